@@ -1,16 +1,22 @@
+/** Headers, paths and lengths of requests: what is refused, what asks for another protocol, and what browsers of other origins are told. */
 import { once } from 'node:events'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
+import Fastify, { type FastifyInstance, type InjectOptions } from 'fastify'
 import t from 'tap'
+import { VERBS } from '../../schemas/grant.ts'
+import { hashToken } from '../../src/access/tokens.ts'
+import { createRowQuery } from '../../src/app.ts'
 import { dump, isRefusal } from '../support/refusals.ts'
-import { onEachEngine, TOKEN, type Answer } from '../support/service.ts'
+import { type Answer, onEachEngine, type Service, sharedOnEachEngine, TOKEN } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
-import { listen, readAnswers, request, SELECT, type Line } from '../support/wire.ts'
+import { until } from '../support/until.ts'
+import { type Line, listen, readAnswers, request, SELECT } from '../support/wire.ts'
 
 type Refused = [why: string, line: Line | string | Buffer, status: number, code: string]
 
-const type = (value: string): Line => ({ without: ['Content-Type'], with: [`Content-Type: ${value}`] })
+const contentType = (value: string): Line => ({ without: ['Content-Type'], with: [`Content-Type: ${value}`] })
 const path = (path: string): Line => ({ start: `POST ${path} HTTP/1.1` })
 const length = (...lengths: string[]): Line => ({ without: ['Content-Length'], with: lengths.map((value) => `Content-Length: ${value}`) })
 const chunked = (body: string): Line => ({ without: ['Content-Length'], with: ['Transfer-Encoding: chunked'], body })
@@ -23,7 +29,7 @@ const refused: Refused[] = [
     'json', '/', '', '*/*', 'application/*', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'application/octet-stream', '\xabapplication/json', '"application/json"',
     'application/json; charset=latin1', 'application/json;charset=utf-16', 'application/json; CHARSET=ISO-8859-1', 'application/json; charset="utf-16"', 'application/json; charset=', 'application/json; charset=""',
     'application/json;\tcharset\t=\tlatin1', 'application/json; v=1; charset=latin1', 'application/json; charset=latin1; charset=utf-8'
-  ].map((value): Refused => [`the content type ${JSON.stringify(value)}`, type(value), 415, 'UNSUPPORTED_MEDIA_TYPE']),
+  ].map((value): Refused => [`the content type ${JSON.stringify(value)}`, contentType(value), 415, 'UNSUPPORTED_MEDIA_TYPE']),
   ['no content type', { without: ['Content-Type'] }, 415, 'UNSUPPORTED_MEDIA_TYPE'],
   ['neither content type nor body', { without: ['Content-Type', 'Content-Length'], body: '' }, 415, 'UNSUPPORTED_MEDIA_TYPE'],
   ['two content types, of which the first is another', { without: ['Content-Type'], with: ['Content-Type: text/plain', 'Content-Type: application/json'] }, 415, 'UNSUPPORTED_MEDIA_TYPE'],
@@ -93,7 +99,7 @@ const accepted: Array<[why: string, line: Line]> = [
   ...[
     'application/json', 'APPLICATION/JSON', 'Application/Json', 'application/json;', 'application/json;;', 'application/json\t', 'application/json ; charset=utf-8', 'application/json\t;\tcharset=utf-8', 'application/json;charset=utf-8',
     'application/json; charset=UTF-8', 'application/json; Charset=Utf8', 'application/json; charset="utf-8"', 'application/json; v=1; charset=utf-8', 'application/json; charset=utf-8; v=1', 'application/json; v'
-  ].map((value): [string, Line] => [`the content type ${JSON.stringify(value)}`, type(value)]),
+  ].map((value): [string, Line] => [`the content type ${JSON.stringify(value)}`, contentType(value)]),
   ['two content types, of which the first is JSON', { with: ['Content-Type: text/plain'] }],
   ['two authorizations, of which the first is right', { with: ['Authorization: Bearer wrong'] }],
   ['a body in chunks', chunked(`10\r\n${SELECT.slice(0, 16)}\r\n${(SELECT.length - 16).toString(16)}\r\n${SELECT.slice(16)}\r\n0\r\n\r\n`)],
@@ -109,7 +115,10 @@ const accepted: Array<[why: string, line: Line]> = [
   ['a path that is encoded where it need not be', path('/api/%73hop/%63ustomers')]
 ]
 
-await onEachEngine(t, 'a request with wrong headers, path or length is refused and changes nothing', { schema: shop }, async (t, service) => {
+/** What is decided here does not reach the database, so that one engine is enough. */
+const test = sharedOnEachEngine(t, { schema: shop, only: ['sqlite'] })
+
+await test('a request with wrong headers, path or length is refused and changes nothing', async (t, service) => {
   const wire = await listen(service)
   const everything = ['select * from customers order by id']
   const before = await dump(service.sql, everything)
@@ -122,7 +131,7 @@ await onEachEngine(t, 'a request with wrong headers, path or length is refused a
   t.same(service.log.filter((line) => JSON.parse(line).level >= 40), [], 'errors of clients are not logged as errors of the service')
 })
 
-await onEachEngine(t, 'a request with unusual headers or an unusual path is answered like any other', { schema: shop }, async (t, service) => {
+await test('a request with unusual headers or an unusual path is answered like any other', async (t, service) => {
   const wire = await listen(service)
   for (const [why, line] of accepted) {
     const answers = await wire.send(request(line))
@@ -130,23 +139,22 @@ await onEachEngine(t, 'a request with unusual headers or an unusual path is answ
   }
 })
 
-await onEachEngine(t, 'a request that ends before its body changes nothing and is not logged as an error', { schema: shop }, async (t, service) => {
+await test('a request that ends before its body changes nothing and is not logged as an error', async (t, service) => {
   const wire = await listen(service)
   for (const line of [{ ...length('1000'), body: DELETE }, chunked(`24\r\n${DELETE}\r\n`)]) t.same(await wire.send(request(line), { hangUp: true }), [])
-  while (await promisify(service.server.app.server.getConnections.bind(service.server.app.server))() > 0) await sleep(10)
-  await sleep(10)
+  await until('the connections have ended', async () => await promisify(service.server.app.server.getConnections.bind(service.server.app.server))() === 0)
   t.same(service.log.filter((line) => JSON.parse(line).level >= 40), [])
   t.match(await service.sql('select count(*) as count from customers'), [{ count: 4 }])
 })
 
-await onEachEngine(t, 'bytes that follow a request do not appear as its response', { schema: shop }, async (t, service) => {
+await test('bytes that follow a request do not appear as its response', async (t, service) => {
   const wire = await listen(service)
   const insert = request({ without: ['Connection'], body: '{"verb":"insert","data":{"email":"new@example.com","name":"New"}}' })
   t.match((await wire.send(Buffer.concat([insert, Buffer.from('garbage\r\n\r\n')]))).map(({ text }) => text), ['{"success":true,"data":{"inserted":1,"id":5}}'])
   t.match(await service.sql('select email from customers where id = 5'), [{ email: 'new@example.com' }])
 })
 
-await onEachEngine(t, 'CONNECT after a running request gets its own response, which names the methods', { schema: shop }, async (t, service) => {
+await test('CONNECT after a running request gets its own response, which names the methods', async (t, service) => {
   const wire = await listen(service)
   const connect = Buffer.from('CONNECT db:3306 HTTP/1.1\r\nHost: db:3306\r\n\r\n')
   const insert = request({ without: ['Connection'], body: '{"verb":"insert","data":{"email":"new@example.com","name":"New"}}' })
@@ -155,7 +163,7 @@ await onEachEngine(t, 'CONNECT after a running request gets its own response, wh
   t.match(answer?.headers, { allow: 'POST', connection: 'close', 'x-request-id': /./ })
 })
 
-await onEachEngine(t, 'the connection is closed if a client keeps sending after its CONNECT was refused', { schema: shop, only: ['sqlite'] }, async (t, service) => {
+await test('the connection is closed if a client keeps sending after its CONNECT was refused', async (t, service) => {
   const socket = await (await listen(service)).open()
   const answers = readAnswers(socket)
   socket.write('CONNECT db:3306 HTTP/1.1\r\nHost: db:3306\r\n\r\n')
@@ -164,7 +172,7 @@ await onEachEngine(t, 'the connection is closed if a client keeps sending after 
   clearInterval(flood)
 })
 
-await onEachEngine(t, 'a request that was answered before its body proved invalid gets only that response', { schema: shop, only: ['sqlite'] }, async (t, service) => {
+await test('a request that was answered before its body proved invalid gets only that response', async (t, service) => {
   const wire = await listen(service)
   for (const keep of [[], ['Connection']]) {
     const head = request({ start: 'POST /elsewhere HTTP/1.1', without: ['Content-Length', ...keep], with: ['Transfer-Encoding: chunked'], body: '' })
@@ -180,15 +188,162 @@ await onEachEngine(t, 'a request that was answered before its body proved invali
   }
 })
 
-await onEachEngine(t, 'a request that arrives while the server closes is answered', { schema: shop }, async (t, service) => {
-  const socket = await (await listen(service)).open()
+await onEachEngine(t, 'a request that arrives while the server closes is answered', { schema: shop, only: ['sqlite'] }, async (t, service) => {
+  const wire = await listen(service)
+  const connected = once(service.server.app.server, 'connection') as Promise<[Socket]>
+  const socket = await wire.open()
+  const [other] = await connected
   const answers = readAnswers(socket)
   const bytes = request({ without: ['Connection'] })
   socket.write(bytes.subarray(0, 40))
-  await sleep(50)
+  await until('its beginning is read', () => other.bytesRead === 40)
   const closed = service.server.app.close()
-  await sleep(50)
   socket.write(bytes.subarray(40))
   t.match(await answers, [{ status: 200, headers: { connection: 'close' }, json: { success: true, data: { count: 1 } } }])
   await closed
+})
+
+const UPGRADE = ['Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c']
+/** The request that must not run: it arrives as the body of another one. */
+const INNER = request({ without: ['Connection'], body: '{"verb":"insert","data":{"email":"inner@example.com","name":"Inner"}}' })
+const outer = (line: Line = {}): Buffer => request({ without: ['Connection'], body: INNER, ...line })
+
+/** What arrives in the same packet as the request with the upgrade, and what arrives after its answer has begun. */
+const attacks: Array<[why: string, first: Line, together: Buffer, later: Buffer]> = [
+  ['the head of the next request together with it', { with: UPGRADE }, outer().subarray(0, -INNER.length), INNER],
+  ['the whole next request together with it', { with: UPGRADE }, outer(), INNER],
+  ['nothing together with it', { with: UPGRADE }, Buffer.alloc(0), INNER],
+  ['two such requests', { with: UPGRADE }, request({ without: ['Connection'], with: UPGRADE }), INNER],
+  ['the upgrade in two headers', { with: ['Connection: keep-alive', 'Upgrade: websocket', 'Connection: upgrade'] }, outer().subarray(0, -INNER.length), INNER],
+  ['the upgrade behind so many headers that Node leaves it out', { with: [...new Array<string>(2000).fill('a:'), ...UPGRADE] }, outer().subarray(0, -INNER.length), INNER],
+  ['a request in chunks', { without: ['Connection', 'Content-Length'], with: [...UPGRADE, 'Transfer-Encoding: chunked'], body: '2\r\n{}\r\n0\r\n\r\n' }, outer().subarray(0, -INNER.length), INNER],
+  ['a request without a body', { start: 'GET /api/shop/customers HTTP/1.1', without: ['Connection', 'Content-Length', 'Content-Type'], with: UPGRADE, body: '' }, outer().subarray(0, -INNER.length), INNER]
+]
+
+/** Sends the attack over a new connection, and returns the answers. */
+async function attack (port: number, first: Buffer, together: Buffer, later: Buffer): Promise<Answer[]> {
+  const socket = connect(port, '127.0.0.1')
+  await once(socket, 'connect')
+  const answers = readAnswers(socket)
+  socket.write(Buffer.concat([first, together]))
+  setImmediate(() => socket.write(later))
+  socket.once('data', () => socket.write(later))
+  return await answers
+}
+
+await test('the body of a request behind one that asks for an upgrade is not run as a request', async (t, service) => {
+  await listen(service)
+  const { port } = service.server.app.server.address() as AddressInfo
+  for (const [why, line, together, later] of attacks) {
+    const answers = await attack(port, request({ without: ['Connection'], ...line }), together, later)
+    t.match(answers, [{ headers: { connection: 'close' } }], why)
+    t.equal(answers.length, 1, `${why}: nothing behind it is answered`)
+    t.match(await service.sql("select count(*) as count from customers where email = 'inner@example.com'"), [{ count: 0 }], `${why}: and nothing is run`)
+  }
+})
+
+await test('a request with a body that asks for an upgrade is answered like any other', async (t, service) => {
+  const wire = await listen(service)
+  t.match((await wire.send(request({ without: ['Connection'], with: UPGRADE }))).map(({ text }) => text), ['{"success":true,"data":{"rows":[{"id":1}],"count":1}}'])
+  t.match(await wire.send(request({ without: ['Connection'], with: ['Upgrade: h2c', 'Connection: close'] })), [{ status: 200 }], 'without the upgrade in Connection it is none')
+})
+
+await test('in the server of a host app, also behind a request for one of its own routes', async (t, service) => {
+  const host: FastifyInstance = Fastify()
+  host.get('/own', async () => ({ own: true }))
+  await host.register(createRowQuery({ databases: { shop: { url: service.url } }, tokens: [{ name: 'all', sha256: hashToken(TOKEN), permissions: [...VERBS] }] }).plugin, { prefix: '/api' })
+  await host.register(createRowQuery({ databases: { shop: { url: service.url } } }).plugin, { prefix: '/second' })
+  t.teardown(() => host.close())
+  await host.listen({ port: 0 })
+  const { port } = host.server.address() as AddressInfo
+  const [, , together, later] = attacks[0] as [string, Line, Buffer, Buffer]
+  const own = Buffer.from(`GET /own HTTP/1.1\r\nHost: a\r\n${UPGRADE.join('\r\n')}\r\n\r\n`)
+  for (const first of [own, request({ without: ['Connection'], with: UPGRADE })]) {
+    const answers = await attack(port, first, together, later)
+    t.match(answers.map(({ status, headers }) => [status, headers['connection']]), [[200, 'close']])
+    t.match(await service.sql("select count(*) as count from customers where email = 'inner@example.com'"), [{ count: 0 }])
+  }
+})
+
+const ORIGIN = 'https://app.example.com'
+const onSqlite = ['sqlite' as const]
+const listedOrigins = { schema: shop, only: onSqlite, options: { cors: { origins: [ORIGIN, 'http://localhost:5173'] } } }
+
+async function ask ({ server: { app } }: Service, { method = 'POST', url = '/api/shop/customers', headers = {}, token = TOKEN }: Pick<InjectOptions, 'method' | 'url'> & { headers?: Record<string, string>, token?: string | null }) {
+  const response = await app.inject({
+    method,
+    url,
+    headers: { ...(token !== null && { authorization: `Bearer ${token}` }), ...headers, ...(method === 'POST' && { 'content-type': 'application/json' }) },
+    ...(method === 'POST' && { payload: '{"verb":"select","columns":["id"],"limit":1}' })
+  })
+  const { 'content-type': type } = response.headers
+  return { status: response.statusCode, headers: response.headers, json: type === undefined ? undefined : response.json() }
+}
+
+/** The preflight request of a browser, which has no token. */
+const asking = (origin: string) => ({ method: 'OPTIONS' as const, token: null, headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'authorization,content-type' } })
+const corsHeaders = (headers: object): string[] => Object.keys(headers).filter((name) => name.startsWith('access-control-'))
+
+const testListed = sharedOnEachEngine(t, listedOrigins)
+
+await testListed('a preflight request of a listed origin needs no token', async (t, service) => {
+  for (const origin of [ORIGIN, 'http://localhost:5173']) {
+    for (const url of ['/api/shop/customers', '/api/shop/no-such-table', '/api/nowhere', '/api/openapi.json']) {
+      const { status, headers, json } = await ask(service, { ...asking(origin), url })
+      t.same([status, json], [204, undefined], url)
+      t.match(headers, {
+        'access-control-allow-origin': origin,
+        'access-control-allow-methods': 'GET, POST',
+        'access-control-allow-headers': 'authorization, content-type, idempotency-key, if-none-match, row-query-consistency, x-request-id',
+        'access-control-max-age': '600',
+        vary: /origin/i
+      })
+      t.notOk('access-control-allow-credentials' in headers)
+    }
+  }
+})
+
+await testListed('a page of a listed origin may read every response and its headers', async (t, service) => {
+  const headers = { origin: ORIGIN }
+  const answers = [await ask(service, { headers }), await ask(service, { headers, token: 'wrong' }), await ask(service, { headers, url: '/api/shop/nowhere' }), await ask(service, { headers, url: '/api/nowhere' })]
+  t.same(answers.map(({ status }) => status), [200, 401, 404, 404])
+  for (const { headers } of answers) {
+    t.equal(headers['access-control-allow-origin'], ORIGIN)
+    t.match(headers['access-control-expose-headers'], /x-request-id, retry-after, idempotency-replayed, ratelimit-limit, ratelimit-remaining, ratelimit-reset/)
+  }
+})
+
+await testListed('other origins, and requests without one, get no CORS headers, and their preflight requests are refused', async (t, service) => {
+  for (const origin of ['https://evil.example.com', 'https://app.example.com.evil.com', 'http://app.example.com', 'null', '*']) {
+    const question = await ask(service, asking(origin))
+    t.match(question, { status: 401, json: { error: { code: 'UNAUTHENTICATED' } } })
+    const { status, headers } = await ask(service, { headers: { origin } })
+    t.same([status, corsHeaders(headers), corsHeaders(question.headers)], [200, [], []], origin)
+    t.match(headers['vary'], /origin/i, 'so that caches keep the answers of origins apart')
+  }
+  t.same(corsHeaders((await ask(service, {})).headers), [])
+  t.match(await ask(service, { method: 'OPTIONS', headers: { origin: ORIGIN } }), { status: 405, headers: { allow: 'POST' } }, 'OPTIONS without the preflight headers is an ordinary request')
+  t.match(await ask(service, { method: 'OPTIONS', url: '/api/shop/customers/1' }), { status: 404, json: { error: { code: 'NOT_FOUND' } } })
+})
+
+await onEachEngine(t, '"*" allows every origin, without naming it', { ...listedOrigins, options: { cors: { origins: ['*'] } } }, async (t, service) => {
+  for (const { headers, status } of [await ask(service, asking('https://any.example.com')), await ask(service, { headers: { origin: 'null' } })]) {
+    t.ok(status < 300)
+    t.equal(headers['access-control-allow-origin'], '*')
+    t.notOk('access-control-allow-credentials' in headers)
+  }
+})
+
+await test('without the setting there are no CORS headers', async (t, service) => {
+  const question = await ask(service, asking(ORIGIN))
+  t.equal(question.status, 401)
+  const { status, headers } = await ask(service, { headers: { origin: ORIGIN } })
+  t.same([status, corsHeaders(headers), headers['vary'], corsHeaders(question.headers)], [200, [], 'Accept', []])
+})
+
+await test('every response disables caching and content type guessing', async (t, service) => {
+  for (const answer of [await ask(service, {}), await ask(service, { token: 'wrong' }), await ask(service, { url: '/api/nowhere' }), await ask(service, { method: 'GET' })]) {
+    t.match(answer.headers, { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }, String(answer.status))
+  }
+  t.match(await ask(service, { method: 'GET', url: '/api/openapi.json' }), { headers: { 'cache-control': 'private, no-cache', 'x-content-type-options': 'nosniff' } }, 'a document may be kept and asked about')
 })
