@@ -3,6 +3,7 @@ import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createCatalog, type Catalog } from '../../src/catalog/catalog.ts'
 import { createCatalogStore } from '../../src/catalog/store.ts'
+import { stoppedClock } from '../support/clock.ts'
 import { mysqlColumn, tableOf } from '../support/tables.ts'
 
 const HOUR = 3_600_000
@@ -203,23 +204,26 @@ t.test('a waiting refresh also starts if the previous one fails', async (t) => {
 })
 
 t.test('the catalog is read again after every interval, one read at a time', async (t) => {
-  const { store, answers, answer, errors } = createManualStore(5)
+  const clock = stoppedClock(t)
+  const { store, answers, answer, errors } = createManualStore(HOUR / 1000)
   const first = store.current()
-  await sleep(50)
+  await clock.pass(2 * HOUR / 1000)
   t.equal(answers.length, 1, 'a slow database is not asked again')
   answer(0).resolve(catalogs[0])
   await first
-  while (answers.length < 2) await sleep(1)
+  await clock.pass(HOUR / 1000)
+  t.equal(answers.length, 2)
   answer(1).reject(new Error('down'))
-  while (answers.length < 3) await sleep(1)
+  await clock.pass(HOUR / 1000)
+  t.equal(answers.length, 3)
   t.match(errors, [{ message: 'down' }], 'a failure in the background is told')
   t.equal(store.current(), catalogs[0])
   answer(2).resolve(catalogs[2])
-  while (store.current() !== catalogs[2]) await sleep(1)
+  await clock.pass(0)
+  t.equal(store.current(), catalogs[2])
   store.stop()
-  const { length } = answers
-  await sleep(30)
-  t.equal(answers.length, length, 'and not any more once it is stopped')
+  await clock.pass(2 * HOUR / 1000)
+  t.equal(answers.length, 3, 'and not any more when it is stopped')
 })
 
 /** Refreshes a catalog with a reading that is read again. The result is in an object, because a promise would be awaited. */
@@ -236,7 +240,7 @@ async function beginRefresh (t: Pick<Test, 'equal'>, before: Catalog, reading: C
   return { ...manual, refreshed }
 }
 
-t.test('a table that one read missed was once gone until the next refresh: the catalog is read again', async (t) => {
+t.test('a catalog that lacks a table or a key that was there is read again', async (t) => {
   const orders = tableOf({ name: 'orders', columns: [mysqlColumn('id', 'int')], uniqueKeys: [{ name: 'PRIMARY', columns: ['id'] }] })
   const facts = { ...orders, columns: orders.columnList }
   const [whole, without, withoutKey] = [createCatalog([facts], 1), createCatalog([], 2), createCatalog([{ ...facts, uniqueKeys: [] }], 3)]
@@ -251,7 +255,7 @@ t.test('a table that one read missed was once gone until the next refresh: the c
   }
 })
 
-t.test('a table that was altered while it was read once had no keys until the next refresh: the catalog is read again', async (t) => {
+t.test('a catalog with a key of columns that its table does not have is read again', async (t) => {
   const keys = (column: string) => ({ uniqueKeys: [{ name: 'PRIMARY', columns: [column] }], foreignKeys: [{ name: 'f', columns: [column], referencedTable: 'p', referencedColumns: ['id'] }] })
   const facts = { ...tableOf({ name: 'lines', columns: [mysqlColumn('row_no', 'int')] }), columns: [mysqlColumn('row_no', 'int')] }
   const [before, after] = [createCatalog([{ ...facts, ...keys('row_no') }], 1), createCatalog([{ ...facts, columns: [mysqlColumn('line', 'int')], ...keys('line') }], 3)]
@@ -274,7 +278,7 @@ t.test('a table that was altered while it was read once had no keys until the ne
   }
 })
 
-t.test('a table that was altered while a later reading saw it first, or a new key, had no keys until the next refresh: the catalog is read again', async (t) => {
+t.test('a catalog with such a key is read again also where the table or the key is new', async (t) => {
   const facts = { ...tableOf({ name: 'lines', columns: [column] }), columns: [column] }
   const withKey = (name: string) => createCatalog([{ ...facts, columns: [mysqlColumn(name, 'int')], uniqueKeys: [{ name: 'PRIMARY', columns: [name] }] }], 3)
   const torn = createCatalog([{ ...facts, uniqueKeys: [{ name: 'k', columns: ['later'] }] }], 2)

@@ -1,7 +1,11 @@
+/** Views whose definition is right, broken or mended, and the databases of an app. */
+import Fastify from 'fastify'
 import t from 'tap'
+import catalogs from '../../plugins/catalogs.ts'
+import { resolveSettings } from '../../src/config/settings.ts'
+import { UNLIMITED } from '../../src/response/budget.ts'
 import { loadCatalog } from '../support/catalog.ts'
-import { onEachEngine } from '../support/service.ts'
-import { until } from '../support/until.ts'
+import { onEachEngine, sharedOnEachEngine } from '../support/service.ts'
 
 const tables = [
   'create table people (id int not null primary key, name varchar(20) not null, boss_id int null)',
@@ -14,7 +18,9 @@ const tables = [
 ]
 const schema = { mysql: tables, sqlite: tables }
 
-await onEachEngine(t, 'a column of a view may be null because of an outer join', { schema }, async (t, { post, url }) => {
+const test = sharedOnEachEngine(t, { schema })
+
+await test('a column of a view may be null because of an outer join', async (t, { post, url }) => {
   const view = (await loadCatalog(url)).tables.get('pairs')
   t.equal(view?.kind, 'view')
   t.equal(view?.comment, '')
@@ -26,27 +32,11 @@ await onEachEngine(t, 'a column of a view may be null because of an outer join',
   t.same((await post('pairs', { verb: 'select', columns: ['id'], filters: { boss_name: { $ne: null } } })).json.data.rows, [{ id: 2 }])
 })
 
-await onEachEngine(t, 'computed columns of a view are selected', { schema }, async (t, { post }) => {
+await test('computed columns of a view are selected', async (t, { post }) => {
   const { status, json } = await post('sums', { verb: 'select' })
   t.equal(status, 200)
   t.equal(json.data.rows[0].n, 2)
   t.equal(Number(json.data.rows[0].half), 2.5)
-})
-
-await onEachEngine(t, 'a view that becomes invalid while the service runs is not found once it is sure', { schema }, async (t, { post, sql, server }) => {
-  t.equal((await post('broken', { verb: 'select' })).status, 200)
-  await sql('drop table gone')
-  for (const [when, expected, code] of [['before the catalog is read again', 503, 'DATABASE_UNAVAILABLE'], ['after it', 503, 'DATABASE_UNAVAILABLE'], ['when it is sure', 404, 'TABLE_NOT_FOUND']] as const) {
-    if (expected === 404) await until(when, async () => (await post('broken', { verb: 'select' })).status === 404)
-    for (const view of ['broken', 'broken_too']) {
-      const { status, json } = await post(view, { verb: 'select' })
-      t.equal(status, expected, when)
-      t.equal(json.error.code, code, when)
-    }
-    t.same((await post('people', { verb: 'select', columns: ['id'], orderBy: 'id' })).json.data.rows, [{ id: 1 }, { id: 2 }], 'the other tables are')
-    t.equal((await post('pairs', { verb: 'select' })).json.data.count, 2)
-    await server.rows.refresh()
-  }
 })
 
 await onEachEngine(t, 'a view that was invalid at the start can be used once it is valid', { schema: { mysql: [...tables, 'drop table gone'], sqlite: [...tables, 'drop table gone'] } }, async (t, { post, sql, server, log }) => {
@@ -72,4 +62,24 @@ await onEachEngine(t, 'a view with columns whose definer is missing is broken; o
     t.equal(status, expected, view)
     t.equal(json.error.code, code, view)
   }
+})
+
+const words = ['create table words (id int not null primary key, word varchar(20) null)']
+
+await onEachEngine(t, 'the plugin of the catalogs opens databases for an app, and closes them with it', { schema: { mysql: words, sqlite: words } }, async (t, { url }) => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(catalogs, { databases: resolveSettings({ databases: { shop: { url } } }).databases, budget: UNLIMITED, onWrite: undefined })
+  const shop = app.rowQueryDatabases.get('shop')
+  t.same([...shop?.latestCatalog()?.tables.keys() ?? []], ['words'])
+  t.ok(await shop?.refresh())
+  await app.close()
+  await t.rejects(shop?.refresh() as Promise<unknown>, 'nothing is left open')
+})
+
+t.test('an app whose SQLite file is missing does not start', async (t) => {
+  const app = Fastify()
+  const { databases } = resolveSettings({ databases: { shop: { url: 'sqlite:/nowhere/shop.db' } } })
+  await t.rejects(async () => { await app.register(catalogs, { databases, budget: UNLIMITED, onWrite: undefined }) }, { name: 'ConfigError', message: /\/nowhere\/shop\.db does not exist/ })
+  await app.close()
 })

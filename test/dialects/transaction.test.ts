@@ -106,14 +106,14 @@ await onEachDialect(t, 'the statements that may wait are bounded', { schema }, a
 
 await onEachDialect(t, 'the time limit holds for the whole', { schema, settings: { statementTimeout: 300 } }, async (t, test) => {
   const { dialect, statement } = test
-  const begin = Date.now()
+  let runs = 0
   await t.rejects(dialect.transaction(async (tx) => {
-    for (let amount = 0; amount < 100; amount++) {
+    for (let amount = 0; amount < 500; amount++, runs++) {
       await tx.run(statement('accounts', set(1, amount)))
       await sleep(20)
     }
   }, writing), { code: 'QUERY_TIMEOUT' })
-  t.ok(Date.now() - begin < 2000, `after ${Date.now() - begin} ms`)
+  t.ok(runs < 500, `after ${runs} statements`)
   t.same(await amounts(test), [10, 20])
   await t.rejects(dialect.transaction(async (tx) => {
     await tx.run(statement('accounts', set(1, 7)))
@@ -137,24 +137,21 @@ await onEachDialect(t, 'a trigger that ends the transaction ends it', { schema, 
 await onEachDialect(t, 'a client that disconnects ends it', { schema }, async (t, test) => {
   const { dialect, statement } = test
   const client = { destroyed: false }
-  const begin = Date.now()
   await t.rejects(dialect.transaction(async (tx) => {
     await tx.run(statement('accounts', set(1, 7)))
     client.destroyed = true
-    await sleep(2000)
+    await new Promise(() => {})
   }, { ...writing, client }), { code: 'QUERY_TIMEOUT', reason: 'CLIENT_GONE' })
-  t.ok(Date.now() - begin < 1500)
   t.same(await amounts(test), [10, 20])
   await t.rejects(dialect.transaction(async () => t.fail('not run'), { ...writing, client }), { code: 'QUERY_TIMEOUT', reason: 'CLIENT_GONE' })
 })
 
-await onEachDialect(t, 'a statement may have less time than the whole', { schema, only: ['mariadb', 'mysql'] }, async (t, test) => {
+await onEachDialect(t, 'a statement may have less time than the whole', { schema, only: ['mariadb', 'mysql'], settings: { statementTimeout: 120_000 } }, async (t, test) => {
   const { dialect, statement, sql } = test
   await sql('begin')
   await sql('select * from accounts where id = 1 for update')
-  const begin = Date.now()
+  // with the time of the whole, the server would refuse it after its innodb_lock_wait_timeout
   await t.rejects(dialect.transaction((tx) => tx.run(statement('accounts', set(1, 5)), undefined, 200), writing), { code: 'QUERY_TIMEOUT' })
-  t.ok(Date.now() - begin < 3000)
   await sql('rollback')
   t.same(await amounts(test), [10, 20])
   await dialect.transaction((tx) => tx.run(statement('accounts', set(1, 5)), undefined, 2000), writing)

@@ -1,9 +1,10 @@
-import t from 'tap'
+/** What an operator asks: whether the service is ready, and its metrics. */
 import Fastify from 'fastify'
+import t from 'tap'
 import { createRowQuery } from '../../src/app.ts'
 import { parseMetrics, valueOf } from '../support/metrics.ts'
 import { createProxy } from '../support/recorder.ts'
-import { onEachEngine, startService, type Service } from '../support/service.ts'
+import { onEachEngine, type Service, startService } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 import { until } from '../support/until.ts'
 
@@ -64,9 +65,9 @@ await onEachEngine(t, 'a pool without free connections counts as ready, and the 
   for (const answer of answers) t.equal((await answer).status, 200)
 })
 
-const slow = { pool: { size: 2 }, statementTimeout: 200 }
+const stopping = { pool: { size: 2 }, statementTimeout: 200 }
 
-await onEachEngine(t, 'a database that refused every connection was once ready while the end of a statement was not confirmed', { schema: shop, only, database: slow, options: { metrics: true } }, async (t, service) => {
+await onEachEngine(t, 'a database that refuses every connection is not ready, also while the end of a statement is not confirmed', { schema: shop, only, database: stopping, options: { metrics: true } }, async (t, service) => {
   const { sql, post } = service
   const proxy = service.proxy as NonNullable<typeof service.proxy>
   await sql('lock tables orders write')
@@ -83,7 +84,7 @@ await onEachEngine(t, 'a database that refused every connection was once ready w
   t.equal((await answer).status, 504)
 })
 
-await onEachEngine(t, 'a pool with all connections being stopped is not ready', { schema: shop, only, database: { ...slow, pool: { size: 1 } } }, async (t, service) => {
+await onEachEngine(t, 'a pool with all connections being stopped is not ready', { schema: shop, only, database: { ...stopping, pool: { size: 1 } } }, async (t, service) => {
   const { sql, post } = service
   const proxy = service.proxy as NonNullable<typeof service.proxy>
   await sql('lock tables orders write')

@@ -1,14 +1,13 @@
-// night: waits for real time limits
 /** The keys that JWTs are verified with: when they are downloaded, when they end, and what happens where they cannot be had. */
 import { mock } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import type { JwtOptions } from '../../schemas/jwt.ts'
-import { createPair, jwtSetting, serveKeys, sign, type KeyServer } from '../support/issuer.ts'
+import { createPair, jwtSetting, type KeyServer, serveKeys, sign } from '../support/issuer.ts'
 import { isRefusal } from '../support/refusals.ts'
-import { onEachEngine, type Service, sharedOnEachEngine, startService } from '../support/service.ts'
+import { type Service, sharedOnEachEngine, startService } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
+import { until } from '../support/until.ts'
 
 const select = { verb: 'select', columns: ['id'], filters: { id: 1 } }
 const first = await createPair('first')
@@ -54,7 +53,7 @@ await testShop('keys are downloaded at the start, and again for a new kid, at mo
   t.equal(server.requests, 3)
 })
 
-await testShop('one unsigned token once kept the tokens of a new key out for 30 seconds, and their failed logins then blocked the address', async (t, service) => {
+await testShop('the tokens of a new key that cannot be looked up yet are told when to come back, and are no failed logins', async (t, service) => {
   const { server, ask } = await start(t as Test, service, () => {}, { maxFailures: 2 })
   t.match(await ask(await sign(first)), { status: 200 })
   pass(31)
@@ -85,9 +84,9 @@ await testShop('a kid that a download did not have is 401, and a failed login', 
   t.match(await ask(await sign(first)), { status: 429 })
 })
 
-const testShopWithOnly = sharedOnEachEngine(t, { schema: shop, only })
+const testOnSqlite = sharedOnEachEngine(t, { schema: shop, only })
 
-await testShopWithOnly('a key that is withdrawn stays 401 while other keys are looked up', async (t, service) => {
+await testOnSqlite('a key that is withdrawn stays 401 while other keys are looked up', async (t, service) => {
   const { server, ask } = await start(t as Test, service, (server) => { server.keys = [first.jwk, second.jwk] })
   t.match(await ask(await sign(first)), { status: 200 })
   server.keys = [second.jwk]
@@ -99,7 +98,7 @@ await testShopWithOnly('a key that is withdrawn stays 401 while other keys are l
   t.equal(server.requests, 4)
 })
 
-await testShopWithOnly('a token without kid, of another algorithm or of another issuer causes no download', async (t, service) => {
+await testOnSqlite('a token without kid, of another algorithm or of another issuer causes no download', async (t, service) => {
   const { server, ask } = await start(t as Test, service)
   await ask(await sign(first))
   pass(31)
@@ -123,7 +122,7 @@ await testShop('a key that disappears ends the tokens that it verified', async (
   isRefusal(t as Test, await ask(token), { status: 401, code: 'UNAUTHENTICATED', why: 'the key is gone' })
 })
 
-await testShopWithOnly('a key that is replaced under its kid ends the tokens that it verified, and no others', async (t, service) => {
+await testOnSqlite('a key that is replaced under its kid ends the tokens that it verified, and no others', async (t, service) => {
   const { server, ask } = await start(t as Test, service, (server) => { server.keys = [first.jwk, second.jwk] })
   const [one, two] = [await sign(first, lasting), await sign(second, lasting)]
   t.same([(await ask(one)).status, (await ask(two)).status], [200, 200])
@@ -157,12 +156,12 @@ const failures: Array<[why: string, reason: RegExp, answer: KeyServer['answer']]
   ['null', /^not a JSON Web Key Set$/, (_request, response) => response.end('null')],
   ['a list', /^not a JSON Web Key Set$/, (_request, response) => response.end('[]')],
   ['keys that are no list', /^not a JSON Web Key Set$/, (_request, response) => response.end('{"keys":{}}')],
-  ['compressed zeros', /^larger than 1048576 bytes$/, (_request, response) => response.setHeader('content-encoding', 'gzip').end(gzipSync(Buffer.alloc(50_000_000)))],
+  ['compressed zeros', /^larger than 1048576 bytes$/, (_request, response) => response.setHeader('content-encoding', 'gzip').end(gzipSync(Buffer.alloc(5_000_000)))],
   ['a set of more than a megabyte', /^larger than 1048576 bytes$/, (_request, response) => response.end(`{"keys":[${' '.repeat(2 ** 20)}]}`)]
 ]
 
 for (const [why, reason, answer] of failures) {
-  await onEachEngine(t, `a key server that answers with ${why}: 503 at the start; later the previous keys stay in use`, { schema: shop, only }, async (t, service) => {
+  await testOnSqlite(`a key server that answers with ${why}: 503 at the start; later the previous keys stay in use`, async (t, service) => {
     const { server, ask, log } = await start(t as Test, service, (server) => { server.answer = answer })
     const refusal = await ask(await sign(first))
     isRefusal(t as Test, refusal, { status: 503, code: 'KEYS_UNAVAILABLE', why })
@@ -195,7 +194,7 @@ await testShop('without keys the answer is 503, not 401, and no failed login', a
   t.match(await post('customers', select, { token: 'a.b.c' }), { status: 401 }, 'what is no JWT is refused')
 })
 
-await testShopWithOnly('keys that cannot verify a signature are ignored', async (t, service) => {
+await testOnSqlite('keys that cannot verify a signature are ignored', async (t, service) => {
   const unusable = [{ ...first.jwk, kid: undefined }, { ...first.jwk, use: 'enc' }, { ...first.jwk, kty: 'oct', k: 'AAAA' }, { ...first.jwk, d: 'AAAA' }, null, 'first', 7]
   const { server, ask } = await start(t as Test, service, (server) => { server.keys = unusable as typeof server.keys })
   pass(31)
@@ -205,7 +204,7 @@ await testShopWithOnly('keys that cannot verify a signature are ignored', async 
   t.match(await ask(await sign(first)), { status: 200 })
 })
 
-await testShopWithOnly('an empty set ends all tokens', async (t, service) => {
+await testOnSqlite('an empty set ends all tokens', async (t, service) => {
   const { server, ask } = await start(t as Test, service)
   const token = await sign(first, lasting)
   t.match(await ask(token), { status: 200 })
@@ -215,7 +214,7 @@ await testShopWithOnly('an empty set ends all tokens', async (t, service) => {
   isRefusal(t as Test, await ask(token), { status: 401, code: 'UNAUTHENTICATED', why: 'the issuer has no keys' })
 })
 
-await testShopWithOnly('keys that do not fit the token are refused', async (t, service) => {
+await testOnSqlite('keys that do not fit the token are refused', async (t, service) => {
   const sets: Array<[why: string, keys: object[]]> = [
     ['another use of the key', [{ ...first.jwk, key_ops: ['sign'] }]],
     ['another algorithm', [{ ...first.jwk, alg: 'ES384' }]],
@@ -233,37 +232,24 @@ await testShopWithOnly('keys that do not fit the token are refused', async (t, s
   }
 })
 
-await testShopWithOnly('requests wait for a key server that is slow, and the start does not', async (t, service) => {
+await testOnSqlite('requests wait for a key server that is slow, and the start does not', async (t, service) => {
   const { promise: asked, resolve: noteRequest } = Promise.withResolvers<() => void>()
   const { ask, log } = await start(t as Test, service, (server) => {
     server.answer = (_request, response) => noteRequest(() => { response.end(JSON.stringify({ keys: server.keys })) })
   })
   const answers = Promise.all([ask(await sign(first)), ask(await sign(first))])
   const respond = await asked
-  await sleep(50)
   respond()
   t.same((await answers).map(({ status }) => status), [200, 200])
   t.match(log.join(''), /keys for JWTs downloaded/)
 })
 
-await testShopWithOnly('a key server that does not answer is given up after 5 seconds', async (t, service) => {
-  const { server, ask, log } = await start(t as Test, service, (server) => { server.answer = (_request, response) => { response.write('{"keys":[') } })
-  const before = performance.now()
-  isRefusal(t as Test, await ask(await sign(first)), { status: 503, code: 'KEYS_UNAVAILABLE', why: 'the answer does not end' })
-  const took = performance.now() - before
-  t.ok(took > 4000 && took < 9000, `${took} ms`)
-  t.match(log.join(''), /"reason":"timeout"/)
-  t.equal(server.requests, 1)
-})
-
-await onEachEngine(t, 'closing the app ends a download', { schema: shop, only }, async (t, { url }) => {
+await testOnSqlite('closing the app ends a download', async (t, { url }) => {
   const server = await serveKeys(t as Test, [])
   server.answer = () => {}
   const { server: { app }, log } = await startService(t as Test, url, { options: { jwt: [jwtSetting({ jwks: server.url })], roles } })
-  while (server.requests === 0) await sleep(5)
-  const before = performance.now()
+  await until('it is asked', () => server.requests > 0)
+  // with the download, closing would wait for the key server, which does not answer
   await app.close()
-  t.ok(performance.now() - before < 2000)
-  await sleep(20)
   t.notMatch(log.join(''), /cannot be downloaded/)
 })

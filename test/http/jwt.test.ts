@@ -1,4 +1,3 @@
-// night: waits for real time limits
 /** JSON Web Tokens instead of configured tokens: which are accepted, and as which role. */
 import { createHmac, createSecretKey, randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
@@ -8,9 +7,9 @@ import t, { type Test } from 'tap'
 import type { JwtOptions, SignatureAlgorithm } from '../../schemas/jwt.ts'
 import { hashToken } from '../../src/access/tokens.ts'
 import { get } from '../support/documents.ts'
-import { AUDIENCE, createPair, ISSUER, jwtSetting, serveKeys, sign, signText, type Pair, type SignOptions } from '../support/issuer.ts'
+import { AUDIENCE, createPair, ISSUER, jwtSetting, type Pair, serveKeys, sign, signText } from '../support/issuer.ts'
 import { isRefusal } from '../support/refusals.ts'
-import { onEachEngine, TOKEN, type Service } from '../support/service.ts'
+import { onEachEngine, type Service, sharedOnEachEngine, TOKEN } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
 const select = { verb: 'select', columns: ['id'], filters: { id: 1 } }
@@ -25,7 +24,9 @@ const roles = {
 const withKeys = { schema: shop, options: { jwt: [jwtSetting({ jwks: keys.url })], roles, failedLogins: { max: 0 } } }
 const ok = { schema: shop, only: ['sqlite' as const], options: withKeys.options }
 
-await onEachEngine(t, 'a JWT of a configured role is accepted, with the permissions of the role', withKeys, async (t, { post }) => {
+const test = sharedOnEachEngine(t, withKeys)
+
+await test('a JWT of a configured role is accepted, with the permissions of the role', async (t, { post }) => {
   const token = await sign(pair)
   t.match(await post('customers', select, { token }), { status: 200, json: { data: { rows: [{ id: 1 }] } } })
   isRefusal(t, await post('settings', { verb: 'insert', data: {} }, { token }), { status: 403, code: 'PERMISSION_DENIED', why: 'a verb that the role lacks' })
@@ -36,14 +37,14 @@ await onEachEngine(t, 'a JWT of a configured role is accepted, with the permissi
   t.match(await post('customers', select, { token: TOKEN }), { status: 200 }, 'configured tokens remain valid')
 })
 
-await onEachEngine(t, 'of the roles in a list the first one that is configured counts', withKeys, async (t, { post }) => {
+await test('of the roles in a list the first one that is configured counts', async (t, { post }) => {
   const token = await sign(pair, { role: ['unknown', 7, null, ['reader'], 'writer', 'reader'] })
   t.match(await post('settings', select, { token }), { status: 200 })
   t.match(await post('customers', select, { token }), { status: 404 })
   t.match(await post('customers', select, { token: await sign(pair, { role: ['reader', 'writer'] }) }), { status: 200 })
 })
 
-await onEachEngine(t, 'without a role that is configured the answer is 403, on every path and before the body', withKeys, async (t, { post, statements }) => {
+await test('without a role that is configured the answer is 403, on every path and before the body', async (t, { post, statements }) => {
   statements()
   for (const role of ['unknown', 'READER', '', [], ['unknown'], [['reader']], { 0: 'reader' }, 7, true, null, undefined, '__proto__', 'constructor']) {
     const token = await sign(pair, { role })
@@ -138,7 +139,7 @@ function change (token: string, part: number, replace: (text: string) => string)
   return parts.join('.')
 }
 
-await onEachEngine(t, 'a JWT that is not valid is refused like an unknown token', withKeys, async (t, { post, statements, log }) => {
+await test('a JWT that is not valid is refused like an unknown token', async (t, { post, statements, log }) => {
   const unknown = await post('customers', select, { token: 'unknown', headers: { 'x-request-id': 'same' } })
   t.equal(unknown.headers['www-authenticate'], 'Bearer error="invalid_token"')
   const { pass } = stopClock(t as Test)
@@ -175,43 +176,40 @@ await onEachEngine(t, 'the role may be anywhere in the claims', { ...ok, options
   }
 })
 
-const ALGORITHMS: SignatureAlgorithm[] = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
-
-/** RSA keys serve each of its algorithms, and take long to generate. */
-const pairs = new Map<string, Promise<[Pair, Pair]>>()
-
-async function pairsOf (alg: SignatureAlgorithm): Promise<[signer: Pair, stranger: Pair]> {
-  const family = /^[RP]S/.test(alg) ? 'RSA' : alg
-  if (!pairs.has(family)) pairs.set(family, Promise.all([createPair('key', alg), createPair('key', alg)]))
-  const found = await (pairs.get(family) as Promise<[Pair, Pair]>)
-  return found.map((pair) => ({ ...pair, alg, jwk: { ...pair.jwk, alg } })) as [Pair, Pair]
-}
-
-for (const alg of ALGORITHMS) {
-  const [signer, stranger] = await pairsOf(alg)
-  const folder = t.testdir({})
-  const publicKey = `${folder}/${alg}.pem`
-  writeFileSync(publicKey, await exportSPKI(signer.publicKey))
-  const set = await serveKeys(t, [signer.jwk])
-  for (const [kind, keys] of [['a key set', { jwks: set.url }], ['a public key', { publicKey }]] as const) {
-    await onEachEngine(t, `${alg} with ${kind}`, { ...ok, options: { ...ok.options, jwt: [jwtSetting({ ...keys, algorithms: [alg] })] } }, async (t, { post }) => {
-      t.match(await post('customers', select, { token: await sign(signer) }), { status: 200 })
-      t.match(await post('customers', select, { token: await sign(stranger) }), { status: 401 }, 'another key')
-      const header: SignOptions = { header: { kid: undefined } }
-      t.match(await post('customers', select, { token: await sign(signer, {}, header) }), { status: kind === 'a key set' ? 401 : 200 }, 'kid is required with a set only')
-    })
+/** What signs and what verifies, by algorithm: RSA keys take long to generate, and serve each of its algorithms. */
+const FAMILIES: Array<SignatureAlgorithm[]> = [['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'], ['ES256'], ['ES384'], ['ES512'], ['EdDSA'], ['Ed25519']]
+const folder = t.testdir({})
+const verified: Array<{ alg: SignatureAlgorithm, signer: Pair, stranger: Pair, kind: string, issuer: string, keys: Partial<JwtOptions> }> = []
+for (const algorithms of FAMILIES) {
+  const generated = [await createPair('key', algorithms[0]), await createPair('key', algorithms[0])]
+  for (const alg of algorithms) {
+    const [signer, stranger] = generated.map((pair) => ({ ...pair, alg, jwk: { ...pair.jwk, alg } })) as [Pair, Pair]
+    const publicKey = `${folder}/${alg}.pem`
+    writeFileSync(publicKey, await exportSPKI(signer.publicKey))
+    for (const [kind, keys] of [['a key set', { jwks: (await serveKeys(t, [signer.jwk])).url }], ['a public key', { publicKey }]] as const) {
+      verified.push({ alg, signer, stranger, kind, issuer: `https://${verified.length}.example.com`, keys })
+    }
   }
 }
+const secrets = ([['HS256', 32], ['HS384', 48], ['HS512', 64]] as const).map(([alg, bytes]) => ({ alg, secret: randomBytes(bytes).toString('base64url').slice(0, bytes), issuer: `https://${alg}.example.com` }))
+const ofAlgorithms = [
+  ...verified.map(({ alg, issuer, keys }) => jwtSetting({ ...keys, issuer, algorithms: [alg] })),
+  ...secrets.map(({ alg, issuer, secret }) => jwtSetting({ secret, issuer, algorithms: [alg] }))
+]
 
-for (const [alg, bytes] of [['HS256', 32], ['HS384', 48], ['HS512', 64]] as const) {
-  const secret = randomBytes(bytes).toString('base64url').slice(0, bytes)
-  await onEachEngine(t, `${alg} with a secret`, { ...ok, options: { ...ok.options, jwt: [jwtSetting({ secret, algorithms: [alg] })] } }, async (t, { post }) => {
+await onEachEngine(t, 'each algorithm verifies with its key, and with no other', { ...ok, options: { ...ok.options, jwt: ofAlgorithms } }, async (t, { post }) => {
+  for (const { alg, signer, stranger, kind, issuer: iss } of verified) {
+    t.match(await post('customers', select, { token: await sign(signer, { iss }) }), { status: 200 }, `${alg} with ${kind}`)
+    t.match(await post('customers', select, { token: await sign(stranger, { iss }) }), { status: 401 }, `${alg} with ${kind}: another key`)
+    t.match(await post('customers', select, { token: await sign(signer, { iss }, { header: { kid: undefined } }) }), { status: kind === 'a key set' ? 401 : 200 }, `${alg} with ${kind}: kid is required with a set only`)
+  }
+  for (const { alg, secret, issuer: iss } of secrets) {
     const signer = { alg, kid: 'any', privateKey: createSecretKey(secret, 'utf8') }
-    t.match(await post('customers', select, { token: await sign(signer) }), { status: 200 })
-    t.match(await post('customers', select, { token: await sign(signer, {}, { key: randomBytes(64) }) }), { status: 401 })
-    t.match(await post('customers', select, { token: await sign(pair) }), { status: 401 }, 'an asymmetric algorithm')
-  })
-}
+    t.match(await post('customers', select, { token: await sign(signer, { iss }) }), { status: 200 }, alg)
+    t.match(await post('customers', select, { token: await sign(signer, { iss }, { key: randomBytes(64) }) }), { status: 401 }, alg)
+    t.match(await post('customers', select, { token: await sign(pair, { iss }) }), { status: 401 }, `${alg}: an asymmetric algorithm`)
+  }
+})
 
 const second = await createPair('second')
 const secondKeys = await serveKeys(t, [second.jwk])

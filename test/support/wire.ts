@@ -23,9 +23,9 @@ export interface Wire {
   open (): Promise<Socket>
 }
 
-/** Listens on a free port until the test ends. */
+/** Listens on a free port until the service ends. A service that tests share listens once. */
 export async function listen ({ server }: Service): Promise<Wire> {
-  await server.app.listen({ host: '127.0.0.1', port: 0 })
+  if (!server.app.server.listening) await server.app.listen({ host: '127.0.0.1', port: 0 })
   const { port } = server.app.server.address() as AddressInfo
   const open = async (): Promise<Socket> => {
     const socket = connect(port, '127.0.0.1')

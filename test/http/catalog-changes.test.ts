@@ -1,0 +1,271 @@
+/** Tables that change while the service runs: what is asked again, and columns that have become another type. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { freePort } from '../servers/free-port.ts'
+import { movableClock } from '../support/clock.ts'
+import { tokenFor } from '../support/documents.ts'
+import { createProxy } from '../support/recorder.ts'
+import { type Answer, type EngineName, onEachEngine, startService, TOKEN } from '../support/service.ts'
+import { shop } from '../support/shop.ts'
+
+const select = { verb: 'select' }
+
+/** Repeats a request until the answer has the status. */
+async function untilStatus (status: number, ask: () => Promise<Answer>): Promise<Answer> {
+  for (;;) {
+    const answer = await ask()
+    if (answer.status === status) return answer
+    await sleep(20)
+  }
+}
+
+/** What was there a moment ago may come back. */
+function isLost (t: Test, { status, headers, json }: Answer, why: string): void {
+  t.match({ status, json, retryAfter: headers['retry-after'] }, { status: 503, json: { success: false, data: {}, error: { code: 'DATABASE_UNAVAILABLE' } }, retryAfter: '1' }, why)
+}
+
+await onEachEngine(t, 'a table that is created while the service runs can be used right after a refresh', { schema: shop }, async (t, { post, sql, server }) => {
+  await sql('create table later (id int not null primary key)')
+  t.equal((await post('later', select)).json.error.code, 'TABLE_NOT_FOUND')
+  await server.rows.refresh()
+  t.same((await post('later', { verb: 'insert', data: { id: 1 } })).json.data, { inserted: 1, id: 1 })
+  t.same((await post('later', select)).json.data.rows, [{ id: 1 }])
+})
+
+await onEachEngine(t, 'a select that does not name a dropped column succeeds with the remaining columns', { schema: shop }, async (t, { post, sql }) => {
+  await sql('alter table products drop column tags')
+  await sql('alter table products add column spare int null')
+  const { status, json } = await post('products', { verb: 'select', orderBy: 'sku', limit: 1 })
+  t.equal(status, 200)
+  t.same(json.data.rows, [{ sku: 'CUP-1', name: 'Cup', price: '5.00', spare: null }])
+})
+
+await onEachEngine(t, 'a write that is valid with the new catalog is not retried; the client must send it again', { schema: shop }, async (t, { post, sql }) => {
+  await sql('create trigger audited after insert on orders for each row begin insert into audit values (1); end')
+  const insert = () => post('orders', { verb: 'insert', data: { customer_id: 1 } })
+  const { status, headers, json } = await insert()
+  t.equal(status, 503, 'the trigger is new')
+  t.equal(headers['retry-after'], '1')
+  t.equal(json.error.code, 'DATABASE_UNAVAILABLE')
+  t.equal((await sql('select id from orders')).length, 2, 'nothing was changed')
+  await sql('create table audit (id int null)')
+  t.equal((await untilStatus(200, insert)).json.data.inserted, 1)
+})
+
+/** A grant that does not see the name of a customer, one whose rule needs it, and one whose rule names a column that was never there. */
+const narrow = [
+  tokenFor('hidden', ['select'], { shop: { customers: { columns: { select: ['id', 'email'] } } } }),
+  tokenFor('ruled', ['select'], { shop: { customers: { rows: { name: 'Ada' } } } }),
+  tokenFor('broken', ['select'], { shop: { customers: { rows: { nope: 1 } } } }),
+  tokenFor('elsewhere', ['select'], { shop: ['orders'] })
+]
+
+await onEachEngine(t, 'a table that is renamed for a moment while the catalog is read is 503, and there again with the next reading', { schema: shop, tokens: narrow }, async (t, { post, operate, sql, server }) => {
+  await sql('alter table customers rename to away')
+  await server.rows.refresh()
+  isLost(t, await post('customers', select), 'a select')
+  isLost(t, await post('customers', { verb: 'insert', data: { email: 'a', name: 'b' } }), 'an insert')
+  isLost(t, await operate([{ verb: 'select', table: 'orders' }, { verb: 'select', table: 'customers' }]), 'operations')
+  isLost(t, await post('customers', { verb: 'select', columns: ['id'] }, { token: 'hidden' }), 'a grant that sees the table')
+  t.match(await post('customers', { verb: 'select', columns: ['nope'] }), { status: 503 }, 'nothing is known of its columns')
+  for (const token of ['broken', 'elsewhere']) t.match(await post('customers', select, { token }), { status: 404 }, `${token}: as before`)
+  t.match(await post('nope', select), { status: 404 })
+  t.match(await post('orders', select), { status: 200 }, 'other tables work')
+  await sql('alter table away rename to customers')
+  await server.rows.refresh()
+  t.equal((await post('customers', select)).json.data.count, 4)
+})
+
+await onEachEngine(t, 'a column that is renamed for a moment while the catalog is read is 503, and there again with the next reading', { schema: shop, tokens: narrow }, async (t, { post, operate, sql, server }) => {
+  await sql('alter table customers rename column name to title')
+  await server.rows.refresh()
+  const named = { verb: 'select', columns: ['id', 'name'] }
+  isLost(t, await post('customers', named), 'a select')
+  isLost(t, await post('customers', { verb: 'insert', data: { email: 'a', name: 'b' } }), 'an insert')
+  isLost(t, await post('customers', { verb: 'update', data: { note: 'x' }, filters: { name: 'Ada' } }), 'a filter')
+  isLost(t, await operate([{ verb: 'select', table: 'customers', columns: ['id'] }, { ...named, table: 'customers' }]), 'operations')
+  isLost(t, await post('customers', { verb: 'select', columns: ['id'] }, { token: 'ruled' }), 'a rule')
+  for (const [token, column] of [['hidden', 'name'], [TOKEN, 'nope']] as const) {
+    t.match(await post('customers', { verb: 'select', columns: [column] }, { token }), { status: 400, json: { error: { code: 'COLUMN_NOT_FOUND' } } }, `${column}: as before`)
+  }
+  t.match(await post('customers', select, { token: 'broken' }), { status: 404 }, 'as before')
+  t.match(await post('customers', { verb: 'select', columns: ['id'] }), { status: 200 }, 'other columns work')
+  await sql('alter table customers rename column title to name')
+  await server.rows.refresh()
+  t.equal((await post('customers', named)).json.data.count, 4)
+  t.equal((await post('customers', { verb: 'select', columns: ['id'] }, { token: 'ruled' })).json.data.count, 1)
+})
+
+await onEachEngine(t, 'concurrent requests on a changed table share one read of the catalog', { schema: shop, only: ['mariadb', 'mysql'] }, async (t, { post, sql, proxy }) => {
+  await sql('alter table products drop column tags')
+  proxy?.statements.splice(0)
+  const answers = await Promise.all(Array.from({ length: 20 }, () => post('products', select)))
+  t.same(new Set(answers.map(({ status }) => status)), new Set([200]))
+  const readings = proxy?.statements.filter((sql) => sql.includes('`information_schema`.`TABLES`')).length ?? 0
+  t.ok(readings >= 1 && readings <= 4, `${readings} readings for 20 requests`)
+})
+
+await onEachEngine(t, 'a failed refresh keeps the old catalog and rejects for its caller', { schema: shop, only: ['mariadb', 'mysql'] }, async (t, { post, server, proxy, log }) => {
+  await proxy?.close()
+  await t.rejects(server.rows.refresh(), { code: 'DATABASE_UNAVAILABLE' })
+  t.equal((await post('customers', select)).status, 503)
+  t.equal((await post('nope', select)).json.error.code, 'TABLE_NOT_FOUND', 'the tables are known still')
+  t.equal((await post('customers', { verb: 'select', columns: ['nope'] })).json.error.code, 'COLUMN_NOT_FOUND')
+  t.notOk(log.some((line) => line.includes('could not be read')))
+})
+
+await onEachEngine(t, 'requests are answered with 503 until a database that was down at the start is reachable', { schema: shop, only: ['mariadb', 'mysql'] }, async (t, { url }) => {
+  const port = await freePort()
+  const { post, log } = await startService(t, Object.assign(new URL(url), { port }).href)
+  t.match(JSON.parse(log[0] as string), { database: 'shop', code: 'DATABASE_UNAVAILABLE', reason: 'ECONNREFUSED', msg: 'the catalog could not be read' })
+  for (const [table, body] of [['customers', select], ['nope', select], ['customers', { verb: 'insert', data: {} }]] as const) {
+    const { status, headers, json } = await post(table, body)
+    t.equal(status, 503)
+    t.equal(headers['retry-after'], '1')
+    t.match(json, { success: false, data: {}, error: { code: 'DATABASE_UNAVAILABLE' } })
+  }
+  t.equal((await post('customers', { verb: 'nothing' })).status, 400, 'what needs no database is answered')
+  const proxy = await createProxy(url, port)
+  t.teardown(() => proxy.close())
+  t.equal((await post('customers', select)).json.data.count, 4)
+  t.equal((await post('nope', select)).status, 404)
+})
+
+const only: EngineName[] = ['mariadb', 'mysql']
+const INJECTED = '1,"admin":true'
+const numbers = ['create table things (id int not null primary key, n int null, m int null)', 'insert into things values (1, 1, 1), (2, 2, 2)']
+const becomesText = ['alter table things modify n varchar(100) null', `insert into things values (3, '${INJECTED}', 3), (4, 'abc', 4)`]
+const expected = [{ id: 1, n: '1' }, { id: 2, n: '2' }, { id: 3, n: INJECTED }, { id: 4, n: 'abc' }]
+
+for (const ranBefore of [false, true]) {
+  await onEachEngine(t, `a text in a former number column is a text (the statement ran before: ${ranBefore})`, { schema: () => numbers, only }, async (t, { post, sql }) => {
+    const select = { verb: 'select', columns: ['id', 'n'], orderBy: 'id' }
+    if (ranBefore) for (let times = 0; times < 3; times++) t.same((await post('things', select)).json.data.rows, [{ id: 1, n: 1 }, { id: 2, n: 2 }])
+    for (const statement of becomesText) await sql(statement)
+    const { status, json } = await post('things', select)
+    t.equal(status, 200)
+    t.strictSame(json.data.rows, expected)
+  })
+}
+
+await onEachEngine(t, 'a write compares no number with a former number column: the text abc is not equal to 0', { schema: () => numbers, only }, async (t, { post, sql, server }) => {
+  const bodies = [
+    { verb: 'delete', filters: { n: 0 } },
+    { verb: 'update', data: { m: 9 }, filters: { n: 0 } },
+    { verb: 'delete', filters: { $or: [{ id: 99 }, { $not: { n: { $ne: 0 } } }] } },
+    { verb: 'select', columns: ['id'], filters: { n: 0 } }
+  ]
+  for (const body of bodies) {
+    await sql('delete from things where id > 2')
+    await sql('alter table things modify n int null')
+    await server.rows.refresh()
+    for (const statement of becomesText) await sql(statement)
+    const { status, json } = await post('things', body)
+    t.equal(status, 400, JSON.stringify(body))
+    t.match(json.error, { code: 'INVALID_VALUE', message: /"n": expected a string/ })
+    t.same(await sql('select id, n, m from things order by id'), expected.map((row) => ({ ...row, m: row.id })), 'nothing was changed')
+  }
+})
+
+await onEachEngine(t, 'before a write, the columns it compares are confirmed at most once a second', { schema: () => numbers, only }, async (t, { post, proxy }) => {
+  /** The statements since the last call, including confirmations. */
+  const statements = (): string[] => proxy?.statements.splice(0) ?? []
+  const clock = movableClock(t)
+  const update = (id: number) => post('things', { verb: 'update', data: { m: id }, filters: { id } })
+  statements()
+  t.same((await update(1)).json.data, { updated: 0 })
+  t.same(statements().map((sql) => sql.replaceAll('`', '')), ['select id as v0 from things limit 0', "update things set m = 1 where id = '1'"])
+  await update(2)
+  t.equal(statements().length, 1, 'the confirmation is valid for a second')
+  await post('things', { verb: 'select', filters: { n: 1 } })
+  t.equal(statements().length, 1, 'the result of a select shows the types of its columns')
+  await post('things', { verb: 'select', columns: ['id'], filters: { n: 1 } })
+  t.equal(statements().length, 2, 'but not of other columns')
+  await post('things', { verb: 'insert', data: { id: 3 } })
+  t.equal(statements().length, 1, 'an insert compares nothing')
+  clock.pass(1001)
+  await update(1)
+  t.equal(statements().length, 2)
+})
+
+await onEachEngine(t, 'within that second an integer is not equal to a text either', { schema: () => numbers, only }, async (t, { post, sql }) => {
+  const bodies = [{ verb: 'delete', filters: { n: 0 } }, { verb: 'delete', filters: { n: [0, 5] } }, { verb: 'update', data: { m: 9 }, filters: { n: 0 } }, { verb: 'select', columns: ['id'], filters: { n: [0] } }]
+  for (const body of bodies) t.equal((await post('things', body)).status, 200, 'the confirmation is valid for a second')
+  for (const statement of becomesText) await sql(statement)
+  const answers = []
+  for (const body of bodies) answers.push((await post('things', body)).status)
+  t.same(await sql('select id, n, m from things order by id'), expected.map((row) => ({ ...row, m: row.id })), `nothing was changed (${answers.join()})`)
+})
+
+await onEachEngine(t, 'within that second the numbers of TINYINT(4) and YEAR are not equal to a text either', { schema: () => ['create table small (id int not null primary key, small tinyint(4) null, year year null)'], only }, async (t, { post, sql }) => {
+  for (const column of ['small', 'year']) {
+    const bodies = [{ [column]: 0 }, { [column]: [0, 0] }].map((filters) => ({ verb: 'delete', filters }))
+    for (const body of bodies) t.equal((await post('small', body)).status, 200, 'the confirmation is valid for a second')
+    await sql(`alter table small modify ${column} varchar(20) null`)
+    await sql(`insert into small (id, ${column}) values (1, 'abc')`)
+    for (const body of bodies) await post('small', body)
+    t.match(await sql('select id from small'), [{ id: 1 }], `${column}: nothing was deleted`)
+    await sql('delete from small')
+  }
+})
+
+const moved: Array<[was: string, is: string, value: string, shown: unknown]> = [
+  ['varchar(20) null', 'int null', '7', 7], ['int null', 'int(8) zerofill null', '42', 42], ['int null', 'year null', '0', 0], ['int null', 'decimal(10,2) null', '42', '42.00'], ['decimal(10,2) null', 'varchar(20) null', "'a\"b'", 'a"b'],
+  ['varchar(20) null', 'varbinary(20) null', "'abc'", 'YWJj'], ['varbinary(20) null', 'varchar(20) null', "'abc'", 'abc'], ['datetime null', 'timestamp null', "'2026-01-02 03:04:05'", '2026-01-02T03:04:05Z'],
+  ['datetime null', 'varchar(20) null', "'a\"'", 'a"'], ['date null', 'varchar(20) null', "'a\"'", 'a"'], ['int null', 'json null', "'[1]'", [1]], ["enum('a','b') null", "set('a','b') null", "'a,b'", ['a', 'b']],
+  ['bit(1) null', 'bit(3) null', '5', '101'], ['double null', 'varchar(20) null', "'}'", '}'], ['text null', 'point null', 'point(1,2)', { type: 'Point', coordinates: [1, 2] }], ['int null', 'double null', '1.5', 1.5]
+]
+
+await onEachEngine(t, 'a column whose type has changed is read with its new type', { schema: () => ['create table moved (id int not null primary key)'], only }, async (t, { post, sql, server, engine }) => {
+  await sql("set session sql_mode = 'STRICT_ALL_TABLES', time_zone = '+00:00'")
+  for (const [was, is, value, shown] of moved) {
+    await sql(`alter table moved add column c ${was}`)
+    await server.rows.refresh()
+    t.equal((await post('moved', { verb: 'select' })).status, 200)
+    await sql(`alter table moved modify c ${is}`)
+    await sql(`insert into moved values (1, ${value})`)
+    const { json } = await post('moved', { verb: 'select' })
+    t.strictSame(json.data.rows, [{ id: 1, c: shown }], `${was} to ${is} (${engine})`)
+    await sql('delete from moved')
+    await sql('alter table moved drop column c')
+  }
+})
+
+await onEachEngine(t, 'a FLOAT that has become text is confirmed once a second, because selects use a cast', { schema: () => ['create table floats (id int not null primary key, f float null)', 'insert into floats values (1, 1.5)'], only }, async (t, { post, sql }) => {
+  const clock = movableClock(t)
+  t.same((await post('floats', { verb: 'select' })).json.data.rows, [{ id: 1, f: 1.5 }])
+  await sql('alter table floats modify f varchar(20) null')
+  await sql("update floats set f = 'abc'")
+  clock.pass(1001)
+  t.same((await post('floats', { verb: 'select' })).json.data.rows, [{ id: 1, f: 'abc' }])
+})
+
+await onEachEngine(t, 'selects from a view with any kind of expression are read as information_schema describes them', {
+  schema: () => [
+    'create table base (i int, s varchar(20), d decimal(10,2), e enum(\'a\'), t datetime, f double, b blob, r float, y year, x text, j json)',
+    "insert into base values (1, 'a', 1.5, 'a', '2026-01-02 03:04:05', 1.5, 'b', 1.5, 2026, 'x', '[1]')",
+  `create view views as select i, s, d, e, t, f, b, r, y, x, j, 1 as one, i + 1.5 as sum, i / 3 as quotient, concat(s, s) as pair, s is null as missing, now() as moment, curdate() as day,
+    null as nothing, i > 3 as more, year(t) as part, hex(b) as digits, r * 2 as twice, date_format(t, '%Y') as year, cast(i as unsigned) as positive, repeat(x, 3) as thrice, floor(d) as low, point(1, 2) as place,
+    unhex('41') as bytes, sec_to_time(i) as duration, i & 1 as bit, e + 0 as number, ifnull(j, 1) as some, ifnull(r, 0) as ratio, x'41' as a from base`,
+  'create view grouped as select count(*) as n, sum(i) as total, max(e) as e, max(t) as t, max(y) as y, group_concat(s) as list, avg(f) as mean, max(b) as b, max(j) as j, max(r) as r from base'
+  ],
+  only
+}, async (t, { post, proxy }) => {
+  for (const view of ['views', 'grouped']) {
+    proxy?.statements.splice(0)
+    const { status, json } = await post(view, { verb: 'select' })
+    t.equal(status, 200)
+    t.equal(json.data.count, 1)
+    t.notOk(proxy?.statements.some((sql) => sql.includes('information_schema')), 'the catalog is not read again')
+  }
+})
+
+await onEachEngine(t, 'a write whose columns cannot be confirmed in time changes nothing', { schema: () => numbers, only, database: { statementTimeout: 300 } }, async (t, { post, sql }) => {
+  await sql('lock tables things write')
+  const { status, json } = await post('things', { verb: 'delete', filters: { n: 1 } })
+  t.equal(status, 504)
+  t.equal(json.error.code, 'QUERY_TIMEOUT')
+  await sql('unlock tables')
+  t.equal((await sql('select id from things')).length, 2, 'nothing was changed')
+  t.same((await post('things', { verb: 'delete', filters: { n: 1 } })).json.data, { deleted: 1 })
+})

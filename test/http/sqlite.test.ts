@@ -1,0 +1,143 @@
+/** SQLite: databases in memory, and what one session does while the other one is in use. */
+import { readdirSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import Fastify, { type FastifyInstance } from 'fastify'
+import t, { type Test } from 'tap'
+import type { Order } from '../../src/dialects/sqlite/protocol.ts'
+import { Session } from '../../src/dialects/sqlite/session.ts'
+import { createRowQuery, type GrantOptions, type RowQueryOptions } from '../../src/index.ts'
+import { onEachEngine, sharedOnEachEngine, type Service, type ServiceOptions } from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+const setup = [
+  'create table items (id integer primary key, name text not null, body text); create table parts (id integer primary key)',
+  "insert into items (name, body) values ('one', replace(hex(zeroblob(250000)), '00', 'aa'))"
+]
+const everything: GrantOptions = { permissions: ['select', 'insert', 'update', 'delete'] }
+
+/** Creates temporary files in a folder of the test. */
+async function startInMemory (t: Test, database: Partial<RowQueryOptions['databases'][string]> = { setup }) {
+  const { TMPDIR } = process.env
+  const folder = process.env['TMPDIR'] = t.testdir()
+  t.teardown(() => {
+    delete process.env['TMPDIR']
+    Object.assign(process.env, TMPDIR !== undefined && { TMPDIR })
+  })
+  const rows = createRowQuery({ databases: { memory: { url: 'sqlite::memory:', ...database } } })
+  const app: FastifyInstance = Fastify()
+  app.register(rows.plugin)
+  t.teardown(() => app.close())
+  await app.ready()
+  const execute = (body: object, table = 'items'): Promise<any> => rows.execute({ database: 'memory', table, body: body as never, grant: everything })
+  return { app, folder, execute }
+}
+
+t.test('a database in memory has the tables of "setup", and its file is removed', async (t) => {
+  const { app, folder, execute } = await startInMemory(t)
+  t.same(await execute({ verb: 'select', columns: ['id', 'name'] }), { rows: [{ id: 1, name: 'one' }], count: 1 })
+  t.same(await execute({ verb: 'insert', data: {} }, 'parts'), { inserted: 1, id: 1 })
+  t.equal(readdirSync(folder).length, 1)
+  await app.close()
+  t.same(readdirSync(folder), [])
+})
+
+t.test('without "setup" it is empty, and each one is a separate database', async (t) => {
+  const first = await startInMemory(t)
+  const second = await startInMemory(t, {})
+  t.match(await first.execute({ verb: 'select', columns: ['id'] }), { count: 1 })
+  await t.rejects(second.execute({ verb: 'select' }), { code: 'TABLE_NOT_FOUND' })
+})
+
+t.test('rows survive a statement that was killed', async (t) => {
+  const { execute } = await startInMemory(t, { setup, statementTimeout: 300 })
+  await execute({ verb: 'insert', data: { name: 'two' } })
+  // compares half a million characters at half a million positions
+  const slow = { verb: 'select', filters: { $or: Array.from({ length: 50 }, (_, index) => ({ body: { $like: `%${'a'.repeat(900)}${index}` } })) } }
+  await t.rejects(execute(slow), { code: 'QUERY_TIMEOUT' })
+  t.match(await execute({ verb: 'select', columns: ['name'], orderBy: 'id' }), { rows: [{ name: 'one' }, { name: 'two' }] })
+})
+
+t.test('an error in "setup" stops the start, and the file is removed', async (t) => {
+  await t.rejects(startInMemory(t, { setup: ['creat table items (id integer)'] }), { code: 'ROW_QUERY_INVALID_CONFIG', message: 'databases.memory.setup: near "creat": syntax error' })
+  t.same(readdirSync(t.testdirName), [])
+})
+
+const options: ServiceOptions = { schema: { mysql: [], sqlite: ['create table items (id integer primary key, n int not null)', 'insert into items values (1, 0)'] }, only: ['sqlite'] }
+const select = { verb: 'select', filters: { id: 1 } }
+const update = (n: number) => ({ verb: 'update', data: { n }, filters: { id: 1 } })
+const grant: GrantOptions = { permissions: ['select', 'update'] }
+
+/** Another program that writes the file. */
+function lock (t: Test, { url }: Service): () => void {
+  const other = new DatabaseSync(url.replace('sqlite:', ''))
+  other.exec('begin immediate; update items set n = 7')
+  t.teardown(() => other.close())
+  return () => other.exec('commit')
+}
+
+const test = sharedOnEachEngine(t, options)
+
+await test('a write that waits for another program holds up no select', async (t, service) => {
+  const { post, operate, server: { rows } } = service
+  const unlock = lock(t, service)
+  let settled = false
+  const write = post('items', update(8)).finally(() => { settled = true })
+  for (const answer of await Promise.all([post('items', select), post('items', { ...select, total: true }), operate([{ table: 'items', ...select }])])) {
+    t.equal(answer.status, 200)
+    t.match(answer.text, '"n":0')
+  }
+  await rows.refresh()
+  t.notOk(settled, 'the write still waits')
+  unlock()
+  t.equal((await write).status, 200)
+  t.same((await post('items', select)).json.data.rows, [{ id: 1, n: 8 }])
+})
+
+await test('a select of a transaction runs in it, and one beside it does not wait for its end', async (t, { server: { rows } }) => {
+  const seen = async (execute: (request: any) => Promise<any>) => (await execute({ database: 'shop', table: 'items', body: select, grant })).rows[0].n
+  await rows.transaction('shop', async (tx) => {
+    await tx.execute({ table: 'items', body: update(5), grant })
+    t.equal(await seen(({ database: _, ...request }) => tx.execute(request)), 5)
+    t.equal(await seen(rows.execute), 0)
+  })
+  t.equal(await seen(rows.execute), 5)
+})
+
+await test('a select that is sent after the answer to a write sees it, in either session', async (t, { post }) => {
+  let n = 0
+  const noise = { verb: 'select', filters: { n: { $gte: 0 } } }
+  for (let round = 0; round < 10; round++) {
+    const others = Array.from({ length: 4 }, () => post('items', noise))
+    t.equal((await post('items', update(++n))).json.data.updated, 1)
+    const seen = await Promise.all([1, 2, 3].map(() => post('items', select)))
+    t.same(seen.map(({ json }) => json.data.rows[0].n), [n, n, n])
+    await Promise.all(others)
+  }
+})
+
+await onEachEngine(t, 'a session that only reads is opened when it is needed, and cannot write', options, async (t, service) => {
+  const { post } = service
+  const used = new Set<Session>()
+  const { ask } = Session.prototype
+  Session.prototype.ask = function (order: Order) {
+    used.add(this)
+    return ask.call(this, order)
+  }
+  t.teardown(() => { Session.prototype.ask = ask })
+  for (let n = 1; n <= 5; n++) {
+    await post('items', update(n))
+    await post('items', select)
+  }
+  t.equal(used.size, 1)
+  const unlock = lock(t, service)
+  const write = post('items', update(9))
+  await post('items', select)
+  t.equal(used.size, 2)
+  const [, reader] = [...used] as [Session, Session]
+  const refusal = await reader.ask({ kind: 'run', sql: 'delete from items', parameters: [] }).catch((error: { errcode?: number }) => error)
+  t.match(refusal, { errcode: 8 })
+  unlock()
+  await write
+  reader.kill()
+  await until('the next select has a new one', async () => (await post('items', select)).status === 200)
+})

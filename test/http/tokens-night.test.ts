@@ -1,0 +1,96 @@
+// night: starts programs, sends thousands of requests and waits for time limits
+/** Tokens of a program, of thousands of addresses, and of issuers that do not answer. */
+import { renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { mock } from 'node:test'
+import t, { type Test } from 'tap'
+import type { JwtOptions } from '../../schemas/jwt.ts'
+import { createPair, jwtSetting, type KeyServer, serveKeys, sign } from '../support/issuer.ts'
+import { isRefusal } from '../support/refusals.ts'
+import { runRowQuery, serveRowQuery } from '../support/row-query.ts'
+import { onEachEngine, type Service, sharedOnEachEngine, startService, TOKEN } from '../support/service.ts'
+import { shop } from '../support/shop.ts'
+
+interface From { address?: string, authorization?: string, forwarded?: string, path?: string }
+
+/** Sends a request from an address, as reported by the socket or a proxy. */
+async function ask ({ server: { app } }: Pick<Service, 'server'>, { address = '192.0.2.1', authorization, forwarded, path = '/api/shop/customers' }: From) {
+  const response = await app.inject({
+    method: 'POST',
+    url: path,
+    remoteAddress: address,
+    headers: { 'content-type': 'application/json', ...(authorization !== undefined && { authorization }), ...(forwarded !== undefined && { 'x-forwarded-for': forwarded }) },
+    payload: { verb: 'select', columns: ['id'], limit: 1 }
+  })
+  return { status: response.statusCode, headers: response.headers, text: response.body, json: response.json() }
+}
+
+const right = `Bearer ${TOKEN}`
+const wrong = 'Bearer wrong'
+
+const few = { schema: shop, only: ['sqlite' as const], options: { failedLogins: { max: 3 } } }
+
+await onEachEngine(t, 'only the latest 5,000 addresses are kept', { ...few, options: { failedLogins: { max: 1 } } }, async (t, service) => {
+  const address = (number: number): string => `10.${number >> 16}.${(number >> 8) & 255}.${number & 255}`
+  for (let number = 0; number <= 5000; number++) await ask(service, { address: address(number), authorization: wrong, path: '/api/x' })
+  t.match(await ask(service, { address: address(0), authorization: right }), { status: 200 })
+  t.match(await ask(service, { address: address(1), authorization: right }), { status: 429 })
+  t.match(await ask(service, { address: address(5000), authorization: right }), { status: 429 })
+})
+
+const folder = t.testdir()
+const path = join(folder, 'tokens.json')
+
+function replaceFile (content: unknown): void {
+  writeFileSync(`${path}.new`, typeof content === 'string' ? content : JSON.stringify(content))
+  renameSync(`${path}.new`, path)
+}
+
+t.test('the program reads the file of API_TOKENS_FILE, and again on SIGHUP', async (t) => {
+  const entryOf = async (name: string) => {
+    const { stdout } = await runRowQuery(t, ['token', '--name', name, '--permissions', 'select'])
+    return { token: /rq_\S+/.exec(stdout)?.[0] as string, entry: JSON.parse(stdout.slice(stdout.indexOf('{'))) }
+  }
+  const [old, young] = [await entryOf('old'), await entryOf('young')]
+  replaceFile([old.entry])
+  const server = await serveRowQuery(t, { env: { API_TOKENS_FILE: path } })
+  const ask = async (token: string): Promise<number> => (await server.post('/api/demo/products', { verb: 'select' }, token)).status
+  t.same([await ask(old.token), await ask(young.token)], [200, 401])
+  replaceFile([young.entry])
+  server.child.kill('SIGHUP')
+  await server.printed(/catalog reloaded/)
+  t.same([await ask(old.token), await ask(young.token)], [401, 200])
+  const { stdout, stderr } = await server.stop()
+  t.equal(stderr, '', 'without the notice that there is no token')
+  t.notMatch(stdout, new RegExp([old, young].flatMap(({ token, entry }) => [token, entry.sha256]).join('|')))
+})
+
+const select = { verb: 'select', columns: ['id'], filters: { id: 1 } }
+const pair = await createPair('first')
+const roles = { reader: { permissions: ['select' as const], databases: '*' as const } }
+
+type Ask = (token: string) => Promise<Awaited<ReturnType<Service['post']>>>
+interface Started { readonly server: KeyServer, readonly ask: Ask, readonly log: string[] }
+
+/** Starts a service with its own key server. Only Date is a mock: `pass` moves it. */
+async function start (t: Test, { url }: Pick<Service, 'url'>, prepare: (server: KeyServer) => unknown = () => {}, { maxFailures = 0, ...rest }: Partial<JwtOptions> & { maxFailures?: number } = {}): Promise<Started> {
+  const server = await serveKeys(t, [pair.jwk])
+  await prepare(server)
+  mock.timers.enable({ apis: ['Date'], now: Date.now() })
+  t.teardown(() => mock.timers.reset())
+  const { post, log } = await startService(t, url, { options: { jwt: [jwtSetting({ jwks: server.url, ...rest })], roles, failedLogins: { max: maxFailures } } })
+  return { server, log, ask: async (token) => await post('customers', select, { token }) }
+}
+const only = ['sqlite' as const]
+
+const testOnSqlite = sharedOnEachEngine(t, { schema: shop, only })
+
+await testOnSqlite('a key server that does not answer is given up after 5 seconds', async (t, service) => {
+  const { server, ask, log } = await start(t as Test, service, (server) => { server.answer = (_request, response) => { response.write('{"keys":[') } })
+  const before = performance.now()
+  isRefusal(t as Test, await ask(await sign(pair)), { status: 503, code: 'KEYS_UNAVAILABLE', why: 'the answer does not end' })
+  const took = performance.now() - before
+  t.ok(took > 4000 && took < 9000, `${took} ms`)
+  t.match(log.join(''), /"reason":"timeout"/)
+  t.equal(server.requests, 1)
+})
