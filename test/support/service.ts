@@ -62,6 +62,11 @@ export interface ServiceOptions {
   server?: Partial<CreateServerOptions>
 }
 
+export interface SharedOptions extends ServiceOptions {
+  /** The rows are not put back before a test, because each has tables of its own: necessary for tables with triggers. */
+  keepsRows?: boolean
+}
+
 type Run = (t: Test, service: Service) => Promise<void>
 
 /** Runs a test on every available engine, each with its own database and service. */
@@ -74,17 +79,18 @@ export async function onEachEngine (t: Test, name: string, options: ServiceOptio
 /**
  * Returns a function that runs a test on every available engine. The tests of a file share one database and one service for each engine, which take
  * longer to start than most tests. Each test begins with the rows that the schema inserts; it must leave the tables, views and the server as they are, or use `onEachEngine`.
+ * The third argument of the function: the engines of the test.
  */
-export function sharedOnEachEngine (file: Test, options: ServiceOptions): (name: string, run: Run) => Promise<void> {
+export function sharedOnEachEngine (file: Test, options: SharedOptions): (name: string, run: Run, only?: readonly EngineName[]) => Promise<void> {
   const started = new Map<string, Promise<Started>>()
-  return async (name, run) => {
-    for (const engine of await enginesAndSqlite(options.only)) {
+  return async (name, run, only = options.only) => {
+    for (const engine of await enginesAndSqlite(only)) {
       await file.test(`${name} (${nameOf(engine)})`, async (t) => {
         const first = started.get(nameOf(engine))
         const starting = first ?? start(file, engine, options)
         started.set(nameOf(engine), starting)
         const { restore, ...service } = await starting
-        if (first !== undefined) await restore()
+        if (first !== undefined) await restore(options.keepsRows === true)
         await run(t as Test, service)
       })
     }
@@ -92,8 +98,8 @@ export function sharedOnEachEngine (file: Test, options: ServiceOptions): (name:
 }
 
 type Started = Service & {
-  /** Empties the tables and inserts the rows of the schema again, if anything was written. Empties the log. */
-  restore (): Promise<void>
+  /** Empties the log. Empties the tables and inserts the rows of the schema again, if anything was written, unless the rows are kept. */
+  restore (keepsRows: boolean): Promise<void>
 }
 
 type TestEngine = Awaited<ReturnType<typeof enginesAndSqlite>>[number]
@@ -104,7 +110,7 @@ const start = (t: Test, engine: TestEngine, options: ServiceOptions): Promise<St
   typeof engine === 'string' ? startSqlite(t, options) : startMysql(t, engine, options)
 
 /** Statements that leave the rows as they are; all others count as writes. */
-const READS = /^\s*(?:select|show|set|start|begin|commit|rollback|savepoint|release|kill|explain|pragma|values)\b/i
+const READS = /^\s*(?:select|do|show|set|start|begin|commit|rollback|savepoint|release|kill|explain|pragma|values)\b/i
 
 /** Watches the statements of a service and of its test for writes, and calls `fill` only after one. */
 function createRestorer ({ sent, log, schema, fill }: { sent: string[], log: string[], schema: readonly string[], fill: (inserts: string[]) => Promise<void> }) {
@@ -113,9 +119,10 @@ function createRestorer ({ sent, log, schema, fill }: { sent: string[], log: str
   const watch = (statements: readonly string[]): void => { isWritten ||= statements.some((statement) => !READS.test(statement)) }
   return {
     watch,
-    async restore (): Promise<void> {
+    async restore (keepsRows: boolean): Promise<void> {
       watch(sent.splice(0))
       log.splice(0)
+      if (keepsRows) return
       if (isWritten && schema.some((statement) => /create\s+trigger/i.test(statement))) throw new Error('inserting the rows again would fire the triggers: use onEachEngine')
       if (isWritten) await fill(inserts)
       isWritten = false
