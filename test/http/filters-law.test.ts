@@ -47,20 +47,6 @@ await onEachEngine(t, '$is matches a row exactly if its text is the same', { sch
   }
 })
 
-const locked = {
-  mysql: ["create table locked (id int not null primary key, name varchar(20) not null collate utf8mb4_general_ci, kind enum('a', 'B') null, marks set('x', 'y') null, note text null) collate utf8mb4_general_ci", "insert into locked values (1, 'acme', 'a', 'x', null)"],
-  sqlite: ['create table locked (id integer not null primary key, name varchar(20) not null collate nocase, kind text null, marks text null, note text null)', "insert into locked values (1, 'acme', 'a', 'x', null)"]
-}
-
-await onEachEngine(t, 'a row sent back with $is works as an optimistic lock on its whole content', { schema: locked }, async (t, { post, sql }) => {
-  const { json: { data: { rows: [row] } } } = await post('locked', { verb: 'select' })
-  await sql("update locked set name = 'ACME'")
-  t.match((await post('locked', { verb: 'update', data: { note: 'mine' }, filters: { $is: row } })).json, { data: { updated: 0 } }, 'a different spelling does not match')
-  t.match((await post('locked', { verb: 'update', data: { note: 'mine' }, filters: { id: 1, name: row.name } })).json, { data: { updated: 1 } }, 'it matches by the collation')
-  t.match((await post('locked', { verb: 'update', data: { note: 'mine' }, filters: { $is: { ...row, name: 'ACME' } } })).json, { data: { updated: 0 } }, 'a value does not match null')
-  t.match((await post('locked', { verb: 'delete', filters: { $is: { ...row, name: 'ACME', note: 'mine' } } })).json, { data: { deleted: 1 } })
-})
-
 // What $like, $nlike, $startsWith and $contains match in columns of every character set.
 
 /** Character sets in which a backslash is a different character or the second byte of one, and others. */

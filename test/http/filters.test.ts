@@ -14,12 +14,16 @@ const schema: Schema = {
     `create table things (${columns('json', '`')}) collate utf8mb4_bin`, rows,
     "create table bits (id int not null primary key, a tinyint unsigned not null, b tinyint null, name varchar(10) not null, kind enum('x', 'y') not null, doc json null, mark int null)", "insert into bits values (1, 1, 1, 'x', 'x', null, 0)",
     `create table posts (id int not null primary key, tags set('a','b','A b','ö','x😀') null, wide set(${members.map((name) => `'${name}'`).join(',')}) not null default '', word varchar(10) null)`,
+    "create table locked (id int not null primary key, name varchar(20) not null collate utf8mb4_general_ci, kind enum('a', 'B') null, marks set('x', 'y') null, note text null) collate utf8mb4_general_ci", "insert into locked values (1, 'acme', 'a', 'x', null)",
+    'create table texts (id int not null primary key, c_sjis varchar(20) character set sjis not null, c_gbk varchar(20) character set gbk not null, c_utf8mb4 varchar(20) not null)',
     "insert into posts (id, tags, wide) values (1, 'a', 'm0'), (2, 'a,b', 'm63'), (3, 'b,A b', 'm0,m63'), (4, '', 'm62'), (5, null, 'm31,m32'), (6, 'ö,x😀', '')"
   ],
   sqlite: [
     `create table things (${columns('json', '"')})`, rows.replace('\\\\', '\\'),
     'create table bits (id integer not null primary key, a int not null, b int null, name varchar(10) not null, kind text not null, doc json null, mark int null)', "insert into bits values (1, 1, 1, 'x', 'x', null, 0)",
-    'create table posts (id integer primary key, tags text null, word varchar(10) null)', 'insert into posts (id) values (1)'
+    'create table posts (id integer primary key, tags text null, word varchar(10) null)', 'insert into posts (id) values (1)',
+    'create table locked (id integer not null primary key, name varchar(20) not null collate nocase, kind text null, marks text null, note text null)', "insert into locked values (1, 'acme', 'a', 'x', null)",
+    'create table texts (id integer not null primary key, c_utf8mb4 text not null)'
   ]
 }
 
@@ -254,5 +258,30 @@ await test('$has finds the sets with a member, or with all members of a list', a
 await test('$has of a column that is no SET is INVALID_VALUE', async (t, { post, engine }) => {
   for (const column of ['id', 'word', ...engine === 'sqlite' ? ['tags'] : []]) {
     for (const operand of ['a', ['a']]) isRefusal(t, await post('posts', { verb: 'select', filters: { [column]: { $has: operand } } }), { status: 400, code: 'INVALID_VALUE', why: column })
+  }
+})
+
+await test('a row sent back with $is works as an optimistic lock on its whole content, also where the collation finds other spellings equal', async (t, { post, sql }) => {
+  const { json: { data: { rows: [row] } } } = await post('locked', { verb: 'select' })
+  await sql("update locked set name = 'ACME'")
+  t.match((await post('locked', { verb: 'update', data: { note: 'mine' }, filters: { $is: row } })).json, { data: { updated: 0 } }, 'a different spelling does not match')
+  t.match((await post('locked', { verb: 'update', data: { note: 'mine' }, filters: { id: 1, name: row.name } })).json, { data: { updated: 1 } }, 'it matches by the collation')
+  t.match((await post('locked', { verb: 'update', data: { note: 'mine' }, filters: { $is: { ...row, name: 'ACME' } } })).json, { data: { updated: 0 } }, 'a value does not match null')
+  t.match((await post('locked', { verb: 'delete', filters: { $is: { ...row, name: 'ACME', note: 'mine' } } })).json, { data: { deleted: 1 } })
+})
+
+await test('a pattern matches the same texts in character sets in which a backslash is another character or a part of one', async (t, { engine, post }) => {
+  const texts = ['a%b', 'a_b', 'axb', 'a!b', '!%', '\\', 'a\\b', 'a\\', '']
+  const names = engine === 'sqlite' ? ['c_utf8mb4'] : ['c_sjis', 'c_gbk', 'c_utf8mb4']
+  t.match(await post('texts', { verb: 'insert', data: texts.map((text, id) => ({ id, ...Object.fromEntries(names.map((name) => [name, text])) })) }), { status: 200 })
+  const expected: Array<[filter: object, found: string[]]> = [
+    [{ $like: 'a_b' }, ['a%b', 'a_b', 'axb', 'a!b', 'a\\b']], [{ $like: 'a\\_b' }, ['a_b']], [{ $like: 'a\\%b' }, ['a%b']], [{ $like: 'a!b' }, ['a!b']], [{ $like: '!\\%' }, ['!%']], [{ $like: 'a\\\\b' }, ['a\\b']], [{ $like: 'a\\' }, ['a\\']],
+    [{ $nlike: 'a%' }, ['!%', '\\', '']], [{ $startsWith: 'a\\' }, ['a\\b', 'a\\']], [{ $contains: '%' }, ['a%b', '!%']], [{ $contains: '\\' }, ['\\', 'a\\b', 'a\\']], [{ $contains: '!' }, ['a!b', '!%']]
+  ]
+  for (const name of names) {
+    for (const [filter, found] of expected) {
+      const { json } = await post('texts', { verb: 'select', columns: ['id'], orderBy: 'id', filters: { [name]: filter } })
+      t.same(json.data?.rows.map(({ id }: { id: number }) => texts[id]), found, `${name} ${JSON.stringify(filter)}`)
+    }
   }
 })
