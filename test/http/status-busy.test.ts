@@ -276,7 +276,7 @@ await onEachEngine(t, 'a connection that reads the catalog is in use until the r
 
 await onEachEngine(t, 'the connection of a statement that the account may not kill is in use until it ends', { ...settings, only: ['mariadb'] }, async (t, service) => {
   const { sql } = service
-  await sql('create function slowly() returns int not deterministic return sleep(2)')
+  await sql('create function slowly() returns int not deterministic return sleep(4)')
   await sql('create trigger slow_update before update on customers for each row set new.note = slowly()')
   const [{ name }] = await sql('select database() as name') as [{ name: string }]
   const url = await createUser(t, { url: service.url, name, query: sql }, {})
