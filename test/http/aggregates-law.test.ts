@@ -1,9 +1,13 @@
 // night: many random cases
-/** Random selects of groups return what a model in memory computes from the rows. */
+/** Random groups: what a model, and what plain SQL, computes from the rows. */
 import fc, { type Arbitrary } from 'fast-check'
 import t from 'tap'
-import '../support/seed.ts'
-import { onEachEngine, type EngineName, type Schema } from '../support/service.ts'
+import { parseExactJson } from '../../src/json/exact-json.ts'
+import { engines } from '../servers/engines.ts'
+import { quoted } from '../support/quoted.ts'
+import { seed } from '../support/seed.ts'
+import { type EngineName, onEachEngine, type Schema, type Service } from '../support/service.ts'
+import { mysqlGroups, sqliteGroups, type TypedColumn } from '../support/typed-columns.ts'
 
 const RUNS = 60
 const REQUESTS = 12
@@ -170,4 +174,108 @@ await onEachEngine(t, 'groups, aggregates, having, order and pages are those of 
     }
   }), { numRuns: RUNS })
   t.ok(sent > RUNS, `${sent} requests`)
+})
+
+// Groups of columns of every type: each row is in one of them, and a row that was returned, sent back under $is, finds its group.
+
+const ROWS = 60
+/** Filters of an aggregate that every row passes. */
+const every = { id: { $gte: 0 } }
+
+const columnsFor = (engine: EngineName, group: readonly TypedColumn[]): TypedColumn[] => group.filter(({ only, declaration }) => (only === undefined || only === engine) && !/json|geometry|point|vector/.test(declaration))
+
+for (const [name, group] of [...Object.entries(mysqlGroups), ...Object.entries(sqliteGroups)]) {
+  const only = Object.hasOwn(sqliteGroups, name) ? ['sqlite'] : (await engines()).filter((engine) => columnsFor(engine.name as EngineName, group).length > 0).map((engine) => engine.name)
+  const schema = (engine: EngineName): string[] =>
+    [`create table every (id integer not null primary key, ${columnsFor(engine, group).map(({ declaration }, index) => `c${index} ${declaration}${engine === 'sqlite' ? '' : ' null'}`).join(', ')})`]
+
+  await onEachEngine(t, `groups of ${name}`, { only: only as EngineName[], schema }, async (t, { post, engine }) => {
+    const columns = columnsFor(engine, group)
+    // few values, so that groups have several rows
+    const samples = columns.map(({ values }, index) => fc.sample(fc.option(fc.constantFrom(...fc.sample(values, { numRuns: 20, seed: seed + index })), { freq: 8, nil: 'null' }), { numRuns: ROWS, seed: seed + index }))
+    for (let row = 0; row < ROWS; row++) {
+      const data = samples.map((texts, index) => `"c${index}":${JSON.stringify(quoted(parseExactJson(texts[row] as string)))}`)
+      t.match(await post('every', `{"verb":"insert","data":{"id":${row},${data.join()}}}`), { status: 200 })
+    }
+    for (const [index, { declaration }] of columns.entries()) {
+      const column = `c${index}`
+      const isRanked = !/^(enum|set|bit)/.test(declaration)
+      const aggregates = { n: { $count: '*' }, filled: { $count: column }, different: { $countDistinct: column }, ...(isRanked && { least: { $min: column }, greatest: { $max: column, filters: every }, most: { $max: column } }), filtered: { $countDistinct: column, filters: every } }
+      const { status, json, text } = await post('every', { verb: 'select', groupBy: [column], aggregates, orderBy: [{ [column]: 'ASC' }] })
+      t.equal(status, 200, `${declaration}: ${text}`)
+      const groups = json.data.rows as Array<Record<string, number | null>>
+      t.equal(groups.reduce((sum, { n }) => sum + (n as number), 0), ROWS, `${declaration}: each row is in one group (seed ${seed})`)
+      t.same(groups.filter((row) => row['filled'] !== (row[column] === null ? 0 : row['n']) || row['different'] !== Number(row[column] !== null) || row['filtered'] !== row['different'] || JSON.stringify(row['greatest']) !== JSON.stringify(row['most'])), [], `${declaration}: a group has one value (seed ${seed})`)
+      const lost = []
+      // as it was sent, with every digit of its numbers
+      for (const row of text.slice('{"success":true,"data":{"rows":['.length).matchAll(/\{"c\d+":(?:"(?:[^"\\]|\\.)*"|[^{}"])*(?:"(?:[^"\\]|\\.)*"|[^{}"])*\}/g)) {
+        const found = await post('every', `{"verb":"select","groupBy":["${column}"],"aggregates":${JSON.stringify(aggregates)},"having":{"$is":${row[0]}}}`)
+        if (found.json.data?.count !== 1) lost.push({ row: row[0], answer: found.text })
+      }
+      t.same(lost, [], `${declaration}: a group that was returned is found (seed ${seed})`)
+    }
+  })
+}
+
+// Groups by parts of time, and filters of an aggregate.
+
+const COLUMNS_OF_TIME = 'id int not null primary key, d date null, dt datetime(3) null, ts timestamp null, v0 datetime null, status varchar(10) null, total decimal(10,2) null, ratio double null, n int null, word varchar(10) null, t time null, y year null'
+
+const groupsOf = async ({ post }: Pick<Service, 'post'>, body: object): Promise<Array<Record<string, unknown>>> => {
+  const { status, json, text } = await post('sales', { verb: 'select', limit: 1000, ...body })
+  if (status !== 200) throw new Error(text)
+  return json.data.rows
+}
+
+/** Plain SQL of the same. */
+const PARTS: Readonly<Record<string, Record<'sqlite' | 'mysql', (column: string) => string>>> = {
+  $year: { sqlite: (c) => `cast(strftime('%Y', ${c}) as integer)`, mysql: (c) => `extract(year from ${c})` },
+  $month: { sqlite: (c) => `strftime('%Y-%m', ${c})`, mysql: (c) => `substring(cast(${c} as char), 1, 7)` },
+  $week: { sqlite: (c) => `strftime('%G-W%V', ${c})`, mysql: (c) => `insert(yearweek(${c}, 3), 5, 0, '-W')` },
+  $date: { sqlite: (c) => `date(${c})`, mysql: (c) => `cast(date(${c}) as char)` },
+  $hour: { sqlite: (c) => `strftime('%Y-%m-%dT%H', ${c})`, mysql: (c) => `replace(substring(cast(${c} as char), 1, 13), ' ', 'T')` }
+}
+const conditions: Array<[filters: object, sql: string]> = [
+  [{ status: 'paid' }, "status = 'paid'"], [{ status: { $ne: 'paid' } }, "status <> 'paid'"], [{ total: { $gte: '1.00' }, n: null }, 'total >= 1 and n is null'], [{ $or: [{ n: 1 }, { word: { $startsWith: 'a' } }] }, "n = 1 or word like 'a%'"],
+  [{ $not: { n: { $between: [0, 1] } } }, 'not (n between 0 and 1)'], [{ dt: { $lt: '2026-06-01T00:00:00' } }, "dt < '2026-06-01 00:00:00'"], [{ n: [1, 2] }, 'n in (1, 2)'], [{ n: { $nin: [] } }, '1 = 1'], [{ n: { $in: [] } }, '1 = 0']
+]
+const CALLS: Array<[call: object, sql: (condition: string) => string]> = [
+  [{ $count: '*' }, (c) => `sum(case when ${c} then 1 else 0 end)`], [{ $count: 'n' }, (c) => `count(case when ${c} then n end)`], [{ $countDistinct: 'n' }, (c) => `count(distinct case when ${c} then n end)`],
+  [{ $sum: 'n' }, (c) => `sum(case when ${c} then n end)`], [{ $sum: 'total' }, (c) => `round(sum(case when ${c} then total end), 2)`], [{ $min: 'word' }, (c) => `min(case when ${c} then word end)`], [{ $max: 'n' }, (c) => `max(case when ${c} then n end)`]
+]
+/** As plain SQL shows a value and as the service does. */
+const comparable = (value: unknown): unknown => value === null || value === undefined ? null : /^-?\d+(\.\d+)?$/.test(String(value)) ? Number(value) : String(value)
+
+const moments = fc.tuple(fc.integer({ min: 2019, max: 2027 }), fc.integer({ min: 0, max: 365 }), fc.integer({ min: 0, max: 86_399 })).map(([year, day, second]) => new Date(Date.UTC(year, 0, 1 + day, 0, 0, second)).toISOString().slice(0, 19))
+const rowsOfTime = fc.array(fc.record({
+  dt: fc.option(moments, { freq: 8 }), status: fc.option(fc.constantFrom('new', 'paid', 'old')), n: fc.option(fc.integer({ min: -2, max: 3 })), total: fc.option(fc.integer({ min: -300, max: 300 }).map((cents) => (cents / 100).toFixed(2))), word: fc.option(fc.constantFrom('a', 'ab', 'b', ''))
+}), { minLength: 1, maxLength: 80 })
+
+await onEachEngine(t, 'groups and aggregates with filters are those of plain SQL', { schema: (engine) => [`create table sales (${COLUMNS_OF_TIME})${engine === 'sqlite' ? '' : ' collate utf8mb4_bin'}`] }, async (t, service) => {
+  const { engine, post, sql } = service
+  const dialect = engine === 'sqlite' ? 'sqlite' : 'mysql'
+  // the connection of the test has another time zone
+  const inUtc = (column: string): string => column === 'ts' && engine !== 'sqlite' ? "convert_tz(ts, @@session.time_zone, '+00:00')" : column
+  let checked = 0
+  await fc.assert(fc.asyncProperty(rowsOfTime, fc.uniqueArray(fc.tuple(fc.constantFrom(...Object.keys(PARTS)), fc.constantFrom('d', 'dt', 'ts')).filter(([part, column]) => part !== '$hour' || column !== 'd'), { maxLength: 2 }), fc.uniqueArray(fc.nat(CALLS.length * conditions.length - 1), { minLength: 1, maxLength: 3 }), fc.option(fc.nat(conditions.length - 1)), async (given, parts, chosen, where) => {
+    await sql('delete from sales')
+    const data = given.map((row, id) => ({ id, ...row, d: row.dt?.slice(0, 10) ?? null, ts: row.dt === null ? null : `${row.dt}Z` }))
+    const inserted = await post('sales', { verb: 'insert', data })
+    if (inserted.status !== 200) throw new Error(inserted.text)
+    const aggregates = chosen.map((each) => [CALLS[each % CALLS.length], conditions[Math.floor(each / CALLS.length)]] as [typeof CALLS[number], typeof conditions[number]])
+    const body = {
+      ...parts.length > 0 && { groupBy: parts.map(([part, column], index) => ({ [`p${index}`]: { [part]: column } })) },
+      aggregates: Object.fromEntries(aggregates.map(([[call], [filters]], index) => [`a${index}`, { ...call, filters }])),
+      ...where !== null && { filters: conditions[where]?.[0] }
+    }
+    const names = [...parts.map((_, index) => `p${index}`), ...aggregates.map((_, index) => `a${index}`)]
+    const list = [...parts.map(([part, column], index) => `${PARTS[part]?.[dialect](inUtc(column))} as p${index}`), ...aggregates.map(([[, call], [, condition]], index) => `${call(condition)} as a${index}`)]
+    const plain = await sql(`select ${list.join(', ')} from sales ${where === null ? '' : `where ${conditions[where]?.[1]}`} ${parts.length === 0 ? '' : `group by ${parts.map((_, index) => index + 1).join(', ')}`}`)
+    const isCount = (index: number): boolean => '$count' in (aggregates[index]?.[0][0] ?? {})
+    const normal = (list: Array<Record<string, unknown>>): string[] => list.map((row) => JSON.stringify(names.map((name) => comparable(row[name]) ?? (name.startsWith('a') && isCount(Number(name.slice(1))) ? 0 : null)))).sort()
+    const [shown, wanted] = [normal(await groupsOf(service, body)), normal(plain)]
+    if (JSON.stringify(shown) !== JSON.stringify(wanted)) throw new Error(`${JSON.stringify(body)}\n${shown.join('\n')}\n${wanted.join('\n')}`)
+    checked++
+  }), { numRuns: 60 })
+  t.equal(checked, 60)
 })

@@ -1,7 +1,7 @@
 /** `groupBy`, `aggregates` and `having` of a select. */
 import t, { type Test } from 'tap'
 import { hashToken } from '../../src/access/tokens.ts'
-import { type Answer, type EngineName, onEachEngine, type Schema, type Service, sharedOnEachEngine } from '../support/service.ts'
+import { type Answer, type EngineName, type Schema, type Service, sharedOnEachEngine, startService } from '../support/service.ts'
 
 const rows = `insert into orders (id, status, customer, total, items, weight, paid, note) values
   (1, 'new', 7, '10.10', 1, 0.5, '2026-01-01', 'b'), (2, 'new', 7, '0.20', 2, 0.25, NULL, 'a'), (3, 'paid', 8, '5.00', NULL, NULL, '2026-03-01', NULL),
@@ -13,7 +13,7 @@ const schema: Schema = {
   mysql: [`create table orders ${columns('bigint')}`, rows]
 }
 
-const selectFrom = ({ post }: Service, table = 'orders') => (body: object): Promise<Answer> => post(table, { verb: 'select', ...body })
+const selectFrom = ({ post }: Pick<Service, 'post'>, table = 'orders') => (body: object): Promise<Answer> => post(table, { verb: 'select', ...body })
 const rowsOf = async (answer: Promise<Answer>): Promise<any[]> => (await answer).json.data.rows
 
 async function refused (t: Test, answer: Promise<Answer>, [code, path]: readonly [string, string], why: string): Promise<void> {
@@ -21,7 +21,58 @@ async function refused (t: Test, answer: Promise<Answer>, [code, path]: readonly
   t.same([json.error?.code, json.error?.details[0]?.path], [code, path], why)
 }
 
-const test = sharedOnEachEngine(t, { schema })
+const odd: Schema = (engine) => {
+  const names = ['v0', 'V1', 'v_0', 'sum(x)', 'a.b', '$or', '__proto__', 'c0', 't', 'q"`?']
+  const quote = (name: string): string => engine === 'sqlite' ? `"${name.replaceAll('"', '""')}"` : `\`${name.replaceAll('`', '``')}\``
+  return [`create table odd (${names.map((name) => `${quote(name)} int not null`).join(', ')})`, 'insert into odd values (1, 20, 3, 4, 5, 6, 7, 8, 9, 10)', 'insert into odd values (1, 30, 4, 5, 6, 7, 8, 9, 10, 11)']
+}
+
+const collated: Schema = {
+  sqlite: ['create table words (id integer primary key, word text collate nocase)', "insert into words values (1, 'a'), (2, 'A'), (3, 'b')"],
+  mysql: ['create table words (id int primary key, word varchar(20) collate utf8mb4_general_ci, long_word longtext collate utf8mb4_bin)', "insert into words values (1, 'a', concat(repeat('x', 70000), 1)), (2, 'A', concat(repeat('x', 70000), 2)), (3, 'b', null)"]
+}
+
+const hidden: Schema = () => ['create table hidden (id int not null, v0 int not null, v1 int not null, v_0 int not null, n int not null, secret int not null)', ...[1, 2, 3, 4].map((id) => `insert into hidden values (${id}, ${id}, ${id % 2}, 7, 7, ${id % 2})`)]
+const narrowed = [
+  { name: 'narrow', sha256: hashToken('narrow'), permissions: ['select' as const], databases: { shop: { hidden: { columns: { select: ['id', 'v1'] } } } } },
+  { name: 'half', sha256: hashToken('half'), permissions: ['select' as const], databases: { shop: { hidden: { columns: { select: ['id', 'v1'] }, rows: { secret: 1 } } } } }
+]
+
+const large: Schema = (engine) => [
+  `create table large (id int not null primary key, g int not null, b bigint null, p decimal(15,2) null, d double null${engine === 'sqlite' ? '' : ', bu bigint unsigned null, f float null, w decimal(65,0) null, x decimal(65,30) null'})`,
+  ...[[1, 1, '9223372036854775807', '9999999999999.99', '1.7e308', '18446744073709551615', '0.1', '9'.repeat(65), `${'9'.repeat(35)}.${'9'.repeat(30)}`],
+    [2, 1, '1', '0.01', '1.7e308', '18446744073709551615', '0.2', '1', '1'],
+    [3, 2, '-9223372036854775808', '0.10', '1e-300', '18446744073709551615', '0.1', `-${'9'.repeat(65)}`, '0.000000000000000000000000000001'],
+    [4, 2, '9223372036854775807', '0.20', '0.1', '0', '0.7', '0', '0.2']].map((values) => `insert into large values (${(engine === 'sqlite' ? values.slice(0, 5) : values).join(', ')})`)
+]
+
+const typed: Schema = {
+  mysql: [
+    `create table typed (id int not null primary key, tiny tinyint(1), big bigint unsigned, y year, num decimal(10,2) unsigned zerofill, f float, fd double(10,2), day date, moment timestamp(3) null, clock time(3),
+      txt longtext, bin varbinary(10), en enum('z', 'a'), st set('x', 'y'), bits bit(5), flag bit(1), doc json, place point)`,
+    `insert into typed values (1, 1, 18446744073709551615, 2026, '1.50', 0.1, 0.10, '2026-01-02', '2026-01-02 03:04:05.006', '-12:30:00.5', 'ä"', 'a\\0b', 'z', 'x,y', b'10101', b'1', '{"a": 1}', point(1, 2)),
+      (2, 0, 0, 0, '0.00', -0.1, 0.20, '0000-00-00', '1970-01-01 00:00:01', '838:59:59', '', '', 'a', '', b'0', b'0', 'null', point(0, 0)), (3, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null)`
+  ],
+  sqlite: [
+    'create table typed (id integer primary key, tiny tinyint(1), big bigint, y year, num decimal(10,2), f float, fd double, day date, moment timestamp, clock time, txt text, bin blob, doc json, what)',
+    `insert into typed values (1, 1, 9223372036854775807, 2026, 1.5, 0.5, 0.1, '2026-01-02', '2026-01-02 03:04:05.006', '-12:30:00.5', 'ä"', x'610062', '{"a": 1}', 1),
+      (2, 0, 0, 0, 0, -0.5, 0.2, '0000-00-00', '1970-01-01 00:00:01', '838:59:59', '', x'', 'null', 2), (3, null, null, null, null, null, null, null, null, null, null, null, null, null)`
+  ]
+}
+
+const texts = Array.from({ length: 30 }, (_, index) => `t${index}`)
+const manyTexts: Schema = (engine) => [`create table texts (id int not null primary key, ${texts.map((name) => `${name} ${engine === 'sqlite' ? 'text' : 'longtext'} null`).join(', ')})`, `insert into texts (id, t0) values ${Array.from({ length: 200 }, (_, id) => `(${id}, 'x${id % 3}')`).join()}`]
+
+const of = (each: Schema, engine: EngineName): string[] => typeof each === 'function' ? each(engine) : each[engine === 'sqlite' ? 'sqlite' : 'mysql']
+
+const test = sharedOnEachEngine(t, {
+  schema: (engine) => [
+    ...[schema, odd, collated, hidden, large, typed, manyTexts].flatMap((each) => of(each, engine)),
+    'create view new_orders as select status, total, items * 2 as twice from orders',
+    `create table big (id ${engine === 'sqlite' ? 'integer' : 'bigint'} not null primary key)`, 'insert into big values (9223372036854775806), (1)'
+  ],
+  tokens: [...narrowed, { name: 'writer', sha256: hashToken('writer'), permissions: ['insert'] }]
+})
 
 await test('a row has the columns of groupBy, then the aggregates, in the order asked for', async (t, service) => {
   const select = selectFrom(service)
@@ -181,13 +232,7 @@ await test('names have 1 to 64 letters, digits and _, also those that JavaScript
   }
 })
 
-const odd: Schema = (engine) => {
-  const names = ['v0', 'V1', 'v_0', 'sum(x)', 'a.b', '$or', '__proto__', 'c0', 't', 'q"`?']
-  const quote = (name: string): string => engine === 'sqlite' ? `"${name.replaceAll('"', '""')}"` : `\`${name.replaceAll('`', '``')}\``
-  return [`create table odd (${names.map((name) => `${quote(name)} int not null`).join(', ')})`, 'insert into odd values (1, 20, 3, 4, 5, 6, 7, 8, 9, 10)', 'insert into odd values (1, 30, 4, 5, 6, 7, 8, 9, 10, 11)']
-}
-
-await onEachEngine(t, 'columns of any name can be grouped, computed and compared', { schema: odd }, async (t, service) => {
+await test('columns of any name can be grouped, computed and compared', async (t, service) => {
   const { post } = service
   for (const name of ['v_0', 'sum(x)', 'a.b', '__proto__', 'c0', 't', 'q"`?']) {
     const key = JSON.stringify(name)
@@ -197,7 +242,8 @@ await onEachEngine(t, 'columns of any name can be grouped, computed and compared
   t.equal((await post('odd', { verb: 'select', groupBy: ['v0', '$or'], aggregates: { V1: { $max: 'V1' } }, having: { $$or: 6, V1: { $lt: 25 } } })).text, '{"success":true,"data":{"rows":[{"v0":1,"$or":6,"V1":20}],"count":1}}')
 })
 
-await onEachEngine(t, 'the limits of filters hold for filters and having together', { schema, options: { limits: { filterConditions: 4, filterValues: 5, filterDepth: 2, filterPattern: 3 } } }, async (t, service) => {
+await test('the limits of filters hold for filters and having together', async (t, { url }) => {
+  const service = await startService(t, url, { options: { limits: { filterConditions: 4, filterValues: 5, filterDepth: 2, filterPattern: 3 } } })
   const select = selectFrom(service)
   const group = { groupBy: ['status'], aggregates: { n: { $count: '*' } } }
   t.equal((await select({ ...group, filters: { id: { $gt: 0, $lt: 9 } }, having: { n: { $gt: 0, $lt: 9 } } })).status, 200)
@@ -207,12 +253,7 @@ await onEachEngine(t, 'the limits of filters hold for filters and having togethe
   await refused(t, select({ ...group, having: { status: { $like: 'abcd' } } }), ['INVALID_BODY', '/having/status/$like'], 'pattern')
 })
 
-const collated: Schema = {
-  sqlite: ['create table words (id integer primary key, word text collate nocase)', "insert into words values (1, 'a'), (2, 'A'), (3, 'b')"],
-  mysql: ['create table words (id int primary key, word varchar(20) collate utf8mb4_general_ci, long_word longtext collate utf8mb4_bin)', "insert into words values (1, 'a', concat(repeat('x', 70000), 1)), (2, 'A', concat(repeat('x', 70000), 2)), (3, 'b', null)"]
-}
-
-await onEachEngine(t, 'texts that are equal by their collation are one group, shown as any of them', { schema: collated }, async (t, service) => {
+await test('texts that are equal by their collation are one group, shown as any of them', async (t, service) => {
   const select = selectFrom(service, 'words')
   const [a, b] = await rowsOf(select({ groupBy: ['word'], aggregates: { n: { $count: '*' }, d: { $countDistinct: 'word' } }, orderBy: 'word' }))
   t.match(a, { word: /^a$/i, n: 2, d: 1 })
@@ -224,23 +265,17 @@ await onEachEngine(t, 'texts that are equal by their collation are one group, sh
   t.same(await rowsOf(select({ aggregates: { d: { $countDistinct: 'long_word' } } })), [{ d: 2 }])
 })
 
-await onEachEngine(t, 'the views of a database have aggregates too', { schema: (engine) => [...(schema as Exclude<Schema, Function>)[engine === 'sqlite' ? 'sqlite' : 'mysql'], 'create view new_orders as select status, total, items * 2 as twice from orders'] }, async (t, service) => {
+await test('the views of a database have aggregates too', async (t, service) => {
   const { text } = await selectFrom(service, 'new_orders')({ groupBy: ['status'], aggregates: { s: { $sum: 'total' }, t: { $max: service.engine === 'sqlite' ? 'total' : 'twice' } }, orderBy: 's DESC', limit: 1 })
   t.match(text, /"status":"new","s":"10.30","t":/)
 })
 
-await onEachEngine(t, 'aggregates need the permission to select', { schema, tokens: [{ name: 'writer', sha256: hashToken('writer'), permissions: ['insert'] }] }, async (t, service) => {
+await test('aggregates need the permission to select', async (t, service) => {
   const answer = await service.post('orders', { verb: 'select', aggregates: { n: { $count: '*' } } }, { token: 'writer' })
   t.same([answer.status, answer.json.error.code], [403, 'PERMISSION_DENIED'])
 })
 
-const hidden: Schema = () => ['create table hidden (id int not null, v0 int not null, v1 int not null, v_0 int not null, n int not null, secret int not null)', ...[1, 2, 3, 4].map((id) => `insert into hidden values (${id}, ${id}, ${id % 2}, 7, 7, ${id % 2})`)]
-const narrowed = [
-  { name: 'narrow', sha256: hashToken('narrow'), permissions: ['select' as const], databases: { shop: { hidden: { columns: { select: ['id', 'v1'] } } } } },
-  { name: 'half', sha256: hashToken('half'), permissions: ['select' as const], databases: { shop: { hidden: { columns: { select: ['id', 'v1'] }, rows: { secret: 1 } } } } }
-]
-
-await onEachEngine(t, 'a grant computes from the rows and columns that it sees', { schema: hidden, tokens: narrowed }, async (t, { post }) => {
+await test('a grant computes from the rows and columns that it sees', async (t, { post }) => {
   const ask = async (body: object, token = 'narrow'): Promise<Answer> => await post('hidden', { verb: 'select', ...body }, { token })
   t.same(await rowsOf(ask({ aggregates: { n: { $count: '*' }, s: { $sum: 'id' }, m: { $max: 'id' } } }, 'half')), [{ n: 2, s: '4', m: 3 }], 'a rule on a hidden column')
   t.same(await rowsOf(ask({ groupBy: ['v1'], aggregates: { n: { $count: '*' } }, having: { n: { $gt: 1 } } }, 'half')), [{ v1: 1, n: 2 }])
@@ -262,9 +297,7 @@ await onEachEngine(t, 'a grant computes from the rows and columns that it sees',
   t.same(await rowsOf(ask({ aggregates: { a: { $min: 'id' }, b: { $max: 'id' } }, having: { a: 1, b: 4 } })), [{ a: 1, b: 4 }], 'the column v0 is not compared')
 })
 
-const only: EngineName[] = ['mariadb', 'mysql']
-
-await onEachEngine(t, 'columns that have become other types are noticed before a wrong value is returned', { schema, only }, async (t, service) => {
+await test('columns that have become other types are noticed before a wrong value is returned', async (t, service) => {
   const { sql, server } = service
   const select = selectFrom(service)
   const cases: ReadonlyArray<readonly [from: string, to: string, body: object, expected: object]> = [
@@ -284,9 +317,9 @@ await onEachEngine(t, 'columns that have become other types are noticed before a
     t.match((await select(body)).json, expected, `${from} -> ${to}: ${JSON.stringify(body)}`)
     await sql(`alter table orders modify ${from}`)
   }
-})
+}, ['mariadb', 'mysql'])
 
-await onEachEngine(t, 'a later operation refers to an aggregate, exact to 64 bits', { schema: (engine) => [`create table big (id ${engine === 'sqlite' ? 'integer' : 'bigint'} not null primary key)`, 'insert into big values (9223372036854775806), (1)'] }, async (t, { operate }) => {
+await test('a later operation refers to an aggregate, exact to 64 bits', async (t, { operate }) => {
   const { text } = await operate([
     { table: 'big', verb: 'select', aggregates: { last: { $max: 'id' }, sum: { $sum: 'id' } }, filters: { id: { $gt: 1 } } },
     { table: 'big', verb: 'select', filters: { id: { $ref: '/0/rows/0/last' } } },
@@ -294,4 +327,112 @@ await onEachEngine(t, 'a later operation refers to an aggregate, exact to 64 bit
   ])
   const found = '{"rows":[{"id":9223372036854775806}],"count":1}'
   t.equal(text, `{"success":true,"data":{"results":[{"rows":[{"last":9223372036854775806,"sum":"9223372036854775806"}],"count":1},${found},${found}]}}`)
+})
+
+// What aggregate functions return for columns of each type, and which columns make groups.
+
+/** Numbers as `number 1`, with all their digits. */
+const parseExactly = (text: string): any => JSON.parse(text, (_key: string, value: unknown, { source }: { source?: string }) => typeof value === 'number' ? `number ${source}` : value)
+
+await test('sums are exact; one that is too large is VALUE_OUT_OF_RANGE', async (t, service) => {
+  const select = selectFrom(service, 'large')
+  const isServer = service.engine !== 'sqlite'
+  const tooLarge = async (aggregates: object, why: string, rest: object = { groupBy: ['g'] }): Promise<void> => { t.match((await select({ aggregates, ...rest })).json, { error: { code: 'VALUE_OUT_OF_RANGE' } }, why) }
+  t.match((await select({ aggregates: { s: { $sum: 'p' }, a: { $avg: 'p' } } })).text, /\{"s":"10000000000000.30","a":"2500000000000.075000"\}/)
+  t.same(await rowsOf(select({ aggregates: { s: { $sum: 'b' } }, filters: { g: 2 } })), [{ s: '-1' }])
+  for (const rest of [{}, { groupBy: ['g'] }]) await tooLarge({ s: { $sum: 'd' } }, 'a double', rest)
+  await tooLarge({ s: { $sum: 'd' } }, 'a double in having', { groupBy: ['g'], having: { s: { $gt: 0 } }, orderBy: 's' })
+  await tooLarge({ s: { $avg: 'd' } }, 'an average of doubles whose sum is too large')
+  t.same((await select({ aggregates: { s: { $sum: 'd' }, a: { $avg: 'd' } }, filters: { g: 2 } })).text, '{"success":true,"data":{"rows":[{"s":0.1,"a":0.05}],"count":1}}')
+  if (!isServer) {
+    for (const rest of [{}, { groupBy: ['g'] }]) await tooLarge({ s: { $sum: 'b' } }, 'an integer', rest)
+    return
+  }
+  t.same(await rowsOf(select({ aggregates: { s: { $sum: 'b' }, u: { $sum: 'bu' }, a: { $avg: 'b' }, f: { $sum: 'f' } }, groupBy: ['g'], orderBy: 'g' })), [
+    { g: 1, s: '9223372036854775808', u: '36893488147419103230', a: '4611686018427387904.0000', f: 0.30000000447034836 },
+    { g: 2, s: '-1', u: '18446744073709551615', a: '-0.5000', f: 0.7999999895691872 }
+  ])
+  for (const rest of [{}, { groupBy: ['g'] }]) {
+    for (const column of ['w', 'x']) for (const call of ['$sum', '$avg']) await tooLarge({ s: { [call]: column } }, `${call} of ${column}`, rest)
+  }
+  const [row] = await rowsOf(select({ aggregates: { w: { $sum: 'w' }, x: { $sum: 'x' }, wa: { $avg: 'w' }, xa: { $avg: 'x' } }, filters: { id: 1 } }))
+  t.same(row, { w: '9'.repeat(65), x: `${'9'.repeat(35)}.${'9'.repeat(30)}`, wa: '9'.repeat(65), xa: `${'9'.repeat(35)}.${'9'.repeat(30)}` })
+  t.same(await rowsOf(select({ aggregates: { s: { $sum: 'x' }, a: { $avg: 'x' } }, groupBy: ['g'], filters: { g: 2 }, having: { s: '0.200000000000000000000000000001' } })), [
+    { g: 2, s: '0.200000000000000000000000000001', a: '0.100000000000000000000000000001' }
+  ], 'the average is rounded by the server')
+})
+
+await test('values that a DECIMAL of SQLite should not have are added as they are compared', async (t, service) => {
+  const select = selectFrom(service, 'large')
+  await service.sql('delete from large')
+  const put = async (...values: unknown[]): Promise<any> => {
+    for (const value of values) await service.sql('insert into large (id, g, p, b) select coalesce(max(id), 0) + 1, 1, ?, ? from large', [value, value])
+    const { text, json } = await select({ aggregates: { s: { $sum: 'p' } } })
+    await service.sql('delete from large')
+    return json.error?.code ?? text.slice(37, -14)
+  }
+  t.equal(await put('abc', 1), '"1.00"')
+  t.equal(await put(0.005, 0.004), '"0.01"', 'each is rounded to the scale')
+  t.equal(await put(Buffer.from('x'), -0.5, -0.25), '"-0.75"')
+  t.equal(await put(null), 'null')
+  t.equal(await put(9e16), '"90000000000000000.00"')
+  t.equal(await put(9.3e16), 'VALUE_OUT_OF_RANGE')
+  t.equal(await put(1e300), 'VALUE_OUT_OF_RANGE')
+  t.equal(await put(-Infinity), 'VALUE_OUT_OF_RANGE')
+  await service.sql('insert into large (id, g, b) values (1, 1, 1.5), (2, 1, 9), (3, 1, 1e30)')
+  t.equal((await select({ aggregates: { s: { $sum: 'b' }, a: { $avg: 'b' } }, filters: { id: { $lt: 3 } } })).text, '{"success":true,"data":{"rows":[{"s":"10.5","a":"5.2500"}],"count":1}}')
+  t.equal((await select({ aggregates: { s: { $sum: 'b' } } })).text, '{"success":true,"data":{"rows":[{"s":"1000000000000000000000000000000"}],"count":1}}')
+  await service.sql('update large set b = 9e999')
+  t.match((await select({ aggregates: { s: { $sum: 'b' } } })).json.error, { code: 'UNREADABLE_VALUE', message: /column "s"/ }, 'infinity is no JSON number')
+}, ['sqlite'])
+
+await test('least and greatest are as their column; other types have none', async (t, service) => {
+  const select = selectFrom(service, 'typed')
+  const isServer = service.engine !== 'sqlite'
+  const ranked = ['tiny', 'big', 'y', 'num', 'f', 'fd', 'day', 'moment', 'clock', 'txt', 'bin']
+  const { rows } = parseExactly((await service.post('typed', { verb: 'select', columns: ranked, orderBy: 'id', limit: 2 })).text).data
+  for (const column of ranked) {
+    const { text } = await select({ aggregates: { low: { $min: column }, high: { $max: column } } })
+    const [row] = parseExactly(text).data.rows
+    const inOrder = ['clock'].includes(column) ? [rows[0], rows[1]] : [rows[1], rows[0]]
+    const expected = column === 'fd' ? [rows[0], rows[1]] : inOrder
+    t.same(row, { low: expected[0][column], high: expected[1][column] }, column)
+  }
+  for (const column of isServer ? ['en', 'st', 'bits', 'flag', 'doc', 'place'] : ['doc', 'what']) {
+    for (const call of ['$min', '$max', '$sum', '$avg']) await refused(t, select({ aggregates: { n: { [call]: column } } }), ['INVALID_VALUE', `/aggregates/n/${call}`], `${call} of ${column}`)
+    t.same(await rowsOf(select({ aggregates: { n: { $count: column } } })), [{ n: 2 }], `${column} can be counted`)
+  }
+  for (const column of ['day', 'moment', 'clock', 'txt', 'bin']) for (const call of ['$sum', '$avg']) await refused(t, select({ aggregates: { n: { [call]: column } } }), ['INVALID_VALUE', `/aggregates/n/${call}`], `${call} of ${column}`)
+  for (const column of isServer ? ['doc', 'place'] : ['doc', 'what']) {
+    await refused(t, select({ aggregates: { n: { $countDistinct: column } } }), ['INVALID_VALUE', '/aggregates/n/$countDistinct'], `${column} has no different values`)
+    await refused(t, select({ groupBy: ['id', column] }), ['INVALID_VALUE', '/groupBy/1'], `${column} has no groups`)
+  }
+  t.same(await rowsOf(select({ aggregates: { s: { $sum: 'tiny' }, a: { $avg: 'y' }, f: { $sum: 'fd' } } })), [{ s: '1', a: '1013.0000', f: 0.30000000000000004 }], 'numbers of other kinds')
+})
+
+await test('columns of every type that can be sorted make groups, whose values find them', async (t, service) => {
+  const { post } = service
+  const { data: { rows: [{ ...first }] } } = (await post('typed', { verb: 'select', limit: 1 })).json
+  const names = Object.keys(first).filter((name) => !['id', 'doc', 'place', 'what'].includes(name))
+  for (const name of names) {
+    const { json, text } = await post('typed', { verb: 'select', groupBy: [name], aggregates: { n: { $countDistinct: 'id' } }, orderBy: name })
+    t.equal(json.data?.count, 3, `${name}: ${text}`)
+    const plain = (await post('typed', { verb: 'select', columns: [name], orderBy: name })).text
+    t.equal(text.replaceAll(',"n":1', ''), plain, `${name} is shown as without groups`)
+    for (const row of text.matchAll(/\{[^{}]*\}/g)) {
+      if (!row[0].includes('"n"')) continue
+      const { text: found } = await post('typed', `{"verb":"select","groupBy":["${name}"],"aggregates":{"n":{"$count":"*"}},"having":{"$is":${row[0]}}}`)
+      t.equal(found, `{"success":true,"data":{"rows":[${row[0]}],"count":1}}`, `${name}: ${row[0]}`)
+    }
+  }
+})
+
+await test('more long texts than MariaDB can sort are NOT_SUPPORTED, because another attempt would fail as well', async (t, service) => {
+  const select = selectFrom(service, 'texts')
+  t.equal((await select({ groupBy: texts.slice(0, 16), aggregates: { n: { $count: '*' } } })).json.data.count, 3)
+  for (const body of [{ groupBy: texts, aggregates: { n: { $count: '*' } } }, { columns: ['id'], orderBy: texts.join() }]) {
+    const { status, json } = await select(body)
+    if (service.engine === 'mariadb') t.match({ status, json }, { status: 422, json: { error: { code: 'NOT_SUPPORTED' } } })
+    else t.equal(status, 200)
+  }
 })

@@ -1,9 +1,11 @@
-import t from 'tap'
+/** Bodies that are refused: with which code, at which place, and what the message and the log say. */
+import t, { type Test } from 'tap'
+import { hashToken } from '../../src/access/tokens.ts'
+import { parseSafely } from '../../src/json/parser.ts'
 import { badBodies, type BadBody } from '../support/bad-bodies.ts'
-import { badValuesByTable, EVERYTHING, shopAndOdd as schema } from '../support/bad-values.ts'
+import { badValuesByTable, EVERYTHING, shopAndOdd } from '../support/bad-values.ts'
 import { dump, isRefusal } from '../support/refusals.ts'
-import { onEachEngine, type Service, sharedOnEachEngine } from '../support/service.ts'
-import type { Test } from 'tap'
+import { type Service, sharedOnEachEngine } from '../support/service.ts'
 
 /** Sends each body and checks the answer, the statements and every row of the database. */
 async function refuseAll (t: Test, { post, statements, sql }: Service, table: string, bodies: readonly BadBody[]): Promise<void> {
@@ -12,12 +14,31 @@ async function refuseAll (t: Test, { post, statements, sql }: Service, table: st
   for (const { why, body, status, code, path } of bodies) {
     const answer = await post(table, body)
     isRefusal(t, answer, { status, code, why })
-    const after = { path: answer.json.error.details[0]?.path, statements: statements(), rows: await dump(sql, EVERYTHING) }
-    t.same(after, { path, statements: [], rows: before }, `${why}: it says where, nothing was asked of the database and no row changed`)
+    t.same([answer.json.error.details[0]?.path, statements()], [path, []], `${why}: it says where, and nothing was asked of the database`)
   }
+  t.same(await dump(sql, EVERYTHING), before, 'no row changed')
 }
 
-const test = sharedOnEachEngine(t, { schema })
+const READER = 'a-token-that-may-only-select-0123456789'
+const OLD = 'a-token-that-has-expired-in-2020-0123456789'
+const TENANT = 'a-token-whose-claim-is-missing-0123456789'
+const bills = (more: string): string => `create table bills (id int primary key, tenant int)${more}`
+
+const test = sharedOnEachEngine(t, {
+  schema: (engine) => [
+    ...shopAndOdd(engine),
+    bills(''), 'insert into bills values (1, 1), (2, 1), (3, 2)', 'create table keyless (n int)',
+    ...engine === 'sqlite'
+      ? ['create table documents (id integer primary key, "größe" text, value json)']
+      : [bills(' engine = MyISAM').replace('bills', 'plain'), 'create table documents (id int primary key, `größe` varchar(20), value json)']
+  ],
+  options: { requestLog: true },
+  tokens: [
+    { name: 'reader', sha256: hashToken(READER), permissions: ['select'] },
+    { name: 'old', sha256: hashToken(OLD), permissions: ['select'], expires: '2020-01-01' },
+    { name: 'tenant', sha256: hashToken(TENANT), permissions: ['select', 'update'], databases: { shop: { bills: { rows: { tenant: { $claim: '/tenant' } } } } } }
+  ]
+})
 
 await test('a body that does not have the form of a request is rejected and changes nothing', async (t, service) => {
   await refuseAll(t, service, 'customers', badBodies)
@@ -27,7 +48,7 @@ await test('a body that does not fit its table is rejected and changes nothing',
   for (const [table, bodies] of badValuesByTable) await refuseAll(t, service, table, bodies)
 })
 
-await onEachEngine(t, 'the message names the field or column as the client wrote it', { schema }, async (t, { post }) => {
+await test('the message names the field or column as the client wrote it', async (t, { post }) => {
   const messages: Array<[body: unknown, message: string]> = [
     [{ verb: 'select', 'a/b~1': 1 }, '"a/b~1" is not allowed with select; the fields of select are verb, filters, columns, limit, orderBy, groupBy, aggregates, having, after, offset, total, expect, include'],
     [{ verb: 'insert', data: {}, filters: {} }, '"filters" is not allowed with insert; it is a field of select, update, delete'],
@@ -46,4 +67,68 @@ await onEachEngine(t, 'the message names the field or column as the client wrote
     [{ verb: 'select', orderBy: 'id; drop' }, '"orderBy" must contain terms of the form "<column> [ASC|DESC]" separated by commas, not "id; drop"']
   ]
   for (const [body, message] of messages) t.equal((await post('customers', body)).json.error.message, message)
+})
+
+await test('messages name the table, the numbers, the place and the cause', async (t, { post, operate, engine }) => {
+  const messageOf = async (body: unknown, table = 'bills'): Promise<string> => (await post(table, body)).json.error.message
+  const remove = (filters: object, expect: unknown) => messageOf({ verb: 'delete', filters, expect })
+  t.equal(await remove({ id: 9 }, 1), '"expect" does not hold: there are 0 rows in "bills" for these filters, and 1 is expected')
+  t.equal(await remove({ tenant: 1 }, { $gte: 5 }), '"expect" does not hold: there are 2 rows in "bills" for these filters, and at least 5 are expected')
+  t.equal(await remove({ tenant: 1 }, { $lte: 1 }), '"expect" does not hold: there is more than 1 row in "bills" for these filters, and at most 1 is expected')
+  t.equal(await remove({ tenant: 1 }, { $gt: 2, $lt: 5 }), '"expect" does not hold: there are 2 rows in "bills" for these filters, and 3 to 4 are expected')
+  t.match(await remove({ tenant: 1 }, { $gt: 5, $lt: 5 }), /, and no number is within its bounds$/)
+  t.match((await operate([{ table: 'bills', verb: 'select', filters: { id: 9 }, expect: 1 }])).json.error, { message: /0 rows in "bills" .* 1 is expected/, details: [{ path: '/operations/0/expect' }] })
+
+  for (const body of ['', ' \n ']) t.equal(await messageOf(body), 'The body is not valid JSON: the body is empty')
+  t.equal(await messageOf('{"verb": "select",\n  "limit": 1,\n}'), 'The body is not valid JSON: error at line 3 column 1')
+  t.equal(await messageOf('{"verb": select}'), 'The body is not valid JSON: error at line 1 column 10')
+  t.equal(await messageOf('{"verb": "select"'), 'The body is not valid JSON: error at line 1 column 18')
+  t.match(await messageOf('['.repeat(100_000)), /cannot be parsed/)
+
+  for (const columns of ['*', ['id', '*']]) t.match(await messageOf({ verb: 'select', columns }), /[;:] leave (it|out "columns") (out )?for all columns$/)
+  t.notMatch(await messageOf({ verb: 'select', orderBy: '*' }), /leave/)
+
+  t.match(await messageOf({ verb: 'select', after: null }, 'keyless'), /^table "keyless" has no primary key/)
+  if (engine !== 'sqlite') {
+    const cause = 'the engine of table "plain" has no transactions, so that nothing can be undone'
+    const insert = { verb: 'insert', data: { id: 1 } }
+    t.match((await post('plain', { ...insert, dryRun: true })).json.error, { code: 'NOT_SUPPORTED', message: cause, details: [{ path: '/dryRun', message: cause }] })
+    t.match((await operate([{ table: 'plain', ...insert }])).json.error, { message: cause, details: [{ path: '/operations/0', message: cause }] })
+    t.match((await operate([{ table: 'plain', verb: 'select', lock: true }])).json.error, { message: /lock/, details: [{ path: '/operations/0/lock' }] })
+  }
+})
+
+await test('the log names an expired token, and says why a permission is missing', async (t, { post, log }) => {
+  const lineFor = async (token: string, body: unknown) => {
+    log.splice(0)
+    await post('bills', body, { token })
+    return JSON.parse(log.at(-1) as string)
+  }
+  const select = { verb: 'select' }
+  t.match(await lineFor(OLD, select), { status: 401, code: 'UNAUTHENTICATED', reason: 'the token "old" has expired' })
+  t.equal((await lineFor(`${OLD}?`, select)).reason, undefined, 'a token that nobody knows')
+  t.match(await lineFor(READER, { verb: 'delete', filters: { id: 1 } }), { status: 403, token: 'reader', reason: 'The token does not have the permission delete' })
+  t.match(await lineFor(TENANT, select), { status: 403, token: 'tenant', reason: 'The claim "/tenant" is missing or cannot be used' })
+})
+
+// Keys with escapes, as PHP and Python send each name that is not ASCII.
+
+await test('a key with an escape is stored as it is, whatever other clients have sent', async (t, service) => {
+  const insert = (id: number, value: string, column = 'value'): string => `{"verb":"insert","data":{"id":${id},"${column}":${value}}}`
+  const keys = [['caf\\\\', 'caf\\u00e9', 'café'], ['\\\\', '\\n', '\n'], ['https:\\\\/', 'https:\\/\\/', 'https://']] as const
+  for (const [at, [poison, key, name]] of keys.entries()) {
+    const [first, second] = [at * 4, at * 4 + 2]
+    for (const [more, number] of [[first, '2'], [second, '12345678901234567']] as const) {
+      t.match(await service.post('documents', insert(more, `{"id":1,"${poison}":${number}}`)), { status: 200 })
+      t.match(await service.post('documents', insert(more + 1, `{"id":1,"${key}":${number}}`)), { status: 200 })
+      const [{ text: stored }] = await service.sql(`select ${service.engine === 'sqlite' ? 'value' : 'cast(value as char)'} as text from documents where id = ${more + 1}`) as [{ text: string }]
+      t.same(Object.keys(parseSafely(stored, Number) as object).sort(), ['id', name].sort(), `${key} after ${poison}`)
+    }
+  }
+})
+
+await test('a column whose name has an escape is found, whatever other clients have sent', async (t, service) => {
+  t.match(await service.post('documents', '{"verb":"insert","data":{"id":1,"gr\\\\u00":"x"}}'), { status: 400, json: { error: { code: 'COLUMN_NOT_FOUND' } } })
+  t.match(await service.post('documents', '{"verb":"insert","data":{"id":1,"gr\\u00f6\\u00dfe":"x"}}'), { status: 200 })
+  t.match(await service.operate('{"operations":[{"table":"documents","verb":"select","filters":{"gr\\u00f6\\u00dfe":"x"}}]}'), { status: 200, json: { data: { results: [{ count: 1 }] } } })
 })

@@ -1,15 +1,30 @@
-/** Which rows each operator and combinator selects. */
+/** Which rows each operator and combinator selects, what is refused, and which filters a write must have. */
 import t from 'tap'
-import { onEachEngine, sharedOnEachEngine } from '../support/service.ts'
+import { isRefusal } from '../support/refusals.ts'
+import { type Schema, sharedOnEachEngine, startService } from '../support/service.ts'
 
 const rows = 'insert into things (id, name, size, price, note, made, doc) values ' +
   "(1, 'Ant', 1, '0.50', null, '2026-01-01 00:00:00', '{\"a\": 1}'), (2, 'bee', 2, '1.00', '100% sure', '2026-01-02 00:00:00', '[1, 2]'), " +
   "(3, 'Cat', 3, '10.00', 'a_b', '2026-01-03 00:00:00', null), (4, 'dog', null, '9.99', 'axb', null, 'null'), (5, 'a\\\\b', 5, '-1.00', '', '2026-01-05 00:00:00', '{}')"
 
 const columns = (json: string, quote: string): string => `id integer not null primary key, name varchar(20) not null, size int null, price decimal(10,2) not null, note varchar(20) null, made datetime null, doc ${json} null, ${quote}$or${quote} int generated always as (id) virtual`
-const schema = {
-  mysql: [`create table things (${columns('json', '`')}) collate utf8mb4_bin`, rows],
-  sqlite: [`create table things (${columns('json', '"')})`, rows.replace('\\\\', '\\')]
+const members = Array.from({ length: 64 }, (_, index) => `m${index}`)
+const schema: Schema = {
+  mysql: [
+    `create table things (${columns('json', '`')}) collate utf8mb4_bin`, rows,
+    "create table bits (id int not null primary key, a tinyint unsigned not null, b tinyint null, name varchar(10) not null, kind enum('x', 'y') not null, doc json null, mark int null)", "insert into bits values (1, 1, 1, 'x', 'x', null, 0)",
+    `create table posts (id int not null primary key, tags set('a','b','A b','ö','x😀') null, wide set(${members.map((name) => `'${name}'`).join(',')}) not null default '', word varchar(10) null)`,
+    "create table locked (id int not null primary key, name varchar(20) not null collate utf8mb4_general_ci, kind enum('a', 'B') null, marks set('x', 'y') null, note text null) collate utf8mb4_general_ci", "insert into locked values (1, 'acme', 'a', 'x', null)",
+    'create table texts (id int not null primary key, c_sjis varchar(20) character set sjis not null, c_gbk varchar(20) character set gbk not null, c_utf8mb4 varchar(20) not null)',
+    "insert into posts (id, tags, wide) values (1, 'a', 'm0'), (2, 'a,b', 'm63'), (3, 'b,A b', 'm0,m63'), (4, '', 'm62'), (5, null, 'm31,m32'), (6, 'ö,x😀', '')"
+  ],
+  sqlite: [
+    `create table things (${columns('json', '"')})`, rows.replace('\\\\', '\\'),
+    'create table bits (id integer not null primary key, a int not null, b int null, name varchar(10) not null, kind text not null, doc json null, mark int null)', "insert into bits values (1, 1, 1, 'x', 'x', null, 0)",
+    'create table posts (id integer primary key, tags text null, word varchar(10) null)', 'insert into posts (id) values (1)',
+    'create table locked (id integer not null primary key, name varchar(20) not null collate nocase, kind text null, marks text null, note text null)', "insert into locked values (1, 'acme', 'a', 'x', null)",
+    'create table texts (id integer not null primary key, c_utf8mb4 text not null)'
+  ]
 }
 
 /** filters -> ids of the selected rows. */
@@ -168,9 +183,105 @@ await test('a pattern with a NUL character matches no other texts', async (t, { 
   t.match(await sql('select count(*) as count from things'), [{ count: 5 }])
 })
 
-await onEachEngine(t, 'a pattern that is too complex for the database is rejected or matches nothing', { schema, options: { limits: { filterPattern: 65_535 } } }, async (t, { post }) => {
+await test('a pattern that is too complex for the database is rejected or matches nothing', async (t, { url }) => {
+  const { post } = await startService(t, url, { options: { limits: { filterPattern: 65_535 } } })
   for (const pattern of [{ $like: '%a'.repeat(30_000) }, { $contains: '%'.repeat(60_000) }]) {
     const { status, json } = await post('things', { verb: 'select', filters: { note: pattern } })
     t.ok(status === 200 ? json.data.count === 0 : json.error.code === 'VALUE_OUT_OF_RANGE', JSON.stringify(json))
+  }
+})
+
+// Update and delete reject filters that fold to the constant true.
+
+const sayNothing: object[] = [
+  {}, { $and: [] }, { $not: { $or: [] } }, { $or: [{}, { id: 1 }] }, { $or: [{ id: 1 }, {}] }, { $and: [{}, { $and: [] }] }, { $is: {} }, { $or: [{ id: 1 }, { $is: {} }] },
+  { id: { $nin: [] } }, { $not: { id: { $in: [] } } }, { id: { $nin: [], $null: false } }, { $or: [{ b: 1 }, { id: { $nin: [] } }] }, { $not: { $and: [{ b: 1 }, { id: { $in: [] } }] } },
+  { id: { $null: false } }, { $not: { id: { $null: true } } }, { id: { $ne: null } }, { $not: { id: null } }, { $not: { id: { $is: null } } }, { id: { $nin: [null] } }, { $not: { $not: { id: { $null: false } } } },
+  { $not: { id: null, b: 1 } }, { $not: { b: 1, $or: [] } }
+]
+
+/** Only constants are folded: with these filters a client selects every row, or almost every row, on purpose. */
+const saySomething: object[] = [
+  { id: { $gte: 0 } }, { a: { $gte: 0 } }, { a: { $between: [0, 255] } }, { $or: [{ id: 1 }, { id: { $ne: 1 } }] }, { $or: [{ id: { $gt: 3 } }, { id: { $lt: 7 } }] }, { name: { $like: '%' } }, { name: { $startsWith: '' } },
+  { kind: ['x', 'y'] }, { $or: [{ b: { $null: true } }, { b: { $null: false } }] }, { $not: { b: null } }, { b: { $ne: null } }, { doc: { $null: true } }, { $is: { b: 1 } }, { b: { $is: 1 } }
+]
+
+/** Filters that fold to false select no row and are accepted. */
+const never: object[] = [{ $or: [] }, { id: null }, { id: { $in: [] } }, { id: { $null: true } }, { $is: { id: null } }, { id: { $in: [null] } }, { b: 1, $or: [] }, { $not: {} }, { $not: { $or: [{ b: 1 }, {}] } }]
+
+await test('filters that fold to true are rejected', async (t, { post, sql, statements }) => {
+  statements()
+  for (const filters of sayNothing) {
+    for (const body of [{ verb: 'delete', filters }, { verb: 'update', data: { mark: 1 }, filters }]) {
+      t.match((await post('bits', body)).json, { error: { code: 'FILTERS_REQUIRED', details: [{ path: '/filters' }] } }, JSON.stringify(body))
+    }
+    t.match((await post('bits', { verb: 'select', filters })).json, { data: { count: 1 } }, `select by ${JSON.stringify(filters)}`)
+  }
+  t.same(statements().filter((statement) => !statement.startsWith('select')), [], 'no write was sent')
+  t.same((await sql('select mark from bits')).map(({ mark }) => Number(mark)), [0])
+})
+
+await test('other filters are accepted, however many rows they match', async (t, { post }) => {
+  for (const filters of saySomething) t.match(await post('bits', { verb: 'update', data: { mark: 1 }, filters }), { status: 200 }, JSON.stringify(filters))
+  for (const filters of never) {
+    t.match(await post('bits', { verb: 'delete', filters }), { status: 200, json: { data: { deleted: 0 } } }, JSON.stringify(filters))
+    t.match(await post('bits', { verb: 'update', data: { mark: 1 }, filters }), { status: 200, json: { data: { updated: 0 } } }, JSON.stringify(filters))
+  }
+})
+
+// `$has`: which rows have this member of a SET.
+
+await test('$has finds the sets with a member, or with all members of a list', async (t, { post, operate }) => {
+  const ids = async (filters: object): Promise<number[]> => {
+    const { json, text } = await post('posts', { verb: 'select', filters, columns: ['id'], orderBy: 'id' })
+    return json.data.rows?.map(({ id }: { id: number }) => id) ?? text
+  }
+  const expected: Array<[filters: object, ids: number[]]> = [
+    [{ tags: { $has: 'a' } }, [1, 2]], [{ tags: { $has: ['a'] } }, [1, 2]], [{ tags: { $has: ['a', 'b'] } }, [2]], [{ tags: { $has: ['b', 'a', 'a'] } }, [2]], [{ tags: { $has: 'A b' } }, [3]], [{ tags: { $has: 'ö' } }, [6]], [{ tags: { $has: 'x😀' } }, [6]],
+    [{ $not: { tags: { $has: 'a' } } }, [3, 4, 6]], [{ tags: { $has: 'b', $ne: ['a', 'b'] } }, [3]], [{ $or: [{ tags: { $has: ['a', 'A b'] } }, { tags: null }] }, [5]],
+    [{ wide: { $has: 'm63' } }, [2, 3]], [{ wide: { $has: ['m0', 'm63'] } }, [3]], [{ wide: { $has: 'm62' } }, [4]], [{ wide: { $has: ['m31', 'm32'] } }, [5]], [{ wide: { $has: members } }, []]
+  ]
+  for (const [filters, found] of expected) t.same(await ids(filters), found, JSON.stringify(filters))
+  t.same((await post('posts', { verb: 'select', groupBy: ['tags'], having: { tags: { $has: 'b' } }, aggregates: { n: { $count: '*', filters: { wide: { $has: 'm63' } } } }, orderBy: 'tags' })).json.data?.rows, [{ tags: ['a', 'b'], n: 1 }, { tags: ['b', 'A b'], n: 1 }])
+  t.same((await post('posts', { verb: 'update', filters: { tags: { $has: 'b' } }, data: { word: 'x' } })).json.data, { updated: 2 })
+  const { json } = await operate([{ table: 'posts', verb: 'select', filters: { id: 1 } }, { table: 'posts', verb: 'select', filters: { tags: { $has: { $ref: '/0/rows/0/tags/0' } } }, columns: ['id'], orderBy: 'id' }, { table: 'posts', verb: 'select', filters: { tags: { $has: [{ $ref: '/0/rows/0/tags/0' }, 'b'] } }, columns: ['id'] }])
+  t.same(json.data.results?.slice(1).map(({ rows }: any) => rows), [[{ id: 1 }, { id: 2 }], [{ id: 2 }]], JSON.stringify(json))
+  t.same((await post('posts', { verb: 'delete', filters: { wide: { $has: 'm63' } } })).json.data, { deleted: 2 })
+  for (const [operand, path] of [['c', '/filters/tags/$has'], ['B', '/filters/tags/$has'], [['a', 'c'], '/filters/tags/$has/1'], [[], '/filters/tags/$has'], [null, '/filters/tags/$has'], [1, '/filters/tags/$has'], [{}, '/filters/tags/$has'], ['a,b', '/filters/tags/$has'], [[['a']], '/filters/tags/$has/0']] as Array<[unknown, string]>) {
+    const why = JSON.stringify(operand)
+    const answer = await post('posts', { verb: 'select', filters: { tags: { $has: operand } } })
+    isRefusal(t, answer, { status: 400, code: 'INVALID_VALUE', why })
+    t.equal(answer.json.error.details[0].path, path, why)
+  }
+}, ['mariadb', 'mysql'])
+
+await test('$has of a column that is no SET is INVALID_VALUE', async (t, { post, engine }) => {
+  for (const column of ['id', 'word', ...engine === 'sqlite' ? ['tags'] : []]) {
+    for (const operand of ['a', ['a']]) isRefusal(t, await post('posts', { verb: 'select', filters: { [column]: { $has: operand } } }), { status: 400, code: 'INVALID_VALUE', why: column })
+  }
+})
+
+await test('a row sent back with $is works as an optimistic lock on its whole content, also where the collation finds other spellings equal', async (t, { post, sql }) => {
+  const { json: { data: { rows: [row] } } } = await post('locked', { verb: 'select' })
+  await sql("update locked set name = 'ACME'")
+  t.match((await post('locked', { verb: 'update', data: { note: 'mine' }, filters: { $is: row } })).json, { data: { updated: 0 } }, 'a different spelling does not match')
+  t.match((await post('locked', { verb: 'update', data: { note: 'mine' }, filters: { id: 1, name: row.name } })).json, { data: { updated: 1 } }, 'it matches by the collation')
+  t.match((await post('locked', { verb: 'update', data: { note: 'mine' }, filters: { $is: { ...row, name: 'ACME' } } })).json, { data: { updated: 0 } }, 'a value does not match null')
+  t.match((await post('locked', { verb: 'delete', filters: { $is: { ...row, name: 'ACME', note: 'mine' } } })).json, { data: { deleted: 1 } })
+})
+
+await test('a pattern matches the same texts in character sets in which a backslash is another character or a part of one', async (t, { engine, post }) => {
+  const texts = ['a%b', 'a_b', 'axb', 'a!b', '!%', '\\', 'a\\b', 'a\\', '']
+  const names = engine === 'sqlite' ? ['c_utf8mb4'] : ['c_sjis', 'c_gbk', 'c_utf8mb4']
+  t.match(await post('texts', { verb: 'insert', data: texts.map((text, id) => ({ id, ...Object.fromEntries(names.map((name) => [name, text])) })) }), { status: 200 })
+  const expected: Array<[filter: object, found: string[]]> = [
+    [{ $like: 'a_b' }, ['a%b', 'a_b', 'axb', 'a!b', 'a\\b']], [{ $like: 'a\\_b' }, ['a_b']], [{ $like: 'a\\%b' }, ['a%b']], [{ $like: 'a!b' }, ['a!b']], [{ $like: '!\\%' }, ['!%']], [{ $like: 'a\\\\b' }, ['a\\b']], [{ $like: 'a\\' }, ['a\\']],
+    [{ $nlike: 'a%' }, ['!%', '\\', '']], [{ $startsWith: 'a\\' }, ['a\\b', 'a\\']], [{ $contains: '%' }, ['a%b', '!%']], [{ $contains: '\\' }, ['\\', 'a\\b', 'a\\']], [{ $contains: '!' }, ['a!b', '!%']]
+  ]
+  for (const name of names) {
+    for (const [filter, found] of expected) {
+      const { json } = await post('texts', { verb: 'select', columns: ['id'], orderBy: 'id', filters: { [name]: filter } })
+      t.same(json.data?.rows.map(({ id }: { id: number }) => texts[id]), found, `${name} ${JSON.stringify(filter)}`)
+    }
   }
 })

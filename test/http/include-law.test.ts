@@ -1,130 +1,64 @@
-/** Random schemas, data and requests: what `include` returns is what plain SQL returns, asked row by row. */
-import t from 'tap'
-import { createDraw, drawFilters, drawRelated, drawTable, KEYS, KINDS, SHOWN, type Draw, type Drawn } from '../support/related-tables.ts'
-import { onEachEngine } from '../support/service.ts'
+// night: many random cases
+/** Laws of related rows with many requests, members with columns of every type, and relations by every type that relates rows. */
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import { parseExactJson } from '../../src/json/exact-json.ts'
+import { engines } from '../servers/engines.ts'
+import { quoted } from '../support/quoted.ts'
+import { membersAreThoseOfPlainSql, onRandomTables, writesChangeWhatPlainSqlFinds } from '../support/related-laws.ts'
+import { seed } from '../support/seed.ts'
+import { onEachEngine, type EngineName } from '../support/service.ts'
+import { mysqlGroups, sqliteGroups, type TypedColumn } from '../support/typed-columns.ts'
 
-interface Asked {
-  readonly table: Drawn
-  readonly body: Record<string, unknown>
-  readonly on: ReadonlyArray<readonly [string, string]>
-  readonly where: string
-  readonly order: string
-  readonly limit: number
-  readonly members: Map<string, Asked>
-}
+for (const each of [seed, 11, 23]) await onRandomTables(t as Test, 'members are what plain SQL finds for each row', { seed: each, runs: 40 }, membersAreThoseOfPlainSql)
+for (const each of [seed, 5]) await onRandomTables(t as Test, 'updates and deletes change what plain SQL finds', { seed: each, runs: 60 }, writesChangeWhatPlainSqlFinds)
 
-function drawMember (draw: Draw, tables: readonly Drawn[], level: number): Asked {
-  const table = draw.one(tables)
-  const pairs = new Map(Array.from({ length: draw.chance(0.3) ? 2 : 1 }, () => {
-    const kind = draw.one(KINDS)
-    return [draw.one(kind), draw.one(kind)] as const
-  }))
-  const on = [...pairs]
-  const [filters, where] = level < 3 && draw.chance(0.3) ? drawRelated(draw, tables, { alias: 'c', levels: 3 - level }) : drawFilters(draw, 'c')
-  const terms = draw.chance(0.6) || table.key.length === 0 ? [...draw.chance(0.5) ? [[draw.one(['a', 'n', 's', 'x']), draw.one(['asc', 'desc'])] as const] : [], ...table.key.length === 0 ? [['rid', 'asc'] as const] : []] : []
-  const direction = terms.at(-1)?.[1] ?? 'asc'
-  const completed = [...terms, ...table.key.filter((column) => !terms.some(([name]) => name === column)).map((column) => [column, direction] as const)]
-  const limit = draw.one([1, 2, 3, 100])
-  const members = new Map(level < 3 && draw.chance(0.6) ? Array.from({ length: 1 + draw.below(2) }, (_, index): [string, Asked] => [`in${level}x${index}`, drawMember(draw, tables, level + 1)]) : [])
-  const order = terms.map(([column, to]) => `${column} ${to}`).join(', ')
-  const body = { table: table.name, on: Object.fromEntries(on), ...Object.keys(filters).length > 0 && { filters }, columns: SHOWN, ...order !== '' && { orderBy: order }, ...limit < 100 && { limit } }
-  return { table, body, on, where, order: completed.map(([column, to]) => `c.${column} ${to}`).join(', '), limit, members }
-}
+const ROWS = 24
+const columnsFor = (engine: EngineName, group: readonly TypedColumn[]): TypedColumn[] => group.filter(({ only }) => only === undefined || only === engine)
+const isIndexed = ({ declaration }: TypedColumn): boolean => !/text|clob|blob|json|geometry|point|vector/.test(declaration)
 
-const AGGREGATES = { n: { $count: '*' }, last: { $max: 'rid' }, ones: { $count: 'm', filters: { n: 1 } } }
+for (const [name, group] of [...Object.entries(mysqlGroups), ...Object.entries(sqliteGroups)]) {
+  const only = Object.hasOwn(sqliteGroups, name) ? ['sqlite'] : (await engines()).filter((engine) => columnsFor(engine.name as EngineName, group).length > 0).map((engine) => engine.name)
+  const schema = (engine: EngineName): string[] => {
+    const columns = columnsFor(engine, group)
+    return [
+      `create table every (id integer not null primary key, k varchar(4) not null, n int not null, ${columns.map(({ declaration }, index) => `c${index} ${declaration}${engine === 'sqlite' ? '' : ' null'}`).join(', ')})`,
+      'create index by_k on every (k)', 'create index by_n on every (n)',
+      ...columns.flatMap((column, index) => isIndexed(column) || engine === 'sqlite' ? [`create index by_c${index} on every (c${index})`] : [])
+    ]
+  }
 
-/** `isOne`: without the fields that are refused then. */
-function toBody (asked: Asked, kinds: ReadonlyMap<Asked, string>): Record<string, unknown> {
-  const { columns, orderBy, limit, ...rest } = asked.body
-  if (kinds.get(asked) === 'computed') return { ...rest, aggregates: AGGREGATES }
-  const include = asked.members.size === 0 ? {} : { include: Object.fromEntries(Array.from(asked.members, ([name, member]) => [name, toBody(member, kinds)])) }
-  return kinds.get(asked) === 'one' ? { ...rest, columns, ...include } : { ...asked.body, ...include }
-}
-
-interface Placed { readonly path: string, readonly asked: Asked, remove (): void }
-
-const flatten = (members: Map<string, Asked>, path = '/include'): Placed[] =>
-  [...members].flatMap(([name, asked]): Placed[] => [{ path: `${path}/${name}`, asked, remove: () => { members.delete(name) } }, ...flatten(asked.members, `${path}/${name}/include`)])
-
-for (const seed of [Number(process.env['TEST_SEED'] ?? 11), 23]) {
-  let tables: Drawn[] = []
-  await onEachEngine(t, `members are what plain SQL finds for each row, seed ${seed}`, {
-    schema: (engine) => {
-      const draw = createDraw(seed)
-      tables = Array.from({ length: KEYS.length }, (_, index) => drawTable(draw, `t${index}`, engine))
-      return tables.flatMap(({ sql }) => sql)
+  await onEachEngine(t, `members with ${name}`, { only: only as EngineName[], schema }, async (t, { post, engine, sql }) => {
+    const columns = columnsFor(engine, group)
+    const samples = columns.map(({ values }, index) => fc.sample(fc.option(fc.constantFrom(...fc.sample(values, { numRuns: 12, seed: seed + index })), { freq: 8, nil: 'null' }), { numRuns: ROWS, seed: seed + index }))
+    for (let row = 0; row < ROWS; row++) {
+      const data = samples.map((texts, index) => `"c${index}":${JSON.stringify(quoted(parseExactJson(texts[row] as string)))}`)
+      t.match(await post('every', `{"verb":"insert","data":{"id":${row},"k":"${'aAbB'[row % 4] as string}","n":${row % 5},${data.join()}}}`), { status: 200 })
     }
-  }, async (t, { post, sql }) => {
-    const draw = createDraw(seed * 1000)
-    const own = [...tables]
-    const counts = { one: 0, many: 0, computed: 0, rows: 0, refused: 0, filtered: 0 }
-    const expected = async (asked: Asked, parent: Drawn, row: Record<string, unknown>, kinds: ReadonlyMap<Asked, string>): Promise<unknown> => {
-      const { table, on, where, order, limit } = asked
-      const from = `from ${table.name} c, ${parent.name} p where p.rid = ${String(row['rid'])} and ${on.map(([column, other]) => `c.${other} = p.${column}`).join(' and ')} and ${where}`
-      if (kinds.get(asked) === 'computed') {
-        counts.computed++
-        const [values] = await sql(`select count(*) as n, max(c.rid) as last, count(case when c.n = 1 then c.m end) as ones ${from}`)
-        return { ...values }
-      }
-      const found = await sql(`select c.rid as rid ${from} order by ${order} limit ${limit}`)
-      const rows = await Promise.all(found.map(async ({ rid }) => await withMembers(asked.members, table, table.rows.find((each) => each['rid'] === rid) as Record<string, unknown>, kinds)))
-      counts.rows += rows.length
-      if (kinds.get(asked) !== 'one') {
-        counts.many++
-        return rows
-      }
-      counts.one++
-      t.ok(rows.length <= 1)
-      return rows[0] ?? null
+    const read = async (body: object): Promise<Array<Record<string, unknown>>> => {
+      const { status, text } = await post('every', { verb: 'select', orderBy: 'id', ...body })
+      t.equal(status, 200, text.slice(0, 500))
+      return (parseExactJson(text) as { data: { rows: Array<Record<string, unknown>> } }).data.rows
     }
-    const withMembers = async (members: ReadonlyMap<string, Asked>, table: Drawn, row: Record<string, unknown>, kinds: ReadonlyMap<Asked, string>): Promise<object> => {
-      const result: Record<string, unknown> = Object.fromEntries(SHOWN.map((column) => [column, row[column]]))
-      for (const [name, asked] of members) result[name] = await expected(asked, table, row, kinds)
-      return result
+    const rows = await read({})
+    for (const [on, key] of [['k', (row: Record<string, unknown>) => engine === 'sqlite' ? row['k'] : String(row['k']).toLowerCase()], ['n', (row: Record<string, unknown>) => row['n']], ['id', (row: Record<string, unknown>) => row['id']]] as const) {
+      const found = await read({ columns: ['id'], include: { same: { table: 'every', on: { [on]: on } } } })
+      const wanted = rows.map((row) => {
+        const related = rows.filter((other) => key(other) === key(row))
+        return { id: row['id'], same: on === 'id' ? related[0] : related }
+      })
+      t.equal(JSON.stringify(found), JSON.stringify(wanted), `on ${on} (seed ${seed})`)
     }
-    for (let run = 0; run < 40; run++) {
-      const root = draw.one(own)
-      const members = new Map(Array.from({ length: 1 + draw.below(2) }, (_, index): [string, Asked] => [`in0x${index}`, drawMember(draw, own, 1)]))
-      const kinds = new Map<Asked, string>()
-      for (const { asked } of flatten(members)) if (asked.members.size === 0 && draw.chance(0.3)) kinds.set(asked, 'computed')
-      const page = draw.one([{}, {}, root.key.length > 0 ? { after: null } : {}, { offset: 2 }, { total: true }])
-      const [filters, where] = draw.chance(0.4) ? drawRelated(draw, own, { alias: 'p', levels: 3 }) : [{}, '1 = 1']
-      const selected = new Set((await sql(`select p.rid as rid from ${root.name} p where ${where}`)).map(({ rid }) => Number(rid)))
-      if (where !== '1 = 1') counts.filtered++
-      for (let attempt = 0; attempt < 40; attempt++) {
-        const include = Object.fromEntries(Array.from(members, ([name, asked]) => [name, toBody(asked, kinds)]))
-        const body = { verb: 'select', columns: SHOWN, orderBy: 'rid', limit: 7, include, filters, ...page }
-        const { status, json } = await post(root.name, body)
-        const error = json.error
-        const place = (error?.details?.[0]?.path ?? '') as string
-        const found = flatten(members).find(({ path }) => path === place.replace(/\/(limit|orderBy|on)$/, ''))
-        if (status === 400 && found !== undefined) {
-          if (/\/(limit|orderBy)$/.test(place)) kinds.set(found.asked, 'one')
-          else if (/cannot relate|has no index|at most 10 members/.test(error.message)) found.remove()
-          else t.fail(JSON.stringify({ body, error }))
-          counts.refused++
-          if (members.size === 0) break
-          continue
-        }
-        if (status !== 200) {
-          t.fail(`${status} ${JSON.stringify({ body, error })}`)
-          break
-        }
-        // one without an order or a limit is not known before
-        for (const [name, asked] of members) for (const row of json.data.rows) noteKinds(row[name], asked, kinds)
-        const rows = root.rows.filter((row) => selected.has(Number(row['rid']))).toSorted((a, b) => Number(a['rid']) - Number(b['rid'])).slice('offset' in page ? 2 : 0).slice(0, 7)
-        const wanted = await Promise.all(rows.map(async (row) => await withMembers(members, root, row, kinds)))
-        if (!t.strictSame(json.data.rows, wanted, JSON.stringify(body))) return
-        break
-      }
+    let related = 0
+    for (const [index, { declaration }] of columns.entries()) {
+      const column = `c${index}`
+      const answer = await post('every', { verb: 'select', columns: ['id'], orderBy: 'id', include: { same: { table: 'every', on: { [column]: column }, columns: ['id'] } } })
+      if (answer.status === 400 && /cannot relate|has no index/.test(answer.text)) continue
+      related++
+      t.equal(answer.status, 200, `${declaration}: ${answer.text}`)
+      const wanted = await Promise.all(rows.map(async ({ id }) => ({ id, same: (await sql(`select o.id as id from every e, every o where e.id = ${String(id)} and o.${column} = e.${column} order by o.id`)).map((row) => ({ id: row.id })) })))
+      t.same(answer.json.data?.rows, wanted, `${declaration} (seed ${seed})`)
     }
-    t.comment(JSON.stringify(counts))
-    t.ok(counts.one > 2 && counts.many > 20 && counts.computed > 1 && counts.rows > 20 && counts.filtered > 5, JSON.stringify(counts))
+    t.comment(`${related} of ${columns.length} types relate rows`)
   })
-}
-
-function noteKinds (value: unknown, asked: Asked, kinds: Map<Asked, string>): void {
-  if (kinds.get(asked) === 'computed') return
-  if (!Array.isArray(value)) kinds.set(asked, 'one')
-  for (const row of [value].flat()) if (row !== null) for (const [name, inner] of asked.members) noteKinds((row as Record<string, unknown>)[name], inner, kinds)
 }

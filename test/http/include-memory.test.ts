@@ -32,7 +32,7 @@ const byText = {
   sqlite: ['create table sites (id integer primary key)', 'create table visits (id integer primary key, site_id integer not null, url varchar(2000) not null)', 'create table pages (id integer primary key, url varchar(2000) not null)', 'create index visits_sites on visits (site_id)', 'create index pages_urls on pages (url)']
 }
 
-await onEachEngine(t, 'long texts by which rows are related were once counted like numbers', { schema: byText, options: { limits: { answerMemory: 4 * MEGABYTE } }, database: { statementTimeout: 60_000 } }, async (t, { post, sql }) => {
+await onEachEngine(t, 'long texts by which rows are related count with their bytes', { schema: byText, options: { limits: { answerMemory: 4 * MEGABYTE } }, database: { statementTimeout: 60_000 } }, async (t, { post, sql }) => {
   await sql('insert into sites values (1)')
   await sql(`insert into visits values ${Array.from({ length: EACH }, (_, id) => `(${id}, 1, '${String(id).padEnd(2000, 'x')}')`).join()}`)
   const ask = (limit: number) => post('sites', { verb: 'select', include: { visits: { on: { id: 'site_id' }, columns: ['id'], orderBy: 'id', limit, include: { pages: { on: { url: 'url' }, aggregates: { n: { $count: '*' } } } } } } })

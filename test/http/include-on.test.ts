@@ -1,7 +1,7 @@
-/** Which columns `on` may relate, which relation is meant without it, and whether a member is one row or a list. */
+/** Which columns `on` may relate, which relation is meant without it, whether a member is one row or a list, and what is refused. */
 import t from 'tap'
 import { tokenFor } from '../grants/support.ts'
-import { onEachEngine, type EngineName } from '../support/service.ts'
+import { type EngineName, onEachEngine, type Schema, sharedOnEachEngine, startService } from '../support/service.ts'
 
 /** Columns by their kind. Those of one kind relate rows, all others do not; `none` relates nothing, not even itself. */
 const KINDS: Record<string, string[]> = {
@@ -53,7 +53,7 @@ await onEachEngine(t, 'the columns of a pair have one kind', {
   for (const [from, { kind, declaration }] of columns.entries()) {
     for (const [to, other] of columns.entries()) {
       // of two kinds, the first column of each
-      if (kind !== other.kind && (columns[from - 1]?.kind === kind || columns[to - 1]?.kind === other.kind)) continue
+      if (kind !== other.kind && (from > to || columns[from - 1]?.kind === kind || columns[to - 1]?.kind === other.kind)) continue
       const { status, json } = await post('many', { verb: 'select', columns: ['id'], include: { found: { table: 'others', on: { [`c${from}`]: `c${to}` }, columns: ['id'] } } })
       const what = `${declaration} and ${other.declaration}`
       if (kind === other.kind && kind !== 'none') {
@@ -113,7 +113,9 @@ const MANY: object[] = [
 /** It sees matches of one kind and season. */
 const tokens = [tokenFor('fan', { teams: {}, matches: { rows: { kind: 9, season: { $claim: '/season' } } } }, { season: 1 })]
 
-await onEachEngine(t, 'an index, a foreign key or a rule allows a relation, and a unique key makes a member one row', { schema, tokens }, async (t, { post, engine }) => {
+const test = sharedOnEachEngine(t, { schema, tokens })
+
+await test('an index, a foreign key or a rule allows a relation, and a unique key makes a member one row', async (t, { post, engine }) => {
   const include = async (table: string, member: object, token?: string) => await post(table, { verb: 'select', orderBy: 'id', columns: ['id'], include: { found: member } }, token === undefined ? {} : { token })
   for (const [on, filters, missing] of INDEXED) {
     const { status, json } = await include('teams', { table: 'matches', on, filters })
@@ -137,7 +139,7 @@ await onEachEngine(t, 'an index, a foreign key or a rule allows a relation, and 
   t.equal((await include('teams', { table: 'players', on: { code: 'area', area: 'code' } })).status, engine === 'sqlite' ? 400 : 200, 'other pairs need an index, which a foreign key of SQLite does not have')
 })
 
-await onEachEngine(t, 'members come behind the columns in the order of the request, and each table may have several', { schema }, async (t, { post }) => {
+await test('members come behind the columns in the order of the request, and each table may have several', async (t, { post }) => {
   const member = { table: 'matches', on: { id: 'guest' }, columns: ['day', 'season'], orderBy: 'season DESC, day', limit: 1 }
   const computed = { table: 'matches', on: { id: 'guest' }, aggregates: { last: { $max: 'day' }, n: { $count: '*' } } }
   const { text } = await post('teams', { verb: 'select', filters: { id: 1 }, columns: ['name', 'id'], include: { z: member, one: { table: 'matches', on: { area: 'season', code: 'day' }, columns: ['kind'] }, a: computed, b: { ...member, include: { again: { table: 'teams', on: { season: 'id' }, columns: ['code', 'area'] } } } } })
@@ -145,7 +147,8 @@ await onEachEngine(t, 'members come behind the columns in the order of the reque
   t.same((await post('players', { verb: 'select', filters: { id: 3 }, columns: ['id'], include: { one: { table: 'teams', aggregates: { n: { $count: '*' }, last: { $max: 'name' } } }, none: { table: 'teams', on: { note: 'id' } } } })).json.data.rows, [{ id: 3, one: { n: 0, last: null }, none: null }], 'computed values where there could be one row')
 })
 
-await onEachEngine(t, 'the limits of filters hold for all members together', { schema, options: { limits: { filterConditions: 4, filterValues: 6 } } }, async (t, { post }) => {
+await test('the limits of filters hold for all members together', async (t, { url }) => {
+  const { post } = await startService(t, url, { options: { limits: { filterConditions: 4, filterValues: 6 } } })
   const send = async (filters: object, ...of: object[]) => (await post('teams', { verb: 'select', filters, include: Object.fromEntries(of.map((each, index) => [`m${index}`, { table: 'matches', on: { id: 'guest' }, filters: each }])) })).json
   t.ok((await send({ id: 1 }, { day: 1 }, { day: 1, home: 1 })).success)
   t.match((await send({ id: 1 }, { day: 1 }, { day: 1, home: 1, kind: 9 })).error, { code: 'INVALID_BODY', details: [{ path: '/include/m1/filters/kind' }] })
@@ -153,7 +156,7 @@ await onEachEngine(t, 'the limits of filters hold for all members together', { s
   t.match((await send({ id: [1, 2] }, { day: [1, 2] }, { day: [1, 2, 3] })).error, { code: 'INVALID_BODY', details: [{ path: '/include/m1/filters/day' }] })
 })
 
-await onEachEngine(t, 'columns that were altered since the catalog was read once related nothing, or were a bug in the log', {
+await onEachEngine(t, 'columns that were altered since the catalog was read are related as they are now', {
   schema: { sqlite: [], mysql: ['create table orders (id int primary key, price decimal(8,2) not null)', 'create table items (id int primary key, order_id int not null, price decimal(8,2) not null, key (order_id), key (price))', 'insert into orders values (1, 1.5), (2, 2.5)', 'insert into items values (1, 1, 1.5), (2, 2, 2.5)'] },
   only: ['mariadb', 'mysql'],
   database: { refreshInterval: 3_600_000 }
@@ -169,4 +172,75 @@ await onEachEngine(t, 'columns that were altered since the catalog was read once
   await sql('insert into items values (3, 3000000000, 0)')
   t.same((await post('orders', byId)).json.data.rows[2], { id: 3000000000, items: [{ id: 3 }] })
   t.notMatch(log.join(), /unexpected error/)
+})
+
+// What is refused of `include`: with which code, at which place, and what the message says instead.
+
+const refused: Schema = (engine) => {
+  const id = engine === 'sqlite' ? 'integer primary key' : 'int not null primary key'
+  const tables = [
+    `create table customers (id ${id}, name varchar(20) not null, code varchar(10) ${engine === 'sqlite' ? 'collate nocase' : 'collate utf8mb4_bin'})`,
+    `create table orders (id ${id}, customer_id int, billed_to int, code varchar(10), note text, ratio double, foreign key (customer_id) references customers (id), foreign key (billed_to) references customers (id))`,
+    'create table items (order_id int not null, line int not null, sku varchar(10) not null, product_id int, primary key (order_id, line), foreign key (order_id) references orders (id))',
+    `create table parents (id ${id}, parent_id int, foreign key (parent_id) references parents (id))`,
+    'create view all_orders as select id, customer_id from orders'
+  ]
+  return tables
+}
+
+type Case = readonly [include: object, code: string, path: string, message: RegExp]
+
+const cases: Case[] = [
+  [{}, 'INVALID_BODY', '/include', /at least one member/],
+  [{ '1st': { table: 'items' } }, 'INVALID_BODY', '/include/1st', /begins with a letter/],
+  [{ items: [] }, 'INVALID_BODY', '/include/items', /must be an object/],
+  [{ items: { where: {} } }, 'INVALID_BODY', '/include/items/where', /its fields are/],
+  [{ items: { on: {} } }, 'INVALID_BODY', '/include/items/on', /columns/],
+  [{ items: { limit: 0 } }, 'LIMIT_OUT_OF_RANGE', '/include/items/limit', /1 to 1000/],
+  [{ items: { limit: 1001 } }, 'LIMIT_OUT_OF_RANGE', '/include/items/limit', /1 to 1000/],
+  [{ items: { aggregates: { n: { $count: '*' } }, limit: 5 } }, 'INVALID_BODY', '/include/items/limit', /"aggregates"/],
+  [{ items: { aggregates: { n: {} } } }, 'INVALID_BODY', '/include/items/aggregates/n', /function/],
+  [{ note: { table: 'items' } }, 'INVALID_BODY', '/include/note', /another name/],
+  [{ nothing: {} }, 'TABLE_NOT_FOUND', '/include/nothing', /"nothing"/],
+  [{ items: { include: { x: { table: 'nothing' } } } }, 'TABLE_NOT_FOUND', '/include/items/include/x/table', /"nothing"/],
+  [{ all_orders: {} }, 'INVALID_BODY', '/include/all_orders/table', /view/],
+  [{ customer: { table: 'customers' } }, 'INVALID_BODY', '/include/customer', /(?=.*\{"customer_id":"id"\})(?=.*\{"billed_to":"id"\})/],
+  [{ parents: {} }, 'INVALID_BODY', '/include/parents', /no foreign key/],
+  [{ items: { on: { id: 'nothing' } } }, 'INVALID_BODY', '/include/items/on', /"items", which has no column "nothing"/],
+  [{ items: { on: { nothing: 'order_id' } } }, 'INVALID_BODY', '/include/items/on', /"orders", which has no column "nothing"/],
+  [{ items: { on: { id: 'sku' } } }, 'INVALID_BODY', '/include/items/on', /cannot relate/],
+  [{ items: { on: { code: 'sku' } } }, 'INVALID_BODY', '/include/items/on', /begins with "sku"/],
+  [{ items: { on: { id: 'product_id' } } }, 'INVALID_BODY', '/include/items/on', /begins with "product_id"/],
+  [{ items: { on: { id: 'line' } } }, 'INVALID_BODY', '/include/items/on', /begins with "line"/],
+  [{ others: { table: 'orders', on: { ratio: 'ratio' } } }, 'INVALID_BODY', '/include/others/on', /floating-point/],
+  [{ coded: { table: 'customers', on: { code: 'code' } } }, 'INVALID_BODY', '/include/coded/on', /collation/],
+  [{ customer: { table: 'customers', on: { customer_id: 'id' }, limit: 2 } }, 'INVALID_BODY', '/include/customer/limit', /one row at most/],
+  [{ items: { filters: { line: 1 }, orderBy: 'sku' } }, 'INVALID_BODY', '/include/items/orderBy', /one row at most/],
+  [{ items: { filters: { nothing: 1 } } }, 'COLUMN_NOT_FOUND', '/include/items/filters/nothing', /"nothing"/],
+  [{ items: { filters: { line: 'x' } } }, 'INVALID_VALUE', '/include/items/filters/line', /"line"/],
+  [{ items: { columns: ['nothing'] } }, 'COLUMN_NOT_FOUND', '/include/items/columns/0', /"nothing"/],
+  [{ items: { orderBy: 'nothing' } }, 'COLUMN_NOT_FOUND', '/include/items/orderBy', /"nothing"/],
+  [{ items: { aggregates: { n: { $sum: 'sku' } } } }, 'INVALID_VALUE', '/include/items/aggregates/n/$sum', /"sku"/],
+  [{ items: { include: { order: { table: 'orders', include: { items: { include: { order: { table: 'orders' } } } } } } } }, 'INVALID_BODY', '/include/items/include/order/include/items/include', /3 levels/],
+  [Object.fromEntries(Array.from({ length: 11 }, (_, index) => [`m${index}`, { table: 'items' }])), 'INVALID_BODY', '/include/m10', /10 members/]
+]
+
+const testRefusals = sharedOnEachEngine(t, { schema: refused })
+
+await testRefusals('what is wrong with a member has its place', async (t, { post, operate }) => {
+  for (const [include, code, path, message] of cases) {
+    const { json } = await post('orders', { verb: 'select', include })
+    t.match({ code: json.error?.code, path: json.error?.details[0]?.path, message: json.error?.message }, { code, path, message }, JSON.stringify(include))
+  }
+  for (const more of [{ groupBy: ['id'] }, { aggregates: { n: { $count: '*' } } }]) t.match((await post('orders', { verb: 'select', include: { items: {} }, ...more })).json.error, { code: 'INVALID_BODY', details: [{ path: '/include' }] })
+  t.match((await operate([{ table: 'orders', verb: 'select', lock: true, include: { items: {} } }])).json.error, { code: 'INVALID_BODY', details: [{ path: '/operations/0/include' }] })
+  t.match((await operate([{ table: 'orders', verb: 'select', include: { nothing: {} } }])).json.error, { code: 'TABLE_NOT_FOUND', details: [{ path: '/operations/0/include/nothing' }] })
+  t.match((await post('parents', { verb: 'select', include: { parent: { table: 'parents' } } })).json.error, { code: 'INVALID_BODY', message: /\{"parent_id":"id"\}, \{"id":"parent_id"\}/ }, 'a key of a table to itself counts as two')
+  const levels = 20_000
+  t.equal((await post('orders', `{"verb":"select","include":${'{"items":{"include":'.repeat(levels)}{"items":{}}${'}}'.repeat(levels)}}`)).status, 400)
+})
+
+await testRefusals('a setting of 0 refuses members', async (t, { url }) => {
+  const { post } = await startService(t, url, { options: { limits: { include: { levels: 0 } } } })
+  t.match((await post('orders', { verb: 'select', include: { items: {} } })).json.error, { code: 'INVALID_BODY', message: /limits\.include/ })
 })

@@ -1,8 +1,8 @@
 /** Members of rows: `include`. */
 import t from 'tap'
-import { onEachEngine, type Schema, sharedOnEachEngine } from '../support/service.ts'
+import { type EngineName, onEachEngine, sharedOnEachEngine, startService } from '../support/service.ts'
 
-const schema: Schema = {
+const schema = {
   mysql: [
     'create table customers (id int not null primary key, name varchar(20) not null, city varchar(20))',
     'create table orders (id int not null primary key, customer_id int, total decimal(8,2) not null, foreign key (customer_id) references customers (id))',
@@ -26,11 +26,25 @@ const rows = [
   "insert into order_items values (1, 1, 'A', 2), (1, 2, 'B', 1), (2, 1, 'A', 5), (3, 1, 'B', 7), (3, 2, 'B', 8), (3, 3, 'A', 9)",
   'insert into payments (id, order_id, amount) values (1, 1, 10), (2, 1, 0.5), (3, 3, 5)'
 ]
-const filled = (tables: Schema): Schema => (engine) => [...typeof tables === 'function' ? tables(engine) : tables[engine === 'sqlite' ? 'sqlite' : 'mysql'], ...rows]
+const filled = (engine: EngineName): string[] => [...schema[engine === 'sqlite' ? 'sqlite' : 'mysql'], ...rows]
 
-const testFilled = sharedOnEachEngine(t, { schema: filled(schema) })
+const accounts = (engine: EngineName): string[] => [
+  `create table accounts (id ${engine === 'sqlite' ? 'integer primary key' : 'int not null primary key'}, n int not null, last int)`,
+  'create table entries (account_id int not null, line int not null, primary key (account_id, line), foreign key (account_id) references accounts (id))',
+  'create table notes (account_id int not null, line int not null, part int not null, primary key (account_id, line, part))',
+  'insert into accounts values (1, 0, null), (2, 0, null), (3, 0, null)'
+]
 
-await testFilled('a row has members: one row or null, a list, and computed values', async (t, { post }) => {
+const test = sharedOnEachEngine(t, {
+  schema: (engine) => [
+    ...filled(engine), ...accounts(engine),
+    'create table nodes (id integer not null primary key, parent_id integer, foreign key (parent_id) references nodes (id))', 'create index by_parent on nodes (parent_id)', 'insert into nodes values (1, null)', 'insert into nodes values (2, 1), (3, 1)', 'insert into nodes values (4, 2)', 'insert into nodes values (5, 4)',
+    'create table devices (id int primary key)', 'create table readings (id int primary key, device_id int not null, v float, d double)', 'create index by_device on readings (device_id)',
+    ...engine === 'sqlite' ? [] : ['create table a (id int primary key, k binary(4) not null, v varbinary(8) not null, key (k), key (v))', 'create table b (id int primary key, k binary(8) not null, v varbinary(4) not null, key (k), key (v))']
+  ]
+})
+
+await test('a row has members: one row or null, a list, and computed values', async (t, { post }) => {
   const { status, json } = await post('orders', {
     verb: 'select',
     columns: ['id', 'total'],
@@ -54,7 +68,7 @@ await testFilled('a row has members: one row or null, a list, and computed value
   })
 })
 
-await testFilled('pages, totals and expectations are about the rows of the table, not of its members', async (t, { post, statements }) => {
+await test('pages, totals and expectations are about the rows of the table, not of its members', async (t, { post, statements }) => {
   const include = { items: { table: 'order_items', columns: ['sku'] }, customer: { table: 'customers', columns: ['name'] } }
   const first = (await post('orders', { verb: 'select', columns: ['total'], include, after: null, limit: 3, total: true, expect: 3 })).json.data
   t.strictSame(first, {
@@ -74,7 +88,7 @@ await testFilled('pages, totals and expectations are about the rows of the table
   t.equal(statements().length, 1, 'one row costs no statement of its own and no transaction')
 })
 
-await testFilled('filters of a member make it one row, and never remove rows of the table', async (t, { post }) => {
+await test('filters of a member make it one row, and never remove rows of the table', async (t, { post }) => {
   const { json } = await post('orders', { verb: 'select', columns: ['id'], orderBy: 'id', include: { second: { table: 'order_items', filters: { line: 2 }, columns: ['sku'] }, none: { table: 'customers', filters: { id: { $in: [] } } }, maybe: { table: 'order_items', filters: { line: { $in: [2] } }, columns: ['sku'] } } })
   t.strictSame(json.data?.rows, [
     { id: 1, second: { sku: 'B' }, none: null, maybe: [{ sku: 'B' }] }, { id: 2, second: null, none: null, maybe: [] },
@@ -82,9 +96,7 @@ await testFilled('filters of a member make it one row, and never remove rows of 
   ], JSON.stringify(json))
 })
 
-await onEachEngine(t, 'a table can be related to itself, in both directions and on three levels', {
-  schema: () => ['create table nodes (id integer not null primary key, parent_id integer, foreign key (parent_id) references nodes (id))', 'create index by_parent on nodes (parent_id)', 'insert into nodes values (1, null)', 'insert into nodes values (2, 1), (3, 1)', 'insert into nodes values (4, 2)', 'insert into nodes values (5, 4)']
-}, async (t, { post }) => {
+await test('a table can be related to itself, in both directions and on three levels', async (t, { post }) => {
   const children = { table: 'nodes', on: { id: 'parent_id' }, columns: ['id'] }
   const parent = { table: 'nodes', on: { parent_id: 'id' }, columns: ['id'] }
   const { json } = await post('nodes', { verb: 'select', columns: ['id'], filters: { id: [1, 2] }, orderBy: 'id', include: { parent, children: { ...children, include: { parent: { ...parent, include: { children } }, children } } } })
@@ -104,7 +116,8 @@ await onEachEngine(t, 'a view has members, and names of columns and tables may b
   t.strictSame(json.data?.rows, [{ n0: 1, t1: 'x', one: { c0x1: 1, 'a.b': 'x' }, many: [{ c0x1: 1 }, { c0x1: 3 }] }, { n0: 2, t1: 'y', one: { c0x1: 2, 'a.b': 'y' }, many: [{ c0x1: 2 }] }], JSON.stringify(json))
 })
 
-await onEachEngine(t, 'reading stops where the whole answer is larger than it may be', { schema: filled(schema), database: { resultLimit: 3000 } }, async (t, { post, sql, statements }) => {
+await test('reading stops where the whole answer is larger than it may be', async (t, { url, sql, statements }) => {
+  const { post } = await startService(t, url, { database: { resultLimit: 3000 } })
   for (let line = 10; line < 110; line++) await sql(`insert into order_items values (2, ${line}, 'A', ${line})`)
   const items = { table: 'order_items', limit: 1000 }
   t.equal((await post('orders', { verb: 'select', include: { items: { ...items, filters: { order_id: { $ne: 2 } } } } })).status, 200)
@@ -117,7 +130,7 @@ await onEachEngine(t, 'reading stops where the whole answer is larger than it ma
   t.equal((await post('orders', { verb: 'select', include: { items: { ...items, limit: 5 } } })).status, 200, 'the next request has its answer')
 })
 
-await onEachEngine(t, 'a member whose table has changed is planned again', { schema: filled(schema) }, async (t, { post, sql }) => {
+await onEachEngine(t, 'a member whose table has changed is planned again', { schema: filled }, async (t, { post, sql }) => {
   const request = { verb: 'select', columns: ['id'], filters: { id: 1 }, include: { items: { table: 'order_items', columns: ['line', 'quantity'] }, customer: { table: 'customers', columns: ['city'] } } }
   t.equal((await post('orders', request)).status, 200)
   await sql('alter table order_items rename column quantity to amount')
@@ -128,13 +141,13 @@ await onEachEngine(t, 'a member whose table has changed is planned again', { sch
   t.match(await post('orders', request), { status: /400|503/ })
 })
 
-await onEachEngine(t, 'lists are of the same snapshot as the rows', { schema: filled(schema), only: ['mariadb', 'mysql'] }, async (t, { post, statements }) => {
+await test('lists are of the same snapshot as the rows', async (t, { post, statements }) => {
   statements()
   await post('orders', { verb: 'select', include: { payments: { on: { id: 'order_id' } } } })
   t.match(statements()[0], /repeatable read|start transaction/i)
-})
+}, ['mariadb', 'mysql'])
 
-await onEachEngine(t, 'an index that was named in the statement of a list may be dropped', { schema: filled(schema), only: ['mariadb', 'mysql'] }, async (t, { post, sql }) => {
+await onEachEngine(t, 'an index that was named in the statement of a list may be dropped', { schema: filled, only: ['mariadb', 'mysql'] }, async (t, { post, sql }) => {
   const request = { verb: 'select', columns: ['id'], filters: { id: [1, 3] }, orderBy: 'id', include: { payments: { on: { id: 'order_id' }, columns: ['id'] } } }
   const rows = [{ id: 1, payments: [{ id: 1 }, { id: 2 }] }, { id: 3, payments: [{ id: 3 }] }]
   t.same((await post('orders', request)).json.data.rows, rows)
@@ -142,4 +155,69 @@ await onEachEngine(t, 'an index that was named in the statement of a list may be
   t.same((await post('orders', request)).json.data?.rows, rows)
   await sql('alter table payments drop index other')
   t.match((await post('orders', request)).json.error, { code: 'INVALID_BODY', details: [{ path: '/include/payments/on' }] })
+})
+
+// Values of members that have gone wrong: aggregates of FLOAT, and relations of bytes of different lengths.
+
+await test('the least and the greatest FLOAT of related rows are exact', async (t, { post, sql }) => {
+  await sql('insert into devices values (1), (2)')
+  await sql('insert into readings values (1, 1, 16777217, 0.1), (2, 1, 0.1, 1e300), (3, 1, null, null)')
+  const { json: { data: { rows } } } = await post('readings', { verb: 'select', columns: ['v', 'd'], orderBy: 'id', limit: 2 })
+  for (const filters of [undefined, { id: { $gt: 0 } }]) {
+    const aggregates = { low: { $min: 'v' }, v: { $max: 'v' }, sum: { $sum: 'd' }, least: { $min: 'd' }, some: { $max: 'v', filters: { id: 2 } } }
+    const { status, json, text } = await post('devices', { verb: 'select', orderBy: 'id', include: { r: { table: 'readings', on: { id: 'device_id' }, aggregates, ...filters && { filters } } } })
+    t.equal(status, 200, text)
+    t.strictSame(json?.data?.rows, [
+      { id: 1, r: { low: rows[1].v, v: rows[0].v, sum: 1e300, least: 0.1, some: rows[1].v } },
+      { id: 2, r: { low: null, v: null, sum: null, least: null, some: null } }
+    ])
+  }
+})
+
+await test('bytes of different lengths relate as the database compares them', async (t, { post, sql }) => {
+  await sql("insert into a values (1, 'aaaa', 'aaaa'), (2, 'bb', 'bb')")
+  await sql("insert into b values (1, 'aaaa', 'aaaa'), (2, 'bb', 'bb'), (3, 'aaaabbbb', '')")
+  for (const [from, to, on] of [['a', 'b', { k: 'k' }], ['b', 'a', { k: 'k' }], ['a', 'b', { v: 'v' }], ['b', 'a', { v: 'v' }], ['a', 'b', { v: 'v', id: 'id' }]] as const) {
+    const pairs = Object.entries(on).map(([own, other]) => `x.${own} = y.${other}`).join(' and ')
+    const wanted = await sql(`select x.id, (select group_concat(y.id order by y.id) from ${to} y where ${pairs}) as ids from ${from} x order by x.id`)
+    const { status, json, text } = await post(from, { verb: 'select', columns: ['id'], orderBy: 'id', include: { r: { table: to, on, columns: ['id'] } } })
+    t.equal(status, 200, text)
+    t.same(json?.data?.rows?.map(({ id, r }: any) => ({ id, ids: [r].flat().filter((each) => each !== null).map((each) => each.id).join() || null })), wanted, `${from} to ${to} by ${Object.keys(on).join()}`)
+    const some = await post(from, { verb: 'select', columns: ['id'], orderBy: 'id', filters: { $some: { r: { table: to, on } } } })
+    t.same(some.json?.data?.rows?.map(({ id }: any) => id), wanted.filter(({ ids }: any) => ids !== null).map(({ id }: any) => id))
+  }
+}, ['mariadb', 'mysql'])
+
+// Rows and their members are of one state of the database, while others write and while tables change.
+
+await test('rows, lists and computed values are of one snapshot', async (t, { post, operate }) => {
+  const write = async (id: number, line: number): Promise<void> => {
+    // as many entries as the account says, and two notes of each
+    const operations = [
+      { table: 'accounts', verb: 'update', filters: { id }, data: { n: { $inc: 1 }, last: line } },
+      { table: 'entries', verb: 'insert', data: { account_id: id, line } },
+      { table: 'notes', verb: 'insert', data: [{ account_id: id, line, part: 1 }, { account_id: id, line, part: 2 }] }
+    ]
+    t.equal((await operate(operations)).status, 200)
+  }
+  const include = {
+    entries: { columns: ['line'], limit: 1000, include: { notes: { on: { account_id: 'account_id', line: 'line' }, columns: ['part'] } } },
+    counted: { table: 'entries', aggregates: { n: { $count: '*' }, last: { $max: 'line' } } },
+    latest: { table: 'entries', on: { id: 'account_id', last: 'line' }, columns: ['line'] }
+  }
+  const seen = new Set<number>()
+  const state = { isOver: false }
+  // however long it takes until a reader sees different states
+  const writing = (async () => {
+    for (let line = 1; line <= 20 || (seen.size < 4 && line < 2000); line++) await write(line % 3 + 1, line)
+    state.isOver = true
+  })()
+  do {
+    const { json } = await post('accounts', { verb: 'select', orderBy: 'id', total: true, include })
+    const wrong = json.data.rows.find(({ n, last, entries, counted, latest }: any) => entries.length !== n || counted.n !== n || counted.last !== last || (latest?.line ?? null) !== last || entries.some(({ notes }: any) => notes.length !== 2))
+    t.equal(wrong, undefined)
+    seen.add(json.data.rows[0].n)
+  } while (!state.isOver)
+  await writing
+  t.ok(seen.size >= 4, `${seen.size} states`)
 })

@@ -1,6 +1,6 @@
 /** Every type and operator that can use an index on the filtered column does so: no function is applied to the column. */
 import t from 'tap'
-import { type EngineName, sharedOnEachEngine } from '../support/service.ts'
+import { type EngineName, onEachEngine, sharedOnEachEngine } from '../support/service.ts'
 
 interface Indexed {
   declaration: string
@@ -63,7 +63,7 @@ const schema = (engine: EngineName): string[] => {
 
 const test = sharedOnEachEngine(t, { schema, only: ['mariadb', 'mysql'] })
 
-await test('an index is used', async (t, { engine, post, sql, statements }) => {
+await test('every type and operator that can use an index on the filtered column does', async (t, { engine, post, sql, statements }) => {
   for (const [index, { declaration, low, high, unordered }] of on(engine).entries()) {
     const filters: unknown[] = [{ $eq: high }, { $is: high }, { $in: [low, high] }]
     if (unordered === undefined) filters.push({ $gt: low }, { $gte: high }, { $between: [low, high] })
@@ -89,4 +89,86 @@ await test('a list of 10,000 ids is written as plain digits in one statement', a
   const sent = statements()
   t.equal(sent.length, 1)
   t.ok(sent[0]?.includes(`in (${ids.map((id) => `'${id}'`).join(', ')})`))
+})
+
+await onEachEngine(t, 'SQLite finds the rows of a list by the index of "on", not by that of another filter', {
+  schema: () => ['create table orders (id integer primary key)', 'create table items (id integer primary key, order_id integer, status text, qty integer)', 'create index by_order on items (order_id, qty)', 'create index by_status on items (status)', 'insert into orders values (1), (2)', "insert into items values (1, 1, 'open', 5), (2, 2, 'open', 6)"],
+  only: ['sqlite']
+}, async (t, { post, sql, statements }) => {
+  for (const member of [{ orderBy: 'id' }, { aggregates: { n: { $count: '*' }, sum: { $sum: 'qty' } } }]) {
+    statements()
+    t.match(await post('orders', { verb: 'select', include: { items: { on: { id: 'order_id' }, filters: { status: 'open' }, ...member } } }), { status: 200 })
+    const statement = statements().find((each) => each.includes('union all') || each.includes('items')) as string
+    const plan = await sql(`explain query plan ${statement.replaceAll('?', '1')}`)
+    const details = plan.map(({ detail }: any) => detail).join('\n')
+    t.match(details, /by_order/, statement)
+    t.notMatch(details, /by_status/, statement)
+  }
+})
+
+await onEachEngine(t, 'an index is forced only where no other one may find fewer rows', {
+  schema: () => ['create table orders (id int not null primary key, tenant int not null, created datetime not null, email varchar(50) not null, key newest (tenant, created), unique key by_email (email), key of_day (created))'],
+  only: ['mariadb', 'mysql']
+}, async (t, { post, statements }) => {
+  const forced = async (body: object): Promise<string | undefined> => {
+    statements()
+    await post('orders', { verb: 'select', after: null, ...body })
+    return /force index \(`(\w+)`\)/.exec(statements().at(-1) as string)?.[1]
+  }
+  const newest = { orderBy: 'created DESC' }
+  t.equal(await forced({}), 'PRIMARY')
+  t.equal(await forced({ orderBy: 'created DESC' }), 'of_day')
+  t.equal(await forced({ ...newest, filters: { tenant: 1 } }), 'newest')
+  t.equal(await forced({ ...newest, filters: { $and: [{ tenant: 1 }, { created: { $gte: '2026-01-01T00:00:00' } }] } }), 'newest')
+  t.equal(await forced({ orderBy: 'tenant, created' }), 'newest')
+  t.equal(await forced({ orderBy: 'tenant DESC, created DESC, id DESC' }), 'newest')
+  for (const body of [
+    { ...newest, filters: { tenant: 1, email: 'x' } }, { ...newest, filters: { tenant: 1, id: { $gt: 5 } } }, { ...newest, filters: { $or: [{ tenant: 1 }, { tenant: 2 }] } }, { ...newest, filters: { tenant: [1, 2] } },
+    { filters: { $not: { tenant: 1 } } }, { orderBy: 'tenant, created DESC' }, { orderBy: 'created, id DESC' }, { orderBy: 'email DESC, id' }
+  ]) t.equal(await forced(body), undefined, JSON.stringify(body))
+  t.equal(await forced({ orderBy: 'email' }), 'by_email')
+  t.equal(await forced({ filters: { email: 'x' } }), 'by_email', 'the primary key follows the columns of an index')
+})
+
+await onEachEngine(t, 'an index that was dropped since the catalog was read is not missed', {
+  schema: () => ['create table orders (id int not null primary key, created datetime not null, key of_day (created))', "insert into orders values (1, '2026-01-01'), (2, '2025-01-01')"],
+  only: ['mariadb', 'mysql']
+}, async (t, { post, sql, statements }) => {
+  const body = { verb: 'select', columns: ['id'], orderBy: 'created', after: null }
+  t.match((await post('orders', body)).json.data, { rows: [{ id: 2 }, { id: 1 }], next: null })
+  await sql('alter table orders drop index of_day')
+  statements()
+  t.match((await post('orders', body)).json.data, { rows: [{ id: 2 }, { id: 1 }], next: null })
+  t.match(statements().filter((statement) => statement.startsWith('select `id`')), [/force index/, /^((?!force).)*$/])
+})
+
+await onEachEngine(t, 'SQLite reads an index from the position of a page on', {
+  schema: { mysql: [], sqlite: ['create table events (id integer primary key, tenant int not null, created datetime not null, price int, code text)', 'create index newest on events (tenant, created)', 'create index by_code on events (code)', 'create index by_price on events (price)'] },
+  only: ['sqlite']
+}, async (t, { post, statements, sql }) => {
+  const planOf = async (body: object): Promise<string> => {
+    statements()
+    t.equal((await post('events', { verb: 'select', ...body })).status, 200)
+    return (await sql(`explain query plan ${statements().at(-1)}`)).map(({ detail }) => detail).join('; ')
+  }
+  const filters = { tenant: 1 }
+  const created = '2026-01-01T00:00:00'
+  t.equal(await planOf({ filters, orderBy: 'created', after: { created, id: 1 } }), 'SEARCH events USING INDEX newest (tenant=? AND created>?)')
+  t.equal(await planOf({ filters, orderBy: 'created DESC', after: { created, id: 1 } }), 'SEARCH events USING INDEX newest (tenant=? AND created<?)')
+  t.equal(await planOf({ orderBy: 'code', after: { code: 'x', id: 1 } }), 'SEARCH events USING INDEX by_code (code>?)')
+  t.equal(await planOf({ orderBy: 'price', after: { price: null, id: 1 } }), 'SCAN events USING INDEX by_price', 'after NULL come all others')
+  t.match(await planOf({ after: { id: 1 } }), /^SEARCH events USING INTEGER PRIMARY KEY \(rowid>\?\)$/)
+})
+
+await onEachEngine(t, 'SQLite finds related rows by the index of the relation, whichever was defined last', {
+  schema: () => ['create table parents (id integer primary key)', 'create table children (parent_id int not null, line int not null, sku int not null, primary key (parent_id, line))', 'create index by_sku on children (sku)', 'create table others (id integer primary key, parent_id int, sku int)', 'create index of_parent on others (parent_id)', 'create index of_sku on others (sku)'],
+  only: ['sqlite']
+}, async (t, { post, sql, statements }) => {
+  for (const table of ['children', 'others']) {
+    statements()
+    await post('parents', { verb: 'select', filters: { $some: { [table]: { on: { id: 'parent_id' }, filters: { sku: 5 } } } } })
+    const [statement = ''] = statements()
+    const plan = await sql(`explain query plan ${statement.replaceAll('?', '1')}`)
+    t.match(plan.map(({ detail }) => detail).join(), /SEARCH t1 USING INDEX \w+ \(parent_id=\?\)/)
+  }
 })

@@ -7,10 +7,10 @@ import { resolveSettings } from '../../src/config/settings.ts'
 import '../support/seed.ts'
 import { parseMetrics, valueOf } from '../support/metrics.ts'
 import { isRefusal } from '../support/refusals.ts'
-import { onEachEngine, type Schema, type Service, sharedOnEachEngine } from '../support/service.ts'
+import { type Service, sharedOnEachEngine } from '../support/service.ts'
 
 const COLUMNS = 'id int not null primary key, base datetime(3) null, d date null, t time(3) null, dt datetime null, dt3 datetime(3) null, ts timestamp null, ts2 timestamp(2) null, y year null, word varchar(10) null'
-const schema: Schema = { mysql: [`create table moments (${COLUMNS})`], sqlite: [`create table moments (${COLUMNS})`] }
+const schema = { mysql: [`create table moments (${COLUMNS})`], sqlite: [`create table moments (${COLUMNS})`] }
 
 type Offset = Record<string, number>
 
@@ -48,11 +48,27 @@ async function rowsOf ({ post }: Service, ids: unknown): Promise<Array<Record<st
   return (await post('moments', { verb: 'select', filters: { id: ids }, orderBy: 'id', limit: 1000 })).json.data.rows
 }
 
-const test = sharedOnEachEngine(t, { schema })
+const keyed = {
+  mysql: ['create table keyed (at datetime(3) not null primary key, word varchar(10) null)', 'create table plain (at datetime(3) null, word varchar(10) null)'],
+  sqlite: ['create table keyed (at datetime(3) not null primary key, word varchar(10) null)', 'create table plain (at datetime(3) null, word varchar(10) null)']
+}
+
+const ruled = { name: 'ruled', sha256: hashToken('the token of ruled'), permissions: ['select' as const, 'insert' as const, 'update' as const], databases: { shop: { moments: { rows: { dt: { $gte: '2020-01-01T00:00:00' } } } } } }
+
+const related = {
+  mysql: ['create table parents (id int not null primary key, at datetime(6) not null)', 'create table children (parent_id int not null, id int not null, at datetime(6) not null, primary key (parent_id, id))', "insert into parents values (1, '2026-01-01'), (2, '2026-01-01')", "insert into children values (1, 1, '2026-01-01'), (2, 2, '9999-01-01')"],
+  sqlite: ['create table parents (id integer primary key, at datetime(6) not null)', 'create table children (parent_id int not null, id int not null, at datetime(6) not null, primary key (parent_id, id))', "insert into parents values (1, '2026-01-01 00:00:00'), (2, '2026-01-01 00:00:00')", "insert into children values (1, 1, '2026-01-01 00:00:00'), (2, 2, '9999-01-01 00:00:00')"]
+}
+
+const test = sharedOnEachEngine(t, {
+  schema: (engine) => [schema, keyed, related].flatMap((each) => each[engine === 'sqlite' ? 'sqlite' : 'mysql']),
+  tokens: [ruled],
+  options: { metrics: true }
+})
 
 await test('inserts, lists, updates and upserts store the present time moved by an offset, one moment for the whole statement', async (t, service) => {
   const { post } = service
-  const wanted: Array<Offset | true> = [true, { months: 1 }, { months: -1 }, { days: 1 }, { hours: -30 }, ...fc.sample(offsets, 60)]
+  const wanted: Array<Offset | true> = [true, { months: 1 }, { months: -1 }, { days: 1 }, { hours: -30 }, ...fc.sample(offsets, 15)]
   const matches = (rows: Array<Record<string, unknown>>, why: string): void => {
     t.equal(rows.length, wanted.length, why)
     for (const [index, row] of rows.entries()) {
@@ -91,12 +107,12 @@ await test('inserts, lists, updates and upserts store the present time moved by 
 
 await test('a month has its last day where it lacks the day of the moment', async (t, service) => {
   // from any day of a year, this many months ago is some 29th to 31st of which February has none
-  const data = Array.from({ length: 400 }, (_, index) => ({ id: index, base: { $now: true }, d: { $now: { months: index - 200, days: 31 } }, dt: { $now: { years: Math.trunc((index - 200) / 10), months: 1 } } }))
+  const data = Array.from({ length: 100 }, (_, index) => ({ id: index, base: { $now: true }, d: { $now: { months: index - 50, days: 31 } }, dt: { $now: { years: Math.trunc((index - 50) / 10), months: 1 } } }))
   await service.post('moments', { verb: 'insert', data })
   for (const { id, base, d, dt } of await rowsOf(service, { $gte: 0 })) {
     const index = id as number
-    t.equal(d, moved(base as string, { months: index - 200, days: 31 }).toISOString().slice(0, 10))
-    t.equal(dt, moved(base as string, { years: Math.trunc((index - 200) / 10), months: 1 }).toISOString().slice(0, 19))
+    t.equal(d, moved(base as string, { months: index - 50, days: 31 }).toISOString().slice(0, 10))
+    t.equal(dt, moved(base as string, { years: Math.trunc((index - 50) / 10), months: 1 }).toISOString().slice(0, 19))
   }
 })
 
@@ -126,9 +142,10 @@ await test('a moment that the column cannot hold is VALUE_OUT_OF_RANGE in data, 
 
 await test('in filters such a moment selects no row, whatever the operator is, and a write changes none', async (t, { post }) => {
   await post('moments', { verb: 'insert', data: [givenRow(1, true), givenRow(2, { days: -3 })] })
-  for (const [column, offset] of far) {
+  for (const [index, [column, offset]] of far.entries()) {
     const now = { $now: offset }
-    for (const operators of [now, { $eq: now }, { $ne: now }, { $gt: now }, { $gte: now }, { $lt: now }, { $lte: now }, { $between: [now, now] }, { $between: [{ $now: { days: -9 } }, now] }]) {
+    const all = [now, { $between: [{ $now: { days: -9 } }, now] }, { $eq: now }, { $ne: now }, { $gt: now }, { $gte: now }, { $lt: now }, { $lte: now }, { $between: [now, now] }]
+    for (const operators of all.slice(0, index < 2 ? all.length : 2)) {
       const why = `${column} ${JSON.stringify(operators)}`
       for (const filters of [{ [column]: operators }, { id: { $gt: 0 }, [column]: operators }]) {
         t.same((await post('moments', { verb: 'select', filters })).json.data?.count, 0, why)
@@ -190,12 +207,7 @@ await test('where $now may not stand it is INVALID_VALUE', async (t, { post }) =
   }
 })
 
-const keyed: Schema = {
-  mysql: ['create table keyed (at datetime(3) not null primary key, word varchar(10) null)', 'create table plain (at datetime(3) null, word varchar(10) null)'],
-  sqlite: ['create table keyed (at datetime(3) not null primary key, word varchar(10) null)', 'create table plain (at datetime(3) null, word varchar(10) null)']
-}
-
-await onEachEngine(t, 'a row whose key is the present time has it as its id, and is returned', { schema: keyed }, async (t, { post }) => {
+await test('a row whose key is the present time has it as its id, and is returned', async (t, { post }) => {
   const { id } = (await post('keyed', { verb: 'insert', data: { at: { $now: { days: -1 } } } })).json.data
   t.match(id, /^\d{4}-\d\d-\d\dT/)
   t.same((await post('keyed', { verb: 'select' })).json.data.rows, [{ at: id, word: null }])
@@ -221,9 +233,7 @@ await test('operations and their references work with the present time', async (
   t.same(answer.json.data.results[2], { updated: 1, rows: [{ id: 1 }] })
 })
 
-const ruled = { name: 'ruled', sha256: hashToken('the token of ruled'), permissions: ['select' as const, 'insert' as const, 'update' as const], databases: { shop: { moments: { rows: { dt: { $gte: '2020-01-01T00:00:00' } } } } } }
-
-await onEachEngine(t, 'a column with a rule of the grant cannot get the present time, which is not known before the write, and a rule has none', { schema, tokens: [ruled] }, async (t, { post }) => {
+await test('a column with a rule of the grant cannot get the present time, which is not known before the write, and a rule has none', async (t, { post }) => {
   const token = 'the token of ruled'
   t.equal((await post('moments', { verb: 'insert', data: { id: 1, dt: '2026-01-01T00:00:00', ts: { $now: true } } }, { token })).status, 200)
   const refused = { status: 403, code: 'PERMISSION_DENIED', why: 'a rule' }
@@ -236,7 +246,7 @@ await onEachEngine(t, 'a column with a rule of the grant cannot get the present 
   }
 })
 
-await onEachEngine(t, 'requests with different offsets are one statement each, whose text is built once', { schema, options: { metrics: true } }, async (t, { post, statements, server }) => {
+await test('requests with different offsets are one statement each, whose text is built once', async (t, { post, statements, server }) => {
   const built = async (): Promise<number | undefined> => valueOf(parseMetrics(await server.rows.registry.metrics()), 'row_query_statements_total', { database: 'shop', source: 'built' })
   await post('moments', { verb: 'select', filters: { dt: { $gt: { $now: { days: -1 } } } } })
   statements()
@@ -246,12 +256,7 @@ await onEachEngine(t, 'requests with different offsets are one statement each, w
   t.equal(await built(), before)
 })
 
-const related: Schema = {
-  mysql: ['create table parents (id int not null primary key, at datetime(6) not null)', 'create table children (parent_id int not null, id int not null, at datetime(6) not null, primary key (parent_id, id))', "insert into parents values (1, '2026-01-01'), (2, '2026-01-01')", "insert into children values (1, 1, '2026-01-01'), (2, 2, '9999-01-01')"],
-  sqlite: ['create table parents (id integer primary key, at datetime(6) not null)', 'create table children (parent_id int not null, id int not null, at datetime(6) not null, primary key (parent_id, id))', "insert into parents values (1, '2026-01-01 00:00:00'), (2, '2026-01-01 00:00:00')", "insert into children values (1, 1, '2026-01-01 00:00:00'), (2, 2, '9999-01-01 00:00:00')"]
-}
-
-await onEachEngine(t, 'each statement of a select with members once took the time anew', { schema: related }, async (t, { engine, post, statements }) => {
+await test('a select with members takes the time once for all of its statements', async (t, { engine, post, statements }) => {
   const on = { id: 'parent_id' }
   const past = { at: { $lte: { $now: true } } }
   const n = { table: 'children', on, aggregates: { n: { $count: '*', filters: past } } }

@@ -1,7 +1,8 @@
+/** The request id, the request log and Server-Timing. */
 import Fastify from 'fastify'
 import t from 'tap'
 import { createRowQuery } from '../../src/app.ts'
-import { onEachEngine, sharedOnEachEngine, startService, TOKEN } from '../support/service.ts'
+import { sharedOnEachEngine, startService, TOKEN } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
 const select = { verb: 'select', columns: ['id'], filters: { status: 'new' } }
@@ -14,7 +15,10 @@ function read (log: string[]): Array<Record<string, unknown>> {
   })
 }
 
-await onEachEngine(t, 'a request has one line in the log, with its token, table, result and duration', { schema: shop, options: { requestLog: true } }, async (t, { post, log }) => {
+const test = sharedOnEachEngine(t, { schema: shop, options: { requestLog: true, openapi: 'public' } })
+
+await test('a request has one line in the log, with its token, table, result and duration', async (t, { post, log }) => {
+  log.splice(0)
   const { headers } = await post('customers', select)
   const about = { level: 30, msg: 'request', database: 'shop', table: 'customers', token: 'everything' }
   const [line, ...more] = read(log)
@@ -31,7 +35,8 @@ await onEachEngine(t, 'a request has one line in the log, with its token, table,
   t.match(read(log), [{ ...about, status: 400, code: 'COLUMN_NOT_FOUND', databaseMs: undefined }])
 })
 
-await onEachEngine(t, 'names that clients invent are not logged', { schema: shop, options: { requestLog: true, openapi: 'public' } }, async (t, { post, log, server }) => {
+await test('names that clients invent are not logged', async (t, { post, log, server }) => {
+  log.splice(0)
   await post('made-up-table', select)
   t.match(read(log), [{ verb: 'select', database: 'shop', table: undefined, status: 404, code: 'TABLE_NOT_FOUND' }])
   await post('customers', select, { database: 'made-up-database' })
@@ -49,16 +54,14 @@ await onEachEngine(t, 'names that clients invent are not logged', { schema: shop
   t.notMatch(JSON.stringify(lines), 'made-up')
 })
 
-const testShop = sharedOnEachEngine(t, { schema: shop, only: ['mariadb', 'mysql'] })
-
-await testShop('a failure of the database is logged once, as an error with the name of the driver\'s error', async (t, { url }) => {
+await test('a failure of the database is logged once, as an error with the name of the driver\'s error', async (t, { url }) => {
   const { post, log } = await startService(t, Object.assign(new URL(url), { port: '1' }).href, { options: { requestLog: true } })
   log.splice(0)
   await post('customers', select)
   t.match(read(log), [{ level: 50, msg: 'request', database: 'shop', verb: 'select', table: undefined, status: 503, code: 'DATABASE_UNAVAILABLE', reason: 'ECONNREFUSED', databaseMs: undefined }])
-})
+}, ['mariadb', 'mysql'])
 
-await testShop('with the log level "error" only failures are logged, with all fields, until the level changes', async (t, { url }) => {
+await test('with the log level "error" only failures are logged, with all fields, until the level changes', async (t, { url }) => {
   const { post, log, server } = await startService(t, Object.assign(new URL(url), { port: '1' }).href, { options: { requestLog: true } })
   server.app.log.level = 'warn'
   log.splice(0)
@@ -69,7 +72,7 @@ await testShop('with the log level "error" only failures are logged, with all fi
   server.app.log.level = 'info'
   await post('customers', { verb: 'made-up-verb' })
   t.match(read(log), [{ level: 30, msg: 'request', database: 'shop', status: 400, code: 'INVALID_BODY' }])
-})
+}, ['mariadb', 'mysql'])
 
 t.test('a bug is logged with its stack and the request id, also in an app with its own ids', async (t) => {
   const log: string[] = []
@@ -99,3 +102,66 @@ t.test('in a host app the request log is off by default; if it is on, refusals o
     if (requestLog === true) t.match(line, { level: 30, msg: 'request', requestId: 'mine', status: 403, database: 'shop', ms: Number })
   }
 })
+
+/** A UUID (RFC 9562) and a number. */
+const OURS = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}-[1-9]\d*$/
+
+await test('every response has its own request id', async (t, { post, server }) => {
+  const answers = [
+    await post('customers', { verb: 'select' }),
+    await post('customers', { verb: 'nothing' }),
+    await post('customers', 'no JSON'),
+    await post('nope', { verb: 'select' }),
+    await post('customers', { verb: 'select' }, { token: null }),
+    await post('customers', '', { method: 'GET' }),
+    await server.app.inject({ method: 'POST', url: '/elsewhere' }),
+    await server.app.inject({ method: 'POST', url: '/api/too/many/parts', headers: { authorization: `Bearer ${TOKEN}` } }),
+    await server.app.inject({ method: 'POST', url: '/api/shop/%' })
+  ]
+  const ids = answers.map(({ headers }) => headers['x-request-id'] as string)
+  for (const id of ids) t.match(id, OURS)
+  t.equal(new Set(ids).size, ids.length)
+})
+
+await test('a valid request id is kept, for successes and errors', async (t, { post }) => {
+  for (const id of ['a', 'trace-1 of "2"; ~', 'x'.repeat(128)]) {
+    for (const [body, options] of [[{ verb: 'select' }, {}], [{ verb: 'nothing' }, {}], [{}, { token: null }]] as const) {
+      const { headers } = await post('customers', body, { ...options, headers: { 'x-request-id': id } })
+      t.equal(headers['x-request-id'], id)
+    }
+  }
+})
+
+await test('an invalid request id is replaced: empty, too long or not printable ASCII', async (t, { post }) => {
+  for (const id of ['', 'x'.repeat(129), 'tab\there', 'ümlaut', '\x7f']) {
+    const { headers } = await post('customers', { verb: 'select' }, { headers: { 'x-request-id': id } })
+    t.match(headers['x-request-id'], OURS, JSON.stringify(id))
+  }
+})
+
+await test('the log contains the request id and no other header', async (t, { post, log }) => {
+  log.splice(0)
+  await post('customers', { verb: 'select' }, { headers: { 'x-request-id': 'find-me' } })
+  const lines = log.map((line) => JSON.parse(line))
+  t.equal(lines.length, 1)
+  t.match(lines[0], { requestId: 'find-me', status: 200 })
+  t.notMatch(log.join(''), new RegExp(`${TOKEN}|application/json|Bearer`))
+})
+
+await test('with serverTiming, answers have the durations of planning, the database and the whole request', async (t, { url }) => {
+  const { post } = await startService(t, url, { options: { serverTiming: true } })
+  const timing = async (body: unknown) => {
+    const header = String((await post('customers', body)).headers['server-timing'])
+    const [, plan, db, total] = /^plan;dur=(\d+\.\d{3}), db;dur=(\d+\.\d{3}), total;dur=(\d+\.\d{3})$/.exec(header) ?? []
+    return { plan: Number(plan), db: Number(db), total: Number(total) }
+  }
+  const { plan, db, total } = await timing({ verb: 'select', columns: ['id'] })
+  t.ok(plan > 0 && db > 0 && plan + db <= total + 0.002, JSON.stringify({ plan, db, total }))
+  const refused = await timing({ ...{ verb: 'select', columns: ['id'] }, columns: ['nope'] })
+  t.ok(refused.plan > 0 && refused.db === 0 && refused.plan <= refused.total, JSON.stringify(refused))
+  t.match(await timing('{'), { plan: 0, db: 0, total: Number })
+})
+
+await test('without serverTiming there is no Server-Timing header', async (t, { post }) => {
+  t.notOk('server-timing' in (await post('customers', { verb: 'select', columns: ['id'] })).headers)
+}, ['sqlite'])

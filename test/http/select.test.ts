@@ -1,30 +1,39 @@
+/** `columns`, `orderBy`, `limit` and plain filters of a select. */
 import t from 'tap'
-import { onEachEngine, type Schema, sharedOnEachEngine } from '../support/service.ts'
+import { type EngineName, sharedOnEachEngine } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
-const testShop = sharedOnEachEngine(t, { schema: shop })
+const LOTS = 1500
+const quote = (engine: EngineName, name: string): string => engine === 'sqlite' ? `"${name}"` : `\`${name}\``
 
-await testShop('select returns the rows that the filters select', async (t, { post }) => {
+const test = sharedOnEachEngine(t, {
+  schema: (engine) => {
+    const types = engine === 'sqlite' ? ['text', 'text', 'blob'] : ['mediumtext', 'longtext', 'longblob']
+    return [
+      ...shop[engine === 'sqlite' ? 'sqlite' : 'mysql'],
+      'create table numbers (n int not null primary key)', `insert into numbers values ${Array.from({ length: LOTS }, (_, index) => `(${index + 1})`).join(', ')}`,
+      `create table odd (id integer not null primary key, ${quote(engine, 'a,b')} integer not null, ${quote(engine, ' x')} integer not null, doc json null)`, 'insert into odd values (1, 2, 1, null), (2, 1, 1, null), (3, 2, 0, null)',
+      `create table long_texts (id integer not null primary key, ${types.flatMap((type, index) => [`a${index} ${type} not null`, `b${index} ${type} not null`]).join(', ')})`,
+      'create table renamed (v1 int not null, v0 int not null)', 'insert into renamed values (1, 30), (2, 20), (3, 10)',
+      ...engine === 'sqlite' ? [] : ["create table labelled (id int not null primary key, labels set('b', 'a', 'c') not null)", "insert into labelled values (1, 'c'), (2, 'a,b'), (3, ''), (4, 'b'), (5, 'a')"]
+    ]
+  }
+})
+
+await test('select returns the rows that the filters select', async (t, { post }) => {
   const { status, json } = await post('customers', { verb: 'select', columns: ['name', 'id', 'credit'], filters: { status: 'new' }, orderBy: 'id DESC' })
   t.equal(status, 200)
   t.same(json, { success: true, data: { rows: [{ name: 'Grace', id: 2, credit: '0.99' }, { name: 'Ada', id: 1, credit: '12.50' }], count: 2 } })
 })
 
-await testShop('a select that matches no row returns an empty list', async (t, { post }) => {
+await test('a select that matches no row returns an empty list', async (t, { post }) => {
   const { status, text, headers } = await post('customers', { verb: 'select', filters: { name: 'nobody' } })
   t.equal(status, 200)
   t.equal(text, '{"success":true,"data":{"rows":[],"count":0}}')
   t.equal(headers['content-type'], 'application/json; charset=utf-8')
 })
 
-const LOTS = 1500
-const values = Array.from({ length: LOTS }, (_, index) => `(${index + 1})`).join(', ')
-const numbers: Schema = {
-  mysql: ['create table numbers (n int not null primary key)', `insert into numbers values ${values}`],
-  sqlite: ['create table numbers (n int not null primary key)', `insert into numbers values ${values}`]
-}
-
-await onEachEngine(t, 'a select returns 100 rows by default and at most 1000', { schema: numbers }, async (t, { post, statements }) => {
+await test('a select returns 100 rows by default and at most 1000', async (t, { post, statements }) => {
   for (const [limit, count] of [[undefined, 100], [1, 1], [250, 250], [1000, 1000]] as const) {
     const { json: { data } } = await post('numbers', { verb: 'select', orderBy: 'n', ...(limit !== undefined && { limit }) })
     t.equal(data.count, count, `limit ${limit}`)
@@ -44,7 +53,7 @@ await onEachEngine(t, 'a select returns 100 rows by default and at most 1000', {
   t.same(statements(), [], 'no statement was sent')
 })
 
-await testShop('the keys of a row are in the order of "columns", or in the order of the table', async (t, { post, engine }) => {
+await test('the keys of a row are in the order of "columns", or in the order of the table', async (t, { post, engine }) => {
   const asked = await post('customers', { verb: 'select', columns: ['note', 'id', 'email', 'name'], filters: { id: 1 } })
   t.equal(asked.text, '{"success":true,"data":{"rows":[{"note":null,"id":1,"email":"ada@example.com","name":"Ada"}],"count":1}}')
 
@@ -54,7 +63,7 @@ await testShop('the keys of a row are in the order of "columns", or in the order
   t.equal(all.text, `{"success":true,"data":{"rows":[${JSON.stringify(row)}],"count":1}}`)
 })
 
-await testShop('rows are ordered by several terms, with directions in any letter case', async (t, { post }) => {
+await test('rows are ordered by several terms, with directions in any letter case', async (t, { post }) => {
   const orders: Array<[string, number[]]> = [
     ['id', [1, 2, 3, 4]],
     ['id DESC', [4, 3, 2, 1]],
@@ -69,12 +78,12 @@ await testShop('rows are ordered by several terms, with directions in any letter
   }
 })
 
-await testShop('the limit applies after the order', async (t, { post }) => {
+await test('the limit applies after the order', async (t, { post }) => {
   const { json } = await post('customers', { verb: 'select', columns: ['id'], orderBy: 'credit DESC', limit: 2 })
   t.same(json.data, { rows: [{ id: 4 }, { id: 1 }], count: 2 })
 })
 
-await testShop('a plain null matches NULL, a list matches any of its values', async (t, { post }) => {
+await test('a plain null matches NULL, a list matches any of its values', async (t, { post }) => {
   const cases: Array<[filters: unknown, ids: number[]]> = [
     [{ note: null }, [1, 3]],
     [{ id: [1, 3, 99] }, [1, 3]],
@@ -90,7 +99,7 @@ await testShop('a plain null matches NULL, a list matches any of its values', as
   }
 })
 
-await testShop('a select reads views as it reads tables', async (t, { post }) => {
+await test('a select reads views as it reads tables', async (t, { post }) => {
   const { json } = await post('order_lines', { verb: 'select', filters: { order_id: 1 }, orderBy: 'line DESC' })
   t.same(json.data, { rows: [{ order_id: 1, line: 2, product_sku: 'CUP-1' }, { order_id: 1, line: 1, product_sku: 'MUG-1' }], count: 2 })
 })
@@ -111,7 +120,7 @@ const refusals: Array<[why: string, body: object, code: string, path: string]> =
   ['data, which a select does not use', { data: { id: 1 } }, 'INVALID_BODY', '/data']
 ]
 
-await testShop('an invalid select is rejected before a statement is sent', async (t, { post, statements }) => {
+await test('an invalid select is rejected before a statement is sent', async (t, { post, statements }) => {
   statements()
   for (const [why, body, code, path] of refusals) {
     const { status, json } = await post('customers', { verb: 'select', ...body })
@@ -119,4 +128,44 @@ await testShop('an invalid select is rejected before a statement is sent', async
     t.match(json, { success: false, data: {}, error: { code, details: [{ path }] } }, why)
   }
   t.same(statements(), [])
+})
+
+// orderBy over HTTP: both forms, what each rejects, and the order of a SET.
+
+await test('orderBy in objects takes columns of any name, also with a comma', async (t, { post, statements }) => {
+  const ids = async (orderBy: unknown): Promise<number[]> => (await post('odd', { verb: 'select', columns: ['id'], orderBy })).json.data?.rows.map(({ id }: { id: number }) => id)
+  t.same(await ids([{ 'a,b': 'ASC' }, { id: 'DESC' }]), [2, 3, 1])
+  t.same(await ids([{ ' x': 'dEsC' }, { 'a,b': 'asc' }]), [2, 1, 3])
+  t.same(await ids('id DESC'), [3, 2, 1])
+  statements()
+  const refused: Array<[orderBy: string, code: string, path: string]> = [
+    ['[{"id":"UP"}]', 'INVALID_ORDER_BY', '/orderBy'], ['[{"id":"ASC","a,b":"ASC"}]', 'INVALID_ORDER_BY', '/orderBy'], ['[{}]', 'INVALID_ORDER_BY', '/orderBy'], ['[]', 'INVALID_ORDER_BY', '/orderBy'],
+    ['[{"id":1}]', 'INVALID_ORDER_BY', '/orderBy'], ['[{"id":"ASC "}]', 'INVALID_ORDER_BY', '/orderBy'], ['[{"id":"ASC"},{"id":"DESC"}]', 'INVALID_ORDER_BY', '/orderBy'], ['[{"doc":"ASC"}]', 'INVALID_ORDER_BY', '/orderBy'],
+    ['["id"]', 'INVALID_BODY', '/orderBy'], ['[{"id":"ASC"},"id"]', 'INVALID_BODY', '/orderBy'], ['[null]', 'INVALID_BODY', '/orderBy'], ['[1.0]', 'INVALID_BODY', '/orderBy'], ['[["id"]]', 'INVALID_BODY', '/orderBy'],
+    ['{"id":"ASC"}', 'INVALID_BODY', '/orderBy'], ['1', 'INVALID_BODY', '/orderBy'], ['null', 'INVALID_BODY', '/orderBy'],
+    ['[{"nope":"ASC"}]', 'COLUMN_NOT_FOUND', '/orderBy/0/nope'], ['[{"__proto__":"ASC"}]', 'COLUMN_NOT_FOUND', '/orderBy/0/__proto__']
+  ]
+  for (const [orderBy, code, path] of refused) {
+    t.match((await post('odd', `{"verb":"select","orderBy":${orderBy}}`)).json.error, { code, details: [{ path }] }, orderBy)
+  }
+  t.same(statements(), [])
+})
+
+await test('a SET is ordered by the positions of its members', async (t, { post }) => {
+  for (const [orderBy, ids] of [['labels', [3, 4, 5, 2, 1]], [[{ labels: 'DESC' }], [1, 2, 5, 4, 3]]]) {
+    t.same((await post('labelled', { verb: 'select', columns: ['id'], orderBy })).json.data.rows.map(({ id }: { id: number }) => id), ids)
+  }
+}, ['mariadb', 'mysql'])
+
+await test('orderBy takes columns of long texts, whatever memory the server has for sorting', async (t, { post }) => {
+  const start = 'x'.repeat(20_000)
+  const rest = { a1: '', b0: '', b1: '', a2: '', b2: '' }
+  for (const [id, end] of [[1, 'b'], [2, 'c'], [3, 'a']] as const) t.match(await post('long_texts', { verb: 'insert', data: { ...rest, id, a0: start + end } }), { status: 200 })
+  const orderBy = ['a1', 'b0', 'b1', 'a2', 'b2', 'a0'].map((name) => ({ [name]: 'ASC' }))
+  t.match((await post('long_texts', { verb: 'select', columns: ['id'], orderBy })).json.data, { rows: [{ id: 3 }, { id: 1 }, { id: 2 }] })
+})
+
+await test('rows are ordered by the column, not by another column that has its name as an alias', async (t, { post }) => {
+  const { json } = await post('renamed', { verb: 'select', columns: ['v1', 'v0'], orderBy: 'v0', filters: { v1: { $gt: 1 } } })
+  t.same(json.data.rows, [{ v1: 3, v0: 10 }, { v1: 2, v0: 20 }])
 })

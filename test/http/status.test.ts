@@ -1,10 +1,12 @@
+/** The status of answers that do not depend on the rows, and which error of several is answered. */
 import { METHODS } from 'node:http'
 import t from 'tap'
-import { isRefusal } from '../support/refusals.ts'
-import { onEachEngine, sharedOnEachEngine, TOKEN } from '../support/service.ts'
-import { shop } from '../support/shop.ts'
-import { hashToken } from '../../src/access/tokens.ts'
 import type { TokenOptions } from '../../schemas/options.ts'
+import { hashToken } from '../../src/access/tokens.ts'
+import { isRefusal } from '../support/refusals.ts'
+import { createRewritingProxy } from '../support/rewriting-proxy.ts'
+import { onEachEngine, type PostOptions, sharedOnEachEngine, startService, TOKEN } from '../support/service.ts'
+import { shop } from '../support/shop.ts'
 import { startUnforeseen, unforeseen } from '../support/unforeseen.ts'
 import { listen, request } from '../support/wire.ts'
 
@@ -34,9 +36,14 @@ const unauthenticated: Array<[why: string, authorization: string | undefined, ch
   ['bytes that are no ASCII', 'Bearer t\xf6ken', 'Bearer error="invalid_token"']
 ]
 
-const testShop = sharedOnEachEngine(t, { schema: shop, tokens })
+const test = sharedOnEachEngine(t, {
+  schema: (engine) => engine === 'sqlite'
+    ? shop.sqlite
+    : [...shop.mysql, 'create table notes (id int not null auto_increment primary key, text longtext null)', 'create table kept (id int not null auto_increment primary key, text longtext null) engine = MyISAM'],
+  tokens
+})
 
-await testShop('401 without a valid token, with a challenge that says so', async (t, { post, statements }) => {
+await test('401 without a valid token, with a challenge that says so', async (t, { post, statements }) => {
   statements()
   for (const [why, authorization, challenge] of unauthenticated) {
     const answer = await post('customers', select, { token: null, ...(authorization !== undefined && { headers: { authorization } }) })
@@ -46,7 +53,7 @@ await testShop('401 without a valid token, with a challenge that says so', async
   t.same(statements(), [])
 })
 
-await testShop('403 if the token lacks the permission for the verb', async (t, { post, statements }) => {
+await test('403 if the token lacks the permission for the verb', async (t, { post, statements }) => {
   statements()
   for (const body of [{ verb: 'insert', data: {} }, { verb: 'update', data: { name: 'x' }, filters: { id: 1 } }, { verb: 'delete', filters: { id: 1 } }]) {
     const answer = await post('customers', body, { token: 'reader' })
@@ -58,7 +65,7 @@ await testShop('403 if the token lacks the permission for the verb', async (t, {
   t.equal((await post('customers', select, { token: 'reader' })).status, 200)
 })
 
-await testShop('404 for a missing database or table, and exactly the same answer for one on which the token has no permission', async (t, { post }) => {
+await test('404 for a missing database or table, and exactly the same answer for one on which the token has no permission', async (t, { post }) => {
   const pairs: Array<[code: string, forbidden: Parameters<typeof post>, missing: Parameters<typeof post>]> = [
     ['TABLE_NOT_FOUND', ['products', select, { token: 'orders-only' }], ['pr0ducts', select, { token: 'orders-only' }]],
     ['TABLE_NOT_FOUND', ['products', select, { token: 'orders-only' }], ['pr0ducts', select]],
@@ -76,11 +83,11 @@ await testShop('404 for a missing database or table, and exactly the same answer
   }
 })
 
-await testShop('404 for a missing table on which the token has permissions', async (t, { post }) => {
+await test('404 for a missing table on which the token has permissions', async (t, { post }) => {
   isRefusal(t, await post('gone', select, { token: 'orders-only' }), { status: 404, code: 'TABLE_NOT_FOUND', why: 'gone' })
 })
 
-await onEachEngine(t, '405 for every other method, with the allowed method', { schema: shop }, async (t, service) => {
+await test('405 for every other method, with the allowed method', async (t, service) => {
   const wire = await listen(service)
   service.statements()
   for (const method of METHODS.filter((method) => method !== 'POST')) {
@@ -94,12 +101,14 @@ await onEachEngine(t, '405 for every other method, with the allowed method', { s
   t.same(service.statements(), [])
 })
 
-await onEachEngine(t, '413 and 415 for a body that is too large or not JSON', { schema: shop, options: { bodyLimit: 100 } }, async (t, { post }) => {
+await test('413 and 415 for a body that is too large or not JSON', async (t, { url }) => {
+  const { post } = await startService(t, url, { options: { bodyLimit: 100 } })
   isRefusal(t, await post('customers', { verb: 'select', orderBy: 'x'.repeat(100) }), { status: 413, code: 'BODY_TOO_LARGE', why: 'too large' })
   isRefusal(t, await post('customers', select, { headers: { 'content-type': 'text/plain' } }), { status: 415, code: 'UNSUPPORTED_MEDIA_TYPE', why: 'text' })
 })
 
-await onEachEngine(t, '429 for requests of a token beyond its limit in a window', { schema: shop, tokens, options: { rateLimit: { max: 2, window: 30_000 } } }, async (t, { post, statements }) => {
+await test('429 for requests of a token beyond its limit in a window', async (t, { url, statements }) => {
+  const { post } = await startService(t, url, { options: { rateLimit: { max: 2, window: 30_000 } } })
   for (const remaining of ['1', '0']) {
     const { status, headers } = await post('customers', select)
     t.match([status, headers], [200, { 'ratelimit-limit': '2', 'ratelimit-remaining': remaining, 'ratelimit-reset': /^\d+$/ }])
@@ -123,3 +132,93 @@ await onEachEngine(t, '500 for an unexpected error, which the log contains with 
   t.notMatch(log.join(''), /syntax|bm25/)
   t.match(await service.sql('select count(*) as count from unforeseen'), [{ count: 0 }])
 })
+
+const tokensOfOrder = [
+  token('nowhere', { databases: {} }),
+  token('elsewhere', { databases: { shop: ['customers'] } }),
+  token('reader', { databases: { shop: ['gone', 'orders', 'order_lines'] } }),
+  token('writer', { permissions: ['update', 'delete'], databases: { shop: ['gone', 'orders', 'order_lines'] } })
+]
+
+type Step = [status: number, code: string, table: string, body: unknown, options: PostOptions]
+
+const text = { 'content-type': 'text/plain' }
+const large = `{"verb":"truncate"${' '.repeat(400)}`
+const update = { verb: 'update', data: { customer_id: 99 }, filters: { id: 1 } }
+
+/** Each request has all errors of the later requests, and the error that it is rejected for. */
+const steps: Step[] = [
+  [401, 'UNAUTHENTICATED', 'gone', large, { token: 'nobody', headers: text }],
+  [404, 'DATABASE_NOT_FOUND', 'gone', large, { token: 'nowhere', headers: text }],
+  [404, 'TABLE_NOT_FOUND', 'gone', large, { token: 'elsewhere', headers: text }],
+  [413, 'BODY_TOO_LARGE', 'gone', large, { token: 'reader' }],
+  [415, 'UNSUPPORTED_MEDIA_TYPE', 'gone', '{"verb":"truncate"', { token: 'reader', headers: text }],
+  [400, 'INVALID_JSON', 'gone', '{"verb":"truncate"', { token: 'reader' }],
+  [400, 'INVALID_BODY', 'gone', { verb: 'truncate' }, { token: 'reader' }],
+  [400, 'INVALID_BODY', 'gone', { verb: 'update', data: { nope: 1 }, limit: 1, filters: {} }, { token: 'reader' }],
+  [400, 'FILTERS_REQUIRED', 'gone', { verb: 'update', data: { nope: 1 }, filters: {} }, { token: 'reader' }],
+  [403, 'PERMISSION_DENIED', 'gone', { verb: 'update', data: { nope: 1 }, filters: { $and: [] } }, { token: 'reader' }],
+  [404, 'TABLE_NOT_FOUND', 'gone', { verb: 'update', data: { nope: 1 }, filters: { $and: [] } }, { token: 'writer' }],
+  [403, 'PERMISSION_DENIED', 'order_lines', { verb: 'update', data: { nope: 1 }, filters: { $and: [] } }, { token: 'writer' }],
+  [400, 'FILTERS_REQUIRED', 'orders', { ...update, filters: { $and: [] } }, { token: 'writer' }],
+  [400, 'COLUMN_NOT_FOUND', 'orders', { ...update, data: { ...update.data, nope: 1 } }, { token: 'writer' }],
+  [409, 'FOREIGN_KEY_VIOLATION', 'orders', update, { token: 'writer' }]
+]
+
+await test('a request with several errors is answered with the first one in the documented order', async (t, { url, statements }) => {
+  const { post } = await startService(t, url, { tokens: tokensOfOrder, options: { bodyLimit: 200 } })
+  statements()
+  for (const [status, code, table, body, options] of steps) {
+    isRefusal(t, await post(table, body, options), { status, code, why: `${options.token}: ${JSON.stringify(body).slice(0, 80)}` })
+    t.equal(statements().length, status === 409 ? 1 : 0, 'the database is asked last')
+  }
+})
+
+await test('an unknown path is rejected after the token and before the body', async (t, { server, post }) => {
+  const send = async (headers: Record<string, string>) => (await server.app.inject({ method: 'POST', url: '/api/shop', headers: { 'content-type': 'application/json', ...headers }, payload: '{' })).statusCode
+  t.equal(await send({}), 401)
+  t.equal(await send({ authorization: 'Bearer nobody' }), 401)
+  isRefusal(t, await post('customers/1', '{', { headers: { 'content-type': 'text/plain' }, method: 'GET' }), { status: 405, code: 'METHOD_NOT_ALLOWED', why: 'a method comes before the body too' })
+})
+
+await test('a path that cannot be decoded is 404 with a token and 401 without one, and its failed logins count', async (t, { url }) => {
+  const { server } = await startService(t, url, { options: { failedLogins: { max: 2 } } })
+  const paths = ['/api/shop/%', '/api/shop/%zz', '/api/%ff/customers', '/api/%c3%28', `/api/shop/${'x'.repeat(2000)}`, 'http://elsewhere/api/shop/%zz?a=%', '/api/shop/customers/%']
+  const send = async (url: string, authorization?: string, method: 'POST' | 'GET' = 'POST') => {
+    const { statusCode, headers, json } = await server.app.inject({ method, url, headers: { 'content-type': 'application/json', ...authorization !== undefined && { authorization } }, ...method === 'POST' && { payload: '{' } })
+    t.match(headers, { 'x-request-id': String, 'content-type': 'application/json; charset=utf-8' })
+    return [statusCode, json().error.code]
+  }
+  for (const url of paths) {
+    t.same(await send(url, `Bearer ${TOKEN}`), [404, 'NOT_FOUND'], url)
+    t.same(await send(url, `Bearer ${TOKEN}`, 'GET'), [404, 'NOT_FOUND'], url)
+    t.same(await send(url), [401, 'UNAUTHENTICATED'], url)
+  }
+  t.same(await send('/elsewhere/%zz'), [404, 'NOT_FOUND'], 'outside the prefix, as every path')
+  for (let count = 0; count < 2; count++) t.same(await send('/api/shop/%zz', 'Bearer wrong'), [401, 'UNAUTHENTICATED'])
+  t.same(await send('/api/shop/%zz', 'Bearer wrong'), [429, 'RATE_LIMITED'])
+}, ['sqlite'])
+
+// Statements that are larger than the server's max_allowed_packet. The server is told to name a smaller one than it has.
+
+const LARGEST = '000000000020000+0000'
+
+await test('a statement that the server would not take is not sent, and a list is divided', async (t, { url, sql }) => {
+  const toServer = (text: string): string => text.replace('@@max_allowed_packet', LARGEST.padEnd('@@max_allowed_packet'.length))
+  const { post } = await startService(t, await createRewritingProxy(t, url, { toServer }))
+  const rows = Array.from({ length: 50 }, (_, index) => ({ text: `${index}${'😀'.repeat(400)}` }))
+  t.same((await post('notes', { verb: 'insert', data: rows })).json.data, { inserted: 50, id: 1 })
+  t.same((await sql('select id from notes where text like concat(id - 1, \'😀%\')')).length, 50, 'in its order')
+  const large = { text: 'x'.repeat(20_000) }
+  const one = await post('notes', { verb: 'insert', data: large })
+  isRefusal(t, one, { status: 422, code: 'VALUE_OUT_OF_RANGE', why: 'one row' })
+  const select = await post('notes', { verb: 'select', filters: large })
+  isRefusal(t, select, { status: 422, code: 'VALUE_OUT_OF_RANGE', why: 'a select' })
+  for (const { json } of [one, select]) t.match(json.error.message, /larger than the database accepts/)
+  const answer = await post('notes', { verb: 'insert', data: [...rows.slice(0, 7), large] })
+  isRefusal(t, answer, { status: 422, code: 'VALUE_OUT_OF_RANGE', why: 'a row of a list' })
+  t.equal(answer.json.error.details[0].path, '/data/7')
+  isRefusal(t, await post('notes', { verb: 'update', data: large, filters: { id: 1 } }), { status: 422, code: 'VALUE_OUT_OF_RANGE', why: 'an update' })
+  isRefusal(t, await post('kept', { verb: 'insert', data: large }), { status: 422, code: 'VALUE_OUT_OF_RANGE', why: 'nothing was sent to a table without transactions' })
+  t.equal((await sql('select id from notes')).length, 50)
+}, ['mariadb', 'mysql'])

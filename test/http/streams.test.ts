@@ -2,7 +2,7 @@
 import t from 'tap'
 import { hashToken } from '../../src/access/tokens.ts'
 import { isRefusal } from '../support/refusals.ts'
-import { type Answer, onEachEngine, type Service, sharedOnEachEngine } from '../support/service.ts'
+import { type Answer, type Service, sharedOnEachEngine, startService, TOKEN } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 import { listen, request } from '../support/wire.ts'
 
@@ -24,9 +24,16 @@ async function ask ({ server }: Service, table: string, body: object | string, {
 const linesOf = (text: string): string => text.slice(text.indexOf('[') + 1, text.lastIndexOf('],"count"')).replaceAll('},{"id"', '}\n{"id"') + '\n'
 
 const reader = 'a-token-that-sees-some-of-it-0123456789'
-const tokens = [{ name: 'reader', sha256: hashToken(reader), permissions: ['select' as const], databases: { shop: { customers: { columns: { select: ['id', 'name', 'status'] }, rows: { status: 'new' } } } } }]
+const tokens = [{ name: 'reader', sha256: hashToken(reader), permissions: ['select' as const], databases: { shop: { customers: { columns: { select: ['id', 'name', 'status'] }, rows: { status: 'new' } } } } }, { name: 'writer', sha256: hashToken('writer'), permissions: ['insert' as const] }]
 
-await onEachEngine(t, 'a select is answered row by row where Accept asks for it', { schema: shop, tokens }, async (t, service) => {
+const test = sharedOnEachEngine(t, {
+  schema: (engine) => engine === 'sqlite'
+    ? [...shop.sqlite, 'create table odd (id integer primary key, "a,b" text, "c""d" text)']
+    : [...shop.mysql, 'create table odd (id int primary key, `a,b` mediumtext, `c"d` text)'],
+  tokens
+})
+
+await test('a select is answered row by row where Accept asks for it', async (t, service) => {
   const { post, engine } = service
   const select = { verb: 'select', orderBy: 'id' }
   const whole = await post('customers', select)
@@ -67,7 +74,8 @@ await onEachEngine(t, 'a select is answered row by row where Accept asks for it'
   }
 })
 
-await onEachEngine(t, 'the fields of a select work in a stream', { schema: shop, options: { limits: { offset: 10 } } }, async (t, service) => {
+await test('the fields of a select work in a stream', async (t, shared) => {
+  const service = { ...shared, ...await startService(t, shared.url, { options: { limits: { offset: 10 } } }) }
   const ids = async (body: object): Promise<string> => {
     const { status, text } = await ask(service, 'customers', { verb: 'select', columns: ['id'], ...body }, { accept: CSV })
     return status === 200 ? text.trim().split('\r\n').slice(1).join() : JSON.parse(text).error.code
@@ -102,7 +110,8 @@ await onEachEngine(t, 'the fields of a select work in a stream', { schema: shop,
   t.equal((await ask(service, 'orders', { verb: 'select', columns: ['id'], include: none, limit: 1 }, { accept: CSV })).text, 'id,customer\r\n1,\r\n', 'a member that is not there is nothing')
 })
 
-await onEachEngine(t, 'limits.streamRows bounds the rows', { schema: shop, options: { limits: { streamRows: 3 } } }, async (t, service) => {
+await test('limits.streamRows bounds the rows', async (t, shared) => {
+  const service = { ...shared, ...await startService(t, shared.url, { options: { limits: { streamRows: 3 } } }) }
   const select = { verb: 'select', columns: ['id'], orderBy: 'id' }
   t.match(JSON.parse((await ask(service, 'customers', { ...select, limit: 4 })).text), { error: { code: 'LIMIT_OUT_OF_RANGE', message: '"limit" must be from 1 to 3' } })
   t.equal((await ask(service, 'customers', { ...select, limit: 3 })).text, '{"id":1}\n{"id":2}\n{"id":3}\n', 'a limit may leave rows out')
@@ -117,9 +126,7 @@ await onEachEngine(t, 'limits.streamRows bounds the rows', { schema: shop, optio
   t.match(JSON.parse(service.log.findLast((line) => line.includes('"stream"')) as string), { msg: 'stream', rows: 3, bytes: 27, complete: false, reason: 'STREAM_ROWS', code: 'RESULT_TOO_LARGE', status: 200, verb: 'select', table: 'customers', token: 'everything' })
 })
 
-const testShop = sharedOnEachEngine(t, { schema: shop })
-
-await testShop('a request of HTTP/1.0 is answered in JSON, and HEAD has no stream', async (t, service) => {
+await test('a request of HTTP/1.0 is answered in JSON, and HEAD has no stream', async (t, service) => {
   const wire = await listen(service)
   const body = '{"verb":"select","columns":["id"],"limit":1}'
   const send = async (...starts: string[]): Promise<string> => {
@@ -138,7 +145,7 @@ await testShop('a request of HTTP/1.0 is answered in JSON, and HEAD has no strea
   for (const answer of answers) t.match(answer, /\r\n\r\n9\r\n\{"id":1\}\n\r\n0\r\n\r\n$/)
 })
 
-await onEachEngine(t, 'what a stream does not have is refused before the permission', { schema: shop, tokens: [{ name: 'writer', sha256: hashToken('writer'), permissions: ['insert'] }] }, async (t, { post }) => {
+await test('what a stream does not have is refused before the permission', async (t, { post }) => {
   for (const field of ['total', 'expect']) {
     const refused = await post('customers', { verb: 'select', [field]: 1 }, { token: 'writer', headers: { accept: 'text/csv' } })
     isRefusal(t, refused, { status: 400, code: 'INVALID_BODY', why: field })
@@ -147,7 +154,7 @@ await onEachEngine(t, 'what a stream does not have is refused before the permiss
   isRefusal(t, await post('customers', { verb: 'select' }, { token: 'writer', headers: { accept: 'text/csv' } }), { status: 403, code: 'PERMISSION_DENIED', why: 'the select itself' })
 })
 
-await testShop('a stream once used the statement of a page with other columns, and the other way round', async (t, service) => {
+await test('a stream and a page with the same columns have statements of their own', async (t, service) => {
   const page = { verb: 'select', columns: ['name'], orderBy: 'id', after: null, limit: 2 }
   for (const body of [page, { ...page, orderBy: 'email, id' }]) {
     const inJson = async (): Promise<void> => { t.match((await service.post('customers', body)).json, { data: { rows: [{ name: 'Ada' }, { name: 'Grace' }], next: { id: 2 } } }) }
@@ -157,4 +164,12 @@ await testShop('a stream once used the statement of a page with other columns, a
     }
     for (const read of body === page ? [inJson, inStream, inJson] : [inStream, inJson, inStream]) await read()
   }
+})
+
+await test('texts and names are quoted where they must be', async (t, { server, post }) => {
+  const texts = ['', ' a', 'a ', ' ', 'a,b', 'a"b', '"', '""', 'a\rb', 'a\nb', '\r\n', 'a b', '\ta', "'", '=1+1', 'ü', `${'x'.repeat(70_000)}"`, 'x'.repeat(600)]
+  t.equal((await post('odd', { verb: 'insert', data: texts.map((text, id) => ({ id, 'a,b': text, 'c"d': null })) })).status, 200)
+  const { body } = await server.app.inject({ method: 'POST', url: '/api/shop/odd', headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', accept: 'text/csv' }, payload: '{"verb":"select","orderBy":"id"}' })
+  const cells = ['""', '" a"', '"a "', '" "', '"a,b"', '"a""b"', '""""', '""""""', '"a\rb"', '"a\nb"', '"\r\n"', 'a b', '\ta', "'", '=1+1', 'ü', `"${'x'.repeat(70_000)}"""`, 'x'.repeat(600)]
+  t.equal(body, `id,"a,b","c""d"\r\n${cells.map((cell, id) => `${id},${cell},\r\n`).join('')}`)
 })

@@ -1,14 +1,17 @@
+// night: measures CPU time
 /** The time to plan a body and to look up its statement is proportional to the length of the body, whatever it contains. */
 import t from 'tap'
 import { alone } from '../../src/catalog/table-source.ts'
 import { createPlan } from '../../src/plan/create-plan.ts'
+import { planOrder } from '../../src/plan/order-by.ts'
+import { findFormat } from '../../src/request/stream-request.ts'
 import { compilePlan, LIMITS, orders } from '../support/sql.ts'
 
 const times = <T> (count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, index) => make(index))
 const nested = (filters: object, levels = 31): object => levels === 0 ? filters : { $not: nested(filters, levels - 1) }
 const columns = ['id', 'ratio', 'total', 'name']
 
-/** The largest bodies that `bodyLimit` and the limits on filters allow; those with many branches once took seconds. */
+/** The largest bodies that `bodyLimit` and the limits on filters allow; those with many branches are the most expensive. */
 const bodies: Record<string, object> = {
   '256 comparisons of four columns': { $or: times(128, (index) => ({ [columns[index % 4] as string]: { $gte: value(index), $lt: value(index + 4) } })) },
   '256 conditions, each the opposite of another': { $or: times(128, (index) => [{ id: index }, { $not: { id: index } }]).flat() },
@@ -37,5 +40,21 @@ t.test('the time to plan a body does not exceed what its length explains', async
     const best = Math.min(...runs)
     t.comment(`${name}: ${best.toFixed(2)} ms`)
     t.ok(best < MAX_MILLISECONDS, `${name} took ${best} ms of CPU`)
+  }
+})
+
+t.test('the time to parse orderBy is linear in its length', async (t) => {
+  // of this process, whatever else the machine does
+  const start = process.cpuUsage()
+  for (const part of [' ', 'a ', ' desc', ',', '\n', 'é']) t.throws(() => planOrder(`a${part.repeat(1_000_000 / part.length)}b`, { table: orders.mysql }))
+  t.ok(process.cpuUsage(start).user < 2_000_000)
+})
+
+t.test('no header takes long, whatever its form', async (t) => {
+  const length = 8000
+  for (const accept of [`text/csv${'a'.repeat(length)};b=${' '.repeat(length)}"`, `csv${'a'.repeat(length)}"`, `csv${';a'.repeat(length)}"`, `csv${',"'.repeat(length)}`, `csv${';q="'.repeat(length)}`, `text/csv${' '.repeat(length)}x`]) {
+    const since = performance.now()
+    findFormat(accept)
+    t.ok(performance.now() - since < 500, `${accept.slice(0, 20)}: ${performance.now() - since} ms for ${accept.length} characters`)
   }
 })

@@ -11,12 +11,3 @@ t.test('the type that Accept prefers', async (t) => {
   ]
   for (const [accept, format] of cases) t.equal(findFormat(accept), format, String(accept))
 })
-
-t.test('no header takes long, whatever its form', async (t) => {
-  const length = 8000
-  for (const accept of [`text/csv${'a'.repeat(length)};b=${' '.repeat(length)}"`, `csv${'a'.repeat(length)}"`, `csv${';a'.repeat(length)}"`, `csv${',"'.repeat(length)}`, `csv${';q="'.repeat(length)}`, `text/csv${' '.repeat(length)}x`]) {
-    const since = performance.now()
-    findFormat(accept)
-    t.ok(performance.now() - since < 500, `${accept.slice(0, 20)}: ${performance.now() - since} ms for ${accept.length} characters`)
-  }
-})

@@ -1,5 +1,5 @@
 /** Bodies that are refused because of the table: unknown columns, values that do not fit, malformed orders and filters. */
-import type { Schema } from './service.ts'
+import type { EngineName } from './service.ts'
 import { deep, each, refusedWith, type BadBody } from './bad-bodies.ts'
 import { shop } from './shop.ts'
 
@@ -15,7 +15,7 @@ const odd = [
   'insert into odd ("id", "__proto__", "constructor", "a.b", "amount") values (1, \'a\', \'b\', 2, 1.5)'
 ]
 
-export const shopAndOdd: Schema = (engine) => {
+export const shopAndOdd = (engine: EngineName): string[] => {
   const { mysql, sqlite } = shop as { mysql: string[], sqlite: string[] }
   return engine === 'sqlite' ? [...sqlite, ...odd] : [...mysql, ...odd.map((statement) => statement.replaceAll('"', '`'))]
 }

@@ -110,7 +110,7 @@ const start = (t: Test, engine: TestEngine, options: ServiceOptions): Promise<St
   typeof engine === 'string' ? startSqlite(t, options) : startMysql(t, engine, options)
 
 /** Statements that leave the rows as they are; all others count as writes. */
-const READS = /^\s*(?:select|show|set|start|begin|commit|rollback|savepoint|release|kill|explain|pragma|values)\b/i
+const READS = /^\s*(?:select|do|show|set|start|begin|commit|rollback|savepoint|release|kill|explain|pragma|values)\b/i
 
 /** Watches the statements of a service and of its test for writes, and calls `fill` only after one. */
 function createRestorer ({ sent, log, schema, fill }: { sent: string[], log: string[], schema: readonly string[], fill: (inserts: string[]) => Promise<void> }) {

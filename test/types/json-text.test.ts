@@ -54,7 +54,7 @@ const nearly = fc.tuple(fc.json(), fc.nat(), fc.constantFrom('', '"', '\\', ',',
 t.test('the result equals that of JSON.parse', async (t) => {
   fc.assert(fc.property(fc.oneof(fc.json(), nearly, fc.string({ unit: fc.constantFrom('"', '\\', 'u', 'd', '8', '0', '1', '.', 'e', '-', '+', '[', ']', '{', '}', ',', ':', ' ', 't', 'r', 'n', 'l') })), (text) => {
     return judge(text) === isJsonByPlatform(text)
-  }), { numRuns: 20_000 })
+  }), { numRuns: 2000 })
   t.pass()
 })
 
@@ -76,6 +76,6 @@ t.test('a response is valid JSON whatever bytes a JSON column of MariaDB contain
     fc.pre(cell.equals(Buffer.from(cell.toString())))
     const shown = isJson(cell) ? JSON.parse(cell.toString()) : cell.toString()
     return isDeepStrictEqual(first, { j: shown }) && isDeepStrictEqual(second, { j: shown })
-  }), { numRuns: 3000 })
+  }), { numRuns: 500 })
   t.pass()
 })

@@ -1,20 +1,26 @@
-/** Column types without a server: reasons of refusals, defaults, and how new keys are shown. */
+/** Single types: what they read and write, moments, patterns and long values. */
 import fc from 'fast-check'
-import t from 'tap'
+import t, { type Test } from 'tap'
+import { writeMoment } from '../../src/dialects/mysql/moment.ts'
 import { parseExactJson } from '../../src/json/exact-json.ts'
 import { binaryType } from '../../src/types/binary.ts'
-import { NOT_TEXT, ValueUnreadable, type ColumnType, type DriverValue, type Positions } from '../../src/types/column-type.ts'
+import {
+  type ColumnType, type DriverValue, type Moment, type MomentForm, NOT_TEXT, type Positions, ValueRefused, ValueUnreadable
+} from '../../src/types/column-type.ts'
 import { decimalType } from '../../src/types/decimal.ts'
 import { doubleType, floatType } from '../../src/types/float.ts'
 import { geometryType } from '../../src/types/geometry.ts'
 import { bitType, integerType } from '../../src/types/integer.ts'
+import { requireMysqlNumber } from '../../src/types/json.ts'
+import { fromMicros, readMoment, valueAt } from '../../src/types/moment.ts'
 import { mysqlType } from '../../src/types/mysql.ts'
 import { sqliteType } from '../../src/types/sqlite.ts'
-import { datetimeType, timestampType } from '../../src/types/temporal.ts'
+import { datetimeType, dateType, LAST_SECOND_OF_64_BITS, timestampType, timeType } from '../../src/types/temporal.ts'
 import { enumType, setType, textType } from '../../src/types/text.ts'
 import { vectorType } from '../../src/types/vector.ts'
 import { readGeometry } from '../../src/types/wkb.ts'
 import '../support/seed.ts'
+import { sqliteColumn } from '../support/tables.ts'
 
 const none = { length: null, bytes: null, scale: null, charset: null, srid: null, json: false }
 const decimal = decimalType({ precision: 6, scale: 2, unsigned: false })
@@ -208,3 +214,128 @@ t.test('the invalid ENUM value is sent as a text that MySQL converts to index 0'
   t.equal(stored('0', '00', '000', '0000'), '')
   t.equal(enumType(['a']).stored?.('a'), 'a')
 })
+
+// Moments: what a column stores of them, and their expression for the servers. test/http/now.test.ts runs both.
+
+const at = (text: string) => fromMicros(BigInt(Date.parse(text)) * 1000n + 456n)
+/** As introspection finds it. */
+function typeOnServer (declaration: string): ColumnType {
+  const [, name = '', digits = null] = /^(\w+)(?:\((\d)\))?$/.exec(declaration) ?? []
+  return mysqlType({ name, declaration, length: null, bytes: null, scale: digits === null ? null : Number(digits), charset: null, srid: null, json: false })
+}
+const moment = (declaration: string, offset: unknown, type = typeOnServer(declaration)): Moment => readMoment(offset, type.moment as MomentForm, 'data')
+
+t.test('a month after the 31st is the last day of the next month, in leap years too', async (t) => {
+  const cases: Array<[now: string, offset: object, expected: string]> = [
+    ['2026-01-31T10:00:00Z', { months: 1 }, '2026-02-28 10:00:00'], ['2028-01-31T10:00:00Z', { months: 1 }, '2028-02-29 10:00:00'], ['2028-02-29T10:00:00Z', { years: 1 }, '2029-02-28 10:00:00'],
+    ['2028-02-29T10:00:00Z', { years: -4 }, '2024-02-29 10:00:00'], ['2026-03-31T10:00:00Z', { months: -1, days: 1 }, '2026-03-01 10:00:00'], ['2026-05-31T23:59:59Z', { months: 1, seconds: 1 }, '2026-07-01 00:00:00'],
+    ['2026-12-31T10:00:00Z', { months: 2 }, '2027-02-28 10:00:00'], ['2026-01-15T10:00:00Z', { months: -13 }, '2024-12-15 10:00:00'], ['2026-01-01T00:00:00Z', { years: -2025, days: 0 }, '0001-01-01 00:00:00'], ['2026-12-31T23:59:59Z', { years: 7973 }, '9999-12-31 23:59:59']
+  ]
+  for (const [now, offset, expected] of cases) t.equal(valueAt(moment('datetime', offset), at(now)), expected, `${now} ${JSON.stringify(offset)}`)
+})
+
+t.test('a value has the digits and the form of its column', async (t) => {
+  const now = at('2026-11-23T10:15:00.120Z')
+  const cases: Array<[declaration: string, mysql: string, sqlite: string]> = [
+    ['datetime', '2026-11-23 10:15:00', '2026-11-23 10:15:00'], ['datetime(3)', '2026-11-23 10:15:00.120', '2026-11-23 10:15:00.12'], ['timestamp(6)', '2026-11-23 10:15:00.120456', '2026-11-23 10:15:00.120456'],
+    ['time(1)', '10:15:00.1', '10:15:00.1'], ['date', '2026-11-23', '2026-11-23'], ['year', '2026', '2026']
+  ]
+  for (const [declaration, mysql, sqlite] of cases) {
+    t.equal(valueAt(moment(declaration, true), now), mysql, declaration)
+    t.equal(valueAt(moment(declaration, true, sqliteColumn('c', declaration).type), now), sqlite, declaration)
+  }
+})
+
+t.test('what a column cannot hold has no value', async (t) => {
+  const now = at('2026-11-23T10:15:00Z')
+  for (const [declaration, offset] of [['timestamp', { years: 20 }], ['timestamp', { years: -57 }], ['datetime', { years: -2026 }], ['date', { days: 100_000, years: 7900 }], ['year', { years: 130 }], ['time', { years: 9000 }]] as const) {
+    t.equal(valueAt(moment(declaration, offset), now), undefined, `${declaration} ${JSON.stringify(offset)}`)
+  }
+})
+
+t.test('the expression has whole numbers only', async (t) => {
+  t.equal(writeMoment(moment('datetime(3)', true)), 'current_timestamp(3)')
+  t.equal(writeMoment(moment('date', true)), 'date(current_timestamp(0))')
+  t.match(writeMoment(moment('datetime', { years: -1, days: 3 })), /^if\([a-z0-9_ *+(),-]+, \(\(current_timestamp\(0\) \+ interval -12 month\) \+ interval 259200 second\), 'out of range'\)$/)
+  t.match(writeMoment({ ...moment('datetime', { seconds: -5 }), use: 'filters' }), /, null\)$/)
+})
+
+// The patterns of schemas allow what the types read, and nothing else.
+
+const precision = { scale: 3, padded: true }
+
+function isRead ({ read }: ColumnType, text: string): boolean {
+  try {
+    read(text)
+    return true
+  } catch (error) {
+    if (error instanceof ValueRefused) return false
+    throw error
+  }
+}
+
+/** Compares the pattern with the type for each of the texts. */
+function agree (t: Test, type: ColumnType, texts: readonly string[]): void {
+  const pattern = new RegExp(type.schema['pattern'] as string, 'u')
+  const different = texts.filter((text) => pattern.test(text) !== isRead(type, text))
+  t.same(different, [])
+  t.ok(texts.some((text) => pattern.test(text)))
+}
+
+const pad = (number: number): string => String(number).padStart(2, '0')
+const days = ['0000', '0004', '0100', '0400', '1900', '1970', '1999', '2000', '2023', '2024', '2037', '2096', '2100', '2104', '2400', '9996', '9999'].flatMap((year) =>
+  Array.from({ length: 14 }, (_, month) => Array.from({ length: 33 }, (_, day) => `${year}-${pad(month)}-${pad(day)}`)).flat())
+
+t.test('dates, with zero parts and leap years', async (t) => {
+  agree(t as Test, dateType(), [...days, '2026-1-01', '26-01-01', '2026-01-01 ', ''])
+  agree(t as Test, datetimeType(precision), [...days.map((day) => `${day}T10:15:00`), '2026-01-01 23:59:59.123', '2026-01-01T24:00:00', '2026-01-01T10:60:00', '2026-01-01T10:00:60', '2026-01-01T10:00:00Z', '2026-01-01T10:00:00.', '2026-01-01T10:00:00.1234'])
+})
+
+t.test('moments between 1970 and the last second', async (t) => {
+  const last = [['2038-01-19T03:14:', 7, undefined], ['2106-02-07T06:28:', 15, LAST_SECOND_OF_64_BITS]] as const
+  for (const [minute, second, lastSecond] of last) {
+    const type = timestampType(precision, lastSecond)
+    const near = ['2038-01-18T23:59:59Z', '2038-01-19T02:59:59Z', '2038-01-19T04:00:00Z', '2038-01-20T00:00:00Z', '2038-02-01T00:00:00Z', '2039-01-01T00:00:00Z', '2105-12-31T23:59:59Z', '2106-01-31T10:00:00Z', '2106-02-06T23:59:59Z', '2106-02-07T05:59:59Z', '2106-02-07T06:30:00Z', '2106-02-08T00:00:00Z', '2106-03-01T00:00:00Z', '2107-01-01T00:00:00Z', '0000-00-00T00:00:00Z', '0000-00-00T00:00:00.000Z']
+    const seconds = Array.from({ length: 60 }, (_, index) => `${minute}${pad(index)}Z`)
+    const whole = days.filter((day) => !/-00/.test(day) && !day.startsWith('1970-01-01')).map((day) => `${day}T12:00:00+02:00`)
+    agree(t as Test, type, [...near, ...seconds, ...whole, '2026-01-01T10:00:00', '2026-01-01T10:00:00.123-11:30', '2026-01-01T10:00:00+24:00'])
+    t.ok(isRead(type, `${minute}${pad(second)}Z`))
+  }
+})
+
+t.test('times to 838 hours', async (t) => {
+  agree(t as Test, timeType(precision), ['00:00:00', '-12:30:00.5', '838:59:59', '839:00:00', '799:00:00', '800:00:00', '829:59:59', '999:00:00', '1:00:00', '10:60:00', '10:00:60', '10:00:00.123', '10:00:00.1234', '+10:00:00'])
+})
+
+t.test('base64 of as many bytes as a column has', async (t) => {
+  for (let size = 1; size <= 8; size++) {
+    const texts = Array.from({ length: 12 }, (_, length) => Buffer.alloc(length, 0xfb).toString('base64'))
+    agree(t as Test, binaryType({ bytes: size, padded: false }), [...texts, '+/==', 'AB==', 'AAB=', 'A', 'AA', 'A===', '-_==', ' AA=='])
+  }
+  agree(t as Test, binaryType({ bytes: null, padded: false }), ['', 'AAAA', 'AA==', 'AAA=', 'AB==', 'AAB=', 'AAAAA'])
+})
+
+t.test('members of which information_schema shows ? for a character', async (t) => {
+  agree(t as Test, enumType(['q?', 'a.b', 'x|y']), ['q?', 'q🚲', 'qq', 'a.b', 'aab', 'x|y', 'x', 'y', 'q'])
+})
+
+// Very long values are refused quickly: reading takes linear time.
+
+const LENGTH = 1_000_000
+const zeros = '0'.repeat(LENGTH)
+const precisionOfLongValues = { scale: 6, padded: true }
+
+const long: Array<[string, () => unknown]> = [
+  ['a decimal of zeros', () => decimalType({ precision: 10, scale: 2, unsigned: false }).read(`0.${zeros}1`)],
+  ['a decimal with zeros before it', () => decimalType({ precision: 10, scale: 2, unsigned: false }).read(`${zeros}1`)],
+  ['a whole number with zeros before it', () => integerType(64, false).read(`${zeros}1`)],
+  ['a number inside JSON', () => requireMysqlNumber(`0.${zeros}1`)],
+  ['a time', () => timeType(precisionOfLongValues).read(`10:00:00.${zeros}1`)],
+  ['a date and time', () => datetimeType(precisionOfLongValues).read(`2026-01-01T10:00:00.${zeros}1`)],
+  ['a moment', () => timestampType(precisionOfLongValues).read(`2026-01-01T10:00:00.${zeros}1Z`)]
+]
+
+for (const [name, read] of long) {
+  // Reading these once took minutes; then the time limit of the file fails.
+  t.test(`${name} of a million digits is refused`, async (t) => { t.throws(read, { name: 'ValueRefused' }) })
+}

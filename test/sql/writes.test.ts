@@ -1,14 +1,15 @@
+/** The SQL of inserts, updates and deletes. */
 import t from 'tap'
-import type { InsertPlan } from '../../src/plan/plan.ts'
+import type { Body } from '../../schemas/body.ts'
+import type { Table, Triggers } from '../../src/catalog/catalog.ts'
 import { alone } from '../../src/catalog/table-source.ts'
-import { createPlan } from '../../src/plan/create-plan.ts'
 import { writeStatement } from '../../src/dialects/mysql/literal.ts'
+import { createPlan } from '../../src/plan/create-plan.ts'
+import type { InsertPlan } from '../../src/plan/plan.ts'
 import { compileInsert } from '../../src/sql/insert.ts'
 import { toBatches } from '../../src/sql/row-batches.ts'
 import type { Engine, Statement } from '../../src/sql/statement.ts'
-import type { Body } from '../../schemas/body.ts'
-import type { Table, Triggers } from '../../src/catalog/catalog.ts'
-import { LIMITS } from '../support/sql.ts'
+import { compilesTo, LIMITS } from '../support/sql.ts'
 import { mysqlColumn, sqliteColumn, tableOf } from '../support/tables.ts'
 
 const createTable = (engine: Engine, name = 'items', odd = 'n', triggers?: Triggers): Table => {
@@ -87,4 +88,56 @@ t.test('rows get statements of their own only where it is necessary', async (t) 
   const before: Triggers = { known: true, list: [{ timing: 'before', event: 'insert' }] }
   t.same(count('mysql', [a, b, c], undefined, createTable('mysql', 'items', 'n', before)), [1, 2], 'the id of the first row')
   t.same(count('mysql', [a, { n: 1 }, { n: 2 }], undefined, createTable('mysql', 'items', 'n', before)), [1, 2], 'a required column that a trigger fills in')
+})
+
+t.test('an insert names its columns in the order of the data', async (t) => {
+  compilesTo(t, { verb: 'insert', data: { total: 1.5, name: "it's", id: 7, tags: { a: [1] }, 'odd "na`me"': null } }, {
+    mysql: { sql: 'insert into `orders` (`total`, `name`, `id`, `tags`, `odd "na``me"`) values (?, ?, ?, ?, ?)', parameters: ['1.50', "it's", 7n, '{"a":[1]}', null] },
+    sqlite: { sql: 'insert into "orders" ("total", "name", "id", "tags", "odd ""na`me""") values (?, ?, ?, ?, ?)', parameters: [1.5, "it's", 7n, '{"a":[1]}', null] }
+  })
+})
+
+t.test('an insert without data has the form of its engine', async (t) => {
+  compilesTo(t, { verb: 'insert', data: {} }, {
+    mysql: { sql: 'insert into `orders` () values ()', parameters: [] },
+    sqlite: { sql: 'insert into "orders" default values', parameters: [] }
+  })
+})
+
+t.test('64-bit integers become parameters unchanged', async (t) => {
+  compilesTo(t, '{"verb":"insert","data":{"id":9223372036854775807,"total":12345678.90}}', {
+    mysql: { sql: 'insert into `orders` (`id`, `total`) values (?, ?)', parameters: [9223372036854775807n, '12345678.90'] },
+    sqlite: { sql: 'insert into "orders" ("id", "total") values (?, ?)', parameters: [9223372036854775807n, 12345678.9] }
+  })
+})
+
+t.test('an update sets its columns where the filters match; in SQLite it skips rows that already have the values', async (t) => {
+  compilesTo(t, { verb: 'update', data: { name: 'x', total: null }, filters: { id: 5 } }, {
+    mysql: { sql: "update `orders` set `name` = ?, `total` = ? where `id` = '?'", parameters: ['x', null, 5n] },
+    sqlite: {
+      sql: 'update "orders" set "name" = ?, "total" = ? where "id" = ? and ("name" is not ? collate binary or "total" is not ? collate binary)',
+      parameters: ['x', null, 5n, 'x', null]
+    }
+  })
+})
+
+t.test('filters combined with $or are in parentheses', async (t) => {
+  compilesTo(t, { verb: 'update', data: { name: 'x' }, filters: { $or: [{ id: 1 }, { name: null }] } }, {
+    mysql: { sql: "update `orders` set `name` = ? where (`id` = '?' or `name` is null)", parameters: ['x', 1n] },
+    sqlite: { sql: 'update "orders" set "name" = ? where ("id" = ? or "name" is null) and "name" is not ? collate binary', parameters: ['x', 1n, 'x'] }
+  })
+})
+
+t.test('filters that match no row are compiled', async (t) => {
+  compilesTo(t, { verb: 'update', data: { name: 'x' }, filters: { id: { $in: [] } } }, {
+    mysql: { sql: 'update `orders` set `name` = ? where 1 = 0', parameters: ['x'] },
+    sqlite: { sql: 'update "orders" set "name" = ? where 1 = 0 and "name" is not ? collate binary', parameters: ['x', 'x'] }
+  })
+})
+
+t.test('a delete has the conditions of its filters', async (t) => {
+  compilesTo(t, { verb: 'delete', filters: { 'odd "na`me"': 'x', id: { $lt: 9 } } }, {
+    mysql: { sql: 'delete from `orders` where (`odd "na``me"` = ? and `id` < ?)', parameters: ['x', 9n] },
+    sqlite: { sql: 'delete from "orders" where ("odd ""na`me""" = ? and "id" < ?)', parameters: ['x', 9n] }
+  })
 })

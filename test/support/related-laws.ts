@@ -1,0 +1,172 @@
+/** Laws of rows that are related: random schemas, data and requests, compared with what plain SQL finds. */
+import type { Test } from 'tap'
+import { createDraw, drawFilters, drawRelated, drawTable, insertOf, KEYS, KINDS, SHOWN, type Draw, type Drawn } from './related-tables.ts'
+import { onEachEngine, type Service } from './service.ts'
+
+interface Asked {
+  readonly table: Drawn
+  readonly body: Record<string, unknown>
+  readonly on: ReadonlyArray<readonly [string, string]>
+  readonly where: string
+  readonly order: string
+  readonly limit: number
+  readonly members: Map<string, Asked>
+}
+
+function drawMember (draw: Draw, tables: readonly Drawn[], level: number): Asked {
+  const table = draw.one(tables)
+  const pairs = new Map(Array.from({ length: draw.chance(0.3) ? 2 : 1 }, () => {
+    const kind = draw.one(KINDS)
+    return [draw.one(kind), draw.one(kind)] as const
+  }))
+  const on = [...pairs]
+  const [filters, where] = level < 3 && draw.chance(0.3) ? drawRelated(draw, tables, { alias: 'c', levels: 3 - level }) : drawFilters(draw, 'c')
+  const terms = draw.chance(0.6) || table.key.length === 0 ? [...draw.chance(0.5) ? [[draw.one(['a', 'n', 's', 'x']), draw.one(['asc', 'desc'])] as const] : [], ...table.key.length === 0 ? [['rid', 'asc'] as const] : []] : []
+  const direction = terms.at(-1)?.[1] ?? 'asc'
+  const completed = [...terms, ...table.key.filter((column) => !terms.some(([name]) => name === column)).map((column) => [column, direction] as const)]
+  const limit = draw.one([1, 2, 3, 100])
+  const members = new Map(level < 3 && draw.chance(0.6) ? Array.from({ length: 1 + draw.below(2) }, (_, index): [string, Asked] => [`in${level}x${index}`, drawMember(draw, tables, level + 1)]) : [])
+  const order = terms.map(([column, to]) => `${column} ${to}`).join(', ')
+  const body = { table: table.name, on: Object.fromEntries(on), ...Object.keys(filters).length > 0 && { filters }, columns: SHOWN, ...order !== '' && { orderBy: order }, ...limit < 100 && { limit } }
+  return { table, body, on, where, order: completed.map(([column, to]) => `c.${column} ${to}`).join(', '), limit, members }
+}
+
+const AGGREGATES = { n: { $count: '*' }, last: { $max: 'rid' }, ones: { $count: 'm', filters: { n: 1 } } }
+
+/** `isOne`: without the fields that are refused then. */
+function toBody (asked: Asked, kinds: ReadonlyMap<Asked, string>): Record<string, unknown> {
+  const { columns, orderBy, limit, ...rest } = asked.body
+  if (kinds.get(asked) === 'computed') return { ...rest, aggregates: AGGREGATES }
+  const include = asked.members.size === 0 ? {} : { include: Object.fromEntries(Array.from(asked.members, ([name, member]) => [name, toBody(member, kinds)])) }
+  return kinds.get(asked) === 'one' ? { ...rest, columns, ...include } : { ...asked.body, ...include }
+}
+
+interface Placed { readonly path: string, readonly asked: Asked, remove (): void }
+
+const flatten = (members: Map<string, Asked>, path = '/include'): Placed[] =>
+  [...members].flatMap(([name, asked]): Placed[] => [{ path: `${path}/${name}`, asked, remove: () => { members.delete(name) } }, ...flatten(asked.members, `${path}/${name}/include`)])
+
+/** `runs`: the number of requests. */
+type Run = (t: Test, service: Service, tables: readonly Drawn[], options: { readonly seed: number, readonly runs: number }) => Promise<void>
+
+/** Runs a law on random tables on every engine. */
+export async function onRandomTables (t: Test, name: string, options: { readonly seed: number, readonly runs: number }, run: Run): Promise<void> {
+  let tables: Drawn[] = []
+  await onEachEngine(t, `${name}, seed ${options.seed}`, {
+    schema: (engine) => {
+      const draw = createDraw(options.seed)
+      tables = Array.from({ length: KEYS.length }, (_, index) => drawTable(draw, `t${index}`, engine))
+      return tables.flatMap(({ sql }) => sql)
+    }
+  }, async (t, service) => { await run(t, service, tables, options) })
+}
+
+/** What `include` returns is what plain SQL returns, asked row by row. */
+export const membersAreThoseOfPlainSql: Run = async (t, { post, sql }, tables, { seed, runs }) => {
+  const draw = createDraw(seed * 1000)
+  const own = [...tables]
+  const counts = { one: 0, many: 0, computed: 0, rows: 0, refused: 0, filtered: 0 }
+  const expected = async (asked: Asked, parent: Drawn, row: Record<string, unknown>, kinds: ReadonlyMap<Asked, string>): Promise<unknown> => {
+    const { table, on, where, order, limit } = asked
+    const from = `from ${table.name} c, ${parent.name} p where p.rid = ${String(row['rid'])} and ${on.map(([column, other]) => `c.${other} = p.${column}`).join(' and ')} and ${where}`
+    if (kinds.get(asked) === 'computed') {
+      counts.computed++
+      const [values] = await sql(`select count(*) as n, max(c.rid) as last, count(case when c.n = 1 then c.m end) as ones ${from}`)
+      return { ...values }
+    }
+    const found = await sql(`select c.rid as rid ${from} order by ${order} limit ${limit}`)
+    const rows = await Promise.all(found.map(async ({ rid }) => await withMembers(asked.members, table, table.rows.find((each) => each['rid'] === rid) as Record<string, unknown>, kinds)))
+    counts.rows += rows.length
+    if (kinds.get(asked) !== 'one') {
+      counts.many++
+      return rows
+    }
+    counts.one++
+    t.ok(rows.length <= 1)
+    return rows[0] ?? null
+  }
+  const withMembers = async (members: ReadonlyMap<string, Asked>, table: Drawn, row: Record<string, unknown>, kinds: ReadonlyMap<Asked, string>): Promise<object> => {
+    const result: Record<string, unknown> = Object.fromEntries(SHOWN.map((column) => [column, row[column]]))
+    for (const [name, asked] of members) result[name] = await expected(asked, table, row, kinds)
+    return result
+  }
+  for (let run = 0; run < runs; run++) {
+    const root = draw.one(own)
+    const members = new Map(Array.from({ length: 1 + draw.below(2) }, (_, index): [string, Asked] => [`in0x${index}`, drawMember(draw, own, 1)]))
+    const kinds = new Map<Asked, string>()
+    for (const { asked } of flatten(members)) if (asked.members.size === 0 && draw.chance(0.3)) kinds.set(asked, 'computed')
+    const page = draw.one([{}, {}, root.key.length > 0 ? { after: null } : {}, { offset: 2 }, { total: true }])
+    const [filters, where] = draw.chance(0.4) ? drawRelated(draw, own, { alias: 'p', levels: 3 }) : [{}, '1 = 1']
+    const selected = new Set((await sql(`select p.rid as rid from ${root.name} p where ${where}`)).map(({ rid }) => Number(rid)))
+    if (where !== '1 = 1') counts.filtered++
+    for (let attempt = 0; attempt < 40; attempt++) {
+      const include = Object.fromEntries(Array.from(members, ([name, asked]) => [name, toBody(asked, kinds)]))
+      const body = { verb: 'select', columns: SHOWN, orderBy: 'rid', limit: 7, include, filters, ...page }
+      const { status, json } = await post(root.name, body)
+      const error = json.error
+      const place = (error?.details?.[0]?.path ?? '') as string
+      const found = flatten(members).find(({ path }) => path === place.replace(/\/(limit|orderBy|on)$/, ''))
+      if (status === 400 && found !== undefined) {
+        if (/\/(limit|orderBy)$/.test(place)) kinds.set(found.asked, 'one')
+        else if (/cannot relate|has no index|at most 10 members/.test(error.message)) found.remove()
+        else t.fail(JSON.stringify({ body, error }))
+        counts.refused++
+        if (members.size === 0) break
+        continue
+      }
+      if (status !== 200) {
+        t.fail(`${status} ${JSON.stringify({ body, error })}`)
+        break
+      }
+      // one without an order or a limit is not known before
+      for (const [name, asked] of members) for (const row of json.data.rows) noteKinds(row[name], asked, kinds)
+      const rows = root.rows.filter((row) => selected.has(Number(row['rid']))).toSorted((a, b) => Number(a['rid']) - Number(b['rid'])).slice('offset' in page ? 2 : 0).slice(0, 7)
+      const wanted = await Promise.all(rows.map(async (row) => await withMembers(members, root, row, kinds)))
+      if (!t.strictSame(json.data.rows, wanted, JSON.stringify(body))) return
+      break
+    }
+  }
+  t.comment(JSON.stringify(counts))
+  t.ok(counts.many > 0 && counts.rows > 0)
+  if (runs >= 40) t.ok(counts.one > runs / 20 && counts.many > runs / 2 && counts.computed > runs / 40 && counts.rows > runs / 2 && counts.filtered > runs / 8, JSON.stringify(counts))
+}
+
+function noteKinds (value: unknown, asked: Asked, kinds: Map<Asked, string>): void {
+  if (kinds.get(asked) === 'computed') return
+  if (!Array.isArray(value)) kinds.set(asked, 'one')
+  for (const row of [value].flat()) if (row !== null) for (const [name, inner] of asked.members) noteKinds((row as Record<string, unknown>)[name], inner, kinds)
+}
+
+/** An update or delete changes the rows that plain SQL finds. */
+export const writesChangeWhatPlainSqlFinds: Run = async (t, { post, sql }, tables, { seed, runs }) => {
+  const draw = createDraw(seed * 1000)
+  const ridsOf = async (statement: string): Promise<number[]> => (await sql(`select rid from ${statement} order by rid`)).map(({ rid }) => Number(rid))
+  const counts = { some: 0, none: 0, all: 0 }
+  for (let run = 0; run < runs; run++) {
+    const table = draw.one(tables)
+    const [filters, where] = drawRelated(draw, tables.filter((each) => each !== table), { alias: table.name, levels: 3 })
+    const found = await ridsOf(`${table.name} where ${where}`)
+    const all = table.rows.length
+    counts[found.length === 0 ? 'none' : found.length === all ? 'all' : 'some']++
+    const kept = table.rows.map((row) => Number(row['rid'])).filter((rid) => !found.includes(rid))
+    const isDelete = draw.chance(0.5)
+    const expect = draw.one([{}, { expect: found.length }, { expect: { $lte: found.length } }])
+    const returning = table.key.length > 0 && draw.chance(0.4) ? { returning: ['rid'] } : {}
+    const body = { ...isDelete ? { verb: 'delete' } : { verb: 'update', data: { d: '77.00' } }, filters, ...expect, ...returning }
+    const { json } = await post(table.name, body)
+    // constants can be all that is left
+    if (json.error?.code === 'FILTERS_REQUIRED') {
+      t.equal(found.length, all, JSON.stringify(body))
+      continue
+    }
+    t.equal(json.data?.[isDelete ? 'deleted' : 'updated'], found.length, JSON.stringify({ body, error: json.error }))
+    if (json.data?.rows !== undefined) t.same(json.data.rows.map(({ rid }: { rid: number }) => rid).sort((a: number, b: number) => a - b), found, JSON.stringify(body))
+    t.same(await ridsOf(isDelete ? table.name : `${table.name} where d <> 77 or d is null`), kept, JSON.stringify(body))
+    for (const row of table.rows.filter((each) => found.includes(Number(each['rid'])))) {
+      if (!isDelete) await sql(`delete from ${table.name} where rid = ${String(row['rid'])}`)
+      await sql(insertOf(table.name, row))
+    }
+  }
+  t.ok(counts.some > 0)
+  if (runs >= 40) t.ok(counts.some > runs / 4 && counts.none > runs / 20, JSON.stringify(counts))
+}
