@@ -1,13 +1,17 @@
-/** The tables of docs/configuration.md match the schemas. */
+/** The tables of docs/configuration.md, and the schema that editors use, match the schemas of the settings. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { TSchema } from '@sinclair/typebox'
+import { Ajv } from 'ajv'
 import t from 'tap'
+import { createConfigSchema } from '../../build/config-schema.ts'
 import { ConfigSchema, OptionsSchema } from '../../schemas/options.ts'
 import { ServerSchema } from '../../schemas/server-settings.ts'
 import { ALIASES, FLAGS, loadConfig } from '../../src/config/load.ts'
-import { splitConfig } from '../../src/config/split-config.ts'
 import { resolveSettings } from '../../src/config/settings.ts'
-import { OTHER_VARIABLES, VARIABLES, type Variable } from '../../src/config/variables.ts'
-import { codeBlocks, readDocument, tableRows } from '../support/markdown.ts'
+import { splitConfig } from '../../src/config/split-config.ts'
+import { OTHER_VARIABLES, type Variable, VARIABLES } from '../../src/config/variables.ts'
+import { codeBlocks, readDocument, ROOT, tableRows } from '../support/markdown.ts'
 
 const document = readDocument('docs/configuration.md')
 const code = (text: unknown): string => `\`${text}\``
@@ -88,4 +92,31 @@ t.test('the example of a configuration file can be loaded', async (t) => {
   const { server: { port }, options } = splitConfig(config)
   t.match({ port, demo }, { port: 8080, demo: undefined })
   t.match(resolveSettings(options), { databases: [{ name: 'shop' }, { name: 'crm', pool: { size: 20 } }], tokens: [{ grant: { name: 'reports' } }], rateLimit: { max: 600 } })
+})
+
+// the schema of the configuration file, as an editor uses it
+
+const editorSchema = createConfigSchema() as typeof ConfigSchema
+const validate = new Ajv({ strict: false, allErrors: true }).compile(JSON.parse(JSON.stringify(editorSchema)))
+const errorsOf = (config: unknown): string[] => validate(config) ? [] : (validate.errors ?? []).map(({ instancePath, keyword }) => `${instancePath} ${keyword}`)
+
+t.test('the configurations of the documents and examples are valid', async (t) => {
+  const blocks = codeBlocks(readDocument('docs/configuration.md')).filter(({ kind }) => kind === 'json config' || kind === 'json secrets').map(({ text }) => text)
+  t.equal(blocks.length, 2)
+  for (const text of [...blocks, ...['row-query.json', 'container/row-query.json'].map((name) => readFileSync(join(ROOT, 'examples', name), 'utf8'))]) t.same(errorsOf(JSON.parse(text)), [], text)
+})
+
+t.test('it has every setting, and $schema', async (t) => {
+  t.same(Object.keys(editorSchema.properties), ['$schema', ...Object.keys(ConfigSchema.properties)])
+  t.equal(JSON.stringify(editorSchema).includes('"description":"maximum number of connections"'), true, 'with the descriptions')
+})
+
+t.test('what the service would refuse is marked, and references are not', async (t) => {
+  const shop = { url: 'sqlite:shop.db' }
+  t.same(errorsOf({ databases: { shop }, prot: 1 }), [' additionalProperties'])
+  t.same(errorsOf({ databases: { shop: { ...shop, pool: { size: 0 } } } }), ['/databases/shop/pool/size minimum'])
+  t.same(errorsOf({ databases: {} }), ['/databases minProperties'])
+  const token = { name: 'x', permissions: ['select'] }
+  t.same(errorsOf({ databases: { shop }, tokens: [{ ...token, sha256: 'short' }] }), ['/tokens/0/sha256 pattern'])
+  t.same(errorsOf({ databases: { shop }, tokens: [{ ...token, sha256: '$' + '{HASH}' }], prefix: '$' + '{file:prefix}' }), [])
 })

@@ -1,10 +1,16 @@
-import { writeFileSync } from 'node:fs'
+/** The configuration: from a file, variables and flags, with references to secrets, and the lines that say what is wrong with it. */
+import { execFileSync } from 'node:child_process'
+import { truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { type TSchema, Type } from '@sinclair/typebox'
 import t from 'tap'
 import type { Config } from '../../schemas/options.ts'
-import { DEMO_PATH, loadConfig, type Environment, type Flags } from '../../src/config/load.ts'
-import { ConfigError } from '../../src/config-errors.ts'
 import { hashToken } from '../../src/access/tokens.ts'
+import { ConfigError, findConfigErrors } from '../../src/config-errors.ts'
+import { parseConfigJson } from '../../src/config-json.ts'
+import { DEMO_PATH, type Environment, type Flags, loadConfig } from '../../src/config/load.ts'
+import { substitute } from '../../src/config/substitute.ts'
+import { findUnknownVariables, VARIABLES, withoutServices } from '../../src/config/variables.ts'
 import { TOKEN } from '../support/service.ts'
 
 const all = ['select', 'insert', 'update', 'delete']
@@ -19,7 +25,7 @@ function load ({ env = {}, flags = {}, file }: { env?: Environment, flags?: Flag
   return loadConfig({ ...env, ROW_QUERY_CONFIG: path }, flags)
 }
 
-function errorsOf (run: () => unknown): string[] {
+function errorsWithin (run: () => unknown): string[] {
   try {
     run()
   } catch (error) {
@@ -91,7 +97,7 @@ t.test('--config wins over ROW_QUERY_CONFIG', async (t) => {
 
 const SECRET = 'hunter2-and-so-on-up-to-the-32-characters'
 
-const refused: Array<{ because: string, from: Parameters<typeof load>[0], lines: Array<string | RegExp> }> = [
+const refusedLoads: Array<{ because: string, from: Parameters<typeof load>[0], lines: Array<string | RegExp> }> = [
   { because: 'a port that is no number', from: { flags: { port: '3e3' } }, lines: ['--port: must be an integer from 0 to 65535 (port to listen on; 0 for any free port)'] },
   { because: 'a port that is too large', from: { env: { PORT: '65536' } }, lines: ['PORT: must be an integer from 0 to 65535 (port to listen on; 0 for any free port)'] },
   { because: 'an empty host', from: { env: { HOST: '' } }, lines: [/^HOST: is empty; it must be a string that is not empty \(/] },
@@ -151,11 +157,280 @@ const refused: Array<{ because: string, from: Parameters<typeof load>[0], lines:
   { because: 'an object of tokens, which API_TOKEN does not hide', from: { env: { API_TOKEN: SECRET }, file: { databases: { shop }, tokens: { reader } } }, lines: [/^tokens: must be a list \(/] }
 ]
 
-for (const { because, from, lines } of refused) {
+for (const { because, from, lines } of refusedLoads) {
   t.test(`configuration is refused because of ${because}`, async (t) => {
-    const said = errorsOf(() => load(from))
+    const said = errorsWithin(() => load(from))
     t.match(said, lines)
     t.equal(said.length, lines.length)
     t.notMatch(said.join('\n'), SECRET.slice(0, 7))
   })
 }
+
+// variables of settings
+
+const ROOT = { DATABASE_URL: shop.url }
+
+function errorsOf (env: Record<string, string>, file = {}): string[] {
+  const config = join(t.testdirName, 'row-query.json')
+  writeFileSync(config, JSON.stringify({ databases: { shop }, ...file }))
+  try {
+    loadConfig(env, { config })
+    return []
+  } catch (error) {
+    return (error as ConfigError).errors as string[]
+  }
+}
+
+const readFrom: Array<[env: Record<string, string>, settings: object]> = [
+  [{ ROW_QUERY_DOCS: 'true', ROW_QUERY_TRACING: 'false' }, { docs: true, tracing: false }],
+  [{ ROW_QUERY_OPENAPI: 'public' }, { openapi: 'public' }],
+  [{ ROW_QUERY_BODY_LIMIT: '5000' }, { bodyLimit: 5000 }],
+  [{ ROW_QUERY_LIMITS_FILTER_DEPTH: '4', ROW_QUERY_LIMITS_OFFSET: '0' }, { limits: { filterDepth: 4, offset: 0 } }],
+  [{ ROW_QUERY_RATE_LIMIT_MAX: '5' }, { rateLimit: { max: 5 } }],
+  [{ ROW_QUERY_TRUST_PROXY: '10.0.0.0/8, loopback' }, { trustProxy: ['10.0.0.0/8', 'loopback'] }],
+  [{ ROW_QUERY_CORS_ORIGINS: 'https://a.example' }, { cors: { origins: ['https://a.example'] } }],
+  [{ ROW_QUERY_PREFIX: '' }, { prefix: '' }],
+  [{ ROW_QUERY_HOST: 'true' }, { host: 'true' }],
+  [{ ROW_QUERY_HOST: '::1', HOST: '::2', ROW_QUERY_PORT: '81', PORT: '82' }, { host: '::1', port: 81 }],
+  [{ ROW_QUERY_METRICS: 'true' }, { metrics: true }],
+  [{ ROW_QUERY_METRICS_PORT: '9090' }, { metrics: { port: 9090 } }],
+  [{ ROW_QUERY_METRICS_PORT: '9090', ROW_QUERY_METRICS: 'true' }, { metrics: { port: 9090 } }],
+  [{ ROW_QUERY_METRICS_PORT: '9090', ROW_QUERY_METRICS: 'false' }, { metrics: false }],
+  [{ ROW_QUERY_HTTPS_CERT: 'a', HTTPS_CERT: 'b', HTTPS_KEY: 'c' }, { https: { cert: 'a', key: 'c' } }],
+  [{ ROW_QUERY_POOL_SIZE: '20', ROW_QUERY_STATEMENT_TIMEOUT: '7' }, { databases: { shop: { ...shop, pool: { size: 20 }, statementTimeout: 7 } } }]
+]
+
+for (const [env, settings] of readFrom) {
+  t.test(`${JSON.stringify(env)} is read`, async (t) => {
+    t.same(loadConfig({ ...ROOT, ...env }, {}).config, { databases: { shop }, ...settings })
+  })
+}
+
+t.test('variables override the file and are merged into its objects; those of databases apply to each', async (t) => {
+  const config = `${t.testdir({ 'row-query.json': JSON.stringify({ databases: { shop: { ...shop, pool: { size: 5, queue: 6 } }, crm: shop }, limits: { offset: 1, filterDepth: 2 }, docs: true }) })}/row-query.json`
+  const env = { ROW_QUERY_POOL_SIZE: '20', ROW_QUERY_LIMITS_OFFSET: '3', ROW_QUERY_DOCS: 'false' }
+  t.same(loadConfig(env, { config }).config, {
+    databases: { shop: { ...shop, pool: { size: 20, queue: 6 } }, crm: { ...shop, pool: { size: 20 } } },
+    limits: { offset: 3, filterDepth: 2 },
+    docs: false
+  })
+  t.match(loadConfig({ ROW_QUERY_POOL_SIZE: '20', ROW_QUERY_DOCS: 'false' }, {}).config, { databases: { demo: { pool: { size: 20 } } }, docs: false }, 'also to the demo')
+})
+
+const HUGE = '9'.repeat(30)
+const refusedValues: Array<[name: string, text: string, line: RegExp]> = [
+  ...['', '1e3', HUGE, '0', '-1', ' 20', '+5', '0x10', '1.5', '💥', 'NaN'].map((text): [string, string, RegExp] => ['ROW_QUERY_POOL_SIZE', text, /^ROW_QUERY_POOL_SIZE: (is empty; it )?must be an integer from 1 to 1000 \(maximum number of connections\)$/]),
+  ['ROW_QUERY_BODY_LIMIT', HUGE, /^ROW_QUERY_BODY_LIMIT: must be an integer of at least 1 \(/],
+  ...['', 'TRUE', 'yes', '1', 'null'].map((text): [string, string, RegExp] => ['ROW_QUERY_DOCS', text, /^ROW_QUERY_DOCS: (is empty; it )?must be true or false \(/]),
+  ['ROW_QUERY_METRICS', '{}', /^ROW_QUERY_METRICS: must be true or false \(/],
+  ['ROW_QUERY_OPENAPI', 'all', /^ROW_QUERY_OPENAPI: must be "token" or "public" or "off" \(/],
+  ['ROW_QUERY_TRUST_PROXY', '', /^ROW_QUERY_TRUST_PROXY: is empty; it must be a list/],
+  ['ROW_QUERY_TRUST_PROXY', 'loopback,,', /^ROW_QUERY_TRUST_PROXY\.1: must be/],
+  ['ROW_QUERY_CORS_ORIGINS', 'a.example', /^ROW_QUERY_CORS_ORIGINS\.0: must be/],
+  ['ROW_QUERY_TOKENS_FILE', '', /^ROW_QUERY_TOKENS_FILE: is empty; it must be a string that is not empty/]
+]
+
+for (const [name, text, line] of refusedValues) {
+  t.test(`${name}=${text} is refused, by the name of the variable`, async (t) => {
+    t.match(errorsOf({ [name]: text }), [line])
+    t.notMatch(errorsOf({ [name]: text }).join(), HUGE)
+  })
+}
+
+t.test('every variable is the only one of its name, and takes effect or is refused', async (t) => {
+  const settings = Array.from(VARIABLES.values(), ({ path, ofDatabases }) => `${ofDatabases}.${path.join('.')}`)
+  t.equal(new Set(settings).size, VARIABLES.size)
+  for (const name of VARIABLES.keys()) {
+    t.match(name, /^ROW_QUERY(_[A-Z]+)+$/)
+    t.not(outcomeOf({ [name]: 'not/a value' }), outcomeOf({}), name)
+  }
+})
+
+function outcomeOf (env: Record<string, string>): string {
+  try {
+    return JSON.stringify(loadConfig({ ...ROOT, ...env }, {}).config)
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+
+const unknownVariables: Array<[name: string, hint: string]> = [
+  ['ROW_QUERY_POOLSIZE', '; did you mean ROW_QUERY_POOL_SIZE?'],
+  ['ROW_QUERY_DOC', '; did you mean ROW_QUERY_DOCS?'],
+  ['ROW_QUERY_DATABASE_URL', '; did you mean DATABASE_URL?'],
+  ['ROW_QUERY_PATH_PREFIX', '; did you mean PATH_PREFIX?'],
+  ['ROW_QUERY_SOMETHING_ELSE', ''],
+  ['ROW_QUERY_URL', ''],
+  ['ROW_QUERY_TOKENS', ''],
+  ['ROW_QUERY___PROTO__', ''],
+  ['ROW_QUERY_', ''],
+  [`ROW_QUERY_${'X'.repeat(100_000)}`, '']
+]
+
+t.test('an unknown variable is refused, with the name that is probably meant', async (t) => {
+  for (const [name, hint] of unknownVariables) {
+    const [line = ''] = errorsOf({ [name]: 'hunter2' })
+    t.ok(line.endsWith(`: is not a variable of row-query${hint}`), line.slice(0, 200))
+    t.ok(line.length < 200)
+    t.notMatch(line, 'hunter2')
+  }
+  t.same(findUnknownVariables({ 'ROW_QUERY_\n\u001b[2J': '' }, []), [String.raw`"ROW_QUERY_\n\u001b[2J": is not a variable of row-query`])
+  t.same(findUnknownVariables({ ROW_QUERY: '', MY_ROW_QUERY_DOC: '', ROW_QUERY_CONFIG: '' }, []), [], 'other names are nothing of ours')
+})
+
+t.test('variables that Kubernetes adds for a service called row-query or row-query-metrics are ignored', async (t) => {
+  const added = {
+    ROW_QUERY_SERVICE_HOST: '10.0.0.1',
+    ROW_QUERY_SERVICE_PORT: '80',
+    ROW_QUERY_SERVICE_PORT_HTTP_API: '80',
+    ROW_QUERY_PORT: 'tcp://10.0.0.1:80',
+    ROW_QUERY_PORT_80_TCP: 'tcp://10.0.0.1:80',
+    ROW_QUERY_PORT_80_TCP_PROTO: 'tcp',
+    ROW_QUERY_PORT_80_TCP_PORT: '80',
+    ROW_QUERY_PORT_80_TCP_ADDR: '10.0.0.1',
+    ROW_QUERY_METRICS_SERVICE_HOST: '10.0.0.2',
+    ROW_QUERY_METRICS_PORT: 'tcp://10.0.0.2:9090',
+    ROW_QUERY_METRICS_PORT_9090_TCP: 'tcp://10.0.0.2:9090'
+  }
+  t.same(withoutServices({ ...added, PATH: '/bin' }), { PATH: '/bin' })
+  t.same(loadConfig({ ...ROOT, ...added, PORT: '81' }, {}).config, { databases: { shop }, port: 81 })
+  t.same([...VARIABLES.keys()].filter((name) => withoutServices({ [name]: '1' })[name] === undefined), [], 'no variable of a setting has such a name')
+})
+
+// references to variables and files
+
+/** ESLint takes a string with a reference for a template, so § stands for $ here. */
+const reference = (text: string): string => text.replaceAll('§', '$')
+
+const ODD_SECRET = reference('hunter2"\\ and so on: §{HOME}')
+const secrets = t.testdir({ secret: `${ODD_SECRET}\n`, crlf: 'a\r\n', two: 'a\n\n', empty: '', newline: '\n', folder: {} })
+writeFileSync(join(secrets, 'latin1'), Buffer.from('caf\xe9', 'latin1'))
+writeFileSync(join(secrets, 'largest'), 'x'.repeat(1_048_576))
+writeFileSync(join(secrets, 'large'), '')
+truncateSync(join(secrets, 'large'), 1_000_000_000)
+execFileSync('mkfifo', [join(secrets, 'fifo')])
+
+const known = { NAME: 'Ada', SECRET: ODD_SECRET, EMPTY: '' }
+
+/** What becomes of one string. */
+function replaced (text: string): string {
+  const file = { setting: [reference(text)] }
+  return [...substitute(file, known).values()][0] ?? file.setting[0] as string
+}
+
+const replacedBy: Array<[text: string, result: string]> = [
+  ['plain', 'plain'],
+  ['§{NAME}', 'Ada'],
+  ['a §{NAME} and §{NAME}', 'a Ada and Ada'],
+  ['§{SECRET}', ODD_SECRET],
+  [`§{file:${secrets}/secret}`, ODD_SECRET],
+  [`§{file:${secrets}/crlf}`, 'a'],
+  [`§{file:${secrets}/two}`, 'a\n'],
+  ['§§{NAME}', '§{NAME}'],
+  ['$$$ $NAME $1 $& $', '$$$ $NAME $1 $& $'],
+  ['§§{ §{NAME} }', '§{ Ada }']
+]
+
+t.test('references are replaced by variables and files', async (t) => {
+  for (const [text, result] of replacedBy) t.equal(replaced(text), reference(result), text)
+  t.equal(replaced(`§{file:${secrets}/largest}`).length, 1_048_576)
+})
+
+const form = reference('setting.0: after §{, the name of a variable or file:path and a closing brace are required; write §§{ for the characters §{')
+const broken: Array<[text: string, error: string]> = [
+  ['§{NOPE}', 'setting.0: the variable NOPE is not set'],
+  ['§{constructor}', 'setting.0: the variable constructor is not set'],
+  ['§{EMPTY}', 'setting.0: the variable EMPTY is empty'],
+  ...['§{', '§{}', '§{NAME', '§{NAME:-x}', '§{ NAME }', '§{file:}', '§{1}', '§{💥}', '§{§{NAME}}'].map((text): [string, string] => [text, form]),
+  ...[
+    ['nowhere', 'cannot be read (ENOENT)'],
+    ['folder', 'is not a regular file'],
+    ['fifo', 'is not a regular file'],
+    ['large', 'is larger than 1 MiB'],
+    ['empty', 'is empty'],
+    ['newline', 'is empty'],
+    ['latin1', 'is not UTF-8 text']
+  ].map(([name, reason]): [string, string] => [`§{file:${secrets}/${name}}`, `setting.0: the file ${secrets}/${name} ${reason}`]),
+  ['§{file:/dev/zero}', 'setting.0: the file /dev/zero is not a regular file']
+]
+
+t.test('a reference that cannot be replaced is an error of the setting', async (t) => {
+  for (const [text, error] of broken) t.equal(replaced(text), error, text)
+})
+
+t.test('only strings are replaced, not keys', async (t) => {
+  const file = JSON.parse(reference('{"§{NAME}": {"a": [1, true, null, "§{NAME}"], "__proto__": "§{NAME}"}}'))
+  t.same([...substitute(file, known)], [])
+  t.equal(JSON.stringify(file), reference('{"§{NAME}":{"a":[1,true,null,"Ada"],"__proto__":"Ada"}}'))
+})
+
+t.test('the configuration has the values, and errors name the setting once and no value', async (t) => {
+  const load = (file: object, variables = {}) => {
+    writeFileSync(join(secrets, 'row-query.json'), reference(JSON.stringify(file)))
+    return loadConfig({ ...variables, ROW_QUERY_SERVICE_HOST: 'db' }, { config: join(secrets, 'row-query.json') })
+  }
+  const { config } = load({ databases: { shop: { url: 'mysql://shop:§{PASSWORD}@§{ROW_QUERY_SERVICE_HOST}/shop' } } }, { PASSWORD: 'a%22b' })
+  t.same(config.databases, { shop: { url: 'mysql://shop:a%22b@db/shop' } })
+
+  const file = { databases: { shop: { url: '§{file:nowhere}' } }, tokens: [{ name: 'x', sha256: '§{HASH}', permissions: ['select'] }], docs: '§{SECRET}' }
+  t.throws(() => load(file, { SECRET: ODD_SECRET }), new ConfigError([
+    'databases.shop.url: the file nowhere cannot be read (ENOENT)',
+    'tokens.0.sha256: the variable HASH is not set',
+    'docs: must be true or false (whether an HTML page shows and changes rows)'
+  ]))
+})
+
+// the lines of errors
+
+const described: Array<[mistake: string, schema: TSchema, value: unknown]> = [
+  ['a: is required', Type.Object({ a: Type.Integer() }), {}],
+  ['a: is required (how many)', Type.Object({ a: Type.Integer({ description: 'how many' }) }), {}],
+  ['b: is not a setting; the settings are a', Type.Object({ a: Type.Optional(Type.Integer()) }, { additionalProperties: false }), { b: 1 }],
+  ['B: is not a valid name (letters)', Type.Record(Type.String({ pattern: '^[a-z]$' }), Type.Integer(), { additionalProperties: false, description: 'letters' }), { B: 1 }],
+  ['configuration: must be an integer from 1 to 9', Type.Integer({ minimum: 1, maximum: 9 }), 10],
+  ['configuration: must be an integer of at least 1 (size)', Type.Integer({ minimum: 1, description: 'size' }), 1.5],
+  ['configuration: must be true or false', Type.Boolean(), 'yes'],
+  ['configuration: must be a string', Type.String(), 1],
+  ['configuration: must be three letters', Type.String({ pattern: '^[a-z]{3}$', description: 'three letters' }), 'a'],
+  ['configuration: must be a string (three letters)', Type.String({ pattern: '^[a-z]{3}$', description: 'three letters' }), 1],
+  ['configuration: must be a string that is not empty', Type.String({ minLength: 1 }), ''],
+  ['configuration: must be a string of 0 to 2 characters', Type.String({ maxLength: 2 }), 'abc'],
+  ['configuration: must be a string of 1 to 2 characters', Type.String({ minLength: 1, maxLength: 2 }), 'abc'],
+  ['configuration: must be "*" or a list that is not empty', Type.Union([Type.Literal('*'), Type.Array(Type.String(), { minItems: 1 })]), 'x'],
+  ['0: must be a string', Type.Union([Type.Literal('*'), Type.Array(Type.String())]), [1]],
+  ['a.b: must be a string or a number or null', Type.Union([Type.Number(), Type.Object({ a: Type.Object({ b: Type.Union([Type.String(), Type.Number(), Type.Null()]) }) })]), { a: { b: true } }],
+  ['configuration: must be a list', Type.Array(Type.String()), 'x'],
+  ['configuration: must be a list that is not empty, without duplicates', Type.Array(Type.String(), { minItems: 1, uniqueItems: true }), ['x', 'x']],
+  ['configuration: must be an object', Type.Object({}), []],
+  ['configuration: must be an object that is not empty', Type.Record(Type.String(), Type.String(), { minProperties: 1 }), {}],
+  ['a.0.b/~c: must be a string', Type.Object({ a: Type.Array(Type.Record(Type.String(), Type.String())) }), { a: [{ 'b/~c': 1 }] }]
+]
+
+for (const [mistake, schema, value] of described) {
+  t.test(`an error is described as "${mistake}"`, async (t) => {
+    t.same(findConfigErrors(schema, value), [mistake])
+  })
+}
+
+t.test('each invalid setting has one line, with the name of its flag or variable', async (t) => {
+  const schema = Type.Object({ a: Type.String({ minLength: 1, pattern: '^x' }), b: Type.Integer() })
+  t.same(findConfigErrors(schema, { a: '' }, new Map([['a', '--a']])), ['b: is required', '--a: must be a string that is not empty'])
+  t.same(findConfigErrors(schema, { a: 'x', b: 1 }), [])
+})
+
+// JSON of files and flags
+
+t.test('integers that JavaScript would round are bigints', async (t) => {
+  t.strictSame(parseConfigJson('{"a":9007199254740991,"b":9007199254740993,"c":[-18446744073709551616],"d":1e20,"e":0.1,"f":"9007199254740993"}'), {
+    a: 9007199254740991, b: 9007199254740993n, c: [-18446744073709551616n], d: 1e20, e: 0.1, f: '9007199254740993'
+  })
+})
+
+t.test('a repeated key is refused, and so is what is not JSON, without quoting the file', async (t) => {
+  t.throws(() => parseConfigJson('{"claims":{"tenant":1,"tenant":2}}'), { message: 'has a key twice in one object' })
+  t.throws(() => parseConfigJson('{"claims":{"tenant":1,"t\\u0065nant":2}}'), { message: 'has a key twice in one object' })
+  t.throws(() => parseConfigJson('{"a":1,\n}'), { message: 'is not valid JSON, line 2 column 1' })
+  t.throws(() => parseConfigJson('{"secret": hunter2}'), { message: 'is not valid JSON, line 1 column 12' })
+  t.throws(() => parseConfigJson(''), { message: 'is empty' })
+  t.strictSame(parseConfigJson('{"a":":","b":{"a":1},"c":[{"a":2},{"a":3}]}'), { a: ':', b: { a: 1 }, c: [{ a: 2 }, { a: 3 }] })
+})

@@ -3,7 +3,7 @@ import t from 'tap'
 import { hashToken } from '../../src/access/tokens.ts'
 import { outcomeOf, tokenFor } from '../grants/support.ts'
 import { isRefusal } from '../support/refusals.ts'
-import { type EngineName, type Schema, sharedOnEachEngine, startService } from '../support/service.ts'
+import { type EngineName, onEachEngine, type Schema, sharedOnEachEngine, startService } from '../support/service.ts'
 
 const schema: Schema = (engine) => {
   const id = engine === 'sqlite' ? 'integer primary key' : 'int not null auto_increment primary key'

@@ -105,7 +105,7 @@ function launch (t: Test, start: Start) {
   return { child, end, printed }
 }
 
-function temporaryFolder (t: Test): string {
+export function temporaryFolder (t: Test): string {
   const folder = mkdtempSync(join(tmpdir(), 'row-query-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
   return folder

@@ -1,0 +1,331 @@
+/** What a start prints and sets, and the parts of several workers. */
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer, type AddressInfo } from 'node:net'
+import { DatabaseSync } from 'node:sqlite'
+import { mock } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { createGrant } from '../../src/access/grant.ts'
+import { demoBanner } from '../../src/cli/banner.ts'
+import { describeFirstContact } from '../../src/cli/first-contact.ts'
+import { garbageFlags } from '../../src/cli/garbage.ts'
+import { requestReload } from '../../src/cli/reload.ts'
+import { silenceSqliteWarning } from '../../src/cli/sqlite-warning.ts'
+import { WorkerMetrics } from '../../src/cli/workers/metrics.ts'
+import { nextPause } from '../../src/cli/workers/workers.ts'
+import { readDocument } from '../support/markdown.ts'
+import { runInProcess } from '../support/command.ts'
+import { parseMetrics, valueOf } from '../support/metrics.ts'
+import { startService, TOKEN } from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+const at = { address: 'http://[::1]:81', prefix: '/rows', docs: false }
+const everything = createGrant('me', { permissions: ['select'] })
+
+t.test('the addresses, the tables and a request are shown', async (t) => {
+  const tables = new Map([['shop', ['customers', 'orders']], ['crm', ['people']]])
+  t.equal(describeFirstContact({ ...at, docs: true, tables, grants: [everything] }), `
+  address  http://[::1]:81/rows/shop/{customers,orders}
+           http://[::1]:81/rows/crm/{people}
+  page     http://[::1]:81/rows/docs
+  token    that of "me"; export it as API_TOKEN before you run this command
+
+Try it:
+
+  curl -s 'http://[::1]:81/rows/shop/customers' -H "Authorization: Bearer $API_TOKEN" -H 'Content-Type: application/json' -d '{"verb":"select","limit":3}'
+
+`)
+})
+
+t.test('the request is one that a token may send', async (t) => {
+  const tables = new Map([['shop', ['customers', 'orders']], ['crm', ['people']]])
+  const writer = createGrant('writer', { permissions: ['insert'] })
+  const reader = createGrant('reader', { permissions: ['select'], databases: { crm: ['people', 'gone'] } })
+  const text = describeFirstContact({ ...at, tables, grants: [writer, reader] })
+  t.match(text, "curl -s 'http://[::1]:81/rows/crm/people'")
+  t.match(text, 'that of "reader"')
+  for (const grants of [[], [writer]]) t.notMatch(describeFirstContact({ ...at, tables, grants }), 'curl')
+})
+
+t.test('names are safe in a terminal and a shell', async (t) => {
+  const text = describeFirstContact({ ...at, tables: new Map([['shop', ["it's $(a)/\u001b[2J"]]]), grants: [everything] })
+  t.match(text, "{it's%20%24(a)%2F%1B%5B2J}")
+  t.match(text, "'http://[::1]:81/rows/shop/it%27s%20%24(a)%2F%1B%5B2J'")
+})
+
+t.test('only the first databases and tables are listed, and what is not known is said', async (t) => {
+  const names = Array.from({ length: 500 }, (_, index) => `t${index}`)
+  const many = describeFirstContact({ ...at, tables: new Map(names.map((name) => [name, names])), grants: [everything] })
+  t.match(many, 'http://[::1]:81/rows/t9/{t0,t1,t2,t3,t4,t5,t6,t7,t8,t9,…}  (500 tables)\n           and 490 more databases\n')
+  t.ok(many.length < 2000)
+  const none = describeFirstContact({ ...at, tables: new Map([['empty', []], ['down', undefined]]), grants: [everything] })
+  t.match(none, '/rows/empty/{table}  (there are no tables)\n')
+  t.match(none, '/rows/down/{table}  (the database has not answered yet)\n')
+  t.notMatch(none, 'curl')
+})
+
+// the demo
+
+const where = { address: 'http://[::1]:81', prefix: '/rows', path: 'data/demo.db' }
+
+t.test('the banner shows the created token in each request', async (t) => {
+  const text = demoBanner({ ...where, docs: true, token: 'rq_made' })
+  t.match(text, '\n  token    rq_made\n  page     http://[::1]:81/rows/docs#token=rq_made\n')
+  t.equal(text.match(/curl -s http:\/\/\[::1\]:81\/rows\/demo\/\w+ -H "Authorization: Bearer rq_made"/g)?.length, 3)
+})
+
+t.test('the banner shows no configured token, and how to use one', async (t) => {
+  const text = demoBanner({ ...where, docs: false, token: undefined })
+  t.notMatch(text, '  page ')
+  t.match(text, '\n  token    use a configured token: export it as API_TOKEN')
+  t.equal(text.match(/"Authorization: Bearer \$API_TOKEN"/g)?.length, 3)
+})
+
+// flags of V8
+
+const NODE_22 = '12.4.254.21-node.57'
+
+t.test('this version of Node supports the flags', async (t) => {
+  t.doesNotThrow(() => execFileSync(process.execPath, [...garbageFlags(process.versions.v8), '-e', '0']))
+})
+
+t.test('an older V8 gets only the flags that it supports', async (t) => {
+  t.strictSame(garbageFlags(NODE_22), ['--no-allocation-site-pretenuring'])
+})
+
+t.test('the documents show the same flags for an app', async (t) => {
+  t.match(readDocument('docs/operations.md'), `node ${garbageFlags('13.6').join(' ')} app.js`)
+})
+
+t.test('only the warning of Node 22 about node:sqlite is suppressed', async (t) => {
+  const { emitWarning } = process
+  t.teardown(() => { process.emitWarning = emitWarning })
+  silenceSqliteWarning()
+  const warned = once(process, 'warning')
+  process.emitWarning('SQLite is an experimental feature and might change at any time', 'ExperimentalWarning')
+  process.emitWarning(new Error('another'))
+  t.match(await warned, [{ message: 'another' }])
+})
+
+// workers
+
+t.test('the pause doubles up to half a minute, and starts again after a worker that has run for a minute', async (t) => {
+  const pauses: number[] = []
+  for (let count = 0; count < 11; count++) pauses.push(nextPause(pauses.at(-1), 59_999))
+  t.same(pauses, [100, 200, 400, 800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000])
+  t.equal(nextPause(30_000, 60_000), 100)
+})
+
+/** A worker that has counted some requests, and replies unless it hangs. */
+function createWorker (metrics: WorkerMetrics) {
+  const registry = new Registry()
+  const requests = new Counter({ name: 'requests', help: 'h', labelNames: ['verb'], registers: [registry] })
+  const seconds = new Histogram({ name: 'seconds', help: 'h', buckets: [1, 2], registers: [registry] })
+  const open = new Gauge({ name: 'open', help: 'h', registers: [registry] })
+  const version = new Gauge({ name: 'version', help: 'h', aggregator: 'first', registers: [registry] })
+  version.set(1)
+  const worker = {
+    asked: 0,
+    hangs: false,
+    measure () {
+      worker.asked++
+      if (!worker.hangs) registry.getMetricsAsJSON().then((snapshot) => metrics.noteSnapshot(worker, snapshot))
+    }
+  }
+  metrics.add(worker)
+  return { worker, requests, seconds, open }
+}
+
+const readMetrics = async (metrics: WorkerMetrics) => {
+  const samples = parseMetrics(await metrics.metrics())
+  return (name: string, labels?: Record<string, string>) => valueOf(samples, name, labels)
+}
+
+t.test('counters, histograms and gauges of all workers are added up', async (t) => {
+  const metrics = new WorkerMetrics()
+  const [one, other] = [createWorker(metrics), createWorker(metrics)]
+  one.requests.inc({ verb: 'select' }, 2)
+  other.requests.inc({ verb: 'select' }, 3)
+  other.requests.inc({ verb: 'insert' }, 1)
+  one.seconds.observe(0.5)
+  other.seconds.observe(1.5)
+  one.open.set(4)
+  other.open.set(5)
+  const value = await readMetrics(metrics)
+  t.same([value('requests', { verb: 'select' }), value('requests', { verb: 'insert' })], [5, 1])
+  t.same([value('seconds_bucket', { le: '1' }), value('seconds_bucket', { le: '2' }), value('seconds_bucket', { le: '+Inf' }), value('seconds_sum')], [1, 2, 2, 2])
+  t.same([value('open'), value('version'), value('row_query_workers'), value('row_query_worker_exits_total')], [9, 1, 2, 0])
+})
+
+t.test('what a worker that has ended had counted stays in the sums, and what it had open does not', async (t) => {
+  const metrics = new WorkerMetrics()
+  const workers = [createWorker(metrics), createWorker(metrics), createWorker(metrics)] as const
+  for (const { requests, seconds, open } of workers) {
+    requests.inc({ verb: 'select' }, 10)
+    seconds.observe(1)
+    open.set(1)
+  }
+  await metrics.metrics()
+  metrics.remove(workers[0].worker)
+  metrics.remove(workers[1].worker)
+  metrics.noteSnapshot(workers[0].worker, [])
+  workers[2].requests.inc({ verb: 'select' })
+  const value = await readMetrics(metrics)
+  t.same([value('requests', { verb: 'select' }), value('seconds_count'), value('open')], [31, 3, 1])
+  t.same([value('row_query_workers'), value('row_query_worker_exits_total')], [1, 2])
+  metrics.remove(workers[2].worker)
+  t.equal((await readMetrics(metrics))('requests', { verb: 'select' }), 31)
+})
+
+t.test('a worker that does not reply counts with its previous metrics, and concurrent scrapes are one', async (t) => {
+  const metrics = new WorkerMetrics()
+  const [one, other] = [createWorker(metrics), createWorker(metrics)]
+  one.requests.inc({ verb: 'select' })
+  other.requests.inc({ verb: 'select' })
+  const [first, second] = await Promise.all([metrics.metrics(), metrics.metrics()])
+  t.equal(first, second)
+  t.equal(one.worker.asked, 1)
+  mock.timers.enable({ apis: ['setTimeout'] })
+  t.teardown(() => mock.timers.reset())
+  one.worker.hangs = true
+  other.requests.inc({ verb: 'select' })
+  let late: string | undefined
+  const scrape = metrics.metrics().then((text) => { late = text })
+  mock.timers.tick(999)
+  await setImmediate()
+  t.equal(late, undefined, 'it is waited for')
+  mock.timers.tick(1)
+  await scrape
+  t.equal(valueOf(parseMetrics(String(late)), 'requests', { verb: 'select' }), 3, 'for a second')
+  const without = metrics.metrics()
+  metrics.remove(one.worker)
+  t.equal(valueOf(parseMetrics(await without), 'requests', { verb: 'select' }), 3, 'a worker that ends is not waited for')
+})
+
+// serve, in this process, without its log: pino would write that past `process.stdout`
+
+interface Served {
+  readonly stdout: string
+  readonly stderr: string
+  readonly address: string
+  /** Gives an event to the listeners that the program has added, and waits for the end of the process, which it does not reach. Resolves with its exit code. */
+  end (event?: 'SIGTERM' | 'SIGINT' | 'uncaughtException', value?: unknown): Promise<unknown>
+}
+
+/** Runs `serve` until it listens. */
+async function serve (t: Test, { config = {}, args = [], env = { API_TOKEN: TOKEN } }: { config?: Record<string, unknown>, args?: string[], env?: Record<string, string> }): Promise<Served> {
+  const before = new Map(process.eventNames().map((name) => [name, process.listeners(name as 'SIGTERM')]))
+  const added = (name: string | symbol): Function[] => process.listeners(name as 'SIGTERM').filter((each) => before.get(name)?.includes(each) !== true)
+  t.teardown(() => { for (const name of process.eventNames()) for (const each of added(name)) process.off(name, each as () => void) })
+  // the timer of a shutdown keeps the process
+  const file = { port: 0, logLevel: 'silent', shutdown: { timeout: 500 }, ...config }
+  const cwd = t.testdir({ 'row-query.json': JSON.stringify(file) })
+  const database = new DatabaseSync(`${cwd}/shop.db`)
+  database.exec('create table people (id integer primary key)')
+  database.close()
+  const { code, stdout, stderr } = await runInProcess(t, ['serve', '--config', 'row-query.json', ...args], { cwd, env: { DATABASE_URL: `sqlite:${cwd}/shop.db`, ...env } })
+  t.equal(code, 0)
+  const { promise: ended, resolve } = Promise.withResolvers<unknown>()
+  t.intercept(process, 'exit', { value: resolve })
+  return {
+    stdout,
+    stderr,
+    address: /http:\/\/[\d.]+:\d+/.exec(stdout)?.[0] ?? '',
+    end: async (event = 'SIGTERM', value = event) => {
+      for (const each of added(event)) each(value)
+      return await ended
+    }
+  }
+}
+
+async function ask (address: string, path: string, body: object = { verb: 'select' }): Promise<number> {
+  const response = await fetch(address + path, { method: 'POST', headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', connection: 'close' }, body: JSON.stringify(body) })
+  await response.arrayBuffer()
+  return response.status
+}
+
+t.test('a server answers under the address that it prints, and a signal ends it with 0', async (t) => {
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    await t.test(signal, async (t) => {
+      const server = await serve(t as Test, {})
+      t.match(server.stdout, `address  ${server.address}/api/shop/{people}\n`)
+      t.equal(server.stderr, '')
+      t.equal(await ask(server.address, '/api/shop/people'), 200)
+      t.equal(await server.end(signal), 0)
+      await t.rejects(ask(server.address, '/api/shop/people'), 'nothing listens any more')
+    })
+  }
+})
+
+t.test('flags override the environment, which overrides the file', async (t) => {
+  const server = await serve(t as Test, { config: { port: 1, prefix: '/file' }, args: ['--host', '127.0.0.1', '--port', '0'], env: { API_TOKEN: TOKEN, HOST: 'not-used.invalid', PORT: '2', PATH_PREFIX: '/rows' } })
+  t.equal(await ask(server.address, '/rows/shop/people'), 200)
+  t.equal(await server.end(), 0)
+})
+
+t.test('a server without a token says how to make one', async (t) => {
+  const server = await serve(t as Test, { env: {} })
+  t.match(server.stderr, /^row-query: no token is configured, so all requests are refused\.\nrow-query: Set API_TOKEN, or .*row-query token --name me/)
+  t.equal(await ask(server.address, '/api/shop/people'), 401)
+  t.equal(await server.end(), 0)
+})
+
+t.test('with the log format json, nothing but JSON is printed', async (t) => {
+  const server = await serve(t as Test, { env: {}, args: ['--log-format', 'json'] })
+  t.same([server.stdout, server.stderr], ['', ''])
+  t.equal(await server.end(), 0)
+})
+
+t.test('a server that is ending is not ready, still answers, and closes each connection with its answer', async (t) => {
+  const { server: { app, drain }, post } = await startService(t as Test, 'sqlite::memory:', { database: { setup: ['create table people (id integer primary key)'] } })
+  const ready = async (): Promise<number> => (await app.inject('/health/ready')).statusCode
+  t.same([await ready(), (await post('people', { verb: 'select' })).headers['connection']], [200, 'keep-alive'])
+  await drain.start(0)
+  t.equal(await ready(), 503)
+  t.equal((await app.inject('/health/live')).statusCode, 200)
+  t.match(await post('people', { verb: 'select' }), { status: 200, headers: { connection: 'close' } })
+})
+
+t.test('requests that still run at the timeout of the shutdown make the exit code 1', async (t) => {
+  const server = await serve(t as Test, { config: { shutdown: { timeout: 50 } } })
+  const lock = new DatabaseSync(`${t.testdirName}/shop.db`)
+  lock.exec('begin immediate')
+  const answer = ask(server.address, '/api/shop/people', { verb: 'insert', data: {} })
+  await until('it runs', async () => (await (await fetch(`${server.address}/health/live`)).text()) !== '')
+  t.equal(await server.end(), 1)
+  lock.exec('rollback')
+  lock.close()
+  t.equal(await answer, 200)
+})
+
+t.test('an uncaught error makes the exit code 1', async (t) => {
+  t.equal(await (await serve(t as Test, {})).end('uncaughtException', new Error('out of the blue')), 1)
+})
+
+t.test('SIGHUP reads the catalog again', async (t) => {
+  const server = await serve(t as Test, {})
+  const database = new DatabaseSync(`${t.testdirName}/shop.db`)
+  database.exec('create table later (id integer primary key)')
+  database.close()
+  requestReload()
+  await until('the table is there', async () => await ask(server.address, '/api/shop/later') === 200)
+  t.equal(await server.end(), 0)
+})
+
+t.test('a port that is in use, and a host that is not one of this machine, are refused in one line', async (t) => {
+  const other = createServer().listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  t.teardown(() => { other.close() })
+  const { port } = other.address() as AddressInfo
+  const refused: Array<[env: Record<string, string>, line: string]> = [
+    [{ PORT: String(port) }, `port: is in use by another program (127.0.0.1, port ${port})`],
+    [{ PORT: '0', ROW_QUERY_METRICS_PORT: String(port) }, `metrics.port: is in use by another program (127.0.0.1, port ${port})`],
+    [{ HOST: '192.0.2.1' }, 'host: is not an address of this machine (192.0.2.1, port 3000)'],
+    [{ HOST: 'x'.repeat(300) }, `host: cannot listen (EINVAL) (${'x'.repeat(300)}, port 3000)`]
+  ]
+  for (const [env, line] of refused) {
+    t.same(await runInProcess(t as Test, ['serve'], { env: { DATABASE_URL: 'sqlite::memory:', API_TOKEN: TOKEN, LOG_LEVEL: 'silent', ...env } }), { code: 2, stdout: '', stderr: `row-query: ${line}\n` })
+  }
+})
