@@ -228,8 +228,8 @@ function createTable (facts: TableFacts): Table {
 }
 
 /**
- * Looks up a table or column that a foreign key names, ignoring the case of A to Z as the databases do: SQLite, and MySQL on file systems that
- * ignore case, keep these names as they were written.
+ * Looks up a table or column by its name in a definition, where engines that ignore the case of names keep it as it was written: the exact name, else
+ * one in another case.
  */
 export function findIgnoringCase<T> (byName: ReadonlyMap<string, T>, name: string): T | undefined {
   const found = byName.get(name)

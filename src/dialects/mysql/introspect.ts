@@ -1,7 +1,7 @@
 /** Reads the tables of a database with a fixed number of queries on information_schema. */
 import type { Check, Column, ForeignKey, TableFacts, Trigger, TriggerEvent, Triggers, TriggerTiming } from '../../catalog/catalog.ts'
 import { writesOf } from '../../catalog/trigger-text.ts'
-import { withWrittenTables } from '../../catalog/triggers.ts'
+import { linkTables } from '../../catalog/linked-tables.ts'
 import { getOrCreate } from '../../get-or-create.ts'
 import type { ColumnType } from '../../types/column-type.ts'
 import type { TypeFacts } from '../../types/column-type.ts'
@@ -12,11 +12,11 @@ import type { Ask, Row } from './connection/session.ts'
 import { loadIndexes, toKeys } from './indexes.ts'
 import { LAST_SECOND_OF_64_BITS } from '../../types/temporal.ts'
 
-/** Selects the version, and null or 0 if MariaDB does not support TIMESTAMPs beyond 2038. */
-const SERVER = "select version(), unix_timestamp('2106-02-07 06:28:15')"
+/** Selects the version, null or 0 if MariaDB does not support TIMESTAMPs beyond 2038, and 0 if names of tables in another letter case are different ones. */
+const SERVER = "select version(), unix_timestamp('2106-02-07 06:28:15'), @@lower_case_table_names"
 
 export async function introspectMysql (ask: Ask): Promise<readonly TableFacts[]> {
-  const [[version, last]] = await ask(SERVER) as [[string, string | null]]
+  const [[version, last, lowerCase]] = await ask(SERVER) as [[string, string | null, string]]
   const isMariadb = /mariadb/i.test(version)
   const lastTimestamp = isMariadb && Number(last) === LAST_SECOND_OF_64_BITS ? LAST_SECOND_OF_64_BITS : undefined
   const tables = await ask(TABLES)
@@ -28,7 +28,7 @@ export async function introspectMysql (ask: Ask): Promise<readonly TableFacts[]>
   const seesTriggers = readPrivileges(await ask(privilegesQuery(isMariadb)))
   const checks = groupByTable(await ask(checksQuery(isMariadb)))
   const typeOf = createTypes()
-  return withWrittenTables(tables.map((row) => {
+  return linkTables(tables.map((row) => {
     const [name, type, comment] = row as [string, string, string]
     const engine = (row[3] ?? '').toLowerCase()
     const checked = checks.get(name) ?? []
@@ -53,7 +53,7 @@ export async function introspectMysql (ask: Ask): Promise<readonly TableFacts[]>
       ...(foreigns.get(name) ?? []).some(([, key]) => ![...own, ...outer].some((seen) => seen.name === key)) && { hidesKeys: true as const },
       checks: checked.map((check) => toCheck(check, columnsOfTable.map((column) => column[1] as string)))
     }
-  }))
+  }), lowerCase !== '0')
 }
 
 const toNumber = (digits: string | null | undefined): number | null => digits === null || digits === undefined ? null : Number(digits)

@@ -1,6 +1,6 @@
 import type { Check, Column, ForeignKey, Index, Key, TableFacts, Trigger, TriggerEvent, Triggers, TriggerTiming } from '../../catalog/catalog.ts'
 import { writesOf } from '../../catalog/trigger-text.ts'
-import { withWrittenTables } from '../../catalog/triggers.ts'
+import { linkTables } from '../../catalog/linked-tables.ts'
 import type { ColumnType } from '../../types/column-type.ts'
 import { readDefault } from '../../types/default-value.ts'
 import { sqliteType } from '../../types/sqlite.ts'
@@ -24,7 +24,7 @@ export async function introspectSqlite (ask: Ask): Promise<readonly TableFacts[]
     tables.push({ ...table, columns, collations, primaryKey: columns.filter(({ pk }) => pk > 0).sort((a, b) => a.pk - b.pk).map(({ name }) => name) })
   }
   const primaryKeys = new Map(tables.map(({ name, primaryKey }) => [name.toLowerCase(), primaryKey]))
-  return withWrittenTables(tables.map(({ name, type, sql, columns, primaryKey, collations }) => {
+  return linkTables(tables.map(({ name, type, sql, columns, primaryKey, collations }) => {
     const parts = indexed.get(name) ?? []
     const keys = parts.filter(({ isUnique }) => isUnique === 1)
     const indexes = toIndexes(parts, collations)
@@ -43,7 +43,7 @@ export async function introspectSqlite (ask: Ask): Promise<readonly TableFacts[]
       foreignKeys: toForeignKeys(name, foreigns.get(name) ?? [], primaryKeys),
       checks: toChecks(sql)
     }
-  }))
+  }), true)
 }
 
 /** SQLite's code for an invalid statement. */
