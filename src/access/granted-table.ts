@@ -93,7 +93,7 @@ function createShape (base: Table, grant: ColumnGrant | undefined, { filled, giv
   const insertable = byName(among(grant?.insert))
   const isSeen = (names: readonly string[]): boolean => names.every((name) => columns.has(name))
   const hidesSome = columnList.length < base.columnList.length
-  const { name, kind, comment, engine, transactional, triggers, hasConflictClause, outerKeys } = base
+  const { name, kind, comment, engine, transactional, triggers, versioned, hasConflictClause, outerKeys } = base
   // No spread: a field that is added to Table must be decided on here.
   return Object.freeze({
     name,
@@ -102,6 +102,7 @@ function createShape (base: Table, grant: ColumnGrant | undefined, { filled, giv
     engine,
     transactional,
     triggers,
+    ...versioned !== undefined && { versioned },
     ...hasConflictClause !== undefined && { hasConflictClause },
     columns,
     columnList,

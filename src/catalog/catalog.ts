@@ -108,6 +108,8 @@ export interface Table {
   /** False only if the server says that the engine has no transactions, so that a failed statement may leave rows changed. */
   readonly transactional: boolean
   readonly triggers: Triggers
+  /** MariaDB: set if the table keeps its history (`with system versioning`): also an update that changes no value writes a row, and counts. */
+  readonly versioned?: true
   /** SQLite: set if the definition may have an ON CONFLICT clause, which applies to statements without one (`on conflict replace`). */
   readonly hasConflictClause?: true
   /** In the order of the table. */

@@ -62,7 +62,7 @@ export function toBatches (plan: InsertPlan, engine: Engine): RowBatch[] {
 function groupsOf (plan: InsertPlan, engine: Engine): ReadonlyArray<readonly PlannedRow[]> {
   const { table, conflict } = plan
   const shaped = needsOneShape(plan, engine) ? groupByColumns(plan.rows) : [plan.rows]
-  const groups = conflict === undefined || engine !== 'mysql' ? shaped : shaped.flatMap((group) => separate(group, (row) => isByKey(row, conflict, table)))
+  const groups = conflict === undefined || engine !== 'mysql' ? shaped : shaped.flatMap((group) => separate(group, (row) => table.versioned === true || isByKey(row, conflict, table)))
   if (reportsFirstId(plan, engine)) return groups
   const [first, ...others] = groups as [readonly PlannedRow[], ...Array<readonly PlannedRow[]>]
   return [first.slice(0, 1), first.slice(1), ...others].filter(({ length }) => length > 0)
@@ -82,10 +82,14 @@ function reportsFirstId ({ table, rows, conflict }: InsertPlan, engine: Engine):
   return engine !== 'mysql' || conflict !== undefined || rows.length === 1 || table.identity?.autoIncrement !== true || !mayFillColumns(table)
 }
 
-/** Whether MySQL and MariaDB must look up the row by its key, because their statement would fire triggers although nothing changes, or miscount the row. */
+/**
+ * Whether MySQL and MariaDB must look up the row by its key, because their statement would fire triggers or write history although nothing changes, or
+ * miscount the row.
+ */
 function isByKey (row: PlannedRow, conflict: Conflict, table: Table): boolean {
-  if (writesNothing(row, conflict)) return mayFire(table, 'update')
-  return isMiscounted(row, conflict) || (mayFire(table, 'update', 'before') && isKnown(row, conflict))
+  const isVersioned = table.versioned === true
+  if (writesNothing(row, conflict)) return isVersioned || mayFire(table, 'update')
+  return isMiscounted(row, conflict) || ((isVersioned || mayFire(table, 'update', 'before')) && isKnown(row, conflict))
 }
 
 /** Whether the column of a row is written to the row that exists, without `set` in the request. */

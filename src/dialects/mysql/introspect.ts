@@ -44,6 +44,7 @@ export async function introspectMysql (ask: Ask): Promise<readonly TableFacts[]>
       engine,
       transactional: !withoutTransactions.has(engine),
       triggers: toTriggers(triggers.get(name) ?? [], seesTriggers(name)),
+      ...type === 'SYSTEM VERSIONED' && { versioned: true as const },
       columns: columnsOfTable.map((column) => toColumn(column, { jsonChecks, isMariadb, lastTimestamp, typeOf })),
       primaryKey: keys.find((key) => key.name === 'PRIMARY')?.columns ?? [],
       uniqueKeys: keys,
