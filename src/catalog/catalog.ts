@@ -63,6 +63,8 @@ export interface ForeignKey {
   readonly columns: readonly string[]
   readonly referencedTable: string
   readonly referencedColumns: readonly string[]
+  /** MySQL and MariaDB: set if there is no such table, so that no value but NULL can be written. */
+  readonly broken?: true
   /** What is done to the rows of this table when the row that they refer to is updated or deleted, on engines where that fires triggers (SQLite). */
   readonly cascades?: Readonly<Partial<Record<TriggerEvent, TriggerEvent>>>
 }
@@ -179,6 +181,8 @@ export interface Parent {
 
 export interface Catalog {
   readonly tables: ReadonlyMap<string, Table>
+  /** Names that the database cannot open, such as views of a table that was dropped, with the reasons for the log. Undefined if there are none. */
+  readonly broken?: ReadonlyMap<string, string>
   /** The previous form of tables that this reading lacks or has only in part, which may be temporary. Undefined if there are none. */
   readonly lost?: ReadonlyMap<string, Table>
   /** When it was read, in milliseconds since 1970. */
@@ -186,7 +190,11 @@ export interface Catalog {
 }
 
 /** A table as a dialect's introspection gathers it. */
-export type TableFacts = Omit<Table, 'columns' | 'columnList' | 'requiredColumns' | 'identity' | 'granted'> & { readonly columns: readonly Column[] }
+export type TableFacts = Omit<Table, 'columns' | 'columnList' | 'requiredColumns' | 'identity' | 'granted'> & {
+  readonly columns: readonly Column[]
+  /** Set if the database cannot open it, so that it has no columns: the reason for the log. */
+  readonly broken?: string
+}
 
 /** The table by which statements are cached. */
 export const statementTable = (table: Table): Table => table.granted?.shape ?? table
@@ -216,10 +224,11 @@ export function mayCascade (table: Table): boolean {
 /** The table of the service itself (src/idempotency/keys-table.ts), which no request can name. */
 export const KEYS_TABLE = 'row_query_keys'
 
-/** Freezes the facts and derives the lookups. Leaves out tables without columns, which are views that the database cannot open. */
+/** Freezes the facts and derives the lookups. Leaves out tables without columns: those that the database cannot open, or of which the account sees none. */
 export function createCatalog (tables: readonly TableFacts[], loadedAt: number): Catalog {
   const usable = tables.filter(({ name, columns }) => columns.length > 0 && name.toLowerCase() !== KEYS_TABLE)
-  return Object.freeze({ tables: new Map(usable.map((facts) => [facts.name, createTable(facts)])), loadedAt })
+  const broken = tables.flatMap(({ name, broken }) => broken === undefined ? [] : [[name, broken] as const])
+  return Object.freeze({ tables: new Map(usable.map((facts) => [facts.name, createTable(facts)])), ...broken.length > 0 && { broken: new Map(broken) }, loadedAt })
 }
 
 function createTable (facts: TableFacts): Table {

@@ -86,7 +86,8 @@ async function startSqlite (t: Test, options: ServiceOptions): Promise<Service> 
   startWithoutCoverage()
   const folder = mkdtempSync(join(tmpdir(), 'row-query-'))
   const path = join(folder, 'test.db')
-  const direct = new DatabaseSync(path)
+  // other programs may edit the schema
+  const direct = new DatabaseSync(path, { defensive: false })
   for (const statement of statementsFor(options.schema, 'sqlite')) direct.exec(statement)
   const recorder = recordSqlite()
   const service = await startService(t, `sqlite:${path}`, options)

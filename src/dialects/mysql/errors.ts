@@ -1,5 +1,5 @@
 /** Errors of MySQL and MariaDB as refusals, by number (https://dev.mysql.com/doc/mysql-errors/en/server-error-reference.html). */
-import { mayFire, type Check, type ForeignKey, type Key, type Table } from '../../catalog/catalog.ts'
+import { baseTable, mayFire, type Check, type ForeignKey, type Key, type Table } from '../../catalog/catalog.ts'
 import {
   checkViolation, databaseUnavailable, deadlock, lockTimeout, notNullViolation, notSupported, outcomeUnknown, permissionDenied, queryTimeout, statementTooLarge, uniqueViolation, unsupported, valueOutOfRange, ServiceError,
   withDetails, withReason
@@ -33,7 +33,18 @@ const referenced: Refuse = (statement, { message }) => rowIsReferenced(!firesTri
 const moved: Refuse = (statement, error) => {
   const missing = missingIn(error)
   const isPlain = missing !== undefined && PLAIN_NAME.test(missing)
-  return new SchemaMoved(isPlain ? `${nameOf(error)} (${missing})` : nameOf(error), { isElsewhere: firesTrigger(statement) && missing?.endsWith(`.${statement.table.name}`) !== true, missing })
+  const isOther = missing?.endsWith(`.${statement.table.name}`) !== true
+  // a default of MariaDB can name a sequence
+  const isElsewhere = isOther && (firesTrigger(statement) || (missing !== undefined && numberOf(error) === NO_SUCH_TABLE))
+  return new SchemaMoved(isPlain ? `${nameOf(error)} (${missing})` : nameOf(error), { isElsewhere, missing })
+}
+
+/** A row that a foreign key names is not there, or its table is not. */
+const noParent: Refuse = ({ table }, error) => {
+  const rootless = foreignKeysIn(error.message, baseTable(table)).find(({ broken }) => broken)
+  if (rootless === undefined) return noReferencedRow(foreignKeysIn(error.message, table))
+  const { referencedTable } = rootless
+  return new SchemaMoved(PLAIN_NAME.test(referencedTable) ? `${nameOf(error)} (${referencedTable})` : nameOf(error), { isElsewhere: true, missing: referencedTable })
 }
 
 /** The definer of a view does not exist; accounts that can see other accounts get 1449. */
@@ -47,7 +58,8 @@ const NOT_HERE = new Set([1047, 1290, 1792, 1836])
 
 /** ER_TABLE_DEF_CHANGED: the table was rebuilt after the snapshot of the transaction, also by OPTIMIZE TABLE. */
 const REBUILT = 1412
-const MISSING = [1051, 1054, 1109, 1136, 1146, 1176, 1222, 1305, 1318, 1356, 1431, 1432, 1433, 1449, 1477, 12702]
+const NO_SUCH_TABLE = 1146
+const MISSING = [1051, 1054, 1109, 1136, NO_SUCH_TABLE, 1176, 1222, 1305, 1318, 1356, 1431, 1432, 1433, 1449, 1477, 12702]
 const DENIED = [1142, 1143, 1227, 1370]
 const ENGINE_CANNOT = [
   1031, 1036, 1038, 1112, 1148, 1164, 1168, 1178, 1235, 1286, 1288, 1289, 1295, 1347, 1393, 1394, 1395, 1471, 1661, 1662, 1663, 1664, 1665, 1785, 3098
@@ -61,7 +73,7 @@ const FULL = 1114
 
 const refusals: ReadonlyArray<readonly [Refuse, readonly number[]]> = [
   [unique, [1022, 1062, 1169, 1586, 1859]],
-  [(statement, { message }) => noReferencedRow(foreignKeysIn(message, statement.table)), [1216, 1452]],
+  [noParent, [1216, 1452]],
   [referenced, [1217, 1451, 1761, 1762]],
   [() => notNullViolation(), [1048, 1263]],
   [(statement, { message }) => notNullViolationOf(statement, (column) => message.startsWith(`Field '${column}' `)), [1364]],

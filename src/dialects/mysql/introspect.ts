@@ -7,7 +7,7 @@ import type { ColumnType } from '../../types/column-type.ts'
 import type { TypeFacts } from '../../types/column-type.ts'
 import { parseMembers } from '../../types/enum-members.ts'
 import { mysqlType } from '../../types/mysql.ts'
-import { checksQuery, columnsQuery, ENGINES_WITHOUT_TRANSACTIONS, foreignKeysQuery, privilegesQuery, TABLES, TRIGGERS } from '../../sql/mysql-catalog.ts'
+import { checksQuery, columnsQuery, ENGINES_WITHOUT_TRANSACTIONS, foreignKeysQuery, privilegesQuery, ROOTLESS_KEYS, TABLES, TRIGGERS } from '../../sql/mysql-catalog.ts'
 import type { Ask, Row } from './connection/session.ts'
 import { loadIndexes, toKeys } from './indexes.ts'
 import { LAST_SECOND_OF_64_BITS } from '../../types/temporal.ts'
@@ -23,6 +23,7 @@ export async function introspectMysql (ask: Ask): Promise<readonly TableFacts[]>
   const columns = groupByTable(await ask(columnsQuery(isMariadb)))
   const indexes = await loadIndexes(ask, isMariadb)
   const foreigns = groupByTable(await ask(foreignKeysQuery(isMariadb)))
+  const rootless = await loadRootless(ask, tables, foreigns)
   const withoutTransactions = new Set((await ask(ENGINES_WITHOUT_TRANSACTIONS)).map(([engine]) => (engine as string).toLowerCase()))
   const triggers = groupByTable(await ask(TRIGGERS))
   const seesTriggers = readPrivileges(await ask(privilegesQuery(isMariadb)))
@@ -36,10 +37,13 @@ export async function introspectMysql (ask: Ask): Promise<readonly TableFacts[]>
     const columnsOfTable = columns.get(name) ?? []
     const indexesOfTable = indexes.get(name) ?? []
     const keys = toKeys(indexesOfTable)
-    const [own, outer] = ['1', '0'].map((isOwn) => toForeignKeys((foreigns.get(name) ?? []).filter((part) => part[5] === isOwn))) as [ForeignKey[], ForeignKey[]]
+    const [linked, outer] = ['1', '0'].map((isOwn) => toForeignKeys((foreigns.get(name) ?? []).filter((part) => part[5] === isOwn))) as [ForeignKey[], ForeignKey[]]
+    const own = linked.map((key) => rootless.has(`${name}\0${key.name}`) ? { ...key, broken: true as const } : key)
     return {
       name,
       kind: type === 'VIEW' ? 'view' : 'table',
+      // the servers show no columns of a view that they cannot open
+      ...type === 'VIEW' && columnsOfTable.length === 0 && { broken: 'ER_VIEW_INVALID' },
       comment: type === 'VIEW' ? '' : comment,
       engine,
       transactional: !withoutTransactions.has(engine),
@@ -55,6 +59,18 @@ export async function introspectMysql (ask: Ask): Promise<readonly TableFacts[]>
       checks: checked.map((check) => toCheck(check, columnsOfTable.map((column) => column[1] as string)))
     }
   }), lowerCase !== '0')
+}
+
+/**
+ * The foreign keys, by table and name, whose table does not exist. The account may only not see that table, and the server also knows no key for an index that is
+ * not unique, so both must hold. Asks only if there may be some.
+ */
+async function loadRootless (ask: Ask, tables: readonly Row[], foreigns: ReadonlyMap<string, readonly Row[]>): Promise<ReadonlySet<string>> {
+  const names = new Set(tables.map(([name]) => (name as string).toLowerCase()))
+  const isUnseen = ([, , , referenced, , isHere]: Row): boolean => isHere === '1' && !names.has((referenced as string).toLowerCase())
+  const unseen = new Set([...foreigns.values()].flat().filter(isUnseen).map(([table, key]) => `${table}\0${key}`))
+  if (unseen.size === 0) return unseen
+  return new Set((await ask(ROOTLESS_KEYS)).map(([table, key]) => `${table}\0${key}`).filter((key) => unseen.has(key)))
 }
 
 const toNumber = (digits: string | null | undefined): number | null => digits === null || digits === undefined ? null : Number(digits)
