@@ -49,7 +49,7 @@ export async function introspectMysql (ask: Ask): Promise<readonly TableFacts[]>
       transactional: !withoutTransactions.has(engine),
       triggers: toTriggers(triggers.get(name) ?? [], seesTriggers(name)),
       ...type === 'SYSTEM VERSIONED' && { versioned: true as const },
-      columns: columnsOfTable.map((column) => toColumn(column, { jsonChecks, isMariadb, lastTimestamp, typeOf })),
+      columns: columnsOfTable.map((column) => toColumn(column, { isView: type === 'VIEW', jsonChecks, isMariadb, lastTimestamp, typeOf })),
       primaryKey: keys.find((key) => key.name === 'PRIMARY')?.columns ?? [],
       uniqueKeys: keys,
       indexes: indexesOfTable,
@@ -101,6 +101,7 @@ function toTriggers (rows: Row[], visible: boolean): Triggers {
 
 /** Facts that the row of a column does not have. `jsonChecks`: checks that make a LONGTEXT a JSON column in MariaDB, which has no type for it. */
 interface Surroundings {
+  readonly isView: boolean
   readonly jsonChecks: ReadonlySet<string>
   readonly isMariadb: boolean
   readonly lastTimestamp: number | undefined
@@ -113,7 +114,7 @@ function createTypes (): Surroundings['typeOf'] {
   return (facts) => getOrCreate(types, JSON.stringify(facts), () => mysqlType(facts))
 }
 
-function toColumn (row: Row, { jsonChecks, isMariadb, lastTimestamp, typeOf }: Surroundings): Column {
+function toColumn (row: Row, { isView, jsonChecks, isMariadb, lastTimestamp, typeOf }: Surroundings): Column {
   const [, name, type, declaration, nullable, defaultText, extra, expression, comment] = row as [string, string, string, string, string, string | null, string, string | null, string]
   const [length, bytes, scale] = row.slice(9, 12).map(toNumber) as [number | null, number | null, number | null]
   const generated = (expression ?? '') !== ''
@@ -122,7 +123,7 @@ function toColumn (row: Row, { jsonChecks, isMariadb, lastTimestamp, typeOf }: S
   const json = jsonChecks.has(`json_valid(\`${name.toLowerCase().replaceAll('`', '``')}\`)`)
   return {
     name,
-    type: typeOf({ name: type.toLowerCase(), declaration, length, bytes, scale, charset, srid: toNumber(srid), json, lastTimestamp }),
+    type: typeOf({ name: type.toLowerCase(), declaration, length, bytes, scale, charset, srid: toNumber(srid), json, lastTimestamp, ...isView && { computed: true } }),
     declaration: json ? 'json' : declaration,
     nullable: nullable === 'YES',
     generated,
