@@ -41,7 +41,7 @@ export function toBatches (plan: InsertPlan, engine: Engine): RowBatch[] {
   return groups.map((group): RowBatch => {
     const columns = unionOf(group)
     // SQLite allows no ON CONFLICT for a row with only defaults
-    if (conflict === undefined || (columns.length === 0 && engine === 'sqlite')) return { table, columns, rows: group, isList: true }
+    if (conflict === undefined || isNew(group[0] as PlannedRow, conflict, table) || (columns.length === 0 && engine === 'sqlite')) return { table, columns, rows: group, isList: true }
     const { key, set, within } = conflict
     const written = set.kind === 'given' ? columns.filter((column) => isGiven(column, { key, set })) : set.kind === 'columns' ? set.columns : []
     const assigned = set.kind === 'assignments' ? set.assignments : []
@@ -62,7 +62,9 @@ export function toBatches (plan: InsertPlan, engine: Engine): RowBatch[] {
 function groupsOf (plan: InsertPlan, engine: Engine): ReadonlyArray<readonly PlannedRow[]> {
   const { table, conflict } = plan
   const shaped = needsOneShape(plan, engine) ? groupByColumns(plan.rows) : [plan.rows]
-  const groups = conflict === undefined || engine !== 'mysql' ? shaped : shaped.flatMap((group) => separate(group, (row) => table.versioned === true || isByKey(row, conflict, table)))
+  const divided = conflict === undefined ? shaped : shaped.flatMap((group) => divideRuns(group, (row) => isNew(row, conflict, table)))
+  const isAlone = (row: PlannedRow, conflict: Conflict): boolean => !isNew(row, conflict, table) && (table.versioned === true || isByKey(row, conflict, table))
+  const groups = conflict === undefined || engine !== 'mysql' ? divided : divided.flatMap((group) => separate(group, (row) => isAlone(row, conflict)))
   if (reportsFirstId(plan, engine)) return groups
   const [first, ...others] = groups as [readonly PlannedRow[], ...Array<readonly PlannedRow[]>]
   return [first.slice(0, 1), first.slice(1), ...others].filter(({ length }) => length > 0)
@@ -91,6 +93,12 @@ function isByKey (row: PlannedRow, conflict: Conflict, table: Table): boolean {
   if (writesNothing(row, conflict)) return isVersioned || mayFire(table, 'update')
   return isMiscounted(row, conflict) || ((isVersioned || mayFire(table, 'update', 'before')) && isKnown(row, conflict))
 }
+
+/**
+ * Whether the database gives the row a new number in the named key, so that it is inserted: with the last number in use, ON DUPLICATE KEY UPDATE of MySQL
+ * would give that again, and update its row. A trigger may give it the number of a row that exists.
+ */
+const isNew = ({ columns }: PlannedRow, { key }: Conflict, table: Table): boolean => !mayFillColumns(table) && key.some((column) => column.autoIncrement && !columns.includes(column))
 
 /** Whether the column of a row is written to the row that exists, without `set` in the request. */
 function isGiven (column: Column, { key, set }: { readonly key: Conflict['key'], readonly set: Extract<Conflict['set'], { readonly kind: 'given' }> }): boolean {
@@ -134,6 +142,17 @@ function separate (rows: readonly PlannedRow[], isAlone: (row: PlannedRow) => bo
     wasAlone = alone
   }
   return groups
+}
+
+/** Divides a group into consecutive rows for which `test` is the same. */
+function divideRuns (group: readonly PlannedRow[], test: (row: PlannedRow) => boolean): ReadonlyArray<readonly PlannedRow[]> {
+  const runs: PlannedRow[][] = []
+  for (const row of group) {
+    const run = runs.at(-1)
+    if (run !== undefined && test(run[0] as PlannedRow) === test(row)) run.push(row)
+    else runs.push([row])
+  }
+  return runs
 }
 
 /** Groups consecutive rows that share their columns (PlannedRow). */

@@ -1,5 +1,5 @@
 /** Errors of MySQL and MariaDB as refusals, by number (https://dev.mysql.com/doc/mysql-errors/en/server-error-reference.html). */
-import { baseTable, mayFire, type Check, type ForeignKey, type Key, type Table } from '../../catalog/catalog.ts'
+import { baseTable, mayFillColumns, mayFire, type Check, type Column, type ForeignKey, type Key, type Table } from '../../catalog/catalog.ts'
 import {
   checkViolation, databaseUnavailable, deadlock, lockTimeout, notNullViolation, notSupported, outcomeUnknown, permissionDenied, queryTimeout, statementTooLarge, uniqueViolation, unsupported, valueOutOfRange, ServiceError,
   withDetails, withReason
@@ -26,7 +26,11 @@ const usedTwice: Refuse = (statement, error) => statement.isRelated === true
   : numberOf(error) === 1442 ? raised(statement, error) : cannot(statement, error)
 /** The guard of an upsert (src/sql/upsert.ts): the row collides in a key other than the named one, and perhaps also in the named one. */
 const twoRows: Refuse = ({ isUpsert = false }) => isUpsert ? uniqueViolation() : checkViolation()
-const unique: Refuse = (statement, { message }) => uniqueViolationOf(uniqueKeyIn(message, statement))
+const unique: Refuse = (statement, { message }) =>
+  isLastNumber(statement, message) ? noNumberLeft(statement) : uniqueViolationOf(uniqueKeyIn(message, statement))
+/** The table has used the last number of its AUTO_INCREMENT column. */
+const noNumberLeft = (statement: Statement): ServiceError => withDetails(valueOutOfRange(), ...firesTrigger(statement) ? [] : [{ path: '', message: NO_NUMBER_LEFT }])
+const NO_NUMBER_LEFT = 'the table has no number left for its AUTO_INCREMENT column'
 const referenced: Refuse = (statement, { message }) => rowIsReferenced(!firesTrigger(statement) || message.includes(` REFERENCES \`${statement.table.name}\` `))
 
 /** Something is missing: the table or a column, which reading the catalog again will show, or an object that a trigger, view or routine names. */
@@ -81,8 +85,9 @@ const refusals: ReadonlyArray<readonly [Refuse, readonly number[]]> = [
   [twoRows, [1242]],
   [raised, [1172, 1369, 1526, 1643, 1644, 1748, 1863]],
   [usedTwice, [1093, 1442, 1443]],
+  [noNumberLeft, [167, 1467]],
   [() => valueOutOfRange(), [
-    182, 1118, 1264, 1265, 1267, 1270, 1271, 1292, 1300, 1366, 1367, 1406, 1411, 1416, 1436, 1441, 1467, 1690, 3140, 3548, 3643, 3854, 4084
+    182, 1118, 1264, 1265, 1267, 1270, 1271, 1292, 1300, 1366, 1367, 1406, 1411, 1416, 1436, 1441, 1690, 3140, 3548, 3643, 3854, 4084
   ]],
   [() => statementTooLarge(), [PACKET]],
   [cannot, ENGINE_CANNOT],
@@ -211,6 +216,29 @@ function uniqueKeyIn (message: string, statement: Statement): Key | undefined {
   const { name: table, uniqueKeys } = statement.table
   const isOnlyTable = !firesTrigger(statement)
   return uniqueKeys.find(({ name }) => message.endsWith(` '${table}.${name}'`) || (isOnlyTable && message.endsWith(` '${name}'`)))
+}
+
+/**
+ * Whether a row without a number got one that exists, because it is the last one: MySQL then gives it again. Another client may also have inserted a row
+ * with a number that was reserved for this one.
+ */
+function isLastNumber (statement: Statement, message: string): boolean {
+  const { verb, assigned } = statement
+  const table = baseTable(statement.table)
+  const { identity } = table
+  if (verb !== 'insert' || identity?.autoIncrement !== true || mayFillColumns(table) || assigned.includes(identity)) return false
+  if (uniqueKeyIn(message, { ...statement, table })?.columns.includes(identity.name) !== true) return false
+  const [, entry = ''] = /'([^']*)'/.exec(message) ?? []
+  return Array.from(entry.matchAll(/\d+/g)).some(([digits]) => !isNumberOf(identity, String(BigInt(digits) + 1n)))
+}
+
+function isNumberOf ({ type }: Column, digits: string): boolean {
+  try {
+    type.read(digits)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /**
