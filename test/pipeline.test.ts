@@ -55,7 +55,7 @@ t.test('a select on a changed table is retried once, after the catalog was read 
 
 t.test('a select that fails twice while its table is unchanged in the catalog is BROKEN_DEFINITION', async (t) => {
   const { told, ask } = databaseThat(t, new SchemaMoved('ER_VIEW_INVALID'), new SchemaMoved('ER_VIEW_INVALID'), 'never')
-  await t.rejects(ask(select), { code: 'BROKEN_DEFINITION', reason: 'ER_VIEW_INVALID', message: 'A trigger, view or routine of the database names something that does not exist' })
+  await t.rejects(ask(select), { code: 'BROKEN_DEFINITION', reason: 'ER_VIEW_INVALID', message: 'A definition in the database, such as a trigger, view or foreign key, names something that does not exist' })
   t.same(told, { executed: 2, introspected: 2 })
 })
 

@@ -48,8 +48,8 @@ export function getAccess (databases: ReadonlyMap<string, Database>, grant: Gran
 }
 
 /**
- * The tables as the grant sees them; a promise only while the catalog is being read for the first time.
- * @throws PERMISSION_DENIED before TABLE_NOT_FOUND, also for claims that are missing; DATABASE_UNAVAILABLE if no catalog could be read, or if the table was there a moment ago
+ * The tables as the grant sees them; a promise only while the catalog is being read, for the first time or because a table may have been mended.
+ * @throws PERMISSION_DENIED before TABLE_NOT_FOUND, also for claims that are missing; BROKEN_DEFINITION; DATABASE_UNAVAILABLE if no catalog could be read, or if the table was there a moment ago
  */
 export function authorize (access: Access, body: Body): TableSource | Promise<TableSource> {
   const { grant, permissions, database, tableName } = access
@@ -59,8 +59,13 @@ export function authorize (access: Access, body: Body): TableSource | Promise<Ta
   const named = namedTables(body)
   requireMembers(access, named)
   const catalog = database.getCatalog()
-  return catalog instanceof Promise ? catalog.then((loaded) => getTables(access, loaded, named)) : getTables(access, catalog, named)
+  if (catalog instanceof Promise) return catalog.then((loaded) => getTables(access, loaded, named))
+  const mayBeMended = catalog.broken !== undefined && Date.now() - catalog.loadedAt >= BROKEN_FOR && [tableName, ...named.map(({ table }) => table)].some((name) => catalog.broken?.has(name))
+  return mayBeMended ? database.refresh().then((loaded) => getTables(access, loaded, named)) : getTables(access, catalog, named)
 }
+
+/** How long a table that the database could not open is not looked for again, in milliseconds. */
+const BROKEN_FOR = 5000
 
 function getTables (access: Access, catalog: Catalog, named: readonly NamedTable[]): SeenTables {
   const { grant, database, tableName } = access

@@ -1,5 +1,5 @@
 /** Derives the table that a grant sees from the table of the catalog. No field that the planner reads contains a hidden column. */
-import { findIgnoringCase, type Catalog, type Column, type ForeignKey, type GrantedAccess, type Parent, type Rule, type Table } from '../catalog/catalog.ts'
+import type { Catalog, Column, ForeignKey, GrantedAccess, Parent, Rule, Table } from '../catalog/catalog.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import { findTableGrant, type ColumnGrant, type Grant, type TableGrant } from './grant.ts'
 import { bindRules, findBrokenRule, resolveRules, RuleBroken, type ConfiguredRule } from './rules.ts'
@@ -34,7 +34,7 @@ function createGrantedTable (grant: Grant, { database, tables, catalog }: Grante
   const rules = tryBind(configured, grant, base)
   if (rules === undefined) return undefined
   const parents = base.foreignKeys.flatMap((key): Parent[] => {
-    const table = findIgnoringCase(catalog.tables, key.referencedTable)
+    const table = catalog.tables.get(key.referencedTable)
     const theirs = (table && tables.get(table.name)?.rules) ?? []
     return table === undefined || theirs.length === 0 ? [] : [{ key, table, rules: () => tryBind(theirs, grant, table) }]
   })
@@ -93,7 +93,7 @@ function createShape (base: Table, grant: ColumnGrant | undefined, { filled, giv
   const insertable = byName(among(grant?.insert))
   const isSeen = (names: readonly string[]): boolean => names.every((name) => columns.has(name))
   const hidesSome = columnList.length < base.columnList.length
-  const { name, kind, comment, engine, transactional, triggers, hasConflictClause, outerKeys } = base
+  const { name, kind, comment, engine, transactional, triggers, versioned, hasConflictClause, outerKeys } = base
   // No spread: a field that is added to Table must be decided on here.
   return Object.freeze({
     name,
@@ -102,6 +102,7 @@ function createShape (base: Table, grant: ColumnGrant | undefined, { filled, giv
     engine,
     transactional,
     triggers,
+    ...versioned !== undefined && { versioned },
     ...hasConflictClause !== undefined && { hasConflictClause },
     columns,
     columnList,

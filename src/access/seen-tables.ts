@@ -1,6 +1,6 @@
 import type { Catalog, Table } from '../catalog/catalog.ts'
 import type { TableSource } from '../catalog/table-source.ts'
-import { tableNotFound } from '../errors.ts'
+import { brokenDefinition, tableNotFound, withReason } from '../errors.ts'
 import { permissionsOn, type Grant } from './grant.ts'
 import { findGrantedTable } from './granted-table.ts'
 
@@ -21,7 +21,7 @@ export class SeenTables implements TableSource {
     this.table = table
   }
 
-  /** @throws TABLE_NOT_FOUND; PERMISSION_DENIED for claims that cannot be used */
+  /** @throws TABLE_NOT_FOUND; BROKEN_DEFINITION; PERMISSION_DENIED for claims that cannot be used */
   see (name: string): Table {
     const { grant, database } = this.#seen
     const table = permissionsOn(grant, database, name).size === 0 ? undefined : findNamed(this.#seen, name)
@@ -30,7 +30,7 @@ export class SeenTables implements TableSource {
   }
 }
 
-/** The tables for a request to a table on which the grant holds a permission; undefined if the catalog does not have that table. */
+/** The tables for a request to a table on which the grant holds a permission; undefined if the catalog does not have that table. @throws as `see` */
 export function findSeen (seen: Seen, name: string): SeenTables | undefined {
   const table = findNamed(seen, name)
   return table && new SeenTables(seen, table)
@@ -38,5 +38,7 @@ export function findSeen (seen: Seen, name: string): SeenTables | undefined {
 
 function findNamed ({ grant, database, catalog }: Seen, name: string): Table | undefined {
   const table = catalog.tables.get(name)
+  const reason = table === undefined ? catalog.broken?.get(name) : undefined
+  if (reason !== undefined) throw withReason(brokenDefinition(), reason)
   return table && findGrantedTable(grant, database, catalog, table)
 }

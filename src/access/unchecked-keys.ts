@@ -1,5 +1,5 @@
 /** Foreign keys to tables with rules whose rows the service cannot look up. */
-import { findIgnoringCase, type Catalog, type Table, type UncheckedKey } from '../catalog/catalog.ts'
+import type { Catalog, Table, UncheckedKey } from '../catalog/catalog.ts'
 import type { DatabaseGrant, Grant } from './grant.ts'
 
 /**
@@ -12,7 +12,7 @@ export function findUncheckedKeys (grant: Grant, database: string, catalog: Cata
   const own = databases.get(database)
   // the database of an outer key may be that of another server: the name of the table is all that is known
   const hasRulesElsewhere = (table: string): boolean => [...databases].some(([name, granted]) => name !== database && hasRules(granted, table))
-  const unseen = foreignKeys.filter(({ referencedTable }) => findIgnoringCase(catalog.tables, referencedTable) === undefined && own !== undefined && hasRules(own, referencedTable))
+  const unseen = foreignKeys.filter(({ referencedTable }) => !catalog.tables.has(referencedTable) && own !== undefined && hasRules(own, referencedTable, catalog))
   const outer = outerKeys.filter(({ referencedTable }) => hasRulesElsewhere(referencedTable))
   const hidden = hidesKeys === true && [...databases.values()].some(({ tables }) => tables !== 'all' && [...tables.values()].some(({ rules }) => rules.length > 0)) ? columnList : []
   return [
@@ -22,4 +22,9 @@ export function findUncheckedKeys (grant: Grant, database: string, catalog: Cata
   ]
 }
 
-const hasRules = ({ tables }: DatabaseGrant, table: string): boolean => tables !== 'all' && (findIgnoringCase(tables, table)?.rules.length ?? 0) > 0
+/** Whether the grant has rules for a table that it may name in another letter case. A table of the catalog is not the one that the account does not see. */
+function hasRules ({ tables }: DatabaseGrant, table: string, catalog?: Catalog): boolean {
+  if (tables === 'all') return false
+  const lower = table.toLowerCase()
+  return [...tables].some(([name, { rules }]) => rules.length > 0 && name.toLowerCase() === lower && catalog?.tables.has(name) !== true)
+}

@@ -63,6 +63,8 @@ export interface ForeignKey {
   readonly columns: readonly string[]
   readonly referencedTable: string
   readonly referencedColumns: readonly string[]
+  /** MySQL and MariaDB: set if there is no such table, so that no value but NULL can be written. */
+  readonly broken?: true
   /** What is done to the rows of this table when the row that they refer to is updated or deleted, on engines where that fires triggers (SQLite). */
   readonly cascades?: Readonly<Partial<Record<TriggerEvent, TriggerEvent>>>
 }
@@ -108,6 +110,8 @@ export interface Table {
   /** False only if the server says that the engine has no transactions, so that a failed statement may leave rows changed. */
   readonly transactional: boolean
   readonly triggers: Triggers
+  /** MariaDB: set if the table keeps its history (`with system versioning`): also an update that changes no value writes a row, and counts. */
+  readonly versioned?: true
   /** SQLite: set if the definition may have an ON CONFLICT clause, which applies to statements without one (`on conflict replace`). */
   readonly hasConflictClause?: true
   /** In the order of the table. */
@@ -177,6 +181,8 @@ export interface Parent {
 
 export interface Catalog {
   readonly tables: ReadonlyMap<string, Table>
+  /** Names that the database cannot open, such as views of a table that was dropped, with the reasons for the log. Undefined if there are none. */
+  readonly broken?: ReadonlyMap<string, string>
   /** The previous form of tables that this reading lacks or has only in part, which may be temporary. Undefined if there are none. */
   readonly lost?: ReadonlyMap<string, Table>
   /** When it was read, in milliseconds since 1970. */
@@ -184,7 +190,11 @@ export interface Catalog {
 }
 
 /** A table as a dialect's introspection gathers it. */
-export type TableFacts = Omit<Table, 'columns' | 'columnList' | 'requiredColumns' | 'identity' | 'granted'> & { readonly columns: readonly Column[] }
+export type TableFacts = Omit<Table, 'columns' | 'columnList' | 'requiredColumns' | 'identity' | 'granted'> & {
+  readonly columns: readonly Column[]
+  /** Set if the database cannot open it, so that it has no columns: the reason for the log. */
+  readonly broken?: string
+}
 
 /** The table by which statements are cached. */
 export const statementTable = (table: Table): Table => table.granted?.shape ?? table
@@ -214,10 +224,11 @@ export function mayCascade (table: Table): boolean {
 /** The table of the service itself (src/idempotency/keys-table.ts), which no request can name. */
 export const KEYS_TABLE = 'row_query_keys'
 
-/** Freezes the facts and derives the lookups. Leaves out tables without columns, which are views that the database cannot open. */
+/** Freezes the facts and derives the lookups. Leaves out tables without columns: those that the database cannot open, or of which the account sees none. */
 export function createCatalog (tables: readonly TableFacts[], loadedAt: number): Catalog {
   const usable = tables.filter(({ name, columns }) => columns.length > 0 && name.toLowerCase() !== KEYS_TABLE)
-  return Object.freeze({ tables: new Map(usable.map((facts) => [facts.name, createTable(facts)])), loadedAt })
+  const broken = tables.flatMap(({ name, broken }) => broken === undefined ? [] : [[name, broken] as const])
+  return Object.freeze({ tables: new Map(usable.map((facts) => [facts.name, createTable(facts)])), ...broken.length > 0 && { broken: new Map(broken) }, loadedAt })
 }
 
 function createTable (facts: TableFacts): Table {
@@ -228,8 +239,8 @@ function createTable (facts: TableFacts): Table {
 }
 
 /**
- * Looks up a table or column that a foreign key names, ignoring the case of A to Z as the databases do: SQLite, and MySQL on file systems that
- * ignore case, keep these names as they were written.
+ * Looks up a table or column by its name in a definition, where engines that ignore the case of names keep it as it was written: the exact name, else
+ * one in another case.
  */
 export function findIgnoringCase<T> (byName: ReadonlyMap<string, T>, name: string): T | undefined {
   const found = byName.get(name)

@@ -50,10 +50,11 @@ export const tearsSome = (loaded: Catalog, before: Catalog | undefined): boolean
 
 const isTorn = (table: Table | undefined): boolean => table !== undefined && (wholeKeys(table) < table.uniqueKeys.length || wholeForeignKeys(table) < table.foreignKeys.length)
 
-/** Whether a reading lacks a table, or a column, key, check or trigger of it. */
-function lacks ({ tables }: Catalog, had: Table): boolean {
+/** Whether a reading lacks a table, or a column, key, check or trigger of it. One that the database cannot open is there. */
+function lacks ({ tables, broken }: Catalog, had: Table): boolean {
   const has = tables.get(had.name)
-  return has === undefined || had.columnList.some(({ name }) => !has.columns.has(name)) || PARTS.some((partsOf) => partsOf(has) < partsOf(had))
+  if (has === undefined) return broken?.has(had.name) !== true
+  return had.columnList.some(({ name }) => !has.columns.has(name)) || PARTS.some((partsOf) => partsOf(has) < partsOf(had))
 }
 
 /** How many keys have all their columns. */

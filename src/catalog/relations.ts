@@ -1,6 +1,6 @@
 /** How the rows of two tables can be related: by foreign keys in either direction, and by the types of their columns. */
 import { RELATED_TEXT } from '../types/column-type.ts'
-import { findIgnoringCase, type Column, type ForeignKey, type Table } from './catalog.ts'
+import type { Column, ForeignKey, Table } from './catalog.ts'
 
 /** Two columns whose equal values relate rows. */
 export interface Pair {
@@ -32,12 +32,11 @@ export function isSameRelation (one: readonly Pair[], two: readonly Pair[]): boo
   return one.length === two.length && one.every(({ column, other }) => two.some((pair) => pair.column === column && pair.other === other))
 }
 
-const keysTo = ({ foreignKeys }: Table, { name }: Table): ForeignKey[] =>
-  foreignKeys.filter(({ referencedTable }) => findIgnoringCase(new Map([[name, name]]), referencedTable) !== undefined)
+const keysTo = ({ foreignKeys }: Table, { name }: Table): ForeignKey[] => foreignKeys.filter(({ referencedTable }) => referencedTable === name)
 
 function pairsOf (table: Table, names: readonly string[], other: Table, otherNames: readonly string[]): Array<readonly Pair[]> {
   const pairs = names.flatMap((name, place): Pair[] => {
-    const [column, related] = [findIgnoringCase(table.columns, name), findIgnoringCase(other.columns, otherNames[place] ?? '')]
+    const [column, related] = [table.columns.get(name), other.columns.get(otherNames[place] ?? '')]
     return column !== undefined && related !== undefined && canRelate(column, related) ? [{ column, other: related }] : []
   })
   return pairs.length === names.length && pairs.length > 0 ? [pairs] : []

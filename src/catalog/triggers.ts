@@ -1,4 +1,4 @@
-import { findIgnoringCase, type ForeignKey, type Table, type TableFacts, type TriggerEvent, type Triggers } from './catalog.ts'
+import type { ForeignKey, Table, TableFacts, TriggerEvent, Triggers } from './catalog.ts'
 
 const EVENTS: readonly TriggerEvent[] = ['insert', 'update', 'delete']
 const NONE: ReadonlySet<string> = new Set()
@@ -6,13 +6,15 @@ const NONE: ReadonlySet<string> = new Set()
 /** The tables that a statement of this kind writes by triggers, directly or through further triggers and cascades, as far as the texts of triggers show. */
 export const writtenBy = ({ triggers: { written } }: Pick<Table, 'triggers'>, event: TriggerEvent): ReadonlySet<string> => written === undefined ? NONE : new Set(written[event])
 
-/** Adds the tables that triggers write to the facts of tables. */
-export function withWrittenTables (tables: readonly TableFacts[]): readonly TableFacts[] {
+/** Finds a table by its name in a definition. */
+export type FindTable = (name: string) => TableFacts | undefined
+
+/** Adds the tables that triggers write to the facts of tables, whose foreign keys have the exact names of tables. */
+export function withWrittenTables (tables: readonly TableFacts[], find: FindTable): readonly TableFacts[] {
   if (tables.every(({ triggers: { list } }) => list.every(({ writes }) => writes === undefined))) return tables
-  const byName = new Map(tables.map((table) => [table.name, table]))
   const children = childrenOf(tables)
   return tables.map((table) => {
-    const written = writtenTables(table, { byName, children })
+    const written = writtenTables(table, { find, children })
     return EVENTS.every((event) => written[event].length === 0) ? table : { ...table, triggers: { ...table.triggers, written } }
   })
 }
@@ -23,12 +25,12 @@ interface Child { readonly table: TableFacts, readonly cascades: NonNullable<For
 /** The tables that change with the rows of another one, by the name of that one. */
 function childrenOf (tables: readonly TableFacts[]): ReadonlyMap<string, readonly Child[]> {
   const children = tables.flatMap((table) => table.foreignKeys.flatMap(({ cascades, referencedTable }) => cascades === undefined ? [] : [{ table, cascades, referencedTable }]))
-  return Map.groupBy(children, ({ referencedTable }) => referencedTable.toLowerCase())
+  return Map.groupBy(children, ({ referencedTable }) => referencedTable)
 }
 
-interface Tables { readonly byName: ReadonlyMap<string, TableFacts>, readonly children: ReadonlyMap<string, readonly Child[]> }
+interface Tables { readonly find: FindTable, readonly children: ReadonlyMap<string, readonly Child[]> }
 
-function writtenTables (table: TableFacts, { byName, children }: Tables): NonNullable<Triggers['written']> {
+function writtenTables (table: TableFacts, { find, children }: Tables): NonNullable<Triggers['written']> {
   const [insert, update, delete_] = EVENTS.map((event) => {
     const written = new Set<string>()
     const seen = new Set<string>()
@@ -36,12 +38,12 @@ function writtenTables (table: TableFacts, { byName, children }: Tables): NonNul
       if (seen.has(`${event} ${name}`)) return
       seen.add(`${event} ${name}`)
       for (const write of list.filter((trigger) => trigger.event === event).flatMap(({ writes = [] }) => writes)) {
-        const target = findIgnoringCase(byName, write.table)
+        const target = find(write.table)
         if (target === undefined) continue
         written.add(target.name)
         fire(target, write.event)
       }
-      for (const { table: child, cascades } of children.get(name.toLowerCase()) ?? []) {
+      for (const { table: child, cascades } of children.get(name) ?? []) {
         const done = cascades[event]
         if (done !== undefined) fire(child, done)
       }

@@ -5,13 +5,16 @@ import { authorize, getAccess, type Access } from '../access/authorize.ts'
 import { toCallGrant } from '../access/host-grant.ts'
 import { orUnavailable } from '../access/lost.ts'
 import { requireLock } from '../access/required-permissions.ts'
+import type { Table } from '../catalog/catalog.ts'
+import { toUnresolved } from '../databases/broken-definitions.ts'
 import type { Database } from '../databases/database.ts'
 import { createCommandQueue } from '../dialects/command-queue.ts'
 import { SchemaMoved, type Transaction } from '../dialects/dialect.ts'
-import { databaseUnavailable } from '../errors.ts'
+import { brokenDefinition, databaseUnavailable, withReason } from '../errors.ts'
 import { answerIn, type PlanToAnswer } from '../execute/answer.ts'
 import type { PlanLimits } from '../plan/limits.ts'
 import { createPlan } from '../plan/create-plan.ts'
+import { tablesOf } from '../plan/fold.ts'
 import { isOneStatement } from '../plan/plan.ts'
 import { lockRows } from '../plan/lock.ts'
 import { requireUndoable } from '../plan/terms.ts'
@@ -34,8 +37,13 @@ export interface ExecuteInOptions {
   /** Whether the hook for writes is called. */
   readonly isHooked: boolean
   /** Called if the table differs from the catalog. */
-  readonly onMoved?: () => void
+  readonly onMoved?: (moved: MovedCall) => void
+  /** The request that has made the transaction run again. If the same one fails again, a definition may be broken. */
+  readonly before?: MovedCall | undefined
 }
+
+/** A request whose tables differ from the catalog. */
+export interface MovedCall { readonly error: SchemaMoved, readonly tables: readonly Table[] }
 
 /** The requests of one function of the host app. */
 export interface Calls {
@@ -52,7 +60,7 @@ interface Call {
   readonly bigints: Bigints
 }
 
-export function createCalls ({ tx, database, limits, dryRun, isHooked, onMoved }: ExecuteInOptions): Calls {
+export function createCalls ({ tx, database, limits, dryRun, isHooked, onMoved, before }: ExecuteInOptions): Calls {
   const queue = createCommandQueue()
   let hasEnded = false
 
@@ -70,8 +78,10 @@ export function createCalls ({ tx, database, limits, dryRun, isHooked, onMoved }
       return readAnswer(answer, plan, bigints)
     } catch (error) {
       if (!(error instanceof SchemaMoved)) throw error
-      onMoved?.()
-      throw databaseUnavailable()
+      const tables = tablesOf(plan)
+      if (database.broken.has(tables, error.reason)) throw withReason(brokenDefinition(), error.reason)
+      onMoved?.({ error, tables })
+      throw before === undefined ? databaseUnavailable() : toUnresolved(database, { moved: error, before: before.tables, tables })
     }
   }
 

@@ -45,7 +45,7 @@ export function createWriteHook (onWrite: OnWrite, limits: PlanLimits): WriteHoo
   return async ({ tx, grant, database, plan, body, answer, dryRun }) => {
     let moved: SchemaMoved | undefined
     const tables = new WeakMap<object, string>()
-    const calls = createCalls({ tx, database, limits, dryRun, isHooked: false, onMoved: () => { moved = new SchemaMoved('hook', { isElsewhere: true }) } })
+    const calls = createCalls({ tx, database, limits, dryRun, isHooked: false, onMoved: ({ error: { reason, missing } }) => { moved = new SchemaMoved(reason, { isElsewhere: true, missing }) } })
     const execute: Calls['execute'] = async (request) => await calls.execute(request).catch((error: unknown) => {
       if (error instanceof ServiceError) tables.set(error, request.table)
       throw error

@@ -3,7 +3,7 @@ import { ISOLATIONS } from '../../schemas/operations.ts'
 import { SchemaMoved, type Isolation } from '../dialects/dialect.ts'
 import { databaseNotFound, databaseUnavailable, invalidBody, withReason, type ServiceError } from '../errors.ts'
 import type { InProcess } from './execute.ts'
-import { createCalls } from './execute-in.ts'
+import { createCalls, type MovedCall } from './execute-in.ts'
 import { requireKnown } from './options.ts'
 import type { TransactionExecute } from './typed.ts'
 
@@ -36,10 +36,10 @@ export async function runInProcess<T> ({ databases, limits }: InProcess, name: s
   const database = databases.get(name)
   if (database === undefined) throw databaseNotFound(name)
   if (!ISOLATIONS.includes(isolation)) throw invalidBody(`"isolation" must be one of ${ISOLATIONS.join(', ')}`)
-  let moved = 0
-  const run = (): Promise<T> => database.dialect.transaction(async (tx) => {
-    const calls = createCalls({ tx, database, limits, dryRun, isHooked: true, onMoved: () => { moved++ } })
-    const result = await use({ attempt: tx.attempt + moved, execute: calls.execute })
+  const moved: MovedCall[] = []
+  const run = (before?: MovedCall): Promise<T> => database.dialect.transaction(async (tx) => {
+    const calls = createCalls({ tx, database, limits, dryRun, isHooked: true, before, onMoved: (call) => { moved.push(call) } })
+    const result = await use({ attempt: tx.attempt + moved.length, execute: calls.execute })
     await calls.end()
     return result
   }, { readOnly: false, isolation, dryRun, isShared: true })
@@ -48,9 +48,9 @@ export async function runInProcess<T> ({ databases, limits }: InProcess, name: s
     return await run()
   } catch (error) {
     // a table without transactions may keep its changes
-    if (moved === 0 || (error as ServiceError).code === 'OUTCOME_UNKNOWN') throw error
+    if (moved.length === 0 || (error as ServiceError).code === 'OUTCOME_UNKNOWN') throw error
     await database.refresh()
-    return await run().catch((again: unknown) => { throw again instanceof SchemaMoved ? withReason(databaseUnavailable(), again.reason) : again })
+    return await run(moved.at(-1)).catch((again: unknown) => { throw again instanceof SchemaMoved ? withReason(databaseUnavailable(), again.reason) : again })
   } finally {
     database.running.end()
   }

@@ -1,5 +1,5 @@
 /** Finds the tables that are related by foreign keys, for documents and types. */
-import { findIgnoringCase, type Table } from '../catalog/catalog.ts'
+import type { Table } from '../catalog/catalog.ts'
 import { relationsBetween, type Pair } from '../catalog/relations.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import type { VisibleTable } from './visible.ts'
@@ -14,7 +14,7 @@ export function findRelatedTables (tables: readonly VisibleTable[]): ReadonlyMap
   const connect = (table: Table, other: Table): unknown => getOrCreate(neighbours, table, () => new Set()).add(other)
   for (const table of byName.values()) {
     for (const { referencedTable } of table.foreignKeys) {
-      const other = findIgnoringCase(byName, referencedTable)
+      const other = byName.get(referencedTable)
       if (other === undefined) continue
       connect(table, other)
       connect(other, table)

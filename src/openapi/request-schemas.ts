@@ -4,7 +4,7 @@ import { BODIES } from '../../schemas/body.ts'
 import type { Verb } from '../../schemas/grant.ts'
 import { mayUse } from '../access/required-permissions.ts'
 import type { Table } from '../catalog/catalog.ts'
-import { findKey } from '../plan/page.ts'
+import { findPageKey, isPlaced } from '../plan/page.ts'
 import { rowKeysOf } from '../plan/row-keys.ts'
 import type { Subject } from './document-settings.ts'
 import { groupFields } from './group-schemas.ts'
@@ -65,12 +65,12 @@ function isPossible (field: string, verb: Verb, { table, members }: Subject): bo
 export const positionName = (name: string): string => `${name}Position`
 
 /** Whether the rows of a table can be paged through by position. */
-export const hasPositions = (table: Table): boolean => findKey(table) !== undefined
+export const hasPositions = (table: Table): boolean => findPageKey(table) !== undefined
 
 /** A position: values of the columns of the order, which always include the key. */
 export function positionSchema (table: Table): Schema {
-  const sorting = [...table.columns.values()].filter(({ type }) => type.sortable && !type.structured)
-  return closedObject(sorting.map((column) => [column.name, bare(shownSchema(column))]), { required: findKey(table)?.map((column) => column.name), description: 'A position between two rows: a value for each column of the order, the key among them.' })
+  const sorting = [...table.columns.values()].filter((column) => column.type.sortable && isPlaced(column))
+  return closedObject(sorting.map((column) => [column.name, bare(shownSchema(column))]), { required: findPageKey(table)?.map((column) => column.name), description: 'A position between two rows: a value for each column of the order, the key among them.' })
 }
 
 /** The schema of a field of the interface in documents. */

@@ -1,7 +1,7 @@
 /** The rules for a select besides its fields: the names in orders, and the combinations of fields. */
 import type { Column, Table } from '../catalog/catalog.ts'
 import { MEMBER_NAME } from '../../schemas/body.ts'
-import { findKey } from '../plan/page.ts'
+import { findPageKey } from '../plan/page.ts'
 import { NOT_OF_GROUPS } from '../request/field-combinations.ts'
 import { defining, requiring, type Schema } from './schema.ts'
 
@@ -48,7 +48,7 @@ export function rowOrderSchema (table: Table, { anyOf, description }: Schema): S
 
 /** Combinations of fields that the service refuses, without rules for `having`, because the names of aggregates are free. `include`: the rules of this field, if there is one. */
 export function selectRules (table: Table, include: Schema | undefined): Schema {
-  const key = findKey(table)
+  const key = findPageKey(table)
   const missing = new Set([...include === undefined ? ['include'] : [], ...key === undefined ? ['after'] : []])
   const notOfGroups = Object.fromEntries(NOT_OF_GROUPS.filter((field) => !missing.has(field)).map((field) => [field, false as const]))
   return {

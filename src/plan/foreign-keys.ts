@@ -1,5 +1,5 @@
 /** Plans the checks of foreign keys to tables with rules: the rows that a write refers to must satisfy them. */
-import { findIgnoringCase, type Column, type GrantedAccess, type Parent, type Rule, type Table } from '../catalog/catalog.ts'
+import type { Column, GrantedAccess, Parent, Rule, Table } from '../catalog/catalog.ts'
 import { permissionDenied } from '../errors.ts'
 import type { Moment, Parameter, Value } from '../types/column-type.ts'
 import { isMoment } from '../types/moment.ts'
@@ -92,7 +92,7 @@ function planForeignKeyCheck (verb: 'insert' | 'update', rows: readonly WrittenR
 }
 
 function getNamed ({ columns }: Table, name: string): Column {
-  const column = findIgnoringCase(columns, name)
+  const column = columns.get(name)
   if (column === undefined) throw unknownForeignKey()
   return column
 }

@@ -2,6 +2,7 @@
 import type { SelectBody } from '../../schemas/body.ts'
 import type { Column, Table } from '../catalog/catalog.ts'
 import { at, invalidBody, invalidOrderBy, unsupported } from '../errors.ts'
+import { keepsOrder } from '../types/collations.ts'
 import type { PlanLimits } from './limits.ts'
 import type { Order, Page, SelectPlan } from './plan.ts'
 import { planPosition } from './position.ts'
@@ -38,9 +39,18 @@ function planAfter (after: Readonly<Record<string, unknown>> | null, { table, co
 
 /** @throws INVALID_ORDER_BY for a column whose values have no place that filters can name */
 function requirePlaced (order: readonly Order[]): void {
-  const unplaced = order.find(({ column: { type } }) => type.structured || type.unplaced === true)
-  if (unplaced !== undefined) throw at(['orderBy'], invalidOrderBy(`contains "${unplaced.column.name}"; "after" is not possible with the type ${unplaced.column.declaration}`))
+  const unplaced = order.map(({ column }) => column).find((column) => !isPlaced(column))
+  if (unplaced === undefined) return
+  const { name, declaration, collation } = unplaced
+  const why = isKept(unplaced) ? `the type ${declaration}` : `the collation ${collation}, because the database sorts its texts in another way than it compares them`
+  throw at(['orderBy'], invalidOrderBy(`contains "${name}"; "after" is not possible with ${why}`))
 }
+
+/** Whether filters can name a place in the order of the column. */
+export const isPlaced = (column: Column): boolean => !column.type.structured && column.type.unplaced !== true && isKept(column)
+
+/** ENUMs are sorted by the index of their members. */
+const isKept = ({ type, collation }: Column): boolean => collation === undefined || type.ranking !== undefined || keepsOrder(collation)
 
 /** Plans `offset`. The rows of groups have the columns of `groupBy` as their key. */
 function planOffset (offset: number, { table, order: asked, groups }: SelectPlan, limits: PlanLimits): Paged {
@@ -67,6 +77,12 @@ export function findKey (table: Table): readonly Column[] | undefined {
     return columns?.every(({ nullable }) => !nullable) === true ? [columns] : []
   })
   return keys.reduce<readonly Column[] | undefined>((best, key) => best !== undefined && best.length <= key.length ? best : key, undefined)
+}
+
+/** The key by which pages can be read with `after`. */
+export function findPageKey (table: Table): readonly Column[] | undefined {
+  const key = findKey(table)
+  return key?.every(isPlaced) === true ? key : undefined
 }
 
 function findSortable ({ columns }: Table, names: ReadonlyArray<string | null>): readonly Column[] | undefined {

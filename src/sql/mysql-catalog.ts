@@ -47,6 +47,7 @@ interface InformationSchema {
   'information_schema.KEY_COLUMN_USAGE': {
     TABLE_SCHEMA: string, TABLE_NAME: string, CONSTRAINT_NAME: string, COLUMN_NAME: Text, ORDINAL_POSITION: number, REFERENCED_TABLE_SCHEMA: Text, REFERENCED_TABLE_NAME: Text, REFERENCED_COLUMN_NAME: Text
   }
+  'information_schema.REFERENTIAL_CONSTRAINTS': { CONSTRAINT_SCHEMA: string, TABLE_NAME: string, CONSTRAINT_NAME: string, UNIQUE_CONSTRAINT_NAME: Text }
   'information_schema.TABLE_CONSTRAINTS': { TABLE_SCHEMA: string, TABLE_NAME: string, CONSTRAINT_SCHEMA: string, CONSTRAINT_NAME: string, CONSTRAINT_TYPE: string }
   'information_schema.CHECK_CONSTRAINTS': {
     CONSTRAINT_SCHEMA: string,
@@ -108,6 +109,10 @@ export const foreignKeysQuery = (isMariadb: boolean): string => {
     .where('TABLE_SCHEMA', '=', HERE).where('CONSTRAINT_TYPE', '=', lit('FOREIGN KEY'))
   return toText((isMariadb ? keys.unionAll(names) : keys).orderBy('TABLE_NAME').orderBy('CONSTRAINT_NAME').orderBy('ORDINAL_POSITION'))
 }
+
+/** Rows of: table, foreign key. Selects the keys for which the server knows no key of the referenced table, as if that does not exist. */
+export const ROOTLESS_KEYS = toText(db.selectFrom('information_schema.REFERENTIAL_CONSTRAINTS').select(['TABLE_NAME', 'CONSTRAINT_NAME'])
+  .where('CONSTRAINT_SCHEMA', '=', HERE).where('UNIQUE_CONSTRAINT_NAME', 'is', null))
 
 /** Rows of: engine. */
 export const ENGINES_WITHOUT_TRANSACTIONS = toText(db.selectFrom('information_schema.ENGINES').select('ENGINE').where('TRANSACTIONS', '=', lit('NO')))

@@ -42,7 +42,7 @@ export function toBatches (plan: InsertPlan, engine: Engine): RowBatch[] {
   const groups = plan.isChecked === true ? plan.rows.map((row) => [row]) : groupsOf(plan, engine)
   return groups.map((group): RowBatch => {
     const columns = unionOf(group)
-    if (conflict === undefined) return { table, columns, rows: group, isList: true }
+    if (conflict === undefined || isNew(group[0] as PlannedRow, conflict, table)) return { table, columns, rows: group, isList: true }
     const { key, set, within } = conflict
     const written = set.kind === 'given' ? columns.filter((column) => isGiven(column, { key, set })) : set.kind === 'columns' ? set.columns : []
     const assigned = set.kind === 'assignments' ? set.assignments : []
@@ -73,7 +73,9 @@ function findReported ({ identity }: Table, isComputed: boolean, engine: Engine)
 function groupsOf (plan: InsertPlan, engine: Engine): ReadonlyArray<readonly PlannedRow[]> {
   const { table, conflict } = plan
   const shaped = needsOneShape(plan, engine) ? groupByColumns(plan.rows) : [plan.rows]
-  const groups = conflict === undefined || engine !== 'mysql' ? shaped : shaped.flatMap((group) => separate(group, (row) => isByKey(row, conflict, table)))
+  const divided = conflict === undefined ? shaped : shaped.flatMap((group) => divideRuns(group, (row) => isNew(row, conflict, table)))
+  const isAlone = (row: PlannedRow, conflict: Conflict): boolean => !isNew(row, conflict, table) && (table.versioned === true || isByKey(row, conflict, table))
+  const groups = conflict === undefined || engine !== 'mysql' ? divided : divided.flatMap((group) => separate(group, (row) => isAlone(row, conflict)))
   if (reportsFirstId(plan, engine)) return groups
   const [first, ...others] = groups as [readonly PlannedRow[], ...Array<readonly PlannedRow[]>]
   return [first.slice(0, 1), first.slice(1), ...others].filter(({ length }) => length > 0)
@@ -93,11 +95,21 @@ function reportsFirstId ({ table, rows, conflict }: InsertPlan, engine: Engine):
   return engine !== 'mysql' || conflict !== undefined || rows.length === 1 || table.identity?.autoIncrement !== true || !mayFillColumns(table)
 }
 
-/** Whether MySQL and MariaDB must look up the row by its key, because their statement would fire triggers although nothing changes, or miscount the row. */
+/**
+ * Whether MySQL and MariaDB must look up the row by its key, because their statement would fire triggers or write history although nothing changes, or
+ * miscount the row.
+ */
 function isByKey (row: PlannedRow, conflict: Conflict, table: Table): boolean {
-  if (writesNothing(row, conflict)) return mayFire(table, 'update')
-  return isMiscounted(row, conflict) || (mayFire(table, 'update', 'before') && isKnown(row, conflict))
+  const isVersioned = table.versioned === true
+  if (writesNothing(row, conflict)) return isVersioned || mayFire(table, 'update')
+  return isMiscounted(row, conflict) || ((isVersioned || mayFire(table, 'update', 'before')) && isKnown(row, conflict))
 }
+
+/**
+ * Whether the database gives the row a new number in the named key, so that it is inserted: with the last number in use, ON DUPLICATE KEY UPDATE of MySQL
+ * would give that again, and update its row. A trigger may give it the number of a row that exists.
+ */
+const isNew = ({ columns }: PlannedRow, { key }: Conflict, table: Table): boolean => !mayFillColumns(table) && key.some((column) => column.autoIncrement && !columns.includes(column))
 
 /** Whether the column of a row is written to the row that exists, without `set` in the request. */
 function isGiven (column: Column, { key, set }: { readonly key: Conflict['key'], readonly set: Extract<Conflict['set'], { readonly kind: 'given' }> }): boolean {
@@ -141,6 +153,17 @@ function separate (rows: readonly PlannedRow[], isAlone: (row: PlannedRow) => bo
     wasAlone = alone
   }
   return groups
+}
+
+/** Divides a group into consecutive rows for which `test` is the same. */
+function divideRuns (group: readonly PlannedRow[], test: (row: PlannedRow) => boolean): ReadonlyArray<readonly PlannedRow[]> {
+  const runs: PlannedRow[][] = []
+  for (const row of group) {
+    const run = runs.at(-1)
+    if (run !== undefined && test(run[0] as PlannedRow) === test(row)) run.push(row)
+    else runs.push([row])
+  }
+  return runs
 }
 
 /** Groups consecutive rows that share their columns (PlannedRow). */

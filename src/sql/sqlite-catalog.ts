@@ -6,6 +6,7 @@ interface Schema {
   sqlite_schema: { name: string, type: string, tbl_name: string, sql: string }
 }
 
+interface TableList { schema: string, name: string, type: string }
 interface TableInfo { cid: number, name: string, type: string, notnull: number, dflt_value: string | null, pk: number, hidden: number }
 interface IndexList { seq: number, name: string, unique: number, origin: 'c' | 'u' | 'pk', partial: number }
 interface IndexInfo { seqno: number, cid: number, name: string | null, desc: number, coll: string, key: number }
@@ -15,9 +16,12 @@ const db = queriesOn<Schema>()
 const toText = (query: Parameters<typeof textOf>[0]): string => textOf(query, 'sqlite')
 const lit = sql.lit
 
+/** What is neither a virtual table nor one in which such a table keeps its rows. */
+const ordinary = db.selectFrom(sql<TableList>`pragma_table_list`.as('l')).select('name').where('schema', '=', lit('main')).where('type', 'in', [lit('table'), lit('view')])
+
 /** Tables and views of the file, without those of SQLite itself (`sqlite_sequence`). */
 const objects = db.selectFrom('sqlite_schema').select(['name', 'type', 'sql']).where('type', 'in', [lit('table'), lit('view')])
-  .where(sql<string>`substr(name, 1, 7)`, '<>', lit('sqlite_')).orderBy('name')
+  .where(sql<string>`substr(name, 1, 7)`, '<>', lit('sqlite_')).where('name', 'in', ordinary).orderBy('name')
 
 export const TABLES = toText(objects)
 

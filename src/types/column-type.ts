@@ -221,6 +221,8 @@ export interface TypeFacts {
   readonly srid: number | null
   /** Upper bound of TIMESTAMP in seconds since 1970; 2038-01-19 if omitted. */
   readonly lastTimestamp?: number | undefined
+  /** Set for a column of a view, whose value may have more digits than its declaration. */
+  readonly computed?: boolean | undefined
   /** Whether a check constraint requires JSON: MariaDB's JSON is a LONGTEXT with a check on json_valid(). */
   readonly json: boolean
 }

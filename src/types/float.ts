@@ -100,6 +100,12 @@ const defaultNumber = (text: string): number | undefined => parseDigits(text) ==
 /** The number of digits to which the servers round the default of a FLOAT. A text with fewer digits is most likely not rounded. */
 const FLOAT_DIGITS = 6
 
+/**
+ * A DOUBLE(M,D) of a view, such as `pi()`: the servers show only the digits that they expect of the expression, but compare all that it has, so that
+ * both are done with the double.
+ */
+export const computedDoubleType = (): ColumnType => createType({ ...doubleType({ unsigned: false }), selected: AS_DOUBLE, selectedAs: DOUBLE, comparedColumn: AS_DOUBLE })
+
 const AS_DOUBLE = ['cast(', ' as double)'] as const
 
 const DOUBLE: ReadonlySet<string> = new Set(['double'])

@@ -4,7 +4,7 @@ import { doubleTotals, exactTotals } from './aggregates.ts'
 import { binaryType } from './binary.ts'
 import { COLUMN, createType, GIVEN, RELATED_TEXT, type ColumnType, type FormSql, type TypeFacts, type Wrapping } from './column-type.ts'
 import { decimalType } from './decimal.ts'
-import { doubleType, floatType, type FixedPoint } from './float.ts'
+import { computedDoubleType, doubleType, floatType, type FixedPoint } from './float.ts'
 import { incrementDecimal, incrementDouble, incrementInteger, mergeForm, sqlOf, withNow } from './forms.ts'
 import { bitType, integerType, tinyBoolType, yearType } from './integer.ts'
 import { geometryType } from './geometry.ts'
@@ -106,8 +106,11 @@ function withMerge (type: ColumnType, sql: FormSql, write: (patch: unknown) => s
   return createType({ ...type, forms: [mergeForm(read, sql)] })
 }
 
+/** MySQL shows TINYINT(1) UNSIGNED as `tinyint unsigned`, as it does with every width. */
+const MAY_BE_BOOL = /^tinyint(?:\(1\)| unsigned$)/i
+
 const factories = new Map<string, (facts: TypeFacts) => ColumnType>([
-  ['tinyint', (facts) => /^tinyint\(1\)/i.test(facts.declaration) ? wholeNumbers(tinyBoolType(isUnsigned(facts))) : integer(8)(facts)],
+  ['tinyint', (facts) => MAY_BE_BOOL.test(facts.declaration) ? wholeNumbers(tinyBoolType(isUnsigned(facts))) : integer(8)(facts)],
   ['smallint', integer(16)],
   ['mediumint', integer(24)],
   ['int', integer(32)],
@@ -116,7 +119,7 @@ const factories = new Map<string, (facts: TypeFacts) => ColumnType>([
   ['bit', (facts) => bitType(facts.length ?? 1)],
   ['decimal', decimal],
   ['float', (facts) => double(facts, floatType({ unsigned: isUnsigned(facts), fixed: fixedPoint(facts) }))],
-  ['double', (facts) => double(facts, doubleType({ unsigned: isUnsigned(facts), zerofill: isZerofill(facts), fixed: fixedPoint(facts) }))],
+  ['double', (facts) => double(facts, facts.computed === true && fixedPoint(facts) !== undefined ? computedDoubleType() : doubleType({ unsigned: isUnsigned(facts), zerofill: isZerofill(facts), fixed: fixedPoint(facts) }))],
   ['char', (facts) => charType({ characters: facts.length, bytes: null, charset: facts.charset })],
   ['varchar', text],
   ...['tinytext', 'text', 'mediumtext', 'longtext'].map((name) => [name, longText] as const),

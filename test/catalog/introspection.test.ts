@@ -254,7 +254,7 @@ await test('foreign keys have their columns in order', async (t, { url, engine }
     {
       name: country,
       columns: ['country_region', 'country_code'],
-      referencedTable: engine === 'sqlite' ? 'COUNTRIES' : 'countries',
+      referencedTable: 'countries',
       referencedColumns: ['region', 'code'],
       ...engine === 'sqlite' && { cascades: { delete: 'update' } }
     }

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { hashToken } from '../../src/access/tokens.ts'
 import { readPages, type Body } from '../support/pages.ts'
-import { type Answer, type EngineName, onEachEngine, sharedOnEachEngine, startService, TOKEN } from '../support/service.ts'
+import { type Answer, type EngineName, onEachEngine, type Service, sharedOnEachEngine, startService, TOKEN } from '../support/service.ts'
 
 const schema = (engine: EngineName): string[] => [
   `create table events (id integer not null primary key, created_at datetime${engine === 'sqlite' ? '' : '(3)'} null, kind varchar(10) not null, note text null)`,
@@ -247,6 +247,23 @@ await test('pages and totals can be read in operations', async (t, { server }) =
   const operations = [{ table: 'events', verb: 'select', columns: ['kind'], limit: 1, after: null, total: true }, { table: 'events', verb: 'select', columns: ['id'], offset: 4 }]
   const { payload } = await server.app.inject({ method: 'POST', url: '/api/shop', headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' }, payload: { operations } })
   t.same(JSON.parse(payload).data, { results: [{ rows: [{ kind: 'b' }], count: 1, next: { id: 1 }, total: 5 }, { rows: [{ id: 5 }], count: 1, next: null }] })
+})
+
+const sorted = {
+  sqlite: [],
+  mysql: ['create table words (id int primary key, word varchar(9) character set latin7 collate latin7_general_ci not null)', "insert into words values (1, 'a'), (2, concat('a', char(127))), (3, 'b')"]
+}
+
+await onEachEngine(t, 'a walk in an order that the server itself does not keep is refused', { schema: sorted, only: ['mariadb', 'mysql'] }, async (t, { post }) => {
+  const walk = async (body: object) => await post('words', { verb: 'select', orderBy: 'word', limit: 1, ...body })
+  t.match(await walk({ after: null }), { status: 400, json: { error: { code: 'INVALID_ORDER_BY', details: [{ path: '/orderBy' }] } } })
+  const ids: number[] = []
+  for (let offset = 0; offset !== null;) {
+    const { rows, next } = (await walk({ offset })).json.data
+    ids.push(rows[0].id)
+    offset = next
+  }
+  t.same(ids.sort(), [1, 2, 3], 'offset works')
 })
 
 // Pages where the order of the database is easily not that of its comparisons, or where its optimizer loses rows.

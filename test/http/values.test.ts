@@ -1,7 +1,7 @@
 /** Values of columns: those that servers change in silence, those that the service cannot write, and JSON. */
 import t from 'tap'
 import { get } from '../support/documents.ts'
-import { type Service, sharedOnEachEngine } from '../support/service.ts'
+import { onEachEngine, type Service, sharedOnEachEngine } from '../support/service.ts'
 
 /** A declaration, a value that the server stores as the largest one, a larger one that it refuses, and whether it can be negative. */
 const columns: Array<[declaration: string, largest: number, tooLarge: number]> = [
@@ -213,4 +213,31 @@ await test('an object whose keys all begin with $ is a value of a JSON column un
   }
   t.match((await post('documents', '{"verb":"select","filters":{"id":{"$x":1}}}')).json.error, { code: 'INVALID_BODY' }, 'what is no operator is one for no other column')
   t.same(statements(), [])
+})
+
+await onEachEngine(t, 'a number of a view is shown with all digits that it is compared with, and a filter finds it', {
+  schema: () => [
+    'create table sizes (id int not null primary key, d double(8,2) not null, f float(8,2) not null)', 'insert into sizes values (1, 1.1, 1.1), (2, 0.07, 0.07), (3, 99999.99, 99999.99)',
+    'create view computed as select id, pi() as p, pi() * id as more, d, d * 3 as treble, d / 3 as third, f from sizes',
+    'create view averages as select f, sum(d) as sum, max(d) as d from sizes group by f'
+  ],
+  only: ['mariadb', 'mysql']
+}, async (t, { post }) => {
+  const { rows } = (await post('computed', { verb: 'select', orderBy: 'id' })).json.data
+  t.match(rows[0], { p: Math.PI, more: Math.PI, d: 1.1, treble: 3.3000000000000003, third: 1.1 / 3, f: 1.1 })
+  for (const view of ['computed', 'averages']) {
+    const columns = view === 'computed' ? ['p', 'more', 'd', 'treble', 'third', 'f'] : ['f', 'sum', 'd']
+    const { rows } = (await post(view, { verb: 'select' })).json.data as { rows: Array<Record<string, number>> }
+    for (const row of rows) {
+      for (const column of columns) {
+        const value = row[column] as number
+        for (const filter of [value, { $is: value }, { $in: [value] }, { $gte: value, $lte: value }]) {
+          const found = (await post(view, { verb: 'select', columns, filters: { [column]: filter } })).json.data.rows
+          t.ok(found.some((each: object) => JSON.stringify(each) === JSON.stringify(Object.fromEntries(columns.map((name) => [name, row[name]])))), `${view}.${column} ${JSON.stringify(filter)}`)
+        }
+      }
+    }
+  }
+  const { json } = await post('computed', { verb: 'select', groupBy: ['p'], aggregates: { most: { $max: 'p' }, n: { $count: '*' } }, having: { most: Math.PI } })
+  t.match(json.data.rows, [{ p: Math.PI, most: Math.PI, n: 3 }])
 })

@@ -4,6 +4,7 @@ import t from 'tap'
 import type { Column } from '../../src/catalog/catalog.ts'
 import { alone } from '../../src/catalog/table-source.ts'
 import { createPlan } from '../../src/plan/create-plan.ts'
+import { findPageKey } from '../../src/plan/page.ts'
 import { isAnyOrder, sortByKey } from '../../src/plan/key-order.ts'
 import { planOrder } from '../../src/plan/order-by.ts'
 import type { Conflict, PlannedRow, SelectPlan } from '../../src/plan/plan.ts'
@@ -153,6 +154,21 @@ t.test('rows beyond a limit cannot be skipped, and a total is of the same snapsh
   t.match(plan({ total: true }), { total: { limit: undefined }, inTransaction: true })
   t.match(plan({ total: 50 }), { total: { limit: 50 }, inTransaction: true })
   t.notOk('inTransaction' in plan({ after: null }))
+})
+
+t.test('a text of a collation whose order the server does not keep has no position, an ENUM of it has one', async (t) => {
+  const latin7 = { charset: 'latin7', collation: 'latin7_general_ci', nullable: false }
+  const table = (key: string) => tableOf({
+    columns: [mysqlColumn('id', 'int', { nullable: false }), mysqlColumn('name', 'varchar(20)', latin7), mysqlColumn('kind', "enum('a','b')", latin7), mysqlColumn('other', 'varchar(20)', { ...latin7, collation: 'latin7_bin' })],
+    primaryKey: [key],
+    uniqueKeys: [{ name: 'PRIMARY', columns: [key] }]
+  })
+  const refused = { code: 'INVALID_ORDER_BY', details: [{ path: '/orderBy' }], message: /latin7_general_ci/ }
+  t.throws(() => plan({ after: null, orderBy: 'name' }, table('id')), refused)
+  t.throws(() => plan({ after: null, orderBy: 'id' }, table('name')), refused, 'a column of the key')
+  for (const orderBy of ['kind', 'other']) t.equal(plan({ after: null, orderBy }, table('id')).page?.by, 'position')
+  t.equal(plan({ offset: 0, orderBy: 'name' }, table('id')).page?.by, 'offset')
+  t.same([table('id'), table('name')].map((each) => findPageKey(each) !== undefined), [true, false], 'as documents say')
 })
 
 const key = mysqlColumn('k', 'varchar(20)')

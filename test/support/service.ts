@@ -133,7 +133,8 @@ function createRestorer ({ sent, log, schema, fill }: { sent: string[], log: str
 async function startSqlite (t: Test, options: ServiceOptions): Promise<Started> {
   const folder = mkdtempSync(join(tmpdir(), 'row-query-'))
   const path = join(folder, 'test.db')
-  const direct = new DatabaseSync(path, { timeout: 10_000 })
+  // other programs may edit the schema
+  const direct = new DatabaseSync(path, { timeout: 10_000, defensive: false })
   const schema = statementsFor(options.schema, 'sqlite')
   for (const statement of schema) direct.exec(statement)
   const recorder = recordSqlite()

@@ -24,7 +24,10 @@ const columns: Column[] = [
   { declaration: 'varchar(2)', takes: ['""', '"0"', '" 1"', '"1 "', '"😀é"'], refuses: ['"😀éa"'], only: MYSQL },
   { declaration: 'text', takes: ['""', '"abc"', '"0"', '" 1"', '"1 "', '"1e2"', '"0x10"', '"1,5"', '"NaN"'] },
   { declaration: 'tinyint', takes: whole, refuses: ['128', '-129', '"128"', '1.0000000000000000001', '"1.0"'], only: MYSQL },
-  { declaration: 'tinyint unsigned', takes: ['"0"', '0', '1'], refuses: ['256'], only: MYSQL },
+  { declaration: 'tinyint unsigned', takes: ['"0"', '0', '1'], refuses: ['256'], only: ['mariadb'] },
+  // MySQL does not tell it from tinyint(1) unsigned
+  { declaration: 'tinyint unsigned', takes: ['"0"', '0', '1', 'true', 'false'], refuses: ['256', '"true"'], only: ['mysql'] },
+  { declaration: 'tinyint(1) unsigned', takes: ['"0"', '0', '1', 'true', 'false'], refuses: ['256', '-1'], only: MYSQL },
   { declaration: 'bool', takes: [...whole, 'true', 'false'], refuses: ['"true"'], only: MYSQL },
   { declaration: 'int', takes: whole, refuses: ['2147483648', '-2147483649', '0.5'], only: MYSQL },
   { declaration: 'bigint', takes: whole, refuses: ['9223372036854775808', '"9223372036854775808"', '1e19', '1e-1'] },

@@ -1,5 +1,5 @@
 /** Reports what tables lack for features of the service. */
-import { findIgnoringCase, KEYS_TABLE, type Catalog, type Index, type Table, type TableFacts } from '../../catalog/catalog.ts'
+import { KEYS_TABLE, type Catalog, type Index, type Table, type TableFacts } from '../../catalog/catalog.ts'
 import { relationsBetween } from '../../catalog/relations.ts'
 import { findKeysTableProblems } from '../../idempotency/keys-table.ts'
 import { findMemberIndex } from '../../plan/relation.ts'
@@ -43,9 +43,9 @@ function describeParts ({ parts }: Index, { engine }: Table): string {
 
 /** Foreign keys without an index: an `include` by them would read the whole table that has the key. */
 function findMissingIndexes (table: Table, { tables }: Catalog): string[] {
-  const parents = new Set(table.foreignKeys.flatMap(({ referencedTable }) => findIgnoringCase(tables, referencedTable) ?? []))
+  const parents = new Set(table.foreignKeys.flatMap(({ referencedTable }) => tables.get(referencedTable) ?? []))
   const slow = [...parents].flatMap((parent) => relationsBetween(parent, table).filter((pairs) => {
-    const isOurs = table.foreignKeys.some(({ columns }) => columns.length === pairs.length && pairs.every(({ other }) => columns.some((name) => name.toLowerCase() === other.name.toLowerCase())))
+    const isOurs = table.foreignKeys.some(({ columns }) => columns.length === pairs.length && pairs.every(({ other }) => columns.includes(other.name)))
     return isOurs && findMemberIndex(table, pairs, new Set(), []) === undefined
   }).map((pairs) => ({ parent, columns: pairs.map(({ other }) => other.name) })))
   return slow.map(({ parent, columns }) => `"${table.name}" has no index that begins with ${columns.map((name) => JSON.stringify(name)).join(' or ')}: each "include" of its rows in those of "${parent.name}" reads the whole table`)

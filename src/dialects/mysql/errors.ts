@@ -1,5 +1,5 @@
 /** Errors of MySQL and MariaDB as refusals, by number (https://dev.mysql.com/doc/mysql-errors/en/server-error-reference.html). */
-import { mayFire, type Check, type ForeignKey, type Key, type Table } from '../../catalog/catalog.ts'
+import { baseTable, mayFillColumns, mayFire, type Check, type Column, type ForeignKey, type Key, type Table } from '../../catalog/catalog.ts'
 import {
   checkViolation, databaseUnavailable, deadlock, lockTimeout, notNullViolation, notSupported, outcomeUnknown, permissionDenied, queryTimeout, statementTooLarge, uniqueViolation, unsupported, valueOutOfRange, ServiceError,
   withDetails, withReason
@@ -26,14 +26,29 @@ const usedTwice: Refuse = (statement, error) => statement.isRelated === true
   : numberOf(error) === 1442 ? raised(statement, error) : cannot(statement, error)
 /** The guard of an upsert (src/sql/upsert.ts): the row collides in a key other than the named one, and perhaps also in the named one. */
 const twoRows: Refuse = ({ isUpsert = false }) => isUpsert ? uniqueViolation() : checkViolation()
-const unique: Refuse = (statement, { message }) => uniqueViolationOf(uniqueKeyIn(message, statement))
+const unique: Refuse = (statement, { message }) =>
+  isLastNumber(statement, message) ? noNumberLeft(statement) : uniqueViolationOf(uniqueKeyIn(message, statement))
+/** The table has used the last number of its AUTO_INCREMENT column. */
+const noNumberLeft = (statement: Statement): ServiceError => withDetails(valueOutOfRange(), ...firesTrigger(statement) ? [] : [{ path: '', message: NO_NUMBER_LEFT }])
+const NO_NUMBER_LEFT = 'the table has no number left for its AUTO_INCREMENT column'
 const referenced: Refuse = (statement, { message }) => rowIsReferenced(!firesTrigger(statement) || message.includes(` REFERENCES \`${statement.table.name}\` `))
 
 /** Something is missing: the table or a column, which reading the catalog again will show, or an object that a trigger, view or routine names. */
 const moved: Refuse = (statement, error) => {
   const missing = missingIn(error)
   const isPlain = missing !== undefined && PLAIN_NAME.test(missing)
-  return new SchemaMoved(isPlain ? `${nameOf(error)} (${missing})` : nameOf(error), { isElsewhere: firesTrigger(statement) && missing?.endsWith(`.${statement.table.name}`) !== true, missing })
+  const isOther = missing?.endsWith(`.${statement.table.name}`) !== true
+  // a default of MariaDB can name a sequence
+  const isElsewhere = isOther && (firesTrigger(statement) || (missing !== undefined && numberOf(error) === NO_SUCH_TABLE))
+  return new SchemaMoved(isPlain ? `${nameOf(error)} (${missing})` : nameOf(error), { isElsewhere, missing })
+}
+
+/** A row that a foreign key names is not there, or its table is not. */
+const noParent: Refuse = ({ table }, error) => {
+  const rootless = foreignKeysIn(error.message, baseTable(table)).find(({ broken }) => broken)
+  if (rootless === undefined) return noReferencedRow(foreignKeysIn(error.message, table))
+  const { referencedTable } = rootless
+  return new SchemaMoved(PLAIN_NAME.test(referencedTable) ? `${nameOf(error)} (${referencedTable})` : nameOf(error), { isElsewhere: true, missing: referencedTable })
 }
 
 /** The definer of a view does not exist; accounts that can see other accounts get 1449. */
@@ -47,7 +62,8 @@ const NOT_HERE = new Set([1047, 1290, 1792, 1836])
 
 /** ER_TABLE_DEF_CHANGED: the table was rebuilt after the snapshot of the transaction, also by OPTIMIZE TABLE. */
 const REBUILT = 1412
-const MISSING = [1051, 1054, 1109, 1136, 1146, 1176, 1222, 1305, 1318, 1356, 1431, 1432, 1433, 1449, 1477, 12702]
+const NO_SUCH_TABLE = 1146
+const MISSING = [1051, 1054, 1109, 1136, NO_SUCH_TABLE, 1176, 1222, 1305, 1318, 1356, 1431, 1432, 1433, 1449, 1477, 12702]
 const DENIED = [1142, 1143, 1227, 1370]
 const ENGINE_CANNOT = [
   1031, 1036, 1038, 1112, 1148, 1164, 1168, 1178, 1235, 1286, 1288, 1289, 1295, 1347, 1393, 1394, 1395, 1471, 1661, 1662, 1663, 1664, 1665, 1785, 3098
@@ -61,7 +77,7 @@ const FULL = 1114
 
 const refusals: ReadonlyArray<readonly [Refuse, readonly number[]]> = [
   [unique, [1022, 1062, 1169, 1586, 1859]],
-  [(statement, { message }) => noReferencedRow(foreignKeysIn(message, statement.table)), [1216, 1452]],
+  [noParent, [1216, 1452]],
   [referenced, [1217, 1451, 1761, 1762]],
   [() => notNullViolation(), [1048, 1263]],
   [(statement, { message }) => notNullViolationOf(statement, (column) => message.startsWith(`Field '${column}' `)), [1364]],
@@ -69,8 +85,9 @@ const refusals: ReadonlyArray<readonly [Refuse, readonly number[]]> = [
   [twoRows, [1242]],
   [raised, [1172, 1369, 1526, 1643, 1644, 1748, 1863]],
   [usedTwice, [1093, 1442, 1443]],
+  [noNumberLeft, [167, 1467]],
   [() => valueOutOfRange(), [
-    182, 1118, 1264, 1265, 1267, 1270, 1271, 1292, 1300, 1366, 1367, 1406, 1411, 1416, 1436, 1441, 1467, 1690, 3140, 3548, 3643, 3854, 4084
+    182, 1118, 1264, 1265, 1267, 1270, 1271, 1292, 1300, 1366, 1367, 1406, 1411, 1416, 1436, 1441, 1690, 3140, 3548, 3643, 3854, 4084
   ]],
   [() => statementTooLarge(), [PACKET]],
   [cannot, ENGINE_CANNOT],
@@ -199,6 +216,29 @@ function uniqueKeyIn (message: string, statement: Statement): Key | undefined {
   const { name: table, uniqueKeys } = statement.table
   const isOnlyTable = !firesTrigger(statement)
   return uniqueKeys.find(({ name }) => message.endsWith(` '${table}.${name}'`) || (isOnlyTable && message.endsWith(` '${name}'`)))
+}
+
+/**
+ * Whether a row without a number got one that exists, because it is the last one: MySQL then gives it again. Another client may also have inserted a row
+ * with a number that was reserved for this one.
+ */
+function isLastNumber (statement: Statement, message: string): boolean {
+  const { verb, assigned } = statement
+  const table = baseTable(statement.table)
+  const { identity } = table
+  if (verb !== 'insert' || identity?.autoIncrement !== true || mayFillColumns(table) || assigned.includes(identity)) return false
+  if (uniqueKeyIn(message, { ...statement, table })?.columns.includes(identity.name) !== true) return false
+  const [, entry = ''] = /'([^']*)'/.exec(message) ?? []
+  return Array.from(entry.matchAll(/\d+/g)).some(([digits]) => !isNumberOf(identity, String(BigInt(digits) + 1n)))
+}
+
+function isNumberOf ({ type }: Column, digits: string): boolean {
+  try {
+    type.read(digits)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /**

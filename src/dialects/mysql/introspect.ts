@@ -1,34 +1,35 @@
 /** Reads the tables of a database with a fixed number of queries on information_schema. */
 import type { Check, Column, ForeignKey, TableFacts, Trigger, TriggerEvent, Triggers, TriggerTiming } from '../../catalog/catalog.ts'
 import { writesOf } from '../../catalog/trigger-text.ts'
-import { withWrittenTables } from '../../catalog/triggers.ts'
+import { linkTables } from '../../catalog/linked-tables.ts'
 import { getOrCreate } from '../../get-or-create.ts'
 import type { ColumnType } from '../../types/column-type.ts'
 import type { TypeFacts } from '../../types/column-type.ts'
 import { parseMembers } from '../../types/enum-members.ts'
 import { mysqlType } from '../../types/mysql.ts'
-import { checksQuery, columnsQuery, ENGINES_WITHOUT_TRANSACTIONS, foreignKeysQuery, privilegesQuery, TABLES, TRIGGERS } from '../../sql/mysql-catalog.ts'
+import { checksQuery, columnsQuery, ENGINES_WITHOUT_TRANSACTIONS, foreignKeysQuery, privilegesQuery, ROOTLESS_KEYS, TABLES, TRIGGERS } from '../../sql/mysql-catalog.ts'
 import type { Ask, Row } from './connection/session.ts'
 import { loadIndexes, toKeys } from './indexes.ts'
 import { LAST_SECOND_OF_64_BITS } from '../../types/temporal.ts'
 
-/** Selects the version, and null or 0 if MariaDB does not support TIMESTAMPs beyond 2038. */
-const SERVER = "select version(), unix_timestamp('2106-02-07 06:28:15')"
+/** Selects the version, null or 0 if MariaDB does not support TIMESTAMPs beyond 2038, and 0 if names of tables in another letter case are different ones. */
+const SERVER = "select version(), unix_timestamp('2106-02-07 06:28:15'), @@lower_case_table_names"
 
 export async function introspectMysql (ask: Ask): Promise<readonly TableFacts[]> {
-  const [[version, last]] = await ask(SERVER) as [[string, string | null]]
+  const [[version, last, lowerCase]] = await ask(SERVER) as [[string, string | null, string]]
   const isMariadb = /mariadb/i.test(version)
   const lastTimestamp = isMariadb && Number(last) === LAST_SECOND_OF_64_BITS ? LAST_SECOND_OF_64_BITS : undefined
   const tables = await ask(TABLES)
   const columns = groupByTable(await ask(columnsQuery(isMariadb)))
   const indexes = await loadIndexes(ask, isMariadb)
   const foreigns = groupByTable(await ask(foreignKeysQuery(isMariadb)))
+  const rootless = await loadRootless(ask, tables, foreigns)
   const withoutTransactions = new Set((await ask(ENGINES_WITHOUT_TRANSACTIONS)).map(([engine]) => (engine as string).toLowerCase()))
   const triggers = groupByTable(await ask(TRIGGERS))
   const seesTriggers = readPrivileges(await ask(privilegesQuery(isMariadb)))
   const checks = groupByTable(await ask(checksQuery(isMariadb)))
   const typeOf = createTypes()
-  return withWrittenTables(tables.map((row) => {
+  return linkTables(tables.map((row) => {
     const [name, type, comment] = row as [string, string, string]
     const engine = (row[3] ?? '').toLowerCase()
     const checked = checks.get(name) ?? []
@@ -36,15 +37,19 @@ export async function introspectMysql (ask: Ask): Promise<readonly TableFacts[]>
     const columnsOfTable = columns.get(name) ?? []
     const indexesOfTable = indexes.get(name) ?? []
     const keys = toKeys(indexesOfTable)
-    const [own, outer] = ['1', '0'].map((isOwn) => toForeignKeys((foreigns.get(name) ?? []).filter((part) => part[5] === isOwn))) as [ForeignKey[], ForeignKey[]]
+    const [linked, outer] = ['1', '0'].map((isOwn) => toForeignKeys((foreigns.get(name) ?? []).filter((part) => part[5] === isOwn))) as [ForeignKey[], ForeignKey[]]
+    const own = linked.map((key) => rootless.has(`${name}\0${key.name}`) ? { ...key, broken: true as const } : key)
     return {
       name,
       kind: type === 'VIEW' ? 'view' : 'table',
+      // the servers show no columns of a view that they cannot open
+      ...type === 'VIEW' && columnsOfTable.length === 0 && { broken: 'ER_VIEW_INVALID' },
       comment: type === 'VIEW' ? '' : comment,
       engine,
       transactional: !withoutTransactions.has(engine),
       triggers: toTriggers(triggers.get(name) ?? [], seesTriggers(name)),
-      columns: columnsOfTable.map((column) => toColumn(column, { jsonChecks, isMariadb, lastTimestamp, typeOf })),
+      ...type === 'SYSTEM VERSIONED' && { versioned: true as const },
+      columns: columnsOfTable.map((column) => toColumn(column, { isView: type === 'VIEW', jsonChecks, isMariadb, lastTimestamp, typeOf })),
       primaryKey: keys.find((key) => key.name === 'PRIMARY')?.columns ?? [],
       uniqueKeys: keys,
       indexes: indexesOfTable,
@@ -53,7 +58,19 @@ export async function introspectMysql (ask: Ask): Promise<readonly TableFacts[]>
       ...(foreigns.get(name) ?? []).some(([, key]) => ![...own, ...outer].some((seen) => seen.name === key)) && { hidesKeys: true as const },
       checks: checked.map((check) => toCheck(check, columnsOfTable.map((column) => column[1] as string)))
     }
-  }))
+  }), lowerCase !== '0')
+}
+
+/**
+ * The foreign keys, by table and name, whose table does not exist. The account may only not see that table, and the server also knows no key for an index that is
+ * not unique, so both must hold. Asks only if there may be some.
+ */
+async function loadRootless (ask: Ask, tables: readonly Row[], foreigns: ReadonlyMap<string, readonly Row[]>): Promise<ReadonlySet<string>> {
+  const names = new Set(tables.map(([name]) => (name as string).toLowerCase()))
+  const isUnseen = ([, , , referenced, , isHere]: Row): boolean => isHere === '1' && !names.has((referenced as string).toLowerCase())
+  const unseen = new Set([...foreigns.values()].flat().filter(isUnseen).map(([table, key]) => `${table}\0${key}`))
+  if (unseen.size === 0) return unseen
+  return new Set((await ask(ROOTLESS_KEYS)).map(([table, key]) => `${table}\0${key}`).filter((key) => unseen.has(key)))
 }
 
 const toNumber = (digits: string | null | undefined): number | null => digits === null || digits === undefined ? null : Number(digits)
@@ -84,6 +101,7 @@ function toTriggers (rows: Row[], visible: boolean): Triggers {
 
 /** Facts that the row of a column does not have. `jsonChecks`: checks that make a LONGTEXT a JSON column in MariaDB, which has no type for it. */
 interface Surroundings {
+  readonly isView: boolean
   readonly jsonChecks: ReadonlySet<string>
   readonly isMariadb: boolean
   readonly lastTimestamp: number | undefined
@@ -96,7 +114,7 @@ function createTypes (): Surroundings['typeOf'] {
   return (facts) => getOrCreate(types, JSON.stringify(facts), () => mysqlType(facts))
 }
 
-function toColumn (row: Row, { jsonChecks, isMariadb, lastTimestamp, typeOf }: Surroundings): Column {
+function toColumn (row: Row, { isView, jsonChecks, isMariadb, lastTimestamp, typeOf }: Surroundings): Column {
   const [, name, type, declaration, nullable, defaultText, extra, expression, comment] = row as [string, string, string, string, string, string | null, string, string | null, string]
   const [length, bytes, scale] = row.slice(9, 12).map(toNumber) as [number | null, number | null, number | null]
   const generated = (expression ?? '') !== ''
@@ -105,7 +123,7 @@ function toColumn (row: Row, { jsonChecks, isMariadb, lastTimestamp, typeOf }: S
   const json = jsonChecks.has(`json_valid(\`${name.toLowerCase().replaceAll('`', '``')}\`)`)
   return {
     name,
-    type: typeOf({ name: type.toLowerCase(), declaration, length, bytes, scale, charset, srid: toNumber(srid), json, lastTimestamp }),
+    type: typeOf({ name: type.toLowerCase(), declaration, length, bytes, scale, charset, srid: toNumber(srid), json, lastTimestamp, ...isView && { computed: true } }),
     declaration: json ? 'json' : declaration,
     nullable: nullable === 'YES',
     generated,

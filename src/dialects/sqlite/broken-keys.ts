@@ -20,13 +20,13 @@ export class Writes {
   /** The only write, if there is only one. */
   #only: Statement | undefined
   #count = 0
-  /** The tables with changed or deleted rows, in lower case, and the index of the last statement that changed them. */
+  /** The tables with changed or deleted rows, and the index of the last statement that changed them. */
   readonly #changed = new Map<string, number>()
 
   add (statement: Statement, place: number): void {
     if (statement.verb === 'select') return
     this.#only = this.#count++ === 0 ? statement : undefined
-    if (statement.verb !== 'insert' || statement.isUpsert === true) this.#changed.set(statement.table.name.toLowerCase(), place)
+    if (statement.verb !== 'insert' || statement.isUpsert === true) this.#changed.set(statement.table.name, place)
     if (this.#writing.length < MAX_STATEMENTS && baseTable(statement.table).foreignKeys.length > 0) this.#writing.push({ statement, place })
   }
 
@@ -41,7 +41,7 @@ export class Writes {
         for (const key of foreignKeysWritten({ ...statement, parameters })) {
           if (!await isBroken(session, { key, statement, parameters }, lookups)) continue
           // the referenced row may have existed when the key was written
-          if ((this.#changed.get(key.referencedTable.toLowerCase()) ?? place) > place) return foreignKeyViolation()
+          if ((this.#changed.get(key.referencedTable) ?? place) > place) return foreignKeyViolation()
           const refusal = noReferencedRow(statement.table.foreignKeys.includes(key) ? [key] : [])
           return Object.assign(refusal, { statement: place }, statement.rows !== undefined && { row })
         }

@@ -58,8 +58,13 @@ const byPrimaryCode = new Map<number, Refuse>([
 
 /** Syntax errors of the service itself, because an invalid text of a trigger or view would make the whole file unreadable. */
 const OWN_SYNTAX = /^(?:near "|unrecognized token|incomplete input)/
-/** Something is missing, which the catalog will show if it is the table itself. A name that looks like one is reported. */
-const MISSING = /^(no such (?:table|column|function|view|module|collation sequence)|no query solution): ?([\w$.]{1,200})?|has no column|has \d+ columns but|ON CONFLICT clause does not match/
+/** Something is missing, which the catalog will show if it is the table itself or one of its columns. A name that looks like one is reported. */
+const MISSING = /^(no such (?:table|column|view)|no query solution): ?([\w$.]{1,200})?|has no column|has \d+ columns but|ON CONFLICT clause does not match/
+/**
+ * Something is missing that the statements of the service never name, or a definition is wrong: of an index, CHECK, generated column, default, foreign key,
+ * trigger or view.
+ */
+const DEFINED = /^(?:(no such (?:function|module|collation sequence)|unknown function): ?([\w$.]{1,200})?|foreign key mismatch|wrong number of arguments to function|unsafe use of|misuse of|ambiguous column name|sub-select returns)|^(?:view|table) [\w$.]{1,200} (?:is circularly defined|may not be modified)|^cannot modify|^expected \d+ columns for/
 
 /** Finds the name in `no such column: t.c` or `table t has no column named c`. */
 const NAMED = /(?:^no such (?:table|column|view): |has no column named )(.+)$/
@@ -76,21 +81,33 @@ export function toServiceError (error: SqliteError, statement: Statement): Error
 function toError (error: SqliteError, statement: Statement): Error {
   const { errcode, message } = error
   if (errcode === undefined) return error
-  if (errcode === 1) return toLogicError(message, statement)
+  if (isLogicError(error)) return toLogicError(message, statement)
   if (errcode === 17) return new SchemaMoved()
   const refuse = byCode.get(errcode) ?? byPrimaryCode.get(errcode & 0xff)
   return refuse?.(statement, message) ?? new UnknownDatabaseError(errcode)
 }
 
+/** Whether a statement is wrong, with the extended codes of SQLITE_ERROR. */
+export const isLogicError = ({ errcode = 0 }: SqliteError): boolean => (errcode & 0xff) === 1
+
 /** Distinguishes errors by their message, because SQLite has one code for all errors of a statement, or of an expression in a view, trigger, CHECK or generated column. */
 function toLogicError (message: string, statement: Statement): Error {
-  const [found, what = found, name] = MISSING.exec(message) ?? []
-  const isDefined = statement.table.kind === 'view' || firesTrigger(statement)
+  if (DEFINED.test(message)) return new SchemaMoved(reasonOf(message), { isElsewhere: true })
+  const [found, what, name] = MISSING.exec(message) ?? []
   if (found !== undefined) {
-    const isElsewhere = isDefined && name !== statement.table.name && name !== `main.${statement.table.name}`
-    return new SchemaMoved(name === undefined ? what : `${what}: ${name}`, { isElsewhere, missing: NAMED.exec(message)?.[1] })
+    const { table } = statement
+    const isOther = name !== table.name && name !== `main.${table.name}`
+    // the statement of a plain table may name its own columns, and a foreign key of it another table
+    const isElsewhere = isOther && (table.kind === 'view' || firesTrigger(statement) || (what === 'no such table' && name !== undefined))
+    return new SchemaMoved(reasonOf(message), { isElsewhere, missing: NAMED.exec(message)?.[1] })
   }
   return OWN_SYNTAX.test(message) ? new UnknownDatabaseError(1) : valueOutOfRange()
+}
+
+/** What the log may say about a definition: SQLite's text as far as it is fixed, and a name that looks like one. */
+export function reasonOf (message: string): string {
+  const [found = 'SQLITE_ERROR', what = found, name] = DEFINED.exec(message) ?? MISSING.exec(message) ?? []
+  return name === undefined ? what : `${what}: ${name}`
 }
 
 /** The error if the file cannot be read, with SQLite's name for it, which is the same for every file. Any other error is a bug. */

@@ -1,5 +1,6 @@
 /** The indexes of a table. */
 import type { Index, IndexPart } from '../../catalog/catalog.ts'
+import { isLogicError, type SqliteError } from './errors.ts'
 import { quoted } from './statements.ts'
 
 /** Runs a query; rows are objects, and whole numbers are JavaScript numbers. @throws SqliteError */
@@ -29,14 +30,26 @@ function toPart ({ column, collation, isDescending }: IndexRow, collations: Coll
 }
 
 /**
- * The collations of the columns; empty if they cannot be read. SQLite shows the collation of a column only in the program of a statement that
+ * The collations of the columns, without those that cannot be read, such as one that SQLite does not know. SQLite shows the collation of a column only in the program of a statement that
  * sorts by it, such as `k(2,NOCASE,B)`, in which B is BINARY.
  */
 export async function loadCollations (ask: Ask, { name: table, sql, columns }: TableWithColumns): Promise<Collations> {
   if (!/\bcollate\b/i.test(sql)) return new Map(columns.map(({ name }) => [name, BINARY]))
-  const program = await ask(`explain select 1 from ${quoted(table)} order by ${columns.map(({ name }) => '+' + quoted(name)).join()}`) as Array<{ opcode: string, p4: string | null }>
+  const names = columns.map(({ name }) => name)
+  try {
+    return await collationsOf(ask, table, names)
+  } catch (error) {
+    if (!isLogicError(error as SqliteError)) throw error
+  }
+  const known: Array<readonly [string, string]> = []
+  for (const name of names) known.push(...await collationsOf(ask, table, [name]).catch(() => new Map()))
+  return new Map(known)
+}
+
+async function collationsOf (ask: Ask, table: string, columns: readonly string[]): Promise<Collations> {
+  const program = await ask(`explain select 1 from ${quoted(table)} order by ${columns.map((name) => '+' + quoted(name)).join()}`) as Array<{ opcode: string, p4: string | null }>
   const sorter = program.find(({ opcode }) => opcode === 'SorterOpen')?.p4 ?? ''
   const collations = /^k\(\d+,(.*)\)$/.exec(sorter)?.[1]?.split(',') ?? []
   if (collations.length !== columns.length) return new Map()
-  return new Map(columns.map(({ name }, index) => [name, collations[index] === 'B' ? BINARY : (collations[index] as string).toUpperCase()]))
+  return new Map(columns.map((name, index) => [name, collations[index] === 'B' ? BINARY : (collations[index] as string).toUpperCase()]))
 }

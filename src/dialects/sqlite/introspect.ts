@@ -1,10 +1,11 @@
 import type { Check, Column, ForeignKey, Index, Key, TableFacts, Trigger, TriggerEvent, Triggers, TriggerTiming } from '../../catalog/catalog.ts'
 import { writesOf } from '../../catalog/trigger-text.ts'
-import { withWrittenTables } from '../../catalog/triggers.ts'
+import { linkTables } from '../../catalog/linked-tables.ts'
 import type { ColumnType } from '../../types/column-type.ts'
 import { readDefault } from '../../types/default-value.ts'
 import { sqliteType } from '../../types/sqlite.ts'
 import { COLUMNS, FOREIGN_KEYS, INDEXES, TABLES, TRIGGERS } from '../../sql/sqlite-catalog.ts'
+import { isLogicError, reasonOf, type SqliteError } from './errors.ts'
 import { loadCollations, toIndexes, type Ask, type Collations, type IndexRow } from './indexes.ts'
 
 interface TableRow { name: string, type: 'table' | 'view', sql: string }
@@ -17,20 +18,21 @@ export async function introspectSqlite (ask: Ask): Promise<readonly TableFacts[]
   const indexed = await byTable<IndexRow>(INDEXES)
   const foreigns = await byTable<ForeignRow>(FOREIGN_KEYS)
   const triggers = await byTable<TriggerRow>(TRIGGERS)
-  const tables: Array<TableRow & { columns: ColumnRow[], primaryKey: string[], collations: Collations }> = []
+  const tables: Array<TableRow & { columns: ColumnRow[], broken?: string, primaryKey: string[], collations: Collations }> = []
   for (const table of await ask(TABLES) as TableRow[]) {
-    const columns = await columnsOf(ask, table.name)
+    const { columns, ...broken } = await columnsOf(ask, table.name)
     const collations: Collations = table.type === 'table' ? await loadCollations(ask, { ...table, columns }) : new Map()
-    tables.push({ ...table, columns, collations, primaryKey: columns.filter(({ pk }) => pk > 0).sort((a, b) => a.pk - b.pk).map(({ name }) => name) })
+    tables.push({ ...table, ...broken, columns, collations, primaryKey: columns.filter(({ pk }) => pk > 0).sort((a, b) => a.pk - b.pk).map(({ name }) => name) })
   }
   const primaryKeys = new Map(tables.map(({ name, primaryKey }) => [name.toLowerCase(), primaryKey]))
-  return withWrittenTables(tables.map(({ name, type, sql, columns, primaryKey, collations }) => {
+  return linkTables(tables.map(({ name, type, sql, columns, broken, primaryKey, collations }) => {
     const parts = indexed.get(name) ?? []
     const keys = parts.filter(({ isUnique }) => isUnique === 1)
     const indexes = toIndexes(parts, collations)
     return {
       name,
       kind: type,
+      ...broken !== undefined && { broken },
       comment: '',
       engine: 'sqlite',
       transactional: true,
@@ -43,18 +45,15 @@ export async function introspectSqlite (ask: Ask): Promise<readonly TableFacts[]
       foreignKeys: toForeignKeys(name, foreigns.get(name) ?? [], primaryKeys),
       checks: toChecks(sql)
     }
-  }))
+  }), true)
 }
 
-/** SQLite's code for an invalid statement. */
-const SQLITE_ERROR = 1
-
-/** Returns no columns for a view that SQLite cannot open because one of its tables was dropped. */
-async function columnsOf (ask: Ask, table: string): Promise<ColumnRow[]> {
+/** Returns the reason in place of the columns of a view that SQLite cannot open, such as one of a table that was dropped. */
+async function columnsOf (ask: Ask, table: string): Promise<{ readonly columns: ColumnRow[], readonly broken?: string }> {
   try {
-    return await ask(COLUMNS, table) as ColumnRow[]
+    return { columns: await ask(COLUMNS, table) as ColumnRow[] }
   } catch (error) {
-    if ((error as { errcode?: number }).errcode === SQLITE_ERROR) return []
+    if (isLogicError(error as SqliteError)) return { columns: [], broken: reasonOf((error as SqliteError).message) }
     throw error
   }
 }

@@ -78,12 +78,15 @@ t.test('the log names the missing object, unless it is an account or does not lo
   for (const [errno, message, reason] of reasons) t.match(toServiceError(fromServer(errno, message), select), { name: 'SchemaMoved', reason })
 })
 
-t.test('a missing object may belong to another table only if a trigger may run', async (t) => {
+t.test('a missing table may be another one, such as a sequence of a default; a missing column belongs to another table only if a trigger may run', async (t) => {
   const fired: Statement = { ...insert, table: { ...table, triggers: { known: true, list: [{ timing: 'after', event: 'insert' }] } } }
-  const elsewhere = (message: string, plan: Statement) => (toServiceError(fromServer(1146, message), plan) as { isElsewhere?: boolean }).isElsewhere
+  const elsewhere = (message: string, plan: Statement, errno = 1146) => (toServiceError(fromServer(errno, message), plan) as { isElsewhere?: boolean }).isElsewhere
   t.equal(elsewhere("Table 'shop.audit' doesn't exist", fired), true)
   t.equal(elsewhere("Table 'shop.my.items' doesn't exist", fired), false)
-  t.equal(elsewhere("Table 'shop.audit' doesn't exist", { ...fired, verb: 'delete' }), false)
+  t.equal(elsewhere("Table 'shop.audit' doesn't exist", insert), true)
+  t.equal(elsewhere("Table 'shop.my.items' doesn't exist", insert), false)
+  t.equal(elsewhere("Unknown column 'a' in 'field list'", insert, 1054), false)
+  t.equal(elsewhere("Unknown column 'a' in 'field list'", fired, 1054), true)
 })
 
 /** A table that cannot roll back, with triggers after some events. */

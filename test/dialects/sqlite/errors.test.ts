@@ -46,7 +46,13 @@ t.test('objects missing from the table itself are distinguished from those that 
     [view, 'no such column: a secret value', 'no such column: a', true],
     [fired, 'no such table: main.my.items', 'no such table: main.my.items', false],
     [fired, 'table audit has 2 columns but 1 values were supplied', 'has 2 columns but', true],
-    [insert, 'no such table: main.audit', 'no such table: main.audit', false]
+    [insert, 'no such table: main.audit', 'no such table: main.audit', true],
+    [insert, 'no such table: main.my.items', 'no such table: main.my.items', false],
+    [insert, 'no such column: a', 'no such column: a', false],
+    [insert, 'foreign key mismatch - "items" referencing "a secret value"', 'foreign key mismatch', true],
+    [insert, 'unknown function: twice()', 'unknown function: twice', true],
+    [insert, 'wrong number of arguments to function a_secret()', 'wrong number of arguments to function', true],
+    [view, 'view a_secret is circularly defined', 'view a_secret is circularly defined', true]
   ]
   for (const [plan, message, reason, isElsewhere] of moved) t.match(toServiceError(error(1, message), plan), { name: 'SchemaMoved', reason, isElsewhere }, message)
 })

@@ -1,0 +1,32 @@
+/** AUTO_INCREMENT columns whose last number is used. */
+import t from 'tap'
+import { outcomeOf } from '../grants/support.ts'
+import { onEachEngine } from '../support/service.ts'
+
+const schema = {
+  sqlite: [],
+  mysql: [
+    ...['tinyint', 'tinyint unsigned', 'bigint', 'bigint unsigned'].flatMap((type, index) => {
+      const last = ['127', '255', '9223372036854775807', '18446744073709551615'][index]
+      return [`create table t${index} (id ${type} auto_increment primary key, code varchar(5) unique, n int)`, `insert into t${index} values (${last}, 'a', 1)`]
+    })
+  ]
+}
+
+const REFUSED = [422, 'VALUE_OUT_OF_RANGE', '']
+
+await onEachEngine(t, 'an insert for which the table has no number left is not a conflict of a value that was sent', { schema, only: ['mariadb', 'mysql'] }, async (t, { post, sql }) => {
+  for (const table of ['t0', 't1', 't2', 't3']) {
+    const send = async (data: object, rest: object = {}) => outcomeOf(await post(table, { verb: 'insert', data, ...rest }))
+    t.same(await send({ code: 'b', n: 2 }), REFUSED, table)
+    t.same(await send({ code: 'b', n: 2 }, { returning: ['id'] }), REFUSED, `${table} returning`)
+    t.same(await send([{ code: 'b', n: 2 }, { code: 'c', n: 3 }]), [422, 'VALUE_OUT_OF_RANGE', '/data/0'], `${table}: a list`)
+    t.same(await send({ code: 'b', n: 2 }, { onConflict: { key: ['code'] } }), REFUSED, `${table}: an upsert of another key`)
+    t.same(await send({ code: 'b', n: 2 }, { onConflict: { key: ['id'] } }), REFUSED, `${table}: an upsert of the number`)
+    const last = (await sql(`select cast(id as char) as id from ${table}`))[0].id
+    t.same((await post(table, `{"verb":"insert","data":{"id":${last},"code":"b"}}`)).json.error, {
+      code: 'UNIQUE_VIOLATION', message: 'A row with the same unique value already exists', details: [{ path: '/data/id', message: 'unique key "PRIMARY" on "id"' }]
+    }, `${table}: a number that was sent`)
+    t.match(await sql(`select code, n from ${table}`), [{ code: 'a', n: 1 }], `${table} is as it was`)
+  }
+})
