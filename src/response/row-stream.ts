@@ -76,12 +76,13 @@ export class RowStream implements PacedSink {
 
   /** @throws OVERLOADED if there is no memory for it */
   constructor ({ rows, maxBytes, most = Infinity, budget = UNLIMITED }: RowStreamOptions) {
-    this.maxBytes = maxBytes
+    // a row that never fits is too large, not a reason to send the request again
+    this.maxBytes = Math.min(maxBytes, budget.largest)
     this.#rows = rows
     this.#most = most
     this.#memory = new AnswerMemory(budget)
     if (!this.#memory.extend(0, MEMORY)) throw overloaded()
-    this.#output.maxBytes = maxBytes
+    this.#output.maxBytes = this.maxBytes
     this.readable = new Chunks({
       highWaterMark: 1, // one chunk
       read: () => this.#read(),
