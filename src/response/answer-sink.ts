@@ -1,12 +1,15 @@
 /** Writes the rows of a select into its answer as they arrive: the rows (json-rows.ts) and the text around them (envelope.ts), within its memory (answer-memory.ts). */
 import type { Column } from '../catalog/catalog.ts'
 import type { RowSink } from '../dialects/dialect.ts'
+import { valuesIn } from '../dialects/mysql/length-encoded.ts'
+import { inPieces } from '../in-pieces.ts'
 import type { DriverValue } from '../types/column-type.ts'
 import { AnswerMemory } from './answer-memory.ts'
 import { UNLIMITED, type AnswerMemoryBudget } from './budget.ts'
 import { afterRows, BEFORE_ROWS } from './envelope.ts'
 import { overloaded, resultTooLarge, type ServiceError } from '../errors.ts'
 import { writeFragment, type RowsByMember } from './insert-members.ts'
+import { isLongRow, sizeOf } from './encode-row.ts'
 import { isBeyond, JsonRows } from './json-rows.ts'
 import { Output } from './output.ts'
 import type { RowWriter } from './row-writer.ts'
@@ -129,15 +132,24 @@ export class AnswerSink implements RowSink {
     return false
   }
 
-  textRow (bytes: Buffer, offset: number, end: number): void {
+  textRow (bytes: Buffer, offset: number, end: number): Promise<void> | undefined {
     this.#separate()
+    if (isLongRow(end - offset)) return this.#takeLong(valuesIn(bytes, offset, end))
     this.#rows.textRow(this.#output, bytes, offset, end)
+    return undefined
   }
 
-  row (values: ReadonlyArray<DriverValue | null>): void {
+  row (values: ReadonlyArray<DriverValue | null>): Promise<void> | undefined {
     this.#separate()
-    if (isBeyond(this.#output, values)) this.#output.overflow()
+    const size = sizeOf(values)
+    if (isLongRow(size)) return this.#takeLong(values)
+    if (isBeyond(this.#output, values, size)) this.#output.overflow()
     else this.#rows.row(this.#output, values)
+    return undefined
+  }
+
+  #takeLong (values: ReadonlyArray<DriverValue | null>): Promise<void> {
+    return inPieces(this.#rows.longRow(this.#output, values), () => this.full)
   }
 
   /** Counts bytes of rows of members, which are put into the answer later, and the memory that this needs. */

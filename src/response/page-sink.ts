@@ -83,16 +83,18 @@ export class PageSink extends AnswerSink {
     super.begin(this.#hidden === 0 || this.writer !== undefined ? columns : getOrCreate(shownColumns, columns, () => columns.slice(0, this.#shown)))
   }
 
-  override textRow (bytes: Buffer, offset: number, end: number): void {
-    if (this.#isBehind()) return
-    super.textRow(bytes, offset, this.#hidden === 0 || this.writer !== undefined ? end : skipValues(bytes, offset, this.#shown))
+  override textRow (bytes: Buffer, offset: number, end: number): Promise<void> | undefined {
+    if (this.#isBehind()) return undefined
+    const taken = super.textRow(bytes, offset, this.#hidden === 0 || this.writer !== undefined ? end : skipValues(bytes, offset, this.#shown))
     if (this.#isLast()) this.#last = copyValues(bytes, offset, end)
+    return taken
   }
 
-  override row (values: ReadonlyArray<DriverValue | null>): void {
-    if (this.#isBehind()) return
-    super.row(this.#hidden === 0 || this.writer !== undefined ? values : values.slice(0, this.#shown))
+  override row (values: ReadonlyArray<DriverValue | null>): Promise<void> | undefined {
+    if (this.#isBehind()) return undefined
+    const taken = super.row(this.#hidden === 0 || this.writer !== undefined ? values : values.slice(0, this.#shown))
     if (this.#isLast()) this.#last = values
+    return taken
   }
 
   /** The position of the last row as JSON. @throws UNREADABLE_VALUE */

@@ -10,6 +10,8 @@ import { doubleType, jsonNumber } from './float.ts'
 import { incrementDecimal, incrementDouble, incrementInteger, mergeForm, sqlOf, withNow } from './forms.ts'
 import { integerBounds, integerType, tinyBoolType } from './integer.ts'
 import { jsonType, requireDouble, wholeNumber } from './json.ts'
+import { isJson } from './json-text.ts'
+import { longBinary, longCheckedJson, longText } from './long-values.ts'
 import { decimalTotals, doubleTotals, integerTotals } from './sqlite-aggregates.ts'
 import { SQLITE_PARTS } from './time-parts.ts'
 import { datetimeType, dateType, timestampBounds, timestampType, timeType } from './temporal.ts'
@@ -28,9 +30,11 @@ function writeNative (value: DriverValue): string {
 }
 
 /** A type of MySQL that writes values as SQLite returns them. */
-function native (type: ColumnType, write: ColumnType['write'] = writeNative): ColumnType {
-  return createType({ ...type, wireFormat: undefined, write, echo: write })
+function native (type: ColumnType, write: ColumnType['write'] = writeNative, long: ColumnType['long'] = write === writeNative ? longNative : undefined): ColumnType {
+  return createType({ ...type, wireFormat: undefined, write, long, echo: write })
 }
+
+const longNative: ColumnType['long'] = (value) => typeof value === 'string' ? longText(value) : longBinary(value)
 
 function sqliteDecimal ({ length, scale }: TypeFacts): ColumnType {
   const places = scale ?? (length === null ? 6 : 0)
@@ -83,14 +87,10 @@ const writeMoment = (zone: string) => (value: DriverValue): string =>
   typeof value === 'string' && /^\d{4}-\d\d-\d\d \d/.test(value) ? `"${value.replace(' ', 'T')}${zone}"` : writeNative(value)
 
 function writeJson (value: DriverValue): string {
-  if (typeof value !== 'string') return writeNative(value)
-  try {
-    JSON.parse(value)
-    return value
-  } catch {
-    return JSON.stringify(value)
-  }
+  return typeof value === 'string' && isJson(Buffer.from(value)) ? value : writeNative(value)
 }
+
+const longNativeJson: ColumnType['long'] = (value) => typeof value === 'string' ? longCheckedJson(value) : longBinary(value)
 
 const JSON_TEXT = jsonType({ compared: ['json(', ')'], comparedColumn: ['json(', ')'] })
 /** Sends numbers as numbers, because a column declared as JSON has numeric affinity, which converts texts to numbers. */
@@ -103,7 +103,7 @@ const SQLITE_JSON = native({
     return wholeNumber(text, min, max) ?? requireDouble(text)
   },
   forms: [mergeForm(JSON_TEXT.read, sqlOf`json_patch(coalesce(${COLUMN}, '{}'), ${GIVEN})`)]
-}, writeJson)
+}, writeJson, longNativeJson)
 
 /** Refuses NUL characters, which end the pattern in SQLite's LIKE: `%\0%` would be `%`, which matches every text. */
 function readPattern (value: unknown): string {
