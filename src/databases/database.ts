@@ -1,9 +1,10 @@
 import type { Body } from '../../schemas/body.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { BrokenDefinitions } from './broken-definitions.ts'
-import { createCatalog } from '../catalog/catalog.ts'
+import { createCatalogInParts } from '../catalog/catalog.ts'
 import { createCatalogStore } from '../catalog/store.ts'
 import type { Dialect, Transaction } from '../dialects/dialect.ts'
+import { inPieces } from '../in-pieces.ts'
 import { createKeyCleanUp } from '../idempotency/clean-up.ts'
 import { KeysInUse } from '../idempotency/run-once.ts'
 import type { KeyedDatabase } from '../idempotency/run-with-key.ts'
@@ -80,7 +81,7 @@ export function createDatabase ({ name, dialect, resultLimit, streams = ONE, bud
   const keyCleanUp = createKeyCleanUp(dialect, { lifetime: keyLifetime, onError: (error) => onCleanUpError(error, name) })
   const running = new RunningRequests()
   const store = createCatalogStore({
-    load: async () => createCatalog(await dialect.introspect(), Date.now()),
+    load: async () => await inPieces(createCatalogInParts(await dialect.introspect(), Date.now())),
     interval: refreshInterval,
     onError: (error) => onRefreshError(error, name)
   })
