@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { BodySchema } from '../schemas/body.ts'
 import { OperationsBodySchema } from '../schemas/operations.ts'
+import { callerOf } from '../src/access/caller.ts'
 import { hashBody } from '../src/idempotency/key.ts'
 import type {} from './auth.ts' // declares request.rowQueryGrant
 import { BodyMemory, BodyPlace } from '../src/request/body-memory.ts'
@@ -40,7 +41,7 @@ export default fp(async function body (app: FastifyInstance, { limits, bodyLimit
   app.addHook('preParsing', (request, { raw: response }, _payload, done) => {
     const { rowQueryGrant: grant } = request
     if (request.method === 'POST' && grant !== null) {
-      const place = new BodyPlace(memory, grant.owner ?? grant.name)
+      const place = new BodyPlace(memory, callerOf(grant))
       request.rowQueryBodyPlace = place
       response.once('close', () => place.leave())
     }

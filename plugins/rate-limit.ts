@@ -2,6 +2,7 @@
 import fastifyRateLimit from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
+import { callerOf } from '../src/access/caller.ts'
 import { clientAddress } from '../src/access/client-address.ts'
 import { rateLimited } from '../src/errors.ts'
 
@@ -21,7 +22,7 @@ export default fp(async function rateLimit (app: FastifyInstance, { max, window 
     timeWindow: window,
     cache: MAX_TOKENS,
     enableDraftSpec: true, // RateLimit headers without the X-
-    keyGenerator: ({ rowQueryGrant: grant, ip }: FastifyRequest) => grant?.owner ?? (grant === null ? `address ${clientAddress(ip)}` : `role ${grant.name}`),
+    keyGenerator: ({ rowQueryGrant: grant, ip }: FastifyRequest) => grant === null ? `address ${clientAddress(ip)}` : callerOf(grant),
     errorResponseBuilder: () => rateLimited()
   })
 }, { name: 'row-query-rate-limit' })

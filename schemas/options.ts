@@ -53,7 +53,7 @@ export const LimitsSchema = Type.Object({
   }, { ...closed, default: {}, description: 'the field include of a select' })),
   changed: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000, description: 'maximum number of rows that one update or delete may match; no limit by default' })),
   operations: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_OPERATIONS, default: DEFAULT_OPERATIONS, description: 'maximum number of operations in one transaction' })),
-  streams: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 2, description: 'maximum number of streams that run at a time on each database; never more than half of pool.size, at least one; further ones are refused with 503' })),
+  streams: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 2, description: 'maximum number of streams of each caller that run at a time on a database, at most a quarter of pool.size; of all callers four times as many, at most half of pool.size; at least one of both; further ones are refused with 503' })),
   streamRows: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER - 1, description: 'maximum number of rows of a stream; no limit by default' })),
   answerMemory: Type.Optional(Type.Integer({ minimum: 2_097_152, maximum: 1_099_511_627_776, default: 67_108_864, description: 'maximum size of all answers that are being built or sent, in bytes; further requests are refused with 503' })),
   bodyMemory: Type.Optional(Type.Integer({ minimum: 4_194_304, maximum: 1_099_511_627_776, default: 134_217_728, description: 'maximum memory of all request bodies that are not answered yet, in bytes; further requests are refused with 503' }))

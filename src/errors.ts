@@ -85,7 +85,7 @@ export const deadlock = define('DEADLOCK', 503, 'The statement was rolled back b
 export const lockTimeout = define('LOCK_TIMEOUT', 503, 'A row was locked for too long; nothing was changed')
 export const overloaded = define('OVERLOADED', 503, 'Too many requests are waiting for the database, or large bodies and answers use all memory that there is for them; nothing was changed')
 /** The same code, for streams. */
-export const streamsBusy = define('OVERLOADED', 503, 'Too many streams are running on this database; nothing was changed')
+export const streamsBusy = define('OVERLOADED', 503, 'Too many streams of this caller or of all callers are running on this database; nothing was changed')
 export const keysUnavailable = define('KEYS_UNAVAILABLE', 503, 'The keys that verify the token are not available; nothing was changed')
 export const queryTimeout = define('QUERY_TIMEOUT', 504, 'The statement took too long; nothing was changed')
 

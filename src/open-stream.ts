@@ -1,6 +1,7 @@
 /** The pipeline of a stream after authorization: plan, compile, and read rows as they are taken. */
 import type { SelectBody } from '../schemas/body.ts'
 import { authorize, type Access } from './access/authorize.ts'
+import { callerOf } from './access/caller.ts'
 import { orUnavailable } from './access/lost.ts'
 import type { Table } from './catalog/catalog.ts'
 import { toUnresolved } from './databases/broken-definitions.ts'
@@ -53,7 +54,7 @@ export async function openStream (request: StreamRequest, before?: readonly Tabl
     record?.compiled()
     const stream = new RowStream({ rows: createStreamRows(plan, format), maxBytes: database.resultLimit, most: limit === undefined ? streamRows : undefined, budget: database.budget })
     try {
-      streams.add(stream)
+      streams.add(stream, callerOf(access.grant))
     } catch (error) {
       stream.drop()
       throw error

@@ -47,7 +47,7 @@ export async function runPipeline (request: PipelineRequest, before?: readonly T
     request.onPlan?.(plan)
     record?.planned()
     const inTransaction = request.key !== undefined || (database.onWrite !== undefined && plan.verb !== 'select')
-    sink = inTransaction ? undefined : createSink(plan, database, maxBytesOf(request))
+    sink = inTransaction ? undefined : createSink(plan, database.budget, maxBytesOf(request))
     try {
       if (inTransaction) return await runAndAnswer(request, plan)
       const result = await executePlan({ plan, database, sink, record }, request)

@@ -4,7 +4,10 @@ import type { Client } from '../dialects/dialect.ts'
 import { isClosed } from '../response/closed.ts'
 import type { Grant } from './grant.ts'
 
-/** Who waits for an answer: one token, JWT subject or caller of a host app; without a subject, a role. */
+/** Identifies a caller among all callers: a token, a subject of an issuer, a caller of a host app; a JWT without a subject is its role of its issuer. */
+export const callerOf = ({ owner, name, claims }: Grant): string => owner ?? `role ${JSON.stringify([claims['iss'], name])}`
+
+/** Who waits for an answer. */
 export class Caller implements Client {
   readonly #response: ServerResponse
   readonly #grant: Grant
@@ -16,5 +19,5 @@ export class Caller implements Client {
 
   get destroyed (): boolean { return isClosed(this.#response) }
 
-  get caller (): string { return this.#grant.owner ?? `role ${this.#grant.name}` }
+  get caller (): string { return callerOf(this.#grant) }
 }

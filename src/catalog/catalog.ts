@@ -2,6 +2,7 @@
  * The frozen result of introspecting a database. Tables and columns are in `Map`s, because names from requests are looked up in them
  * and a plain object would find `constructor` and `__proto__`.
  */
+import { allOf, type LongWork } from '../in-pieces.ts'
 import type { ColumnType, Value } from '../types/column-type.ts'
 
 export interface Column {
@@ -224,11 +225,25 @@ export function mayCascade (table: Table): boolean {
 /** The table of the service itself (src/idempotency/keys-table.ts), which no request can name. */
 export const KEYS_TABLE = 'row_query_keys'
 
+/** What stands for the time that a column takes, in the measure of LongWork. */
+export const COLUMN_WORK = 1024
+
 /** Freezes the facts and derives the lookups. Leaves out tables without columns: those that the database cannot open, or of which the account sees none. */
 export function createCatalog (tables: readonly TableFacts[], loadedAt: number): Catalog {
-  const usable = tables.filter(({ name, columns }) => columns.length > 0 && name.toLowerCase() !== KEYS_TABLE)
-  const broken = tables.flatMap(({ name, broken }) => broken === undefined ? [] : [[name, broken] as const])
-  return Object.freeze({ tables: new Map(usable.map((facts) => [facts.name, createTable(facts)])), ...broken.length > 0 && { broken: new Map(broken) }, loadedAt })
+  return allOf(createCatalogInParts(tables, loadedAt))
+}
+
+/** The same, with other work between tables. */
+export function * createCatalogInParts (tables: readonly TableFacts[], loadedAt: number): LongWork<Catalog> {
+  const byName = new Map<string, Table>()
+  const broken = new Map<string, string>()
+  for (const facts of tables) {
+    if (facts.broken !== undefined) broken.set(facts.name, facts.broken)
+    if (facts.columns.length === 0 || facts.name.toLowerCase() === KEYS_TABLE) continue
+    byName.set(facts.name, createTable(facts))
+    yield facts.columns.length * COLUMN_WORK
+  }
+  return Object.freeze({ tables: byName, ...broken.size > 0 && { broken }, loadedAt })
 }
 
 function createTable (facts: TableFacts): Table {

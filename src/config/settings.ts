@@ -1,6 +1,7 @@
 /** Turns the options of the plugin into settings: checks them, fills in the defaults and parses URLs and tokens. */
 import { DatabaseSchema, OptionsSchema, type DatabaseOptions, type RowQueryOptions } from '../../schemas/options.ts'
 import type { DatabaseConfig } from '../databases/open.ts'
+import { limitStreams } from '../databases/streams.ts'
 import { readJwtIssuers, type JwtIssuer } from '../access/jwt-settings.ts'
 import type { Grant } from '../access/grant.ts'
 import type { Authenticate } from '../access/host-grant.ts'
@@ -103,7 +104,7 @@ function openTokenFile (errors: string[], file: TokenFile): Settings['tokenFile'
   }
 }
 
-/** `streams`: the maximum number of streams at a time. */
+/** `streams`: the maximum number of streams of one caller at a time. */
 function toDatabase (errors: string[], name: string, options: DatabaseOptions, streams: number): DatabaseConfig[] {
   const { url, replicas, setup, ...limits } = withDefaults<WithDefaults<DatabaseOptions>>(DatabaseSchema, options)
   const path = `databases.${name}`
@@ -114,6 +115,5 @@ function toDatabase (errors: string[], name: string, options: DatabaseOptions, s
   if (setup.length > 0 && (address.engine !== 'sqlite' || address.path !== MEMORY)) errors.push(`${path}.setup: only allowed with sqlite::memory:`)
   const { size, minimum } = limits.pool
   if (minimum > size) errors.push(`${path}.pool.minimum: must not be greater than pool.size, which is ${size}`)
-  // a stream keeps its connection, so the others remain for short requests
-  return [{ name, address, replicas: replicaAddresses, setup, ...limits, streams: Math.min(streams, Math.max(1, Math.floor(size / 2))) }]
+  return [{ name, address, replicas: replicaAddresses, setup, ...limits, streams: limitStreams(streams, size) }]
 }

@@ -1,15 +1,16 @@
 import type { Body } from '../../schemas/body.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { BrokenDefinitions } from './broken-definitions.ts'
-import { createCatalog } from '../catalog/catalog.ts'
+import { createCatalogInParts } from '../catalog/catalog.ts'
 import { createCatalogStore } from '../catalog/store.ts'
 import type { Dialect, Transaction } from '../dialects/dialect.ts'
+import { inPieces } from '../in-pieces.ts'
 import { createKeyCleanUp } from '../idempotency/clean-up.ts'
 import { KeysInUse } from '../idempotency/run-once.ts'
 import type { KeyedDatabase } from '../idempotency/run-with-key.ts'
 import type { Plan } from '../plan/plan.ts'
 import { RunningRequests } from './running-requests.ts'
-import { Streams } from './streams.ts'
+import { Streams, type StreamLimits } from './streams.ts'
 import { UNLIMITED, type AnswerBudget } from '../response/budget.ts'
 import type { StatementCounts } from '../sql/statement-cache.ts'
 
@@ -57,8 +58,8 @@ export interface DatabaseSettings {
   name: string
   dialect: Dialect
   resultLimit: number
-  /** Maximum number of streams at a time; 1 if omitted. */
-  streams?: number | undefined
+  /** One stream at a time if omitted. */
+  streams?: StreamLimits | undefined
   budget?: AnswerBudget | undefined
   /** Milliseconds between background refreshes of the catalog. */
   refreshInterval: number
@@ -71,14 +72,16 @@ export interface DatabaseSettings {
   onCleanUpError?: (error: unknown, database: string) => void
 }
 
+const ONE: StreamLimits = { ofCaller: 1, ofAll: 1 }
+
 /** A day in milliseconds. */
 const DAY = 86_400_000
 
-export function createDatabase ({ name, dialect, resultLimit, streams = 1, budget = UNLIMITED, refreshInterval, keyLifetime = DAY, closeTimeout = 0, onWrite, onRefreshError, onCleanUpError = () => {} }: DatabaseSettings): Database {
+export function createDatabase ({ name, dialect, resultLimit, streams = ONE, budget = UNLIMITED, refreshInterval, keyLifetime = DAY, closeTimeout = 0, onWrite, onRefreshError, onCleanUpError = () => {} }: DatabaseSettings): Database {
   const keyCleanUp = createKeyCleanUp(dialect, { lifetime: keyLifetime, onError: (error) => onCleanUpError(error, name) })
   const running = new RunningRequests()
   const store = createCatalogStore({
-    load: async () => createCatalog(await dialect.introspect(), Date.now()),
+    load: async () => await inPieces(createCatalogInParts(await dialect.introspect(), Date.now())),
     interval: refreshInterval,
     onError: (error) => onRefreshError(error, name)
   })

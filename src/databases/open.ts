@@ -8,6 +8,7 @@ import type { PoolLimits } from '../dialects/mysql/pool/pool.ts'
 import { MEMORY } from '../dialects/sqlite/memory.ts'
 import { ServiceError } from '../errors.ts'
 import type { AnswerBudget } from '../response/budget.ts'
+import type { StreamLimits } from './streams.ts'
 
 /** The address of a database, parsed from its URL. */
 export type Address =
@@ -24,8 +25,7 @@ export interface DatabaseConfig {
   readonly statementTimeout: number
   /** Time limit of a stream, in milliseconds. */
   readonly streamTimeout: number
-  /** Maximum number of streams at a time. */
-  readonly streams: number
+  readonly streams: StreamLimits
   readonly resultLimit: number
   readonly refreshInterval: number
   readonly keyLifetime: number

@@ -15,10 +15,13 @@ export interface RowSink {
   readonly full: boolean
   /** Called before the first row, and again if the statement runs again. `columns`: the columns as the database has them now. */
   begin (columns: readonly Column[]): void
-  /** A row of MySQL's text protocol (mysql/length-encoded.ts), in `bytes` from `from` to `to`. @throws UNREADABLE_VALUE */
-  textRow (bytes: Buffer, from: number, to: number): void
-  /** A row of values as a driver returns them. @throws UNREADABLE_VALUE */
-  row (values: ReadonlyArray<DriverValue | null>): void
+  /**
+   * A row of MySQL's text protocol (mysql/length-encoded.ts), in `bytes` from `from` to `to`. A long row is taken between turns of the event loop: then it returns
+   * a promise, before whose end no other row may follow. @throws UNREADABLE_VALUE, or the promise rejects with it
+   */
+  textRow (bytes: Buffer, from: number, to: number): Promise<void> | undefined
+  /** A row of values as a driver returns them. The same applies. */
+  row (values: ReadonlyArray<DriverValue | null>): Promise<void> | undefined
   /** Reports that the rows are larger than `maxBytes`, without writing them. */
   overflow (): void
 }

@@ -1,6 +1,7 @@
 import type { Database, PendingWrite } from '../databases/database.ts'
 import type { Transaction } from '../dialects/dialect.ts'
 import type { Plan } from '../plan/plan.ts'
+import type { AnswerMemoryBudget } from '../response/budget.ts'
 import { respond } from '../response/respond.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
 import { createSink, runIn } from './execute.ts'
@@ -10,6 +11,8 @@ export interface PlanToAnswer {
   readonly database: Database
   /** Bytes that the answer may have. */
   readonly maxBytes: number
+  /** The memory for it; that of the database if omitted. */
+  readonly budget?: AnswerMemoryBudget
   readonly record?: RequestRecord | null | undefined
   /** The arguments of the hook for writes, which is not called if they are omitted. */
   readonly pendingWrite?: Pick<PendingWrite, 'grant' | 'body' | 'dryRun'>
@@ -22,8 +25,8 @@ export interface Answered {
 }
 
 /** Runs a plan in a transaction, writes its answer and calls the hook for writes. @throws as runIn; what the hook throws */
-export async function answerIn (tx: Transaction, { plan, database, maxBytes, record, pendingWrite }: PlanToAnswer): Promise<Answered> {
-  const sink = createSink(plan, database, maxBytes)
+export async function answerIn (tx: Transaction, { plan, database, maxBytes, budget = database.budget, record, pendingWrite }: PlanToAnswer): Promise<Answered> {
+  const sink = createSink(plan, budget, maxBytes)
   try {
     const result = await runIn(tx, { plan, database, sink, record })
     const answer = respond(plan, result, sink)

@@ -7,6 +7,7 @@ import { findUnexpected } from '../plan/row-range.ts'
 import { createSelectSink } from '../response/page-sink.ts'
 import type { Result } from '../response/result.ts'
 import { AnswerSink } from '../response/answer-sink.ts'
+import type { AnswerMemoryBudget } from '../response/budget.ts'
 import { compileStatement } from '../sql/compile.ts'
 import { settleCells } from '../sql/moments.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
@@ -29,7 +30,7 @@ export interface Execution {
 }
 
 /** The sink for the rows of an answer; undefined if it has none. `maxBytes`: bytes that the answer may have. */
-export function createSink (plan: Plan, { budget }: Pick<Database, 'budget'>, maxBytes: number): AnswerSink | undefined {
+export function createSink (plan: Plan, budget: AnswerMemoryBudget, maxBytes: number): AnswerSink | undefined {
   if (plan.verb === 'select') return createSelectSink(plan, maxBytes, budget)
   return plan.returning === undefined ? undefined : new AnswerSink(plan.returning, maxBytes, budget)
 }

@@ -24,7 +24,7 @@ export class KeyList extends RowCounter {
   }
 
   /** Keeps the values as they are, because a value that a select returns finds its row as a parameter. @throws NOT_SUPPORTED for NULL, which identifies no row */
-  override row (values: ReadonlyArray<DriverValue | null>): void {
+  override row (values: ReadonlyArray<DriverValue | null>): undefined {
     super.row(values)
     this.keys.push(this.#columns.map((column, index) => readKey(column, values[index] as DriverValue | null)))
   }

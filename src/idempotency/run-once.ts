@@ -131,7 +131,7 @@ class StoredAnswer extends RowCounter {
     this.done = undefined
   }
 
-  override row (values: ReadonlyArray<DriverValue | null>): void {
+  override row (values: ReadonlyArray<DriverValue | null>): undefined {
     super.row(values)
     const [request, answer] = values.map((value) => Buffer.from(value as Uint8Array ?? '')) as [Buffer, Buffer]
     this.done = { request, answer }

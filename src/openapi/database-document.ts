@@ -1,8 +1,9 @@
 /** The document of one database: one path for each table, with the schemas of its columns. */
-import { setImmediate } from 'node:timers/promises'
 import { VERBS, type Verb } from '../../schemas/grant.ts'
 import type { DocumentLimits, DocumentSettings, Subject } from './document-settings.ts'
-import { createDocumentWriter, type DocumentText } from './document-text.ts'
+import { resultTooLarge, type ServiceError } from '../errors.ts'
+import { allOf, inPieces, type LongWork } from '../in-pieces.ts'
+import { Members, writeDocument, type DocumentText } from './document-text.ts'
 import { REFUSAL, refusalSchema, responseReferences, sharedResponses } from './error-responses.ts'
 import { createFilterSchemas, nameOfFilter } from './filter-schemas.ts'
 import { GROUPS } from './group-schemas.ts'
@@ -18,9 +19,6 @@ import { MAX_TYPED_TABLES, TYPED_NAMES, typedOperations } from './typed-operatio
 import type { VisibleTable } from './visible.ts'
 import { formNames, formSchemas } from './write-schemas.ts'
 
-/** The number of tables that are described before the event loop handles other requests. */
-const SLICE = 20
-
 /** Schema names that no table may use. */
 const SHARED = [REFUSAL, ...Object.keys(GROUPS), ...MEMBER_NAMES, ...OPERATION_NAMES, ...TYPED_NAMES]
 
@@ -29,49 +27,52 @@ export interface DatabaseDocument {
   readonly database: string
   readonly tables: readonly VisibleTable[]
   readonly settings: DocumentSettings
+  /** The maximum size of the document, in bytes; without one, a document of any size is created. */
+  readonly maxBytes?: number
 }
 
-/** Creates the document, and lets other requests run after every few tables. */
-export async function createDatabaseDocument (options: DatabaseDocument): Promise<DocumentText> {
-  const writing = writeDocument(options)
-  for (let step = writing.next(); ; step = writing.next()) {
-    if (step.done === true) return step.value
-    await setImmediate()
-  }
-}
+/** Creates the document, and lets other requests run between parts of it. @throws RESULT_TOO_LARGE */
+export const createDatabaseDocument = (options: DatabaseDocument): Promise<DocumentText> => inPieces(describeDatabase(options))
 
-/** Creates the document for callers that cannot wait. */
-export function createDatabaseDocumentNow (options: DatabaseDocument): DocumentText {
-  const writing = writeDocument(options)
-  for (let step = writing.next(); ; step = writing.next()) if (step.done === true) return step.value
-}
+/** Creates the document for callers that cannot wait. @throws RESULT_TOO_LARGE */
+export const createDatabaseDocumentNow = (options: DatabaseDocument): DocumentText => allOf(describeDatabase(options))
 
-/** Writes the document, and yields after every few tables. */
-function * writeDocument ({ database, tables, settings }: DatabaseDocument): Generator<undefined, DocumentText> {
+function * describeDatabase ({ database, tables, settings, maxBytes = Infinity }: DatabaseDocument): LongWork<DocumentText> {
   const names = createNames([...SHARED, ...filterNames(tables), ...formNames(tables.map(({ table }) => table))])
   const filters = createFilterSchemas(settings.limits)
   const subjects = nameTables(tables, names, settings.limits)
-  const slices = Array.from({ length: Math.ceil(subjects.length / SLICE) }, (_, index) => subjects.slice(index * SLICE, (index + 1) * SLICE))
-  const document = createDocumentWriter()
-  document.add({ ...createHead(database, settings), tags: subjects.map(tagOf) })
-  document.open('paths')
-  if (subjects.length > 0) document.add({ [`/${encodeSegment(database)}`]: operationsPath(database, subjects) })
-  for (const slice of slices) {
-    document.add(Object.fromEntries(slice.map((subject) => pathOf(subject, database))))
-    yield
+  const [document, paths, components, schemas] = [new Members(), new Members(), new Members(), new Members()]
+  yield document.add({ ...createHead(database, settings), tags: subjects.map(tagOf) })
+  if (subjects.length > 0) paths.add({ [`/${encodeSegment(database)}`]: operationsPath(database, subjects) })
+  let fitting = 0
+  for (const subject of subjects) {
+    yield paths.add(Object.fromEntries([pathOf(subject, database)]))
+    for (const [name, schema] of Object.entries(tableSchemas(subject, filters, names))) yield schemas.add({ [name]: schema })
+    const bytes = document.bytes + paths.bytes + schemas.bytes
+    if (bytes > maxBytes) throw documentTooLarge(subjects, fitting, maxBytes)
+    if (bytes < maxBytes * OF_TABLES) fitting++
   }
-  document.close()
-  document.open('components')
-  document.add({ securitySchemes, ...(subjects.length > 0 && { responses: sharedResponses(refTo(REFUSAL)) }) })
-  document.open('schemas')
-  for (const slice of slices) {
-    for (const subject of slice) document.add(tableSchemas(subject, filters, names))
-    yield
-  }
-  document.add({ ...filters.schemas, ...sharedSchemas(subjects, settings.limits) })
-  document.close()
-  document.close()
-  return document.end()
+  components.add({ securitySchemes, ...(subjects.length > 0 && { responses: sharedResponses(refTo(REFUSAL)) }) })
+  for (const [name, schema] of Object.entries({ ...filters.schemas, ...sharedSchemas(subjects, settings.limits) })) yield schemas.add({ [name]: schema })
+  components.addObject('schemas', schemas)
+  document.addObject('paths', paths)
+  document.addObject('components', components)
+  const written = yield * writeDocument(document)
+  if (written.bytes.length > maxBytes) throw documentTooLarge(subjects, fitting, maxBytes)
+  return written
+}
+
+/** The part of the largest document that its tables take, about; the rest is what all of them share. */
+const OF_TABLES = 0.75
+
+/** The number of tables that a refusal names. */
+const MAX_NAMED = 100
+
+/** `fitting`: the number of tables that a document has room for. */
+function documentTooLarge (subjects: readonly Subject[], fitting: number, maxBytes: number): ServiceError {
+  const named = subjects.slice(0, Math.min(fitting, MAX_NAMED)).map(({ table: { name } }) => JSON.stringify(name))
+  const others = fitting > MAX_NAMED ? ` and ${fitting - MAX_NAMED} others` : ''
+  return resultTooLarge(`the document of ${subjects.length} tables would be larger than ${maxBytes} bytes; use a token with permissions on fewer tables: it has room for ${named.join(', ')}${others}`)
 }
 
 /** Names of the filter schemas that tables share. */

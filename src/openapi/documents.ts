@@ -14,13 +14,15 @@ import { cacheKeyOf, visibleTables } from './visible.ts'
 
 /** Maximum bytes of cached documents for each catalog. Grants with the same rights share a document. */
 const MAX_CACHED_BYTES = 64 * 2 ** 20
+/** Maximum bytes of a document, so that the cache has two of them at least. */
+const MAX_BYTES = MAX_CACHED_BYTES / 2
 /** Maximum number of documents that are created at once, and that wait, because each takes many times its size while it is created and every grant can have its own. */
 const MAX_MADE = { running: 2, waiting: 100 }
 
 export interface Documents {
   /** Describes the interface, limited to the permissions of the grant. */
   ofInterface (grant: Grant): Promise<DocumentText>
-  /** Describes the tables that the grant may see. @throws DATABASE_UNAVAILABLE if no catalog could be read yet, OVERLOADED if too many documents are being made */
+  /** Describes the tables that the grant may see. @throws DATABASE_UNAVAILABLE if no catalog could be read yet, OVERLOADED if too many documents are being made, RESULT_TOO_LARGE */
   ofDatabase (database: Database, grant: Grant): Promise<DocumentText>
 }
 
@@ -45,7 +47,8 @@ export function createDocuments ({ databases, settings }: DocumentsOptions): Doc
       return await cache(cacheKeyOf(catalog, grant, database.name), () => takeTurn(() => createDatabaseDocument({
         database: database.name,
         tables: visibleTables(catalog, grant, database.name),
-        settings
+        settings,
+        maxBytes: MAX_BYTES
       })))
     }
   }

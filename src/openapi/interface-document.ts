@@ -6,7 +6,8 @@ import { BODIES } from '../../schemas/body.ts'
 import { VERBS, type Verb } from '../../schemas/grant.ts'
 import { mediaTypeOf, STREAM_FORMATS, type StreamFormat } from '../request/stream-formats.ts'
 import type { DocumentSettings } from './document-settings.ts'
-import { createDocumentWriter, type DocumentText } from './document-text.ts'
+import { allOf } from '../in-pieces.ts'
+import { Members, writeDocument, type DocumentText } from './document-text.ts'
 import { errorResponses, REFUSAL, refusalSchema } from './error-responses.ts'
 import { pascalCase } from './names.ts'
 import { createHead, createPathItem, routeResponse, securitySchemes } from './operation.ts'
@@ -101,7 +102,7 @@ export function createInterfaceDocument ({ verbs, databases, settings }: Interfa
     refusals: errorResponses(refTo(REFUSAL))
   })
   const schemas = verbs.flatMap((verb): Array<[string, Schema]> => [[requestName(NAME, verb), requestOf(verb)], [answerName(NAME, verb), ANSWERS[verb]]])
-  const document = createDocumentWriter()
+  const document = new Members()
   document.add({
     ...createHead(undefined, settings),
     tags: [{ name: 'rows', description: 'Rows of tables' }],
@@ -109,7 +110,7 @@ export function createInterfaceDocument ({ verbs, databases, settings }: Interfa
     paths: { '/{database}': operations, '/{database}/{table}': item },
     components: { securitySchemes, schemas: { ...Object.fromEntries(schemas), ...operationSchemas(new Map(verbs.map((verb) => [verb, undefined])), settings.limits.operations), ...unions(NAME, verbs), [REFUSAL]: refusalSchema } }
   })
-  return document.end()
+  return allOf(writeDocument(document))
 }
 
 /** The schema of the body, in the form of documents. */

@@ -3,7 +3,7 @@ import { at, invalidValue, overloaded, pointer, resultTooLarge } from '../errors
 import { findBySteps } from '../json-pointer.ts'
 import type { ResultReference } from '../plan/result-reference.ts'
 import { parseExactJson } from '../json/exact-json.ts'
-import type { AnswerBudget } from '../response/budget.ts'
+import type { AnswerBudget, AnswerMemoryBudget } from '../response/budget.ts'
 import { dataOf } from '../response/operations.ts'
 
 export class Results {
@@ -14,15 +14,20 @@ export class Results {
   readonly #parsed = new Map<number, unknown>()
   #bytes = 0
 
-  /** `maxBytes`: bytes that the whole answer may have. */
+  /** `maxBytes`: bytes that the whole answer may have; the budget may allow less. */
   constructor (maxBytes: number, budget: AnswerBudget) {
-    this.#maxBytes = maxBytes
+    this.#maxBytes = Math.min(maxBytes, budget.largest)
     this.#budget = budget
   }
 
   /** The bytes that are left. */
   get room (): number {
     return this.#maxBytes - this.#bytes
+  }
+
+  /** The memory for the next answer. */
+  get budget (): AnswerMemoryBudget {
+    return this.#budget.after(this.#bytes)
   }
 
   get answers (): ReadonlyArray<string | Buffer> {

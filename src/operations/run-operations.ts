@@ -109,7 +109,7 @@ class OperationsRun {
     const operation = this.#planned[index] as PlannedOperation
     this.#starts.push(tx.ran ?? 0)
     try {
-      const { answer, rows } = await answerIn(tx, { plan: planNow(operation, results), database, maxBytes: results.room, pendingWrite: { grant, body: operation.body, dryRun } })
+      const { answer, rows } = await answerIn(tx, { plan: planNow(operation, results), database, maxBytes: results.room, budget: results.budget, pendingWrite: { grant, body: operation.body, dryRun } })
       results.add(answer)
       this.#rows += rows
     } catch (error) {

@@ -1,14 +1,14 @@
-import type { AnswerBudget } from './budget.ts'
+import type { AnswerMemoryBudget } from './budget.ts'
 
 /** The number of bytes that are taken from the budget at a time. */
 const STEP = 1_048_576
 
 /** The memory that one answer has taken from the budget. */
 export class AnswerMemory {
-  readonly #budget: AnswerBudget
+  readonly #budget: AnswerMemoryBudget
   #taken = 0
 
-  constructor (budget: AnswerBudget) {
+  constructor (budget: AnswerMemoryBudget) {
     this.#budget = budget
   }
 

@@ -1,12 +1,15 @@
 /** Writes the rows of a select into its answer as they arrive: the rows (json-rows.ts) and the text around them (envelope.ts), within its memory (answer-memory.ts). */
 import type { Column } from '../catalog/catalog.ts'
 import type { RowSink } from '../dialects/dialect.ts'
+import { valuesIn } from '../dialects/mysql/length-encoded.ts'
+import { inPieces } from '../in-pieces.ts'
 import type { DriverValue } from '../types/column-type.ts'
 import { AnswerMemory } from './answer-memory.ts'
-import { UNLIMITED, type AnswerBudget } from './budget.ts'
+import { UNLIMITED, type AnswerMemoryBudget } from './budget.ts'
 import { afterRows, BEFORE_ROWS } from './envelope.ts'
 import { overloaded, resultTooLarge, type ServiceError } from '../errors.ts'
 import { writeFragment, type RowsByMember } from './insert-members.ts'
+import { isLongRow, sizeOf } from './encode-row.ts'
 import { isBeyond, JsonRows } from './json-rows.ts'
 import { Output } from './output.ts'
 import type { RowWriter } from './row-writer.ts'
@@ -30,6 +33,8 @@ export class AnswerSink implements RowSink {
   readonly #memory: AnswerMemory
   /** Bytes of memory that any answer may have. */
   readonly #largest: number
+  /** The bytes before it, if it is a part of a larger answer. */
+  readonly #before: number
   /** The length up to which no more memory must be taken, in bytes. */
   #room: number
   #refusal: ServiceError | undefined
@@ -40,10 +45,11 @@ export class AnswerSink implements RowSink {
   count = 0
 
   /** `maxBytes`: the maximum size of the answer; the budget may allow less. `writer`: writes rows that have members. */
-  constructor (columns: readonly Column[], maxBytes: number, budget = UNLIMITED, writer?: RowWriter) {
+  constructor (columns: readonly Column[], maxBytes: number, budget: AnswerMemoryBudget = UNLIMITED, writer?: RowWriter) {
     this.#rows = new JsonRows(columns, writer)
     this.#memory = new AnswerMemory(budget)
     this.#largest = budget.largest
+    this.#before = budget.before
     this.#maxBytes = Math.min(maxBytes, largestOf(budget, writer))
     this.#room = Math.min(this.#maxBytes, SHORT_ANSWER)
     this.#output.maxBytes = this.#maxBytes
@@ -92,7 +98,7 @@ export class AnswerSink implements RowSink {
   }
 
   overflow (): void {
-    this.#refuse(resultTooLarge(`the answer would be larger than ${this.#maxBytes} bytes; request fewer rows, or name fewer "columns"`))
+    this.#refuse(resultTooLarge(`the answer would be larger than ${this.#before + this.#maxBytes} bytes; request fewer rows, or name fewer "columns"`))
   }
 
   /** The reason why the answer cannot be sent, if the sink is full. */
@@ -126,15 +132,24 @@ export class AnswerSink implements RowSink {
     return false
   }
 
-  textRow (bytes: Buffer, offset: number, end: number): void {
+  textRow (bytes: Buffer, offset: number, end: number): Promise<void> | undefined {
     this.#separate()
+    if (isLongRow(end - offset)) return this.#takeLong(valuesIn(bytes, offset, end))
     this.#rows.textRow(this.#output, bytes, offset, end)
+    return undefined
   }
 
-  row (values: ReadonlyArray<DriverValue | null>): void {
+  row (values: ReadonlyArray<DriverValue | null>): Promise<void> | undefined {
     this.#separate()
-    if (isBeyond(this.#output, values)) this.#output.overflow()
+    const size = sizeOf(values)
+    if (isLongRow(size)) return this.#takeLong(values)
+    if (isBeyond(this.#output, values, size)) this.#output.overflow()
     else this.#rows.row(this.#output, values)
+    return undefined
+  }
+
+  #takeLong (values: ReadonlyArray<DriverValue | null>): Promise<void> {
+    return inPieces(this.#rows.longRow(this.#output, values), () => this.full)
   }
 
   /** Counts bytes of rows of members, which are put into the answer later, and the memory that this needs. */
@@ -194,4 +209,4 @@ export class AnswerSink implements RowSink {
 }
 
 /** The size of the largest possible answer; half of the budget with members, because the answer is copied while their rows are inserted. */
-const largestOf = ({ largest }: AnswerBudget, writer: RowWriter | undefined): number => writer !== undefined && writer.links.size > 0 ? Math.floor(largest / 2) : largest
+const largestOf = ({ largest }: AnswerMemoryBudget, writer: RowWriter | undefined): number => writer !== undefined && writer.links.size > 0 ? Math.floor(largest / 2) : largest

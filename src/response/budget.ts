@@ -8,10 +8,21 @@ const SMALL = 16_384
 const MEDIUM = 1_048_576
 const FOR_LARGE = 0.75
 
-export class AnswerBudget {
+/** The memory for one answer. */
+export interface AnswerMemoryBudget {
+  /** The maximum size of the answer, in bytes. */
+  readonly largest: number
+  /** The bytes before it, if it is a part of a larger answer. */
+  readonly before: number
+  take (bytes: number, size: number): boolean
+  give (bytes: number): void
+}
+
+export class AnswerBudget implements AnswerMemoryBudget {
   readonly #bytes: number
   /** The maximum size of an answer, in bytes. */
   readonly largest: number
+  readonly before = 0
   #used = 0
 
   constructor (bytes: number) {
@@ -31,6 +42,11 @@ export class AnswerBudget {
 
   give (bytes: number): void {
     this.#used -= bytes
+  }
+
+  /** The memory for the next part of an answer, of which `before` bytes are held: its size is that of the whole. */
+  after (before: number): AnswerMemoryBudget {
+    return { largest: this.largest - before, before, take: (bytes, size) => this.take(bytes, before + size), give: (bytes) => this.give(bytes) }
   }
 
   /** Counts an answer until its client has read it, or has disconnected. */

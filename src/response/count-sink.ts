@@ -14,9 +14,9 @@ export class RowCounter implements RowSink {
 
   begin (): void { this.count = 0 }
 
-  textRow (bytes: Buffer, from: number, to: number): void { this.row(copyValues(bytes, from, to)) }
+  textRow (bytes: Buffer, from: number, to: number): undefined { this.row(copyValues(bytes, from, to)) }
 
-  row (_values: ReadonlyArray<DriverValue | null>): void { this.count++ }
+  row (_values: ReadonlyArray<DriverValue | null>): undefined { this.count++ }
 
   overflow (): void {}
 }
@@ -27,7 +27,7 @@ export class CountSink extends RowCounter {
   /** The number as digits. */
   digits = '0'
 
-  override row (values: ReadonlyArray<DriverValue | null>): void {
+  override row (values: ReadonlyArray<DriverValue | null>): undefined {
     super.row(values)
     this.digits = String(values[0])
   }
@@ -59,7 +59,7 @@ export class ValueSink extends JsonSink {
     this.#column = column
   }
 
-  override row (values: ReadonlyArray<DriverValue | null>): void {
+  override row (values: ReadonlyArray<DriverValue | null>): undefined {
     super.row(values)
     this.json = toJson(this.#column, values[0])
   }
@@ -76,7 +76,7 @@ export class EqualSink extends JsonSink {
     this.#columns = columns
   }
 
-  override row (values: ReadonlyArray<DriverValue | null>): void {
+  override row (values: ReadonlyArray<DriverValue | null>): undefined {
     super.row(values)
     const text = this.#columns.map((column, index) => toJson(column, values[index])).join()
     this.areEqual &&= text === (this.#first ??= text)

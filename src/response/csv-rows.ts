@@ -1,14 +1,20 @@
-/** Writes rows as lines of CSV (RFC 4180) with the values of the JSON answer: texts without their quotes, lists and objects as JSON text, nothing for null. */
+/**
+ * Writes rows as lines of CSV (RFC 4180) with the values of the JSON answer: texts without their quotes, lists and objects as JSON text, nothing for null. A
+ * JSON column is always its JSON text, so that the text "1" and the number 1 are two cells, and so are JSON's null and NULL.
+ */
 import type { Column } from '../catalog/catalog.ts'
 import { afterLength, findStarts, readLength } from '../dialects/mysql/length-encoded.ts'
 import type { Cells, JoinedCells } from '../plan/cells.ts'
+import { PART, type LongWork } from '../in-pieces.ts'
 import type { DriverValue, WireFormat } from '../types/column-type.ts'
-import { writeValue } from './encode-row.ts'
+import { isJson } from '../types/json-text.ts'
+import { jsonParts, writeInParts, writeValue, type LongFormat } from './encode-row.ts'
 import type { RowFormat } from './json-rows.ts'
 import { Output } from './output.ts'
 import { RowWriter } from './row-writer.ts'
 
 const [QUOTE, COMMA, SPACE, CR, LF, T, Z] = [0x22, 0x2c, 0x20, 0x0d, 0x0a, 0x54, 0x5a] as const
+const [OPEN, NEXT, END] = ['"', ',', '\r\n'].map((text) => Buffer.from(text)) as [Buffer, Buffer, Buffer]
 /** Position of the space between day and time: `2026-11-20 10:15:00`. */
 const BETWEEN_DAY_AND_TIME = 10
 /** Room for longer values is limited to what the answer may still have. */
@@ -93,35 +99,65 @@ export class CsvRows implements RowFormat {
     const from = this.#cells?.row.from ?? 0
     const cells = this.#columns.map((column, index) => {
       const value = values[from + index] as DriverValue | null
-      return value === null ? '' : cellOf(writeValue(column, value))
+      return value === null ? '' : cellOf(column, writeValue(column, value))
     })
     for (const { cells: { presence }, writer } of this.#members) {
-      cells.push(values[presence] === null ? '' : this.#textOf((member) => writer.row(member, values)))
+      cells.push(values[presence] === null ? '' : quoteText(this.#jsonOf((member) => writer.row(member, values)).toString()))
     }
     output.text(`${cells.join()}\r\n`)
+  }
+
+  * longRow (output: Output, values: ReadonlyArray<DriverValue | null>): LongWork {
+    const from = this.#cells?.row.from ?? 0
+    for (const [index, column] of this.#columns.entries()) {
+      if (index > 0) output.raw(NEXT)
+      const value = values[from + index] as DriverValue | null
+      if (value !== null) yield * writeInParts(output, column, value, CSV_FORMAT)
+      if (output.length === Infinity) return
+    }
+    for (const { cells: { presence }, writer } of this.#members) {
+      output.raw(NEXT)
+      if (values[presence] === null) continue
+      const member = new Output()
+      member.maxBytes = output.maxBytes - output.length
+      yield * writer.longRow(member, values)
+      if (member.length > member.maxBytes) return output.overflow()
+      yield * writeQuotedParts(output, bytesIn(member))
+      member.drop()
+    }
+    output.raw(END)
   }
 
   #writeMembers (output: Output, bytes: Buffer, from: number, to: number): void {
     if (this.#starts.length <= this.#count) this.#starts = new Uint32Array(this.#count + 1)
     findStarts(bytes, from, to, this.#starts)
     for (const { cells: { presence }, writer } of this.#members) {
-      const isPresent = readLength(bytes, this.#starts[presence] as number) >= 0
-      output.text(`,${isPresent ? this.#textOf((member) => writer.textRow(member, bytes, from, to)) : ''}`)
+      output.raw(NEXT)
+      if (readLength(bytes, this.#starts[presence] as number) >= 0) writeQuoted(output, this.#jsonOf((member) => writer.textRow(member, bytes, from, to)))
     }
   }
 
-  #textOf (write: (member: Output) => void): string {
+  /** The JSON text of a member, which is an object: its cell needs quotes. */
+  #jsonOf (write: (member: Output) => void): Buffer {
     const member = this.#member
     member.length = 0
     write(member)
-    return quoteText(member.bytes.toString('utf8', 0, member.length))
+    return member.bytes.subarray(0, member.length)
   }
 }
 
-/** Writes a value that cannot just be copied. The caller reserves room for twice its bytes and two quotes. */
+/** Writes a value that cannot just be copied. */
 function writeCell (output: Output, column: Column, bytes: Buffer, start: number, end: number): void {
-  if (column.type.wireFormat === 'escaped') return writeQuoted(output, bytes, start, end)
-  output.text(cellOf(writeValue(column, bytes.subarray(start, end))))
+  const { wireFormat } = column.type
+  if (wireFormat === 'escaped') return writeQuoted(output, bytes, start, end)
+  if (wireFormat === 'plain' || (wireFormat === 'json' && isJson(bytes, start, end))) return writeJsonCell(output, bytes, start, end)
+  output.text(cellOf(column, writeValue(column, bytes.subarray(start, end))))
+}
+
+function writeJsonCell (output: Output, bytes: Buffer, start: number, end: number): void {
+  output.reserve(end - start)
+  if (copyPlain(output.bytes, output.length, bytes, start, end)) output.length += end - start
+  else writeQuoted(output, bytes, start, end)
 }
 
 /** Whether JSON that begins with this byte is a number, true or false. */
@@ -140,21 +176,58 @@ function copyPlain (target: Buffer, position: number, bytes: Buffer, start: numb
   return true
 }
 
-/** Writes a text in quotes; a quote in it is written twice (RFC 4180). */
-function writeQuoted (output: Output, bytes: Buffer, start: number, end: number): void {
+/** Writes a text in quotes. */
+function writeQuoted (output: Output, bytes: Buffer, start = 0, end = bytes.length): void {
+  output.reserve(2 * (end - start) + 2)
+  output.byte(QUOTE)
+  copyDoubled(output, bytes, start, end)
+  output.byte(QUOTE)
+}
+
+/** Copies a text; a quote in it is written twice (RFC 4180). Returns whether it has a character for which a cell needs quotes. */
+function copyDoubled (output: Output, bytes: Buffer, start: number, end: number): boolean {
   const { bytes: target } = output
+  let isSpecial = false
   let to = output.length
-  target[to++] = QUOTE
   for (let each = start; each < end; each++) {
     const byte = target[to++] = bytes[each] as number
+    if (byte > COMMA) continue
     if (byte === QUOTE) target[to++] = QUOTE
+    isSpecial ||= byte === QUOTE || byte === COMMA || byte === CR || byte === LF
   }
-  target[to++] = QUOTE
   output.length = to
+  return isSpecial
+}
+
+const CSV_FORMAT: LongFormat = {
+  short: (output, column, json) => output.text(cellOf(column, json)),
+  long: (output, { type: { holdsJson } }, value) => writeQuotedParts(output, holdsJson === true ? jsonParts(value) : value.parts)
+}
+
+/** Writes a long text in quotes, and takes them away if it turns out to need none. */
+function * writeQuotedParts (output: Output, parts: Iterable<string | Buffer>): LongWork {
+  output.raw(OPEN)
+  const start = output.length
+  let isSpecial = false
+  for (const part of parts) {
+    const bytes = typeof part === 'string' ? Buffer.from(part) : part
+    output.reserve(2 * bytes.length)
+    isSpecial = copyDoubled(output, bytes, 0, bytes.length) || isSpecial
+    yield bytes.length
+  }
+  const { bytes, length } = output
+  if (isSpecial || bytes[start] === SPACE || bytes[length - 1] === SPACE) return output.raw(OPEN)
+  bytes.copyWithin(start - 1, start, length)
+  output.length--
+}
+
+function * bytesIn ({ bytes, length }: Output): Generator<Buffer> {
+  for (let from = 0; from < length; from += PART) yield bytes.subarray(from, Math.min(from + PART, length))
 }
 
 /** The cell for a value, from its JSON text. */
-function cellOf (json: string): string {
+function cellOf ({ type: { holdsJson } }: Column, json: string): string {
+  if (holdsJson === true) return quoteText(json)
   if (json.startsWith('"')) return quoteText(JSON.parse(json) as string)
   return json === 'null' ? '' : quoteText(json)
 }

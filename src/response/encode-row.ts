@@ -5,7 +5,8 @@
 import type { Column } from '../catalog/catalog.ts'
 import { afterLength, readLength } from '../dialects/mysql/length-encoded.ts'
 import { unreadableValue } from '../errors.ts'
-import { ValueUnreadable, type WireFormat, type DriverValue } from '../types/column-type.ts'
+import { PART, type LongWork } from '../in-pieces.ts'
+import { ValueUnreadable, type LongValue, type WireFormat, type DriverValue } from '../types/column-type.ts'
 import { copyJson } from '../types/json-text.ts'
 import type { Output } from './output.ts'
 
@@ -30,10 +31,21 @@ const [QUOTE, BACKSLASH, CLOSE, FIRST_PRINTABLE, T, Z] = [0x22, 0x5c, 0x7d, 0x20
 /** Position of the space between day and time: `2026-11-20 10:15:00`. */
 const BETWEEN_DAY_AND_TIME = 10
 const NULL = Buffer.from('null')
+const END = Buffer.from('}')
 /** Longer texts are copied and escaped by native functions, which are faster for them than a loop. */
 const LONG = 512
-/** Size of the pieces in which a text is escaped, in bytes. */
-const PIECE = 65_536
+/** The size from which a row is written in pieces, in bytes. */
+const LONG_ROW = 1_048_576
+
+/** Whether a row with values of so many bytes is written in pieces, because it would keep the event loop for too long. */
+export const isLongRow = (bytes: number): boolean => bytes > LONG_ROW
+
+/** The size of the texts and bytes in a row. */
+export function sizeOf (values: ReadonlyArray<DriverValue | null>): number {
+  let size = 0
+  for (const value of values) if (typeof value === 'string' || (typeof value === 'object' && value !== null)) size += value.length
+  return size
+}
 
 export function createRowLayout (columns: readonly Column[]): RowLayout {
   const cells = columns.map((column, index): CellLayout => {
@@ -84,10 +96,10 @@ export function writeRow (output: Output, { cells, overhead }: RowLayout, bytes:
 
 /** Writes a text in pieces, and checks the limit between them, because a text of control characters becomes six times as long. */
 function writeEscaped (output: Output, bytes: Buffer, start: number, end: number): void {
-  if (end - start <= PIECE) return output.text(JSON.stringify(bytes.toString('utf8', start, end)))
+  if (end - start <= PART) return output.text(JSON.stringify(bytes.toString('utf8', start, end)))
   output.text('"')
   for (let from = start; from < end && output.length <= output.maxBytes;) {
-    let to = Math.min(from + PIECE, end)
+    let to = Math.min(from + PART, end)
     for (let back = 0; back < 3 && to < end && isWithinCharacter(bytes[to] as number); back++) to--
     output.text(JSON.stringify(bytes.toString('utf8', from, to)).slice(1, -1))
     from = to
@@ -99,12 +111,70 @@ function writeEscaped (output: Output, bytes: Buffer, start: number, end: number
 const isWithinCharacter = (byte: number): boolean => (byte & 0xc0) === 0x80
 
 /** Writes a value with its type, by the function `write`. @throws UNREADABLE_VALUE */
-export function writeValue ({ name, type }: Column, value: DriverValue, write = type.write): string {
+export function writeValue (column: Column, value: DriverValue, write = column.type.write): string {
   try {
     return write(value)
   } catch (error) {
-    throw error instanceof ValueUnreadable ? unreadableValue(name, error.message) : error
+    throw toRefusal(column, error)
   }
+}
+
+const toRefusal = ({ name }: Column, error: unknown): unknown => error instanceof ValueUnreadable ? unreadableValue(name, error.message) : error
+
+/** How the values of a long row are written: in JSON, or in CSV. */
+export interface LongFormat {
+  /** `json`: a value as JSON text. */
+  short (output: Output, column: Column, json: string): void
+  long (output: Output, column: Column, value: LongValue): LongWork
+}
+
+/** Writes a value of a long row. If it is larger than the output may become, the output overflows. @throws UNREADABLE_VALUE */
+export function * writeInParts (output: Output, column: Column, value: DriverValue, format: LongFormat): LongWork {
+  const size = sizeOf([value])
+  const { type: { long } } = column
+  if (size > output.maxBytes - output.length) return output.overflow()
+  if (size <= PART || long === undefined) {
+    format.short(output, column, writeValue(column, value))
+    yield size
+    return
+  }
+  try {
+    const found = yield * long(value)
+    output.reserve(size)
+    yield * format.long(output, column, found)
+  } catch (error) {
+    throw toRefusal(column, error)
+  }
+}
+
+const JSON_FORMAT: LongFormat = {
+  short: (output, _column, json) => output.text(json),
+  * long (output, _column, value) {
+    for (const part of jsonParts(value)) {
+      output.part(part)
+      yield part.length
+    }
+  }
+}
+
+/** The JSON text of a long value. */
+export function * jsonParts ({ isText, parts }: LongValue): Generator<string | Buffer> {
+  if (!isText) return yield * parts
+  yield '"'
+  for (const part of parts) yield JSON.stringify(String(part)).slice(1, -1)
+  yield '"'
+}
+
+/** Writes a long row of values, of which the first one is at `from`. @throws UNREADABLE_VALUE */
+export function * writeLongRow (output: Output, { cells }: RowLayout, values: ReadonlyArray<DriverValue | null>, from = 0): LongWork {
+  for (const [index, { keyText, column }] of cells.entries()) {
+    const value = values[from + index] as DriverValue | null
+    output.text(keyText)
+    if (value === null) output.raw(NULL)
+    else yield * writeInParts(output, column, value, JSON_FORMAT)
+    if (output.length === Infinity) return
+  }
+  output.raw(END)
 }
 
 /** Returns the position after the copy. */

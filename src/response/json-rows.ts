@@ -1,8 +1,9 @@
 /** Writes rows as JSON objects: from bytes of MySQL's text protocol, or from values of a driver. */
 import type { Column } from '../catalog/catalog.ts'
 import { getOrCreate } from '../get-or-create.ts'
+import type { LongWork } from '../in-pieces.ts'
 import type { DriverValue } from '../types/column-type.ts'
-import { createRowLayout, writeRow, writeValue, type RowLayout } from './encode-row.ts'
+import { createRowLayout, writeLongRow, writeRow, writeValue, type RowLayout } from './encode-row.ts'
 import type { Output } from './output.ts'
 import type { RowWriter } from './row-writer.ts'
 
@@ -14,6 +15,8 @@ export interface RowFormat {
   textRow (output: Output, bytes: Buffer, from: number, to: number): void
   /** A row of values as a driver returns them. @throws UNREADABLE_VALUE */
   row (output: Output, values: ReadonlyArray<DriverValue | null>): void
+  /** A long row of values, in parts. The output overflows if a value is larger than it may become. @throws UNREADABLE_VALUE */
+  longRow (output: Output, values: ReadonlyArray<DriverValue | null>): LongWork
 }
 
 export class JsonRows implements RowFormat {
@@ -48,12 +51,17 @@ export class JsonRows implements RowFormat {
     })
     output.text(cells.join('') + '}')
   }
+
+  longRow (output: Output, values: ReadonlyArray<DriverValue | null>): LongWork {
+    if (this.writer !== undefined) return this.writer.longRow(output, values)
+    return writeLongRow(output, (this.#layout ??= layoutOf(this.#columns)), values)
+  }
 }
 
-/** Whether one value is larger than the limit allows, which is found without writing it. */
-export function isBeyond ({ maxBytes, length }: Output, values: ReadonlyArray<DriverValue | null>): boolean {
+/** Whether one value is larger than the limit allows, which is found without writing it. `size`: that of all values. */
+export function isBeyond ({ maxBytes, length }: Output, values: ReadonlyArray<DriverValue | null>, size: number): boolean {
   const left = maxBytes - length
-  return values.some((value) => (value as Uint8Array | null)?.length as number > left)
+  return size > left && values.some((value) => (value as Uint8Array | null)?.length as number > left)
 }
 
 /** The layouts by list of columns; requests without `columns` share the list of their table. */

@@ -1,9 +1,12 @@
 /** Takes the rows of a member, and inserts them into the rows that they are related to when all have arrived. */
 import type { Column } from '../catalog/catalog.ts'
 import type { RowSink } from '../dialects/dialect.ts'
-import { afterLength, readLength } from '../dialects/mysql/length-encoded.ts'
+import { afterLength, readLength, valuesIn } from '../dialects/mysql/length-encoded.ts'
 import { cellsOfMember, type LinkCells } from '../plan/cells.ts'
+import { inPieces } from '../in-pieces.ts'
 import type { DriverValue } from '../types/column-type.ts'
+import { isLongRow, sizeOf } from './encode-row.ts'
+import { isBeyond } from './json-rows.ts'
 import type { Links } from './links.ts'
 import { Output } from './output.ts'
 import { RowWriter, type Gap } from './row-writer.ts'
@@ -99,25 +102,34 @@ export class MemberRows implements RowSink {
     this.writer.begin(columns)
   }
 
-  textRow (bytes: Buffer, offset: number, end: number): void {
+  textRow (bytes: Buffer, offset: number, end: number): Promise<void> | undefined {
     const length = readLength(bytes, offset)
     const start = afterLength(bytes, offset)
     if (!this.#isLast(bytes, start, length)) {
       this.#setLast(this.#values?.findPlaceOfBytes(bytes, start, start + length) ?? Number(bytes.toString('latin1', start, start + length)))
       this.#keep(bytes, start, length)
     }
-    if (!this.#add()) return
+    if (!this.#add()) return undefined
+    if (isLongRow(end - offset)) return this.#takeLong(valuesIn(bytes, offset, end))
     this.writer.textRow(this.#output, bytes, offset, end)
     this.#close()
+    return undefined
   }
 
-  row (values: ReadonlyArray<DriverValue | null>): void {
+  row (values: ReadonlyArray<DriverValue | null>): Promise<void> | undefined {
     const first = values[0] as DriverValue
     this.#setLast(this.#values?.findPlace(first) ?? Number(String(first)))
-    if (!this.#add()) return
-    const left = this.#output.maxBytes - this.#output.length
-    if (values.some((value) => (value as Uint8Array | null)?.length as number > left)) return this.#output.overflow()
-    this.writer.row(this.#output, values)
+    if (!this.#add()) return undefined
+    const size = sizeOf(values)
+    if (isLongRow(size)) return this.#takeLong(values)
+    if (isBeyond(this.#output, values, size)) this.#output.overflow()
+    else this.writer.row(this.#output, values)
+    this.#close()
+    return undefined
+  }
+
+  async #takeLong (values: ReadonlyArray<DriverValue | null>): Promise<void> {
+    await inPieces(this.writer.longRow(this.#output, values), () => this.full)
     this.#close()
   }
 

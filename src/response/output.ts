@@ -64,6 +64,13 @@ export class Output {
     for (let each = 0; each < bytes.length; each++) this.bytes[this.length++] = bytes[each] as number
   }
 
+  /** Writes a part of a long value. */
+  part (part: string | Buffer): void {
+    if (typeof part === 'string') return this.text(part)
+    this.reserve(part.length)
+    this.length += part.copy(this.bytes, this.length)
+  }
+
   text (text: string): void {
     this.reserve(text.length * 3)
     this.length += this.bytes.write(text, this.length)

@@ -8,7 +8,7 @@ import type { CountResult } from './result.ts'
 import { cellsOf } from '../plan/cells.ts'
 import { RowWriter } from './row-writer.ts'
 import { AnswerSink } from './answer-sink.ts'
-import type { AnswerBudget } from './budget.ts'
+import type { AnswerMemoryBudget } from './budget.ts'
 
 /** The position of the next page and the total number of rows, as members of the answer; empty if the request asked for neither. */
 export function pageMembers ({ page, limit }: SelectPlan, { total }: CountResult, sink: AnswerSink): string {
@@ -19,7 +19,7 @@ export function pageMembers ({ page, limit }: SelectPlan, { total }: CountResult
 }
 
 /** The sink for the rows of a select. `maxBytes`: bytes that the answer may have. */
-export function createSelectSink (plan: SelectPlan, maxBytes: number, budget?: AnswerBudget): AnswerSink {
+export function createSelectSink (plan: SelectPlan, maxBytes: number, budget?: AnswerMemoryBudget): AnswerSink {
   const { columns, page, order, limit: rows } = plan
   const writer = plan.members === undefined ? undefined : new RowWriter(cellsOf(plan), columns, plan.table.engine === 'sqlite')
   if (page === undefined) return new AnswerSink(columns, maxBytes, budget, writer)
@@ -38,7 +38,7 @@ interface PageOptions {
   readonly rows: number
   /** Bytes that the answer may have. */
   readonly maxBytes: number
-  readonly budget?: AnswerBudget | undefined
+  readonly budget?: AnswerMemoryBudget | undefined
   readonly writer: RowWriter | undefined
 }
 
@@ -83,16 +83,18 @@ export class PageSink extends AnswerSink {
     super.begin(this.#hidden === 0 || this.writer !== undefined ? columns : getOrCreate(shownColumns, columns, () => columns.slice(0, this.#shown)))
   }
 
-  override textRow (bytes: Buffer, offset: number, end: number): void {
-    if (this.#isBehind()) return
-    super.textRow(bytes, offset, this.#hidden === 0 || this.writer !== undefined ? end : skipValues(bytes, offset, this.#shown))
+  override textRow (bytes: Buffer, offset: number, end: number): Promise<void> | undefined {
+    if (this.#isBehind()) return undefined
+    const taken = super.textRow(bytes, offset, this.#hidden === 0 || this.writer !== undefined ? end : skipValues(bytes, offset, this.#shown))
     if (this.#isLast()) this.#last = copyValues(bytes, offset, end)
+    return taken
   }
 
-  override row (values: ReadonlyArray<DriverValue | null>): void {
-    if (this.#isBehind()) return
-    super.row(this.#hidden === 0 || this.writer !== undefined ? values : values.slice(0, this.#shown))
+  override row (values: ReadonlyArray<DriverValue | null>): Promise<void> | undefined {
+    if (this.#isBehind()) return undefined
+    const taken = super.row(this.#hidden === 0 || this.writer !== undefined ? values : values.slice(0, this.#shown))
     if (this.#isLast()) this.#last = values
+    return taken
   }
 
   /** The position of the last row as JSON. @throws UNREADABLE_VALUE */

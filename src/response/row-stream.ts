@@ -3,10 +3,13 @@ import { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import type { Column } from '../catalog/catalog.ts'
 import type { PacedSink, RowSource } from '../dialects/dialect.ts'
+import { valuesIn } from '../dialects/mysql/length-encoded.ts'
 import { overloaded, resultTooLarge, withReason } from '../errors.ts'
+import { inPieces } from '../in-pieces.ts'
 import type { DriverValue } from '../types/column-type.ts'
 import { AnswerMemory } from './answer-memory.ts'
 import { UNLIMITED, type AnswerBudget } from './budget.ts'
+import { isLongRow, sizeOf } from './encode-row.ts'
 import { isBeyond } from './json-rows.ts'
 import { giveBack, Output } from './output.ts'
 import type { StreamRows } from './stream-rows.ts'
@@ -61,6 +64,8 @@ export class RowStream implements PacedSink {
   #source: RowSource | undefined
   #isPaused = false
   #isDiscarded = false
+  /** Whether a long row is being taken, of which a part is in the output. */
+  #isTaking = false
   #timer: NodeJS.Timeout | undefined
   #failure: Error | undefined
   readonly maxBytes: number
@@ -76,12 +81,13 @@ export class RowStream implements PacedSink {
 
   /** @throws OVERLOADED if there is no memory for it */
   constructor ({ rows, maxBytes, most = Infinity, budget = UNLIMITED }: RowStreamOptions) {
-    this.maxBytes = maxBytes
+    // a row that never fits is too large, not a reason to send the request again
+    this.maxBytes = Math.min(maxBytes, budget.largest)
     this.#rows = rows
     this.#most = most
     this.#memory = new AnswerMemory(budget)
     if (!this.#memory.extend(0, MEMORY)) throw overloaded()
-    this.#output.maxBytes = maxBytes
+    this.#output.maxBytes = this.maxBytes
     this.readable = new Chunks({
       highWaterMark: 1, // one chunk
       read: () => this.#read(),
@@ -131,19 +137,37 @@ export class RowStream implements PacedSink {
     this.#output.overflow()
   }
 
-  textRow (bytes: Buffer, from: number, to: number): void {
-    if (this.#isDiscarded) return
+  textRow (bytes: Buffer, from: number, to: number): Promise<void> | undefined {
+    if (this.#isDiscarded) return undefined
     this.#before()
+    if (isLongRow(to - from)) return this.#takeLong(valuesIn(bytes, from, to))
     this.#rows.textRow(this.#output, bytes, from, to)
     this.#after()
+    return undefined
   }
 
-  row (values: ReadonlyArray<DriverValue | null>): void {
-    if (this.#isDiscarded) return
+  row (values: ReadonlyArray<DriverValue | null>): Promise<void> | undefined {
+    if (this.#isDiscarded) return undefined
     this.#before()
-    if (isBeyond(this.#output, values)) this.#output.overflow()
+    const size = sizeOf(values)
+    if (isLongRow(size)) return this.#takeLong(values)
+    if (isBeyond(this.#output, values, size)) this.#output.overflow()
     else this.#rows.row(this.#output, values)
     this.#after()
+    return undefined
+  }
+
+  async #takeLong (values: ReadonlyArray<DriverValue | null>): Promise<void> {
+    this.#isTaking = true
+    await inPieces(this.#rows.longRow(this.#output, values), () => this.#isDiscarded || !this.#hasRoom())
+    this.#isTaking = false
+    if (!this.#isDiscarded) this.#after()
+  }
+
+  /** Whether a row that is being written still fits. */
+  #hasRoom (): boolean {
+    const { length } = this.#output
+    return length <= this.maxBytes && (length <= this.#memory.taken || this.#memory.extend(length, this.maxBytes))
   }
 
   #before (): void {
@@ -169,7 +193,7 @@ export class RowStream implements PacedSink {
 
   #onTime (): void {
     this.#timer = undefined
-    if (!this.#isPaused && !this.#isDiscarded) this.#pass()
+    if (!this.#isPaused && !this.#isDiscarded && !this.#isTaking) this.#pass()
   }
 
   /** Passes the rows on. Makes the database wait if the reader has not taken the previous ones. */

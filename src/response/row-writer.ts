@@ -3,8 +3,9 @@ import type { Column } from '../catalog/catalog.ts'
 import { findStarts, readLength, skipValues } from '../dialects/mysql/length-encoded.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import type { Cells, JoinedCells, LinkCells, RowCells } from '../plan/cells.ts'
+import type { LongWork } from '../in-pieces.ts'
 import type { DriverValue } from '../types/column-type.ts'
-import { createRowLayout, writeRow, writeValue, type RowLayout } from './encode-row.ts'
+import { createRowLayout, writeLongRow, writeRow, writeValue, type RowLayout } from './encode-row.ts'
 import { Links, UNRELATED } from './links.ts'
 import type { Output } from './output.ts'
 
@@ -134,6 +135,24 @@ export class RowWriter {
     for (const member of members) {
       if (member.kind === 'link') this.#addGap(output, member, member.links.placeOf(member.cells.links.map((cell) => values[cell] as DriverValue | null)))
       else if (beginMember(output, member, values[member.cells.presence] !== null)) this.#writeValues(output, values, member.row)
+    }
+    close(output)
+  }
+
+  /** Writes a long row of values, in parts. @throws UNREADABLE_VALUE */
+  longRow (output: Output, values: ReadonlyArray<DriverValue | null>): LongWork {
+    return this.#writeLong(output, values, this.#row)
+  }
+
+  * #writeLong (output: Output, values: ReadonlyArray<DriverValue | null>, part: RowPart): LongWork {
+    const { cells: { from }, members } = part
+    yield * writeLongRow(output, this.#layoutOf(part), values, from)
+    if (members.length === 0 || output.length === Infinity) return
+    output.length--
+    for (const member of members) {
+      if (member.kind === 'link') this.#addGap(output, member, member.links.placeOf(member.cells.links.map((cell) => values[cell] as DriverValue | null)))
+      else if (beginMember(output, member, values[member.cells.presence] !== null)) yield * this.#writeLong(output, values, member.row)
+      if (output.length === Infinity) return
     }
     close(output)
   }

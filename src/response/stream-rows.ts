@@ -3,6 +3,7 @@ import type { Column } from '../catalog/catalog.ts'
 import type { SelectPlan } from '../plan/plan.ts'
 import { cellsOf } from '../plan/cells.ts'
 import type { StreamFormat } from '../request/stream-formats.ts'
+import { PART, type LongWork } from '../in-pieces.ts'
 import type { DriverValue } from '../types/column-type.ts'
 import { CsvRows } from './csv-rows.ts'
 import { JsonRows, type RowFormat } from './json-rows.ts'
@@ -51,15 +52,27 @@ class NdjsonRows extends JsonRows implements StreamRows {
     super.row(output, values)
     endLine(output, this.#hasJson ? length : undefined)
   }
+
+  override * longRow (output: Output, values: ReadonlyArray<DriverValue | null>): LongWork {
+    const start = output.length
+    yield * super.longRow(output, values)
+    if (output.length === Infinity) return
+    for (let from = start; this.#hasJson && from < output.length; from += PART) {
+      joinLines(output.bytes, from, Math.min(from + PART, output.length))
+      yield PART
+    }
+    endLine(output, undefined)
+  }
 }
 
 /** Ends a line. `start`: the beginning of a row that may contain line feeds, which are between the parts of a JSON text, because its strings escape them. */
 function endLine (output: Output, start: number | undefined): void {
   if (output.length === Infinity) return // the row is too large
-  if (start !== undefined) {
-    const { bytes, length } = output
-    for (let each = start; each < length; each++) if (bytes[each] === LF || bytes[each] === CR) bytes[each] = SPACE
-  }
+  if (start !== undefined) joinLines(output.bytes, start, output.length)
   output.reserve(1)
   output.byte(LF)
+}
+
+function joinLines (bytes: Buffer, from: number, to: number): void {
+  for (let each = from; each < to; each++) if (bytes[each] === LF || bytes[each] === CR) bytes[each] = SPACE
 }

@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { createType, expected, ValueRefused, type ColumnType } from './column-type.ts'
+import { longBinary } from './long-values.ts'
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
@@ -43,6 +44,7 @@ export function binaryType ({ bytes, padded }: { bytes: number | null, padded: b
       return padded && bytes !== null && given.length < bytes ? Buffer.concat([given], bytes) : given
     },
     ...(padded && { keeps: (value: unknown) => bytes === null || Buffer.from(String(value), 'base64').length === bytes }),
+    long: longBinary,
     write: (value) => `"${(value as Buffer).toString('base64')}"`,
     // MySQL shows the bytes up to the first zero byte, and MariaDB shows a ? for bytes that are not text
     defaultOf: () => undefined

@@ -3,6 +3,7 @@
  * them; no code outside `src/types/` depends on the name of a SQL type.
  */
 import type { TSchema } from '@sinclair/typebox'
+import type { LongWork } from '../in-pieces.ts'
 
 /** A parameter for the driver. Never an array or an object: mysql2 expands those into SQL. */
 export type Parameter = Value | null
@@ -85,6 +86,13 @@ export const includesLevel = (level: Comparison, other: Comparison): boolean => 
  */
 export type WireFormat = 'plain' | 'quoted' | 'escaped' | 'moment' | 'instant' | 'json'
 
+/** A long value in parts of some kilobytes: in strings, or in bytes of UTF-8 that no part divides within a character. */
+export interface LongValue {
+  /** Whether the parts are the text of a JSON string, without its quotes and escapes. Otherwise they are JSON text. */
+  readonly isText: boolean
+  readonly parts: Iterable<string | Buffer>
+}
+
 /** The SQL and the result type of an aggregate function, or of a part of time, of a column. */
 export interface Computation {
   readonly type: ColumnType
@@ -110,6 +118,8 @@ export interface ColumnType {
   readonly read: (value: unknown) => Value
   /** Converts a value from the driver (never null) to JSON text. @throws ValueUnreadable */
   readonly write: (value: DriverValue) => string
+  /** The alternative to `write` for long values; omitted if there are none. The parts may throw ValueUnreadable, too. @throws ValueUnreadable */
+  readonly long?: ((value: DriverValue) => LongWork<LongValue>) | undefined
   /** The fast alternative to `write`, if there is one. */
   readonly wireFormat?: WireFormat | undefined
   /** Returns the JSON text with which a select shows a stored parameter; the text `null` if that cannot be known. */

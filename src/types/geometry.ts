@@ -1,6 +1,6 @@
 import { Type, type TSchema } from '@sinclair/typebox'
 import { createType, expected, ValueRefused, type ColumnType } from './column-type.ts'
-import { GEOMETRY_TYPES, readGeometry, writeGeometry } from './wkb.ts'
+import { GEOMETRY_TYPES, readGeometry, readGeometryInParts, writeGeometry } from './wkb.ts'
 
 const EPSG = /^EPSG:(\d{1,9})$/
 
@@ -76,17 +76,29 @@ export function geometryType ({ only, srid: own }: GeometryBounds): ColumnType {
       if (own !== null && srid !== own) throw new ValueRefused(`must have the SRID ${own}`)
       return writeGeometry(geometry, srid)
     },
+    // ALTER TABLE fills a new NOT NULL column with empty values, which no statement can write
     write: (value) => {
-      // ALTER TABLE fills a new NOT NULL column with empty values, which no statement can write
       if ((value as Buffer).length === 0) return 'null'
       const { srid, members } = readGeometry(value as Buffer)
-      const crs = srid === usual ? '' : `,"crs":{"type":"name","properties":{"name":"EPSG:${srid}"}}`
-      return `{${members}${crs}}`
+      return `{${members}${crsOf(srid, usual)}}`
+    },
+    long: function * (value) {
+      return { isText: false, parts: writeParts(value as Buffer, usual) }
     },
     comparison: 'equality',
     structured: true
   })
 }
+
+/** `usual`: the SRID that is not mentioned. */
+function * writeParts (bytes: Buffer, usual: number): Generator<string> {
+  const { srid, members } = readGeometryInParts(bytes)
+  yield '{'
+  yield * members
+  yield `${crsOf(srid, usual)}}`
+}
+
+const crsOf = (srid: number, usual: number): string => srid === usual ? '' : `,"crs":{"type":"name","properties":{"name":"EPSG:${srid}"}}`
 
 /** Reads `{"type":"name","properties":{"name":"EPSG:4326"}}`, the form that MySQL writes. */
 function readSrid (crs: unknown): number {

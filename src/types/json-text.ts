@@ -3,6 +3,8 @@
  * check that accepts `1.` and `"\q"`, and that does not apply to the empty strings with which ALTER TABLE fills existing rows.
  */
 
+import { PART, type LongWork } from '../in-pieces.ts'
+
 const [SPACE, EXCLAMATION, QUOTE, COMMA, MINUS, POINT, ZERO, COLON] = [0x20, 0x21, 0x22, 0x2c, 0x2d, 0x2e, 0x30, 0x3a] as const
 const [OPEN_LIST, BACKSLASH, CLOSE_LIST, SMALL_E, SMALL_U, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5c, 0x5d, 0x65, 0x75, 0x7b, 0x7d] as const
 /** The bit that is set in a lower-case letter and clear in its capital. */
@@ -24,6 +26,19 @@ function tableOf (characters: string): Uint8Array {
 /** What may come next; the last two allow no value. */
 const [VALUE, VALUE_OR_END, KEY, KEY_OR_END] = [0, 1, 2, 3] as const
 
+/** A check that stops at some byte and goes on later from there. */
+interface Pause {
+  at: number
+  /** The byte at which it stops next. */
+  stop: number
+  isPaused: boolean
+  isInString: boolean
+  next: number
+  depth: number
+  isObject: boolean
+  levels: Uint8Array
+}
+
 /** The levels of a document, shared by all calls because nothing else runs during a call. Very deep documents get their own table. */
 const LEVELS = new Uint8Array(64)
 
@@ -32,30 +47,53 @@ export function isJson (bytes: Uint8Array, start = 0, end = bytes.length): boole
   return copyJson(bytes, start, end, bytes, start)
 }
 
+/** The same as isJson, in parts. */
+export function * checkJson (bytes: Uint8Array): LongWork<boolean> {
+  const pause: Pause = { at: 0, stop: 0, isPaused: false, isInString: false, next: VALUE, depth: 0, isObject: false, levels: new Uint8Array(LEVELS.length) }
+  for (;;) {
+    pause.stop = pause.at + PART
+    pause.isPaused = false
+    const isWhole = copyJson(bytes, pause.at, bytes.length, bytes, pause.at, pause)
+    if (!pause.isPaused) return isWhole
+    yield PART
+  }
+}
+
 const isSpace = (byte: number): boolean => byte === SPACE || byte === 0x0a || byte === 0x0d || byte === 0x09
 
 /**
  * Copies the bytes from `start` to `end` into `target` from `to`, and returns whether they are JSON; if not, some of them are copied.
  * Also refuses escapes of half a surrogate pair, which are not text and which many parsers refuse.
  *
+ * A check with `pause` stops before a value or key, or in a string.
+ *
  * It is one function for speed, because each row of an answer may have such a cell. Its loops follow the text: a value or a key, then what may follow it.
  */
-export function copyJson (bytes: Uint8Array, start: number, end: number, target: Uint8Array, to: number): boolean {
+export function copyJson (bytes: Uint8Array, start: number, end: number, target: Uint8Array, to: number, pause?: Pause): boolean {
   /** Whether each open level is an object or a list. */
   let levels: Uint8Array = LEVELS
   let depth = 0
   let isObject = false
+  let isInString = false
   let next: number = VALUE
+  let stop = end
+  if (pause !== undefined) {
+    ({ levels, depth, isObject, isInString, next } = pause)
+    stop = Math.min(pause.stop, end)
+  }
   const shift = to - start
   for (let at = start; ;) {
-    let byte: number
-    do {
-      if (at >= end) return false
-      byte = target[at + shift] = bytes[at++] as number
-    } while (isSpace(byte))
+    let byte: number = QUOTE
+    if (isInString) isInString = false
+    else {
+      do {
+        if (at >= stop) return at < end && keep(pause as Pause, { at, levels, depth, isObject, isInString: false, next })
+        byte = target[at + shift] = bytes[at++] as number
+      } while (isSpace(byte))
+    }
     if (byte === QUOTE) {
       for (;;) {
-        if (at >= end) return false
+        if (at >= stop) return at < end && keep(pause as Pause, { at, levels, depth, isObject, isInString: true, next })
         const each = target[at + shift] = bytes[at++] as number
         if (each > QUOTE && each !== BACKSLASH) continue
         if (each === QUOTE) break
@@ -102,6 +140,12 @@ export function copyJson (bytes: Uint8Array, start: number, end: number, target:
       } else if (!isSpace(byte)) return false
     }
   }
+}
+
+/** Keeps the state of a check that is not at the end of its text. */
+function keep (pause: Pause, state: Omit<Pause, 'stop' | 'isPaused'>): false {
+  Object.assign(pause, state, { isPaused: true })
+  return false
 }
 
 function enlarge (levels: Uint8Array): Uint8Array {

@@ -4,6 +4,7 @@ import { createType, textOf, ValueRefused, type ColumnType, type DriverValue, ty
 import { parseDigits } from './decimal.ts'
 import { integerBounds } from './integer.ts'
 import { isJson } from './json-text.ts'
+import { longCheckedJson, longJson } from './long-values.ts'
 
 /** MySQL's limit for the depth of JSON documents (manual, "The JSON Data Type"). */
 const MAX_DEPTH = 100
@@ -26,6 +27,7 @@ export function jsonType ({ checkNumber = () => {}, alwaysJson = false, ...sql }
       return JSON.stringify(value)
     },
     write: alwaysJson ? textOf : writeChecked,
+    long: alwaysJson ? longJson : longCheckedJson,
     wireFormat: alwaysJson ? 'plain' : 'json',
     comparison: 'equality',
     structured: true,

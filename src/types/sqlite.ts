@@ -13,6 +13,8 @@ import { doubleType, jsonNumber } from './float.ts'
 import { incrementDecimal, incrementDouble, incrementInteger, mergeForm, sqlOf, withNow } from './forms.ts'
 import { integerBounds, integerType, tinyBoolType } from './integer.ts'
 import { jsonType, requireDouble, wholeNumber } from './json.ts'
+import { isJson } from './json-text.ts'
+import { longBinary, longCheckedJson, longText } from './long-values.ts'
 import { decimalTotals, doubleTotals, integerTotals } from './sqlite-aggregates.ts'
 import { positionsOf } from './sqlite-positions.ts'
 import { SQLITE_PARTS } from './time-parts.ts'
@@ -36,9 +38,14 @@ function writeNative (value: DriverValue): string {
 }
 
 /** A type of MySQL that writes values as SQLite returns them. `own`: as in ColumnType. */
-function native (type: ColumnType, own: FormSql | undefined, write: ColumnType['write'] = writeNative): ColumnType {
+function native (
+  type: ColumnType,
+  own: FormSql | undefined,
+  write: ColumnType['write'] = writeNative,
+  long: ColumnType['long'] = write === writeNative ? longNative : undefined
+): ColumnType {
   const positions = own !== undefined && !type.structured && { positions: positionsOf({ ...type, write }) }
-  return createType({ ...type, wireFormat: undefined, write, echo: write, ...own !== undefined && { own }, ...positions })
+  return createType({ ...type, wireFormat: undefined, write, long, echo: write, ...own !== undefined && { own }, ...positions })
 }
 
 // SQLite compares integers and floats exactly
@@ -65,6 +72,8 @@ function withFraction (form: string): FormSql {
 function globOf (form: string): string {
   return form.replaceAll('d', '[0-9]')
 }
+
+const longNative: ColumnType['long'] = (value) => typeof value === 'string' ? longText(value) : longBinary(value)
 
 function sqliteDecimal ({ length, scale }: TypeFacts): ColumnType {
   const places = scale ?? (length === null ? 6 : 0)
@@ -121,15 +130,16 @@ const STORED_MOMENT = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?$/
 const writeMoment = (zone: string) => (value: DriverValue): string =>
   typeof value === 'string' && STORED_MOMENT.test(value) ? `"${value.replace(' ', 'T')}${zone}"` : writeNative(value)
 
+const BYTES_IN_JSON = 'contains bytes, which are not JSON'
+
 function writeJson (value: DriverValue): string {
-  if (typeof value === 'object') throw new ValueUnreadable('contains bytes, which are not JSON')
-  if (typeof value !== 'string') return writeNative(value)
-  try {
-    JSON.parse(value)
-    return value
-  } catch {
-    return JSON.stringify(value)
-  }
+  if (typeof value === 'object') throw new ValueUnreadable(BYTES_IN_JSON)
+  return typeof value === 'string' && isJson(Buffer.from(value)) ? value : writeNative(value)
+}
+
+const longNativeJson: ColumnType['long'] = (value) => {
+  if (typeof value !== 'string') throw new ValueUnreadable(BYTES_IN_JSON)
+  return longCheckedJson(value)
 }
 
 const JSON_TEXT = jsonType({ compared: ['json(', ')'], comparedColumn: ['json(', ')'] })
@@ -143,7 +153,7 @@ const SQLITE_JSON = native({
     return wholeNumber(text, min, max) ?? requireDouble(text)
   },
   forms: [mergeForm(JSON_TEXT.read, sqlOf`json_patch(coalesce(${COLUMN}, '{}'), ${GIVEN})`)]
-}, OWN_JSON, writeJson)
+}, OWN_JSON, writeJson, longNativeJson)
 
 /** Refuses NUL characters, which end the pattern in SQLite's LIKE: `%\0%` would be `%`, which matches every text. */
 function readPattern (value: unknown): string {

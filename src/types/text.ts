@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { createType, expected, textOf, ValueRefused, type ColumnType } from './column-type.ts'
 import { createFindMember, exactMembers, memberPattern } from './enum-members.ts'
+import { longText } from './long-values.ts'
 
 /**
  * Compares texts exactly in MySQL: by their bytes in UTF-8, whatever the character set of the column is. A collation can treat
@@ -63,6 +64,7 @@ export function textType ({ characters, bytes, charset }: TextBounds): ColumnTyp
       return text
     },
     write: (value) => JSON.stringify(textOf(value)),
+    long: longText,
     wireFormat: 'escaped',
     keeps: mayHave(charset),
     ...(pattern === undefined && { defaultOf: exactDefault }),
@@ -191,6 +193,7 @@ export function unknownType (declaration: string): ColumnType {
     schema: Type.Unknown({ title: 'Unknown', description: `A column with ${name}: returned as text, not writable.` }),
     read: () => { throw new ValueRefused(`has ${name}, which is not supported`) },
     write: (value) => JSON.stringify(textOf(value)),
+    long: longText,
     comparison: 'none',
     writable: false
   })

@@ -3,15 +3,20 @@
  * ST_AsGeoJSON is not used, because it loses the SRID and its result cannot be converted back to the same bytes.
  */
 import { numberText } from '../json/exact-json.ts'
+import { PART } from '../in-pieces.ts'
 import { ValueRefused, ValueUnreadable } from './column-type.ts'
 import { jsonNumber } from './float.ts'
 
-/** A position in bytes that are being read. They may be invalid, so each step checks the bounds. */
-interface Cursor { readonly bytes: Buffer, at: number }
+/** A position in bytes that are being read, and the JSON text of those before it that is not passed on yet. They may be invalid, so each step checks the bounds. */
+interface Cursor { readonly bytes: Buffer, at: number, text: string }
+
+/** Reading that stops where the text is as long as a part. */
+type Reading = Generator<undefined, void>
 
 /** Converts one part of a geometry: bytes to JSON text, and parsed JSON to bytes. */
 interface Codec {
-  readonly read: (cursor: Cursor) => string
+  /** Returns what is left to be done, if it may be much. */
+  readonly read: (cursor: Cursor) => Reading | undefined
   readonly write: (value: unknown) => Buffer[]
 }
 
@@ -23,7 +28,10 @@ const MAX_READ_DEPTH = 200
 const MIN_ITEM_BYTES = 4
 
 const position: Codec = {
-  read: (cursor) => `[${double(cursor)},${double(cursor)}]`,
+  read: (cursor) => {
+    cursor.text += `[${double(cursor)},${double(cursor)}]`
+    return undefined
+  },
   write: (value) => {
     if (!Array.isArray(value) || value.length !== 2) throw new ValueRefused('contains a position that is not an array of two numbers')
     const bytes = Buffer.alloc(16)
@@ -33,7 +41,7 @@ const position: Codec = {
 }
 
 const list = (item: Codec): Codec => ({
-  read: (cursor) => `[${Array.from({ length: count(cursor) }, () => item.read(cursor)).join(',')}]`,
+  read: (cursor) => readItems(cursor, item.read),
   write: (value) => {
     if (!Array.isArray(value)) throw new ValueRefused('contains coordinates that are not nested deeply enough')
     return [uint32Bytes(value.length), ...value.flatMap(item.write)]
@@ -48,6 +56,19 @@ const member = (code: number, item: Codec): Codec => ({
   },
   write: (value) => [header(code), ...item.write(value)]
 })
+
+/** Reads a number of items, and then the items as a JSON list. */
+function * readItems (cursor: Cursor, read: Codec['read']): Reading {
+  const length = count(cursor)
+  cursor.text += '['
+  for (let index = 0; index < length; index++) {
+    if (index > 0) cursor.text += ','
+    const rest = read(cursor)
+    if (rest !== undefined) yield * rest
+    if (cursor.text.length >= PART) yield
+  }
+  cursor.text += ']'
+}
 
 interface Shape { readonly type: string, readonly code: number, readonly coordinates: Codec }
 
@@ -71,20 +92,48 @@ export const GEOMETRY_TYPES: readonly string[] = [...byType.keys(), COLLECTION.t
 
 /** Converts stored bytes to the SRID and the members of the GeoJSON object, as JSON text without braces. @throws ValueUnreadable */
 export function readGeometry (bytes: Buffer): { srid: number, members: string } {
-  const cursor = { bytes, at: 0 }
+  const cursor = { bytes, at: 0, text: '' }
   const srid = uint32(cursor)
-  const members = readMembers(cursor, 0)
+  const reading = readMembers(cursor, 0)
+  while (reading?.next().done === false) continue
   if (cursor.at !== bytes.length) throw unreadable()
-  return { srid, members }
+  return { srid, members: cursor.text }
 }
 
-function readMembers (cursor: Cursor, depth: number): string {
+/** The same with the text in parts, each of which may throw. */
+export function readGeometryInParts (bytes: Buffer): { srid: number, members: Iterable<string> } {
+  const cursor = { bytes, at: 0, text: '' }
+  return { srid: uint32(cursor), members: partsOf(cursor) }
+}
+
+function * partsOf (cursor: Cursor): Generator<string> {
+  const reading = readMembers(cursor, 0)
+  while (reading?.next().done === false) {
+    yield cursor.text
+    cursor.text = ''
+  }
+  if (cursor.at !== cursor.bytes.length) throw unreadable()
+  yield cursor.text
+}
+
+/** Returns what is left to be done, if it may be much. */
+function readMembers (cursor: Cursor, depth: number): Reading | undefined {
   const code = readHeader(cursor)
   const shape = byCode.get(code)
-  if (shape !== undefined) return `"type":"${shape.type}","coordinates":${shape.coordinates.read(cursor)}`
+  if (shape !== undefined) {
+    cursor.text += `"type":"${shape.type}","coordinates":`
+    return shape.coordinates.read(cursor)
+  }
   if (code !== COLLECTION.code || depth > MAX_READ_DEPTH) throw unreadable()
-  const geometries = Array.from({ length: count(cursor) }, () => `{${readMembers(cursor, depth + 1)}}`)
-  return `"type":"${COLLECTION.type}","geometries":[${geometries.join(',')}]`
+  cursor.text += `"type":"${COLLECTION.type}","geometries":`
+  return readItems(cursor, (cursor) => readGeometryOfCollection(cursor, depth + 1))
+}
+
+function * readGeometryOfCollection (cursor: Cursor, depth: number): Reading {
+  cursor.text += '{'
+  const rest = readMembers(cursor, depth)
+  if (rest !== undefined) yield * rest
+  cursor.text += '}'
 }
 
 /** Converts a GeoJSON object to stored bytes. @throws ValueRefused */

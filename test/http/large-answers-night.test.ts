@@ -149,7 +149,7 @@ const fetchStream = async ({ server }: Service) => {
 }
 const options = { metrics: true }
 
-await onEachEngine(t, 'a million rows arrive, also at a client that pauses, while short requests go on', { schema: million, options, database: { pool: { size: 4 } } }, async (t, service) => {
+await onEachEngine(t, 'a million rows arrive, also at a client that pauses, while short requests go on', { schema: million, options, database: { pool: { size: 8 } } }, async (t, service) => {
   const wire = await listen(service)
   // rows of SQLite come from another process, which takes longer
   const [many, fewer] = service.engine === 'sqlite' ? [200_000, 100_000] : [1_000_000, 200_000]
@@ -169,7 +169,7 @@ await onEachEngine(t, 'a million rows arrive, also at a client that pauses, whil
   t.match(metrics, `row_query_stream_rows_total{database="shop"} ${many + fewer}\n`)
 })
 
-await onEachEngine(t, 'memory that is used again is never written over before it is sent', { schema: million, options, database: { pool: { size: 6 } } }, async (t, service) => {
+await onEachEngine(t, 'memory that is used again is never written over before it is sent', { schema: million, options, database: { pool: { size: 8 } } }, async (t, service) => {
   await listen(service)
   const limit = service.engine === 'sqlite' ? 50_000 : 200_000
   const read = async (pause: number): Promise<void> => {
@@ -192,7 +192,7 @@ await onEachEngine(t, 'memory that is used again is never written over before it
   while (await Promise.race([reading.then(() => false), sleep(5, true)])) t.equal(await list(), text)
 })
 
-await onEachEngine(t, 'fifty streams are opened and left, and nothing stays behind', { schema: million, options, database: { pool: { size: 4 } } }, async (t, service) => {
+await onEachEngine(t, 'fifty streams are opened and left, and nothing stays behind', { schema: million, options, database: { pool: { size: 8 } } }, async (t, service) => {
   const wire = await listen(service)
   // each one of SQLite starts a process
   for (let each = 0; each < (service.engine === 'sqlite' ? 10 : 50); each++) {

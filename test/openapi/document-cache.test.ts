@@ -1,5 +1,6 @@
 import t from 'tap'
 import { setImmediate } from 'node:timers/promises'
+import { overloaded, resultTooLarge } from '../../src/errors.ts'
 import { createDocumentCache } from '../../src/openapi/document-cache.ts'
 import type { DocumentText } from '../../src/openapi/document-text.ts'
 
@@ -45,6 +46,20 @@ t.test('a document that is larger than the limit is cached alone', async (t) => 
   t.same(made, ['a', 'huge'])
   for (const key of ['b', 'c', 'b', 'huge']) await ask(key)
   t.same(made, ['a', 'huge', 'b', 'c', 'huge'])
+})
+
+t.test('that a document is too large is found out once, and forgotten like a document', async (t) => {
+  const cache = createDocumentCache(20_000)
+  const made: string[] = []
+  const ask = (key: string, error: Error): Promise<unknown> => cache(key, async () => {
+    made.push(key)
+    throw error
+  }).catch((error: Error) => error.message)
+  for (const key of ['large', 'large']) t.match(await ask(key, resultTooLarge('it is')), 'it is')
+  for (const key of ['busy', 'busy']) await ask(key, overloaded())
+  t.same(made, ['large', 'busy', 'busy'])
+  for (const key of ['b', 'c', 'large']) await ask(key, resultTooLarge('it is'))
+  t.same(made, ['large', 'busy', 'busy', 'b', 'c', 'large'])
 })
 
 t.test('a document that is being created is not removed', async (t) => {

@@ -22,8 +22,8 @@ export function readWithPython (texts: readonly string[]): string[][][] | undefi
   return JSON.parse(stdout) as string[][][]
 }
 
-/** The cell of a value that was parsed with its numbers as text; lists and objects are compared as JSON. */
-export function cellOf (value: unknown): string | null {
-  if (value === null || typeof value === 'string') return value
+/** The cell of a value that was parsed with its numbers as text; lists and objects are compared as JSON. `isJson`: whether its column is JSON. */
+export function cellOf (value: unknown, isJson = false): string | null {
+  if (value === null || (typeof value === 'string' && !isJson)) return value
   return JSON.isRawJSON(value) ? value.rawJSON : JSON.stringify(value)
 }

@@ -56,6 +56,10 @@ export function sendStatement (connection: Connection, sql: string, sink: Answer
     sink,
     listener: {
       stop: () => { tooLarge++ },
+      wait: (taking) => {
+        connection.pause()
+        taking.then(() => connection.resume())
+      },
       fail: reject,
       done: (error) => error === null ? resolve({ answer: Buffer.from(sink.finish()), tooLarge, sink }) : reject(error)
     }

@@ -1,8 +1,10 @@
 /** Reads the tables of a database with a fixed number of queries on information_schema. */
 import type { Check, Column, ForeignKey, TableFacts, Trigger, TriggerEvent, Triggers, TriggerTiming } from '../../catalog/catalog.ts'
+import { describeAll } from '../../catalog/table-facts.ts'
 import { writesOf } from '../../catalog/trigger-text.ts'
 import { linkTables } from '../../catalog/linked-tables.ts'
 import { getOrCreate } from '../../get-or-create.ts'
+import { inPieces } from '../../in-pieces.ts'
 import type { ColumnType } from '../../types/column-type.ts'
 import type { TypeFacts } from '../../types/column-type.ts'
 import { parseMembers } from '../../types/enum-members.ts'
@@ -29,7 +31,7 @@ export async function introspectMysql (ask: Ask): Promise<readonly TableFacts[]>
   const seesTriggers = readPrivileges(await ask(privilegesQuery(isMariadb)))
   const checks = groupByTable(await ask(checksQuery(isMariadb)))
   const typeOf = createTypes()
-  return linkTables(tables.map((row) => {
+  return linkTables(await inPieces(describeAll(tables, (row) => {
     const [name, type, comment] = row as [string, string, string]
     const engine = (row[3] ?? '').toLowerCase()
     const checked = checks.get(name) ?? []
@@ -58,7 +60,7 @@ export async function introspectMysql (ask: Ask): Promise<readonly TableFacts[]>
       ...(foreigns.get(name) ?? []).some(([, key]) => ![...own, ...outer].some((seen) => seen.name === key)) && { hidesKeys: true as const },
       checks: checked.map((check) => toCheck(check, columnsOfTable.map((column) => column[1] as string)))
     }
-  }), lowerCase !== '0')
+  })), lowerCase !== '0')
 }
 
 /**

@@ -48,6 +48,18 @@ export function copyValues (bytes: Buffer, from: number, end: number): Array<Buf
   return values
 }
 
+/** The values of a row in `bytes` from `from` to `end`, without a copy, as long as the driver does not reuse the bytes: those of a long row are its own. */
+export function valuesIn (bytes: Buffer, from: number, end: number): Array<Buffer | null> {
+  const values: Array<Buffer | null> = []
+  for (let at = from; at < end;) {
+    const length = readLength(bytes, at)
+    const start = afterLength(bytes, at)
+    at = start + Math.max(0, length)
+    values.push(length < 0 ? null : bytes.subarray(start, at))
+  }
+  return values
+}
+
 /** Copies the value that begins at `at`; null for NULL. */
 export function copyValue (bytes: Buffer, at: number): Buffer | null {
   const length = readLength(bytes, at)

@@ -1,6 +1,9 @@
 import type { Check, Column, ForeignKey, Index, Key, TableFacts, Trigger, TriggerEvent, Triggers, TriggerTiming } from '../../catalog/catalog.ts'
+import { describeAll } from '../../catalog/table-facts.ts'
 import { writesOf } from '../../catalog/trigger-text.ts'
 import { linkTables } from '../../catalog/linked-tables.ts'
+import { getOrCreate } from '../../get-or-create.ts'
+import { inPieces } from '../../in-pieces.ts'
 import type { ColumnType } from '../../types/column-type.ts'
 import { readDefault } from '../../types/default-value.ts'
 import { sqliteType } from '../../types/sqlite.ts'
@@ -25,7 +28,8 @@ export async function introspectSqlite (ask: Ask): Promise<readonly TableFacts[]
     tables.push({ ...table, ...broken, columns, collations, primaryKey: columns.filter(({ pk }) => pk > 0).sort((a, b) => a.pk - b.pk).map(({ name }) => name) })
   }
   const primaryKeys = new Map(tables.map(({ name, primaryKey }) => [name.toLowerCase(), primaryKey]))
-  return linkTables(tables.map(({ name, type, sql, columns, broken, primaryKey, collations }) => {
+  const typeOf = createTypes()
+  const toFacts = ({ name, type, sql, columns, broken, primaryKey, collations }: typeof tables[number]): TableFacts => {
     const parts = indexed.get(name) ?? []
     const keys = parts.filter(({ isUnique }) => isUnique === 1)
     const indexes = toIndexes(parts, collations)
@@ -38,14 +42,15 @@ export async function introspectSqlite (ask: Ask): Promise<readonly TableFacts[]
       transactional: true,
       triggers: toTriggers(triggers.get(name) ?? []),
       ...type === 'table' && /conflict/i.test(sql) && { hasConflictClause: true as const },
-      columns: columns.map((column) => toColumn(column, { rowid: isRowid(column, primaryKey, keys), collation: collations.get(column.name) })),
+      columns: columns.map((column) => toColumn(column, { rowid: isRowid(column, primaryKey, keys), collation: collations.get(column.name), typeOf })),
       primaryKey: identifiesRows(indexes) ? primaryKey : [],
       uniqueKeys: toKeys(keys, primaryKey),
       indexes,
       foreignKeys: toForeignKeys(name, foreigns.get(name) ?? [], primaryKeys),
       checks: toChecks(sql)
     }
-  }), true)
+  }
+  return linkTables(await inPieces(describeAll(tables, toFacts)), true)
 }
 
 /** Returns the reason in place of the columns of a view that SQLite cannot open, such as one of a table that was dropped. */
@@ -69,14 +74,22 @@ function isRowid (column: ColumnRow, primaryKey: readonly string[], keys: readon
 /** Whether the primary key identifies rows by its columns. If its index has other collations, two rows may be equal in all columns. */
 const identifiesRows = ([first]: readonly Index[]): boolean => first?.name !== 'PRIMARY' || first.parts.every(({ column }) => column !== null)
 
+/** Lets columns with the same declaration share a type object, because thousands of columns have dozens of types. */
+function createTypes (): (declaration: string) => ColumnType {
+  const types = new Map<string, ColumnType>()
+  return (declaration) => getOrCreate(types, declaration, () => {
+    const [, name, length, scale] = DECLARATION.exec(declaration.toLowerCase()) as unknown as [whole: string, name: string, length?: string, scale?: string]
+    return sqliteType({ name, declaration, length: toNumber(length), bytes: null, scale: toNumber(scale), charset: null, srid: null, json: false })
+  })
+}
+
 /** Matches `decimal(10, 2)`, and every other text that begins with a name. */
 const DECLARATION = /^([^(]*)(?:\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\))?/
 
-function toColumn (row: ColumnRow, { rowid, collation }: { rowid: boolean, collation: string | undefined }): Column {
-  const [, name, length, scale] = DECLARATION.exec(row.type.toLowerCase()) as unknown as [whole: string, name: string, length?: string, scale?: string]
+function toColumn (row: ColumnRow, { rowid, collation, typeOf }: { rowid: boolean, collation: string | undefined, typeOf: (declaration: string) => ColumnType }): Column {
   const generated = row.hidden === 2 || row.hidden === 3
   const nullable = row.notnull === 0 && !rowid
-  const type = sqliteType({ name, declaration: row.type, length: toNumber(length), bytes: null, scale: toNumber(scale), charset: null, srid: null, json: false })
+  const type = typeOf(row.type)
   return {
     name: row.name,
     type,

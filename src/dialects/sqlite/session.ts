@@ -97,10 +97,10 @@ export class Session {
   /**
    * Calls `visit` with each row of a select until it returns false. @returns whether all rows were visited @throws as `ask`, and what `visit` throws
    */
-  async read (order: Omit<ReadOrder, 'kind'>, visit: (row: Row) => boolean): Promise<boolean> {
+  async read (order: Omit<ReadOrder, 'kind'>, visit: (row: Row) => boolean | Promise<boolean>): Promise<boolean> {
     let reply = await this.ask({ kind: 'read', ...order })
     try {
-      while (reply.rows?.every(visit) === true) {
+      while (await visitAll(reply.rows, visit)) {
         if (reply.more === false) return true
         reply = await this.ask({ kind: 'more' })
       }
@@ -156,6 +156,14 @@ export class Session {
     living.delete(this)
     this.#ended.resolve()
   }
+}
+
+async function visitAll (rows: readonly Row[] | undefined, visit: (row: Row) => boolean | Promise<boolean>): Promise<boolean> {
+  for (const row of rows ?? []) {
+    const goesOn = visit(row)
+    if (!(typeof goesOn === 'boolean' ? goesOn : await goesOn)) return false
+  }
+  return rows !== undefined
 }
 
 const lost = (): Error => withReason(databaseUnavailable(), 'SQLITE_PROCESS_ENDED')

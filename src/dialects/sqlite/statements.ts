@@ -11,8 +11,8 @@ import type { Session } from './session.ts'
 export async function runSelect (session: Session, { sql, parameters, columns }: Statement, sink: RowSink): Promise<Outcome> {
   sink.begin(columns)
   const isWhole = await session.read({ sql, parameters: settleCells(parameters, systemClock), limit: sink.maxBytes }, (row) => {
-    sink.row(row)
-    return !sink.full
+    const taking = sink.row(row)
+    return taking === undefined ? !sink.full : taking.then(() => !sink.full)
   })
   if (!isWhole && !sink.full) sink.overflow()
   return { rows: sink.count, changed: 0 }
@@ -41,7 +41,8 @@ export async function streamSelect (session: Session, { sql, parameters, columns
   for (;;) {
     for (const row of reply.rows ?? []) {
       await paused?.promise
-      sink.row(row)
+      const taking = sink.row(row)
+      if (taking !== undefined) await taking
     }
     await paused?.promise
     if (reply.more !== true) return { rows: sink.count, changed: 0 }

@@ -14,8 +14,7 @@ export const sendPlainCommand: SendCommand = (connection, options) => {
       if (error !== null) return listener.done(error)
       if (!Array.isArray(answer)) return listener.done(null, toOkPacket(answer as ResultSetHeader))
       reader.begin(fields)
-      for (const row of answer as unknown as Buffer[][]) if (!reader.take(row)) break
-      listener.done(null)
+      reader.takeAll(answer as unknown as Buffer[][]).then(() => listener.done(null))
     })
     return
   }
@@ -29,7 +28,10 @@ export const sendPlainCommand: SendCommand = (connection, options) => {
   connection.on('error', end)
   connection.query({ sql, ...AS_BYTES })
     .on('fields', (fields: FieldPacket[]) => reader.begin(fields))
-    .on('result', (row: unknown) => { reader.take(row as Buffer[]) })
+    .on('result', (row: unknown) => {
+      const taking = reader.take(row as Buffer[])
+      if (taking !== undefined) listener.wait(taking)
+    })
     .on('error', end)
     .on('end', () => end(null))
 }
@@ -52,24 +54,42 @@ class PlainReader {
     })
   }
 
-  /** Takes a row. Returns whether more rows are taken. */
-  take (row: Buffer[]): boolean {
-    const { sink, listener } = this.#options
-    if (!this.#isOver) this.#try(() => sink?.row(row))
-    if (!this.#isOver && sink?.full === true) {
-      this.#isOver = true
-      listener.stop()
+  /** Takes rows until no more are taken. */
+  async takeAll (rows: readonly Buffer[][]): Promise<void> {
+    for (const row of rows) {
+      await this.take(row)
+      if (this.#isOver) return
     }
-    return !this.#isOver
   }
 
-  #try (work: () => void): void {
+  /** Takes a row. Returns a promise, which does not reject, if that is done between turns of the event loop. */
+  take (row: Buffer[]): Promise<void> | undefined {
+    if (this.#isOver) return undefined
+    const taking = this.#try(() => this.#options.sink?.row(row))
+    if (taking !== undefined) return taking.then(() => this.#stopIfFull(), (reason) => this.#fail(reason))
+    this.#stopIfFull()
+    return undefined
+  }
+
+  #stopIfFull (): void {
+    const { sink, listener } = this.#options
+    if (this.#isOver || sink?.full !== true) return
+    this.#isOver = true
+    listener.stop()
+  }
+
+  #try<T> (work: () => T): T | undefined {
     try {
-      work()
+      return work()
     } catch (reason) {
-      this.#isOver = true
-      this.#options.listener.fail(reason)
+      this.#fail(reason)
+      return undefined
     }
+  }
+
+  #fail (reason: unknown): void {
+    this.#isOver = true
+    this.#options.listener.fail(reason)
   }
 }
 

@@ -1,6 +1,7 @@
 /** A connection to one server with the session variables that the service needs. Opening, querying and closing each have a time limit. */
 import type { Socket } from 'node:net'
 import mysql, { type Connection, type ConnectionOptions, type ResultSetHeader } from 'mysql2'
+import { getOrCreate } from '../../../get-or-create.ts'
 import { AS_BYTES, connectionOptions, type Host, type MysqlAddress } from '../options.ts'
 import { toOkPacket } from './packets.ts'
 import { ReadMemory } from './read-memory.ts'
@@ -170,13 +171,34 @@ export type Row = ReadonlyArray<string | null>
 /** Runs a query on a session, and returns its rows as text. */
 export type Ask = (sql: string) => Promise<Row[]>
 
-/** Runs a query, and returns its rows as text. @throws the driver's error */
+/** The number of rows that are read between two turns of the event loop. */
+const ROWS = 500
+
+/** Runs a query, and returns its rows as text. Equal texts are one, because a catalog has many. @throws the driver's error */
 export function ask (connection: Connection, sql: string): Promise<Array<Array<string | null>>> {
   return new Promise((resolve, reject) => {
-    connection.query({ sql, ...AS_BYTES }, (error, rows) => {
-      if (error !== null) return reject(error)
-      resolve(Array.isArray(rows) ? (rows as unknown as Array<Array<Buffer | null>>).map((row) => row.map((value) => value === null ? null : value.toString())) : [])
-    })
+    const rows: Array<Array<string | null>> = []
+    const texts = new Map<string, string>()
+    const toText = (value: Buffer | null): string | null => {
+      if (value === null) return null
+      const text = value.toString()
+      return getOrCreate(texts, text, () => text)
+    }
+    const end = (settle: () => void): void => {
+      connection.off('error', fail)
+      settle()
+    }
+    // mysql2 reports a lost connection only to the connection, if the rows are read one by one
+    const fail = (error: Error): void => end(() => reject(error))
+    connection.on('error', fail)
+    connection.query({ sql, ...AS_BYTES })
+      .on('result', (row: unknown) => {
+        if (!Array.isArray(row) || rows.push(row.map(toText)) % ROWS > 0) return
+        connection.pause()
+        setImmediate(() => connection.resume())
+      })
+      .on('error', fail)
+      .on('end', () => end(() => resolve(rows)))
   })
 }
 

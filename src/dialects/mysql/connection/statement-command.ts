@@ -46,6 +46,8 @@ export interface CommandListener {
   stop (): void
   /** Called once if the result cannot be read, with SchemaMoved or the error that reading it threw. Later rows are ignored. */
   fail (reason: unknown): void
+  /** Called if a row is taken between turns of the event loop, until which the connection must wait. The promise does not reject. */
+  wait (taking: Promise<void>): void
   /** Called at the end. */
   done: CommandDone
 }
@@ -174,14 +176,19 @@ class StatementCommand {
   #write ({ buffer, offset, end }: Packet): void {
     const { sink, listener } = this.#options as CommandOptions & { sink: CommandSink }
     try {
-      sink.textRow(buffer, offset, end)
+      const taking = sink.textRow(buffer, offset, end)
+      if (taking !== undefined) return listener.wait(taking.then(() => this.#stopIfFull(), (reason) => this.#fail(reason)))
     } catch (reason) {
       return this.#fail(reason)
     }
-    if (sink.full) {
-      this.#isOver = true
-      listener.stop()
-    }
+    this.#stopIfFull()
+  }
+
+  #stopIfFull (): void {
+    const { sink, listener } = this.#options as CommandOptions & { sink: CommandSink }
+    if (!sink.full || this.#isOver) return
+    this.#isOver = true
+    listener.stop()
   }
 
   #fail (reason: unknown): void {

@@ -89,6 +89,7 @@ function read (connection: Connection, send: SendCommand, sql: string): Promise<
     definitions,
     listener: {
       stop () {},
+      wait () {},
       fail: reject,
       done (error, ok) {
         if (error === null) return resolve(classes.length === 0 ? ok : [classes, rows])

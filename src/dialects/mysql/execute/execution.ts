@@ -82,6 +82,9 @@ class Execution implements Stoppable {
   #failure: unknown
   #entry: FifoEntry<Stoppable> | undefined
   #stop: Stop | undefined
+  /** Why the connection waits: the reader of a stream does not read, or a row is being taken. */
+  #isPaused = false
+  #taking: Promise<void> | undefined
   #ended = false
   #told = false
 
@@ -105,12 +108,31 @@ class Execution implements Stoppable {
   #source (): RowSource {
     const { session: { connection, memory }, request: { paced } } = this.#run
     return {
-      pause: () => { if (!this.#ended) connection.pause() },
-      resume: () => { if (!this.#ended) connection.resume() },
+      pause: () => {
+        if (this.#ended) return
+        this.#isPaused = true
+        connection.pause()
+      },
+      resume: () => {
+        this.#isPaused = false
+        this.#resume()
+      },
       stop: () => this.stop(),
       started: () => paced?.onStarted(),
       forget: () => memory.advance()
     }
+  }
+
+  wait (taking: Promise<void>): void {
+    this.#run.session.connection.pause()
+    this.#taking = taking.then(() => {
+      this.#taking = undefined
+      this.#resume()
+    })
+  }
+
+  #resume (): void {
+    if (!this.#ended && !this.#isPaused && this.#taking === undefined) this.#run.session.connection.resume()
   }
 
   #send (): void {
@@ -133,7 +155,7 @@ class Execution implements Stoppable {
       session.memory.free()
       this.#send()
     }
-    send(session.connection, { sql: writeStatement(statement), sink: undefined, definitions, listener: { stop () {}, fail: (reason) => this.fail(reason), done } })
+    send(session.connection, { sql: writeStatement(statement), sink: undefined, definitions, listener: { stop () {}, wait () {}, fail: (reason) => this.fail(reason), done } })
   }
 
   /** Stops the statement, if it is still running. */
@@ -166,7 +188,12 @@ class Execution implements Stoppable {
     // mysql2 may report the loss of a connection after the answer
     if (this.#ended) return
     this.#ended = true
-    const error = given as MysqlError | null
+    // a statement that runs again begins when nothing writes into its sink
+    if (this.#taking === undefined) this.#end(given as MysqlError | null, ok)
+    else this.#taking.then(() => this.#end(given as MysqlError | null, ok))
+  }
+
+  #end (error: MysqlError | null, ok: OkPacket | undefined): void {
     if (this.#stop === undefined) return this.#leave(error, ok)
     if (error === null || !isLost(error)) {
       this.#stop.answered().then(() => this.#leave(error, ok))
