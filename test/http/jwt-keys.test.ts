@@ -29,11 +29,11 @@ async function start (t: Test, { url }: Pick<Service, 'url'>, prepare: (server: 
 
 const pass = (seconds: number): void => mock.timers.tick(seconds * 1000)
 const lasting = { exp: 4_000_000_000 }
-const only = ['sqlite' as const]
 
-const testShop = sharedOnEachEngine(t, { schema: shop })
+/** No key depends on the database. */
+const test = sharedOnEachEngine(t, { schema: shop, only: ['sqlite'] })
 
-await testShop('keys are downloaded at the start, and again for a new kid, at most once in 30 seconds', async (t, service) => {
+await test('keys are downloaded at the start, and again for a new kid, at most once in 30 seconds', async (t, service) => {
   const { server, ask } = await start(t as Test, service)
   t.match(await ask(await sign(first)), { status: 200 })
   t.equal(server.requests, 1)
@@ -53,7 +53,7 @@ await testShop('keys are downloaded at the start, and again for a new kid, at mo
   t.equal(server.requests, 3)
 })
 
-await testShop('the tokens of a new key that cannot be looked up yet are told when to come back, and are no failed logins', async (t, service) => {
+await test('the tokens of a new key that cannot be looked up yet are told when to come back, and are no failed logins', async (t, service) => {
   const { server, ask } = await start(t as Test, service, () => {}, { maxFailures: 2 })
   t.match(await ask(await sign(first)), { status: 200 })
   pass(31)
@@ -72,7 +72,7 @@ await testShop('the tokens of a new key that cannot be looked up yet are told wh
   t.equal(server.requests, 3)
 })
 
-await testShop('a kid that a download did not have is 401, and a failed login', async (t, service) => {
+await test('a kid that a download did not have is 401, and a failed login', async (t, service) => {
   const { server, ask } = await start(t as Test, service, () => {}, { maxFailures: 3 })
   t.match(await ask(await sign(first)), { status: 200 })
   pass(31)
@@ -84,9 +84,7 @@ await testShop('a kid that a download did not have is 401, and a failed login', 
   t.match(await ask(await sign(first)), { status: 429 })
 })
 
-const testOnSqlite = sharedOnEachEngine(t, { schema: shop, only })
-
-await testOnSqlite('a key that is withdrawn stays 401 while other keys are looked up', async (t, service) => {
+await test('a key that is withdrawn stays 401 while other keys are looked up', async (t, service) => {
   const { server, ask } = await start(t as Test, service, (server) => { server.keys = [first.jwk, second.jwk] })
   t.match(await ask(await sign(first)), { status: 200 })
   server.keys = [second.jwk]
@@ -98,7 +96,7 @@ await testOnSqlite('a key that is withdrawn stays 401 while other keys are looke
   t.equal(server.requests, 4)
 })
 
-await testOnSqlite('a token without kid, of another algorithm or of another issuer causes no download', async (t, service) => {
+await test('a token without kid, of another algorithm or of another issuer causes no download', async (t, service) => {
   const { server, ask } = await start(t as Test, service)
   await ask(await sign(first))
   pass(31)
@@ -111,7 +109,7 @@ await testOnSqlite('a token without kid, of another algorithm or of another issu
   t.equal(server.requests, 1)
 })
 
-await testShop('a key that disappears ends the tokens that it verified', async (t, service) => {
+await test('a key that disappears ends the tokens that it verified', async (t, service) => {
   const { server, ask } = await start(t as Test, service)
   const token = await sign(first, lasting)
   t.match(await ask(token), { status: 200 })
@@ -122,7 +120,7 @@ await testShop('a key that disappears ends the tokens that it verified', async (
   isRefusal(t as Test, await ask(token), { status: 401, code: 'UNAUTHENTICATED', why: 'the key is gone' })
 })
 
-await testOnSqlite('a key that is replaced under its kid ends the tokens that it verified, and no others', async (t, service) => {
+await test('a key that is replaced under its kid ends the tokens that it verified, and no others', async (t, service) => {
   const { server, ask } = await start(t as Test, service, (server) => { server.keys = [first.jwk, second.jwk] })
   const [one, two] = [await sign(first, lasting), await sign(second, lasting)]
   t.same([(await ask(one)).status, (await ask(two)).status], [200, 200])
@@ -133,7 +131,7 @@ await testOnSqlite('a key that is replaced under its kid ends the tokens that it
   t.same([(await ask(one)).status, (await ask(two)).status, (await ask(await sign(renewed))).status], [401, 200, 200])
 })
 
-await testShop('a remembered token ends when it expires, to the second', async (t, service) => {
+await test('a remembered token ends when it expires, to the second', async (t, service) => {
   const { server, ask } = await start(t as Test, service)
   const token = await sign(first, { exp: Math.floor(Date.now() / 1000) + 60 })
   t.match(await ask(token), { status: 200 })
@@ -161,7 +159,7 @@ const failures: Array<[why: string, reason: RegExp, answer: KeyServer['answer']]
 ]
 
 for (const [why, reason, answer] of failures) {
-  await testOnSqlite(`a key server that answers with ${why}: 503 at the start; later the previous keys stay in use`, async (t, service) => {
+  await test(`a key server that answers with ${why}: 503 at the start; later the previous keys stay in use`, async (t, service) => {
     const { server, ask, log } = await start(t as Test, service, (server) => { server.answer = answer })
     const refusal = await ask(await sign(first))
     isRefusal(t as Test, refusal, { status: 503, code: 'KEYS_UNAVAILABLE', why })
@@ -181,7 +179,7 @@ for (const [why, reason, answer] of failures) {
   })
 }
 
-await testShop('without keys the answer is 503, not 401, and no failed login', async (t, { url }) => {
+await test('without keys the answer is 503, not 401, and no failed login', async (t, { url }) => {
   const server = await serveKeys(t as Test, [])
   await server.close()
   const { post } = await startService(t as Test, url, { options: { jwt: [jwtSetting({ jwks: server.url })], roles, failedLogins: { max: 1 } } })
@@ -194,7 +192,7 @@ await testShop('without keys the answer is 503, not 401, and no failed login', a
   t.match(await post('customers', select, { token: 'a.b.c' }), { status: 401 }, 'what is no JWT is refused')
 })
 
-await testOnSqlite('keys that cannot verify a signature are ignored', async (t, service) => {
+await test('keys that cannot verify a signature are ignored', async (t, service) => {
   const unusable = [{ ...first.jwk, kid: undefined }, { ...first.jwk, use: 'enc' }, { ...first.jwk, kty: 'oct', k: 'AAAA' }, { ...first.jwk, d: 'AAAA' }, null, 'first', 7]
   const { server, ask } = await start(t as Test, service, (server) => { server.keys = unusable as typeof server.keys })
   pass(31)
@@ -204,7 +202,7 @@ await testOnSqlite('keys that cannot verify a signature are ignored', async (t, 
   t.match(await ask(await sign(first)), { status: 200 })
 })
 
-await testOnSqlite('an empty set ends all tokens', async (t, service) => {
+await test('an empty set ends all tokens', async (t, service) => {
   const { server, ask } = await start(t as Test, service)
   const token = await sign(first, lasting)
   t.match(await ask(token), { status: 200 })
@@ -214,7 +212,7 @@ await testOnSqlite('an empty set ends all tokens', async (t, service) => {
   isRefusal(t as Test, await ask(token), { status: 401, code: 'UNAUTHENTICATED', why: 'the issuer has no keys' })
 })
 
-await testOnSqlite('keys that do not fit the token are refused', async (t, service) => {
+await test('keys that do not fit the token are refused', async (t, service) => {
   const sets: Array<[why: string, keys: object[]]> = [
     ['another use of the key', [{ ...first.jwk, key_ops: ['sign'] }]],
     ['another algorithm', [{ ...first.jwk, alg: 'ES384' }]],
@@ -232,7 +230,7 @@ await testOnSqlite('keys that do not fit the token are refused', async (t, servi
   }
 })
 
-await testOnSqlite('requests wait for a key server that is slow, and the start does not', async (t, service) => {
+await test('requests wait for a key server that is slow, and the start does not', async (t, service) => {
   const { promise: asked, resolve: noteRequest } = Promise.withResolvers<() => void>()
   const { ask, log } = await start(t as Test, service, (server) => {
     server.answer = (_request, response) => noteRequest(() => { response.end(JSON.stringify({ keys: server.keys })) })
@@ -244,7 +242,7 @@ await testOnSqlite('requests wait for a key server that is slow, and the start d
   t.match(log.join(''), /keys for JWTs downloaded/)
 })
 
-await testOnSqlite('closing the app ends a download', async (t, { url }) => {
+await test('closing the app ends a download', async (t, { url }) => {
   const server = await serveKeys(t as Test, [])
   server.answer = () => {}
   const { server: { app }, log } = await startService(t as Test, url, { options: { jwt: [jwtSetting({ jwks: server.url })], roles } })

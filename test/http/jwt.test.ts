@@ -139,7 +139,7 @@ function change (token: string, part: number, replace: (text: string) => string)
   return parts.join('.')
 }
 
-await test('a JWT that is not valid is refused like an unknown token', async (t, { post, statements, log }) => {
+await onEachEngine(t, 'a JWT that is not valid is refused like an unknown token', ok, async (t, { post, statements, log }) => {
   const unknown = await post('customers', select, { token: 'unknown', headers: { 'x-request-id': 'same' } })
   t.equal(unknown.headers['www-authenticate'], 'Bearer error="invalid_token"')
   const { pass } = stopClock(t as Test)
