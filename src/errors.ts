@@ -73,6 +73,8 @@ export const valueOutOfRange = define('VALUE_OUT_OF_RANGE', 422, 'The database r
 /** The same code, for a statement or value that exceeds a limit of the database. */
 export const statementTooLarge = define('VALUE_OUT_OF_RANGE', 422, 'The request makes a value or a statement that is larger than the database accepts')
 export const resultTooLarge = define<[reason: string]>('RESULT_TOO_LARGE', 422, 'The result is too large: %s')
+/** The same code, for what a write changes. */
+export const transactionTooLarge = define('RESULT_TOO_LARGE', 422, 'The transaction is larger than the database accepts: change fewer or smaller rows at once; nothing was changed')
 export const unreadableValue = define<[column: string, reason: string]>('UNREADABLE_VALUE', 422, 'A row cannot be read: column "%s" %s')
 export const notSupported = define<[reason: string]>('NOT_SUPPORTED', 422, '%s')
 export const brokenDefinition = define('BROKEN_DEFINITION', 422, 'A definition in the database, such as a trigger, view or foreign key, names something that does not exist')

@@ -139,6 +139,28 @@ export async function conflictsAreDeadlocks (t: Test, cluster: Cluster, names: r
   t.ok(errors.some((name) => names.includes(name)), `${names.join(' or ')} was met`)
 }
 
+/** `limits`: statements that limit how large a transaction may be, each of them alone. */
+export async function refusesTooLarge (t: Test, cluster: Cluster, { before = [], limits, unlimited }: { readonly before?: readonly string[], readonly limits: readonly string[], readonly unlimited: readonly string[] }): Promise<unknown> {
+  const [first] = cluster.nodes as [Node]
+  if (await timeToWrite(first) === undefined) return t.pass(STOPPED)
+  const sql = sqlOn(first.url)
+  await shopOn(first.url, ['create table large (id int not null primary key, body longtext)'])
+  for (const statement of before) await sql(statement)
+  const { ask, operate, stop } = await serve(t, { url: urlOf(cluster) })
+  const body = 'x'.repeat(200_000)
+  for (const limit of limits) {
+    await sql(limit)
+    const rows = Array.from({ length: 4 }, (_, id) => ({ id, body }))
+    for (const [answer, what] of [[await ask('large', { verb: 'insert', data: rows }), 'a statement'], [await operate(rows.map((data) => ({ table: 'large', verb: 'insert', data }))), 'a transaction']] as const) {
+      t.match([answer.status, answer.json.error?.code], [422, 'RESULT_TOO_LARGE'], `${limit}: ${what}`)
+    }
+    t.match(await sql('select count(*) as n from large'), [{ n: 0 }], 'nothing was changed')
+    for (const statement of unlimited) await sql(statement)
+  }
+  t.equal((await ask('large', { verb: 'insert', data: { id: 1, body } })).status, 200)
+  await stop()
+}
+
 /** How often a node is killed under a bank. By hand, more of them: TEST_BANK_KILLS. */
 const BANK_KILLS = Number(process.env['TEST_BANK_KILLS'] ?? 1)
 

@@ -34,6 +34,8 @@ export const MEMORY = 350
 export interface Program extends Running {
   /** POST /api/shop/{table} */
   ask (table: string, body: unknown): Promise<Answer>
+  /** POST /api/shop */
+  operate (operations: readonly object[]): Promise<Answer>
   /** Whether it runs still: it must not have ended by itself. */
   lives (): boolean
   /** Memory that it holds, in megabytes. */
@@ -49,6 +51,7 @@ export async function serve (t: Test, database: RowQueryOptions['databases'][str
   return {
     ...running,
     ask: (table, body) => running.post(`/api/shop/${table}`, body, TOKEN),
+    operate: (operations) => running.post('/api/shop', { operations }, TOKEN),
     lives: () => running.child.exitCode === null && running.child.signalCode === null,
     memory: () => Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${running.child.pid}/status`, 'utf8'))?.[1]) / 1024
   }

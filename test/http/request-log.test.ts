@@ -103,6 +103,14 @@ t.test('in a host app the request log is off by default; if it is on, refusals o
   }
 })
 
+const checked = { sqlite: [], mysql: ['create table checked (id int not null primary key, n int, constraint small check (n < 10))'] }
+
+await onEachEngine(t, 'the log has the name that the server itself gives the number of an error', { schema: checked, only: ['mariadb', 'mysql'], options: { requestLog: true } }, async (t, { post, log, engine }) => {
+  log.splice(0)
+  t.equal((await post('checked', { verb: 'insert', data: { id: 1, n: 10 } })).status, 422)
+  t.match(read(log), [{ code: 'CHECK_VIOLATION', reason: engine === 'mariadb' ? 'ER_CONSTRAINT_FAILED' : 'ER_CHECK_CONSTRAINT_VIOLATED' }])
+})
+
 /** A UUID (RFC 9562) and a number. */
 const OURS = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}-[1-9]\d*$/
 

@@ -1,7 +1,7 @@
 /** Errors of MySQL and MariaDB as refusals, by number (https://dev.mysql.com/doc/mysql-errors/en/server-error-reference.html). */
 import { baseTable, mayFillColumns, mayFire, type Check, type Column, type ForeignKey, type Key, type Table } from '../../catalog/catalog.ts'
 import {
-  checkViolation, databaseUnavailable, deadlock, lockTimeout, notNullViolation, notSupported, outcomeUnknown, permissionDenied, queryTimeout, statementTooLarge, uniqueViolation, unsupported, valueOutOfRange, ServiceError,
+  checkViolation, databaseUnavailable, deadlock, lockTimeout, notNullViolation, notSupported, outcomeUnknown, permissionDenied, queryTimeout, statementTooLarge, transactionTooLarge, uniqueViolation, unsupported, valueOutOfRange, ServiceError,
   withDetails, withReason
 } from '../../errors.ts'
 import type { Statement } from '../../sql/statement.ts'
@@ -16,7 +16,10 @@ type Refuse = (statement: Statement, error: MysqlError) => Error
 /** The account lacks a privilege. The message may name the table, because the client has sent its name. */
 const accountDenied: Refuse = ({ table }) => permissionDenied(`The service's database account may not do this on "${table.name}"`)
 /** The engine of the table, or the view, does not support it; or the number is unknown. The log has the name of the error. */
-const cannot: Refuse = ({ table }) => notSupported(`The database does not support this operation on table "${table.name}"`)
+const cannot: Refuse = ({ table }) => notSupported(`The database does not support this operation${table.name === '' ? '' : ` on table "${table.name}"`}`)
+/** What Galera says where the limits `wsrep_max_ws_size` and `wsrep_max_ws_rows` are exceeded, under numbers that have other meanings too. */
+const LARGER_THAN_CLUSTER = /writeset size|wsrep_max_ws_|"Message too long"/i
+const tooLargeOr = (other: Refuse): Refuse => (statement, error) => LARGER_THAN_CLUSTER.test(error.message) ? transactionTooLarge() : other(statement, error)
 const check: Refuse = ({ table }, { message }) => checkViolationOf(checkIn(message, table))
 /** A trigger or routine raises or causes an exception. */
 const raised: Refuse = () => checkViolation()
@@ -39,7 +42,7 @@ const moved: Refuse = (statement, error) => {
   const isPlain = missing !== undefined && PLAIN_NAME.test(missing)
   const isOther = missing?.endsWith(`.${statement.table.name}`) !== true
   // a default of MariaDB can name a sequence
-  const isElsewhere = isOther && (firesTrigger(statement) || (missing !== undefined && numberOf(error) === NO_SUCH_TABLE))
+  const isElsewhere = isOther && (firesTrigger(statement) || (missing !== undefined && NO_TABLE.has(numberOf(error))))
   return new SchemaMoved(isPlain ? `${nameOf(error)} (${missing})` : nameOf(error), { isElsewhere, missing })
 }
 
@@ -62,8 +65,9 @@ const NOT_HERE = new Set([1047, 1290, 1792, 1836])
 
 /** ER_TABLE_DEF_CHANGED: the table was rebuilt after the snapshot of the transaction, also by OPTIMIZE TABLE. */
 const REBUILT = 1412
-const NO_SUCH_TABLE = 1146
-const MISSING = [1051, 1054, 1109, 1136, NO_SUCH_TABLE, 1176, 1222, 1305, 1318, 1356, 1431, 1432, 1433, 1449, 1477, 12702]
+/** No such table, or sequence. */
+const NO_TABLE = new Set([1146, 4091])
+const MISSING = [1051, 1054, 1109, 1136, ...NO_TABLE, 1176, 1222, 1305, 1318, 1356, 1431, 1432, 1433, 1449, 1477, 12702]
 const DENIED = [1142, 1143, 1227, 1370]
 const ENGINE_CANNOT = [
   1031, 1036, 1038, 1112, 1148, 1164, 1168, 1178, 1235, 1286, 1288, 1289, 1295, 1347, 1393, 1394, 1395, 1471, 1661, 1662, 1663, 1664, 1665, 1785, 3098
@@ -91,7 +95,10 @@ const refusals: ReadonlyArray<readonly [Refuse, readonly number[]]> = [
   ]],
   [() => statementTooLarge(), [PACKET]],
   [cannot, ENGINE_CANNOT],
-  [() => deadlock(), [1020, 1180, 1213, 1297, 1613, 1614, 3058, 3101]],
+  [tooLargeOr(cannot), [1105]],
+  [() => transactionTooLarge(), [1197, 1705]],
+  [tooLargeOr(() => deadlock()), [1180]],
+  [() => deadlock(), [1020, 1213, 1297, 1613, 1614, 3058, 3101]],
   [() => lockTimeout(), LOCKED],
   [() => queryTimeout(), ENDED],
   [moved, MISSING],
@@ -144,6 +151,9 @@ export function isLost (error: MysqlError): boolean {
 /** Whether mysql2 found the connection closed before it sent anything. */
 export const wasNotSent = ({ sqlState, code, fatal }: MysqlError): boolean => sqlState === undefined && code === undefined && fatal === true
 
+/** A plugin, such as that of Group Replication, has refused the COMMIT (ER_RUN_HOOK_ERROR). The server does not say why. */
+export const isRefusedByPlugin = ({ errno }: MysqlError): boolean => errno === 3100
+
 /** Whether a function that a view calls writes or locks rows. */
 export const isReadOnlyTransaction = ({ errno }: MysqlError): boolean => errno === 1792
 
@@ -187,13 +197,31 @@ function mayHaveChanged ({ verb, table, isUpsert = false, isSingle = false, rows
   return !((verb === 'insert' && number === FULL) || refusesRow(refusal))
 }
 
+/** The first number from which MariaDB and MySQL number their errors differently. mysql2 has the names of MySQL. */
+const OWN_NUMBERS = 1900
+/** The names of those that have an answer of their own. */
+const MARIADB_NAMES: ReadonlyMap<number, string> = new Map([
+  [1927, 'ER_CONNECTION_KILLED'], [1932, 'ER_NO_SUCH_TABLE_IN_ENGINE'], [1969, 'ER_STATEMENT_TIMEOUT'], [4025, 'ER_CONSTRAINT_FAILED'], [4084, 'ER_SEQUENCE_RUN_OUT'],
+  [4091, 'ER_UNKNOWN_SEQUENCES']
+])
+
+/** Gives an error of MariaDB its name there, or none if it is not known. */
+export function namedByMariadb (error: MysqlError): MysqlError {
+  const { errno = 0, sqlState } = error
+  if (sqlState === undefined || errno < OWN_NUMBERS) return error
+  const name = MARIADB_NAMES.get(errno)
+  if (name === undefined) delete error.code
+  else error.code = name
+  return error
+}
+
 /** The driver's name for the error; MariaDB has errors that mysql2 has no names for. */
 function nameOf ({ code, errno }: MysqlError): string {
   return code === undefined || code === 'UNKNOWN_CODE_PLEASE_REPORT' ? `errno ${errno}` : code
 }
 
 /** Errors whose message begins with the name of the missing object, in quotes or, for routines, after one word. Without 1449, which names an account that must not be logged. */
-const NAMES_MISSING = new Set([1054, 1146, 1305, 1356])
+const NAMES_MISSING = new Set([1054, ...NO_TABLE, 1305, 1356])
 
 /** A plain name; a trigger that raises such an error itself may write any text. */
 const PLAIN_NAME = /^[\w$.-]{1,200}$/

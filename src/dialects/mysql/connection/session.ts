@@ -5,7 +5,7 @@ import { getOrCreate } from '../../../get-or-create.ts'
 import { AS_BYTES, connectionOptions, type Host, type MysqlAddress } from '../options.ts'
 import { toOkPacket } from './packets.ts'
 import { ReadMemory } from './read-memory.ts'
-import { versionProblem } from '../server-version.ts'
+import { parseServerVersion, versionProblem, type ServerVersion } from '../server-version.ts'
 import { ISOLATION, sessionStatement, transactionStatement } from './session-settings.ts'
 
 export interface Session {
@@ -18,6 +18,8 @@ export interface Session {
   readonly epoch: number
   /** The identity that the server states, because one address may lead to several servers. */
   readonly server: string
+  /** Whose numbers of errors it uses: those of both servers from 1900 on differ. */
+  readonly product: ServerVersion['product']
   /** The maximum size of a statement, in bytes. The server ends the connection of a larger one, often before its error arrives. */
   readonly maxPacket: number
   /** The statements that set the session's variables, outside and inside of a transaction. */
@@ -75,9 +77,9 @@ export async function openSession ({ address, host, epoch, statementTimeout }: S
     const settings = sessionStatement(statementTimeout)
     const header = await send(connection, settings)
     await send(connection, ISOLATION)
-    const { server, maxPacket } = await confirm(connection, address.database)
+    const { server, product, maxPacket } = await confirm(connection, address.database)
     const settingsInTransaction = transactionStatement(statementTimeout)
-    const session: Session = { connection, memory, address, host, epoch, server, maxPacket, settings, settingsInTransaction, reportsChanges: toOkPacket(header).changesSession, open: true, holdsSnapshot: false, ending: undefined, idleSince: 0, usedAt: -Infinity }
+    const session: Session = { connection, memory, address, host, epoch, server, product, maxPacket, settings, settingsInTransaction, reportsChanges: toOkPacket(header).changesSession, open: true, holdsSnapshot: false, ending: undefined, idleSince: 0, usedAt: -Infinity }
     connection.on('error', () => onLost(session))
     // mysql2 notifies the running statement when the stream has closed, but not once the connection is destroyed
     connection.on('end', () => streamOf(connection).once('close', () => onLost(session)))
@@ -86,7 +88,7 @@ export async function openSession ({ address, host, epoch, statementTimeout }: S
 }
 
 /** Confirms the session, and returns what the server states about itself. */
-async function confirm (connection: Connection, database: string): Promise<Pick<Session, 'server' | 'maxPacket'>> {
+async function confirm (connection: Connection, database: string): Promise<Pick<Session, 'server' | 'product' | 'maxPacket'>> {
   const [[server, version, used, characterSets, hex, text, clockRuns, packet]] = await ask(connection, CONFIRMATION) as [[string, string, string, string, string, string, string, string]]
   const old = versionProblem(version)
   if (old !== undefined) throw unusable(old)
@@ -95,7 +97,7 @@ async function confirm (connection: Connection, database: string): Promise<Pick<
   // the server may be configured to write names in lower case
   if (used.toLowerCase() !== database.toLowerCase()) throw unusable('OTHER_DATABASE: the session does not use the database of the URL')
   if (clockRuns !== '1') throw unusable('FROZEN_CLOCK: the session has a timestamp of its own')
-  return { server, maxPacket: Number(packet) }
+  return { server, product: parseServerVersion(version).product, maxPacket: Number(packet) }
 }
 
 const unusable = (code: string): Error => Object.assign(new Error('the session cannot be used'), { code })

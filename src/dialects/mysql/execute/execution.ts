@@ -6,12 +6,13 @@ import type { TimeoutQueue } from '../../timeout-queue.ts'
 import type { KnownDifferences } from '../connection/definitions.ts'
 import type { FifoEntry } from '../../fifo.ts'
 import { firesTrigger } from '../../violations.ts'
-import { outcomeUnknown, withReason } from '../../../errors.ts'
-import { isLost, type MysqlError } from '../errors.ts'
+import { outcomeUnknown, transactionTooLarge, withReason } from '../../../errors.ts'
+import { isLost, isRefusedByPlugin, type MysqlError } from '../errors.ts'
 import { killFailed, STOPPED, TOO_LARGE, toFailure, type TransactionKind } from './failure.ts'
 import { writeStatement } from '../literal.ts'
 import type { MysqlPool } from '../pool/pool.ts'
 import type { OkPacket } from '../connection/packets.ts'
+import { exceedsGroupLimit } from '../connection/group-limit.ts'
 import { NOT_COMPLETE, warnsOfRest } from '../connection/rest-warning.ts'
 import type { CommandDone, SendCommand } from '../connection/statement-command.ts'
 import { destroy, type Session } from '../connection/session.ts'
@@ -205,17 +206,21 @@ class Execution implements Stoppable {
 
   #leave (error: MysqlError | null, ok: OkPacket | undefined): void {
     const { pool, session, request: { statement, transaction } } = this.#run
+    if (error === null || !session.open) return this.#giveBack(error, ok)
     // a transaction needs no question, because its ROLLBACK has the same warning
-    const mayLeaveRest = error !== null && session.open && transaction === undefined && this.#confirmation === undefined && firesTrigger(statement)
-    if (mayLeaveRest) {
-      warnsOfRest(session).then((isPartial) => {
-        if (isPartial) this.#failure = withReason(outcomeUnknown(), NOT_COMPLETE)
-        this.#giveBack(error, ok)
-      }, () => {
-        this.#tell(error, ok)
-        pool.discard(session)
-      })
-    } else this.#giveBack(error, ok)
+    const mayLeaveRest = transaction === undefined && this.#confirmation === undefined && firesTrigger(statement)
+    if (!mayLeaveRest && !isRefusedByPlugin(error)) return this.#giveBack(error, ok)
+    this.#ask(error, mayLeaveRest).then(() => this.#giveBack(error, ok), () => {
+      this.#tell(error, ok)
+      pool.discard(session)
+    })
+  }
+
+  /** Asks the server what an error does not say. */
+  async #ask (error: MysqlError, mayLeaveRest: boolean): Promise<void> {
+    const { session } = this.#run
+    if (mayLeaveRest && await warnsOfRest(session)) this.#failure = withReason(outcomeUnknown(), NOT_COMPLETE)
+    else if (isRefusedByPlugin(error) && await exceedsGroupLimit(session)) this.#failure = withReason(transactionTooLarge(), 'ER_RUN_HOOK_ERROR')
   }
 
   #giveBack (error: MysqlError | null, ok: OkPacket | undefined): void {

@@ -3,7 +3,7 @@ import { databaseUnavailable, notSupported, outcomeUnknown, withReason } from '.
 import type { Statement } from '../../../sql/statement.ts'
 import { clientGone, type Client } from '../../dialect.ts'
 import type { Session } from '../connection/session.ts'
-import { isLost, isNotHere, isReadOnlyTransaction, toServiceError, toTimeout, wasNotSent, type MysqlError } from '../errors.ts'
+import { isLost, isNotHere, isReadOnlyTransaction, namedByMariadb, toServiceError, toTimeout, wasNotSent, type MysqlError } from '../errors.ts'
 import type { MysqlPool } from '../pool/pool.ts'
 
 /** Thrown if a statement may be sent again, because it did not run, or only read and lost its connection. */
@@ -44,7 +44,8 @@ export interface Failure {
 }
 
 /** Converts an error of the driver to Retryable, a ServiceError or SchemaMoved. Discards the session if it was lost. */
-export function toFailure (error: MysqlError, { pool, session, statement, request: { client, transaction }, isStopped }: Failure): Error {
+export function toFailure (given: MysqlError, { pool, session, statement, request: { client, transaction }, isStopped }: Failure): Error {
+  const error = session.product === 'MariaDB' ? namedByMariadb(given) : given
   const lost = isLost(error)
   // the server undoes uncommitted changes
   const isCertain = statement.verb === 'select' || (transaction !== undefined && statement.table.transactional)
