@@ -1,6 +1,6 @@
-/** Every block of code in the documents is run by a test, or the reason is here why none can. */
+/** Every block of code in the documents is run by a test, or the reason is here why none can; what the documents name is there. */
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join, normalize } from 'node:path'
 import t from 'tap'
 import { codeBlocks, DOCUMENTS, readDocument, ROOT } from '../support/markdown.ts'
 
@@ -24,30 +24,30 @@ const claims: Claim[] = [
   { document: 'README.md', kind: 'sql account', blocks: 1, test: 'test/readme.test.ts' },
   { document: 'README.md', kind: 'js', blocks: 1, test: 'test/documents/programs.test.ts' },
   { document: 'README.md', kind: 'ts client', blocks: 1, test: 'test/documents/programs.test.ts' },
-  { document: 'CONTRIBUTING.md', kind: 'sh', blocks: 1, test: 'test/documents/commands.test.ts' },
-  { document: 'docs/client.md', kind: 'sh', blocks: 1, test: 'test/clients/client-doc.test.ts' },
-  { document: 'docs/client.md', kind: 'ts', blocks: 10, test: 'test/clients/client-doc.test.ts' },
+  { document: 'CONTRIBUTING.md', kind: 'sh', blocks: 1, test: 'test/documents/programs.test.ts' },
+  { document: 'docs/client.md', kind: 'sh', blocks: 1, test: 'test/clients/documents.test.ts' },
+  { document: 'docs/client.md', kind: 'ts', blocks: 10, test: 'test/clients/documents.test.ts' },
   { document: 'docs/container.md', kind: 'sh setup', blocks: 1, test: 'test/build/container.test.ts' },
   { document: 'docs/container.md', kind: 'sh first', blocks: 1, test: 'test/build/container.test.ts' },
   { document: 'docs/container.md', kind: 'json', blocks: 1, test: 'test/build/container.test.ts' },
   { document: 'docs/container.md', kind: 'sh', blocks: 3, because: 'they need Docker; test/build/container.test.ts runs the commands of the Dockerfile' },
-  { document: 'docs/clients.md', kind: 'sh', blocks: 9, test: 'test/clients/documented.test.ts' },
-  { document: 'docs/clients.md', kind: 'ts', blocks: 6, test: 'test/clients/documented.test.ts' },
-  { document: 'docs/clients.md', kind: 'js', blocks: 1, test: 'test/clients/documented.test.ts' },
+  { document: 'docs/clients.md', kind: 'sh', blocks: 9, test: 'test/clients/documents.test.ts' },
+  { document: 'docs/clients.md', kind: 'ts', blocks: 6, test: 'test/clients/documents.test.ts' },
+  { document: 'docs/clients.md', kind: 'js', blocks: 1, test: 'test/clients/documents.test.ts' },
   { document: 'docs/clients.md', kind: 'python', blocks: 1, because: 'it needs Java for OpenAPI Generator, and Python' },
   { document: 'docs/clients.md', kind: 'go', blocks: 1, because: 'it needs Java for OpenAPI Generator, and Go' },
   { document: 'docs/clients.md', kind: 'java', blocks: 1, because: 'it needs Java' },
   { document: 'docs/configuration.md', kind: 'json config', blocks: 1, test: 'test/config/documented.test.ts' },
   { document: 'docs/configuration.md', kind: 'json secrets', blocks: 1, test: 'test/documents/files.test.ts' },
   { document: 'docs/configuration.md', kind: 'sql account', blocks: 1, test: 'test/documents/files.test.ts' },
-  { document: 'docs/configuration.md', kind: 'sh', blocks: 1, test: 'test/documents/commands.test.ts' },
-  { document: 'docs/configuration.md', kind: 'text errors', blocks: 1, test: 'test/documents/commands.test.ts' },
-  { document: 'docs/configuration.md', kind: 'text account', blocks: 1, test: 'test/documents/commands.test.ts' },
-  { document: 'docs/configuration.md', kind: 'text grants', blocks: 1, test: 'test/documents/commands.test.ts' },
+  { document: 'docs/configuration.md', kind: 'sh', blocks: 1, test: 'test/documents/programs.test.ts' },
+  { document: 'docs/configuration.md', kind: 'text errors', blocks: 1, test: 'test/documents/programs.test.ts' },
+  { document: 'docs/configuration.md', kind: 'text account', blocks: 1, test: 'test/documents/programs.test.ts' },
+  { document: 'docs/configuration.md', kind: 'text grants', blocks: 1, test: 'test/documents/programs.test.ts' },
   { document: 'docs/errors.md', kind: 'json request', blocks: 1, test: 'test/errors.test.ts' },
   { document: 'docs/errors.md', kind: 'json answer', blocks: 1, test: 'test/errors.test.ts' },
-  { document: 'docs/exports.md', kind: 'sh', blocks: 3, test: 'test/documents/exports.test.ts' },
-  { document: 'docs/exports.md', kind: 'python export', blocks: 1, test: 'test/documents/exports.test.ts' },
+  { document: 'docs/exports.md', kind: 'sh', blocks: 3, test: 'test/documents/programs.test.ts' },
+  { document: 'docs/exports.md', kind: 'python export', blocks: 1, test: 'test/documents/programs.test.ts' },
   { document: 'docs/exports.md', kind: 'python pandas', blocks: 1, because: 'it needs pandas' },
   { document: 'docs/exports.md', kind: 'sql duckdb', blocks: 1, because: 'it needs DuckDB' },
   { document: 'docs/grants.md', kind: 'json token', blocks: 1, test: 'test/documents/files.test.ts' },
@@ -63,21 +63,21 @@ const claims: Claim[] = [
   { document: 'docs/operations.md', kind: 'yaml kubernetes', blocks: 1, test: 'test/documents/files.test.ts' },
   { document: 'docs/operations.md', kind: 'yaml scrape', blocks: 1, test: 'test/documents/files.test.ts' },
   { document: 'docs/operations.md', kind: 'yaml alerts', blocks: 1, test: 'test/documents/files.test.ts' },
-  { document: 'docs/operations.md', kind: 'sh', blocks: 1, test: 'test/documents/commands.test.ts' },
+  { document: 'docs/operations.md', kind: 'sh', blocks: 1, test: 'test/documents/programs.test.ts' },
   { document: 'docs/plugin.md', kind: 'js', blocks: 1, test: 'test/build/package.test.ts' },
   { document: 'docs/plugin.md', kind: 'ts', blocks: 1, test: 'test/build/package.test.ts' },
   { document: 'docs/plugin.md', kind: 'js jwt', blocks: 1, test: 'test/http/host-grants.test.ts' },
   { document: 'docs/plugin.md', kind: 'js session', blocks: 1, test: 'test/http/host-grants.test.ts' },
   { document: 'docs/plugin.md', kind: 'js stream', blocks: 1, test: 'test/documents/programs.test.ts' },
   { document: 'docs/plugin.md', kind: 'ts execute', blocks: 1, test: 'test/documents/programs.test.ts' },
-  { document: 'docs/reading.md', kind: 'js readAll', blocks: 1, test: 'test/documents/reading.test.ts' },
-  { document: 'docs/reading.md', kind: 'json aggregates', blocks: 2, test: 'test/documents/reading.test.ts' },
-  { document: 'docs/reading.md', kind: 'sql local days', blocks: 1, test: 'test/documents/reading.test.ts' },
-  { document: 'docs/reading.md', kind: 'sh', blocks: 1, test: 'test/documents/commands.test.ts' },
-  { document: 'docs/testing.md', kind: 'sh', blocks: 2, test: 'test/documents/commands.test.ts' },
+  { document: 'docs/reading.md', kind: 'js readAll', blocks: 1, test: 'test/documents/requests.test.ts' },
+  { document: 'docs/reading.md', kind: 'json aggregates', blocks: 2, test: 'test/documents/requests.test.ts' },
+  { document: 'docs/reading.md', kind: 'sql local days', blocks: 1, test: 'test/documents/requests.test.ts' },
+  { document: 'docs/reading.md', kind: 'sh', blocks: 1, test: 'test/documents/programs.test.ts' },
+  { document: 'docs/testing.md', kind: 'sh', blocks: 2, test: 'test/documents/programs.test.ts' },
   { document: 'docs/testing.md', kind: 'text fuzz', blocks: 1, because: 'it is what a run printed before the bug was fixed' },
-  { document: 'docs/upgrading.md', kind: 'sh check', blocks: 1, test: 'test/documents/commands.test.ts' },
-  { document: 'docs/upgrading.md', kind: 'sh documents', blocks: 1, test: 'test/documents/commands.test.ts' },
+  { document: 'docs/upgrading.md', kind: 'sh check', blocks: 1, test: 'test/documents/programs.test.ts' },
+  { document: 'docs/upgrading.md', kind: 'sh documents', blocks: 1, test: 'test/documents/programs.test.ts' },
   { document: 'docs/transactions.md', kind: 'js transaction', blocks: 1, test: 'test/documents/programs.test.ts' },
   { document: 'docs/transactions.md', kind: 'js onWrite', blocks: 1, test: 'test/documents/programs.test.ts' }
 ]
@@ -109,3 +109,34 @@ t.test('every fence of code is closed and found', async (t) => {
     t.equal(fences.length, 2 * codeBlocks(readDocument(document)).length, document)
   }
 })
+
+// files, headings and scripts
+
+const documents = [...DOCUMENTS, 'CHANGELOG.md']
+const { scripts } = JSON.parse(readDocument('package.json'))
+
+interface Link { path: string, anchor: string | undefined }
+
+/** Files of the project that a document links to, from the root of the project, with the heading in them. */
+function linksOf (document: string): Link[] {
+  return Array.from(readDocument(document).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g), ([, target = '', anchor]) =>
+    ({ path: target === '' ? document : normalize(join(dirname(document), target)), anchor }))
+}
+
+/** The anchors of the headings of a document, as GitHub makes them. */
+function anchorsOf (document: string): Set<string> {
+  const headings = Array.from(readDocument(document).replaceAll(/^ *```[^]*?^ *```/gm, '').matchAll(/^#+ (.*)$/gm), ([, text = '']) => text)
+  return new Set(headings.map((text) => text.toLowerCase().replaceAll(/[^\p{L}\p{N}_ -]/gu, '').replaceAll(' ', '-')))
+}
+
+for (const document of documents) {
+  t.test(`every file and script in ${document} exists`, async (t) => {
+    const links = linksOf(document)
+    t.same(links.filter(({ path }) => !existsSync(join(ROOT, path))), [])
+    t.same(links.filter(({ path, anchor }) => anchor !== undefined && path.endsWith('.md') && !anchorsOf(path).has(anchor)), [], 'with every heading')
+    const paths = Array.from(readDocument(document).matchAll(/`((?:src|test|plugins|schemas|docs|\.ci)\/[^`\s]*)`/g), ([, path = '']) => path)
+    t.same(paths.filter((path) => !existsSync(join(ROOT, path))), [])
+    const named = Array.from(readDocument(document).matchAll(/npm (?:run (?:-s )?([\w:-]+)|(start|test)\b)/g), ([, run, script = '']) => run ?? script)
+    t.same(named.filter((script) => !Object.hasOwn(scripts, script)), [])
+  })
+}

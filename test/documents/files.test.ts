@@ -1,15 +1,21 @@
-/** The files that the documents show are loaded, and what they name is looked up. */
-import { writeFileSync } from 'node:fs'
+/** The files that the documents and examples show are loaded, and what they name is looked up: settings, metrics, probes, paths. */
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import t from 'tap'
+import t, { type Test } from 'tap'
+import { parseAllDocuments } from 'yaml'
 import { COMMANDS } from '../../src/cli/commands.ts'
+import { WorkerMetrics } from '../../src/cli/workers/metrics.ts'
 import { loadConfig } from '../../src/config/load.ts'
-import { splitConfig } from '../../src/config/split-config.ts'
 import { resolveSettings } from '../../src/config/settings.ts'
-import { codeBlocks, readDocument } from '../support/markdown.ts'
-import { serveRowQuery } from '../support/row-query.ts'
-import { TOKEN } from '../support/service.ts'
+import { splitConfig } from '../../src/config/split-config.ts'
+import { catalogue } from '../../src/errors.ts'
+import { createServer } from '../../src/server/server.ts'
+import { RequestRecord } from '../../src/telemetry/record.ts'
+import { lineOf } from '../../src/telemetry/request-log.ts'
+import { codeBlocks, readDocument, ROOT, tableRows } from '../support/markdown.ts'
 
 // the parser of a dependency
 const { parse } = createRequire(createRequire(import.meta.url).resolve('@fastify/swagger'))('yaml') as { parse (text: string): any }
@@ -58,10 +64,11 @@ t.test('docs/operations.md: the probes of Kubernetes and the address of the metr
   const [shutdown = ''] = /"shutdown": (\{[^}]*\})/.exec(readDocument('docs/operations.md'))?.slice(1) ?? []
   const { delay, timeout } = JSON.parse(shutdown) as { delay: number, timeout: number }
   t.ok(grace * 1000 > delay + timeout)
-  const server = await serveRowQuery(t, { env: { API_TOKEN: TOKEN } })
+  const { app } = await createServer({ options: { databases: { shop: { url: 'sqlite::memory:' } } }, prefix: '/api', logLevel: 'silent' })
+  t.teardown(() => app.close())
   for (const { httpGet } of [readinessProbe, livenessProbe]) {
-    t.equal(httpGet.port, 3000, 'the default port')
-    t.equal((await fetch(server.address + httpGet.path)).status, 200, httpGet.path)
+    t.equal(httpGet.port, splitConfig({ databases: {} }).server.port, 'the default port')
+    t.equal((await app.inject(httpGet.path)).statusCode, 200, httpGet.path)
   }
   const { scrape_configs: [{ static_configs: [{ targets }] }] } = parse(blockOf('docs/operations.md', 'yaml scrape'))
   const [, port] = /"metrics": \{ "port": (\d+) \}/.exec(readDocument('docs/operations.md')) ?? []
@@ -78,5 +85,97 @@ t.test('docs/operations.md: the alerts have names, expressions and metrics that 
     t.match(duration ?? '1m', /^\d+m$/)
     t.same(rest, {})
     t.equal(expr?.match(/\(/g)?.length, expr?.match(/\)/g)?.length, 'each bracket is closed')
+  }
+})
+
+// docs/operations.md names every metric and every field of the log as they are, and no other.
+
+const operations = readDocument('docs/operations.md')
+const code = (text: unknown): string => `\`${text}\``
+
+interface Described { name: string, type: string, labelNames: readonly string[] }
+
+/** Our metrics, as they are registered. */
+async function metrics (t: Test): Promise<Described[]> {
+  const { app, rows } = await createServer({ options: { databases: { shop: { url: 'mysql://nobody@127.0.0.1:1/shop' } }, metrics: true }, prefix: '/api', logLevel: 'silent' })
+  t.teardown(() => app.close())
+  await app.ready()
+  const ofWorkers = (await new WorkerMetrics().metrics()).matchAll(/^# TYPE (\S+) (\S+)$/gm)
+  return [
+    ...(rows.registry.getMetricsAsArray() as unknown as Described[]).filter(({ name }) => name.startsWith('row_query_')),
+    ...Array.from(ofWorkers, ([, name = '', type = '']): Described => ({ name, type, labelNames: [] }))
+  ]
+}
+
+t.test('the document lists exactly the metrics, with their types and labels', async (t) => {
+  const described = tableRows(operations, 'metric', 'type', 'labels', 'meaning').map((cells) => cells.slice(0, 3))
+  const real = (await metrics(t)).map(({ name, type, labelNames }) => [code(name), type, labelNames.map(code).join(', ')])
+  t.same(described.toSorted(), real.toSorted())
+})
+
+t.test('every metric in an example or explanation exists', async (t) => {
+  const known = new Set((await metrics(t)).map(({ name }) => name))
+  const named = (operations.match(/\brow_query_[a-z_]+/g) ?? []).map((name) => name.replace(/_bucket$/, ''))
+  t.same(named.filter((name) => !known.has(name)), [])
+})
+
+t.test("every field of a request's line stands in the document, and no other does", async (t) => {
+  t.same(tableRows(operations, 'field', 'meaning').map(([name]) => name).toSorted(), Object.keys(lineOf(new RequestRecord(true, true))).map(code).toSorted())
+})
+
+t.test('every code of an error of the service or database is explained', async (t) => {
+  const symptoms = tableRows(operations, 'symptom', 'what it means', 'what to do').map(([symptom]) => symptom).join()
+  const trouble = [...catalogue].filter(([, status]) => status >= 500).map(([name]) => name)
+  t.same(trouble.filter((name) => !symptoms.includes(code(name))), [])
+})
+
+// The unit of systemd and the file for Kubernetes in examples/: their commands, paths, times and probes are those of the program.
+
+const { bin } = JSON.parse(readDocument('package.json')) as { bin: Record<string, string> }
+const { timeout } = splitConfig({ databases: {} }).server.shutdown
+
+t.test('the unit starts the program of the package, and gives it the time that it needs', async (t) => {
+  const lines = readDocument('examples/systemd/row-query.service').split('\n').filter((line) => /^#? ?\w+=/.test(line)).map((line) => line.replace(/^# /, ''))
+  const unit = new Map(lines.map((line) => line.split(/=(.*)/s) as [string, string]))
+  for (const name of ['ExecStart', 'ExecStartPre']) {
+    const [node, program, command, ...flags] = (unit.get(name) as string).split(' ')
+    t.equal(node, '/usr/bin/node')
+    t.equal(program, `node_modules/fastify-row-query/${bin['row-query']}`)
+    t.ok(command !== undefined && Object.hasOwn(COMMANDS, command), name)
+    for (const flag of flags.filter((each) => each.startsWith('--'))) t.ok(Object.hasOwn(COMMANDS[command as 'serve'].flags, flag.slice(2)), flag)
+  }
+  t.ok(Number(unit.get('TimeoutStopSec')) * 1000 > timeout)
+  t.equal(unit.get('RestartPreventExitStatus'), '2')
+  t.ok(existsSync(join(ROOT, (unit.get('Documentation') as string).replace('file:/opt/row-query/node_modules/fastify-row-query/', ''))))
+  const verify = spawnSync('systemd-analyze', ['verify', '--man=no', join(ROOT, 'examples/systemd/row-query.service')], { encoding: 'utf8' })
+  // of another machine than the one it is for, only the names of its lines can be checked
+  if (verify.error === undefined) t.notMatch(verify.stderr, /Unknown|Failed to parse|Invalid/i)
+})
+
+t.test('the objects of Kubernetes belong together, and the probes are answered', async (t) => {
+  const objects = parseAllDocuments(readFileSync(join(ROOT, 'examples/kubernetes/row-query.yaml'), 'utf8')).map((document) => document.toJS())
+  const find = (kind: string) => objects.find((each) => each.kind === kind)
+  const { metadata: { labels }, spec } = find('Deployment').spec.template
+  for (const selector of [find('Deployment').spec.selector.matchLabels, find('Service').spec.selector, find('PodDisruptionBudget').spec.selector.matchLabels]) t.same(selector, labels)
+  const [container] = spec.containers
+  const mounted = new Map<string, string>(container.volumeMounts.map(({ name, mountPath }: Record<string, string>) => [name, mountPath]))
+  t.same(spec.volumes.map(({ configMap, secret }: any) => configMap?.name ?? secret.secretName), [find('ConfigMap').metadata.name, find('Secret').metadata.name])
+
+  const folder = t.testdir(find('Secret').stringData)
+  const { name: [variable, path], text } = { name: [container.env[0].name, container.env[0].value], text: find('ConfigMap').data['row-query.json'] as string }
+  t.equal(variable, 'ROW_QUERY_CONFIG')
+  t.equal(path, `${mounted.get('config')}/row-query.json`)
+  writeFileSync(join(folder, 'row-query.json'), text.replaceAll(`${mounted.get('secret')}/`, `${folder}/`))
+  const { server, options } = splitConfig(loadConfig({}, { config: join(folder, 'row-query.json') }).config)
+  t.equal(resolveSettings(options).databases[0]?.name, 'shop')
+  t.ok(spec.terminationGracePeriodSeconds * 1000 > server.shutdown.delay + server.shutdown.timeout)
+  const ports = new Map<string, number>(container.ports.map(({ name, containerPort }: any) => [name, containerPort]))
+  t.same([ports.get('http'), ports.get('metrics')], [server.port, server.metrics?.port])
+
+  const { app } = await createServer({ options: { databases: { shop: { url: 'mysql://root@127.0.0.1:1/shop' } } }, prefix: server.prefix, logLevel: 'silent' })
+  t.teardown(() => app.close())
+  for (const probe of ['startupProbe', 'livenessProbe', 'readinessProbe']) {
+    t.match((await app.inject(container[probe].httpGet.path)).json(), { status: /^(ok|unavailable)$/ }, probe)
+    t.ok(ports.has(container[probe].httpGet.port), probe)
   }
 })

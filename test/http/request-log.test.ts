@@ -2,7 +2,7 @@
 import Fastify from 'fastify'
 import t from 'tap'
 import { createRowQuery } from '../../src/app.ts'
-import { sharedOnEachEngine, startService, TOKEN } from '../support/service.ts'
+import { onEachEngine, sharedOnEachEngine, startService, TOKEN } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
 const select = { verb: 'select', columns: ['id'], filters: { status: 'new' } }

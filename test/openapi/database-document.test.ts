@@ -1,7 +1,9 @@
-/** The document of a database describes its tables. */
-import t from 'tap'
+/** The document of a database describes its tables and accepts what the service accepts. */
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import t, { type Test } from 'tap'
+import { hashToken } from '../../src/access/tokens.ts'
 import { get, referencesIn, tokenFor } from '../support/documents.ts'
-import { type EngineName, onEachEngine, sharedOnEachEngine } from '../support/service.ts'
+import { type EngineName, onEachEngine, type Service, sharedOnEachEngine } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
 /** Types and comments that only MySQL and MariaDB have are left out for SQLite. */
@@ -62,7 +64,47 @@ const ofEngine: Record<EngineName, Expected> = {
   }
 }
 
-const testFacts = sharedOnEachEngine(t, { schema: facts })
+const testFacts = sharedOnEachEngine(t, {
+  schema: facts, tokens: [tokenFor('reader', ['select']), tokenFor('writer', ['insert']), tokenFor('remover', ['delete']), tokenFor('some', ['select'], { shop: ['things'] })]
+})
+
+const WRITES = 'token-that-writes-0123456789-0123456789'
+const writer = [{ name: 'changes', sha256: hashToken(WRITES), permissions: ['insert' as const, 'update' as const, 'delete' as const] }]
+
+type Check = (name: string, value: unknown) => boolean
+
+/** By the server whose document they are for: compiling its schemas takes longer than using them. */
+const checks = new WeakMap<object, Check>()
+
+/** Tells whether a value is as a schema of the document says. */
+function createCheck (document: any, server: object = document): Check {
+  const known = checks.get(server)
+  if (known !== undefined) return known
+  const ajv = new Ajv2020({ strict: false, validateFormats: false })
+  ajv.addSchema(document, 'document')
+  const check: Check = (name, value) => ajv.validate(`document#/components/schemas/${name}`, value)
+  checks.set(server, check)
+  return check
+}
+
+const events = (engine: EngineName): string[] => [
+  'create table events (id bigint not null primary key, at datetime null, code decimal(10,2) not null, doc json null)',
+  "insert into events values (1, '2026-01-01 00:00:00', 1.5, '{}'), (2, null, 2, null)",
+  'create table no_key (a int null)', 'insert into no_key values (1), (2)',
+  ...engine === 'sqlite' ? [] : ["create table labelled (id int not null primary key, labels set('a') null)"]
+]
+
+const memberTokens = [
+  tokenFor('some', ['select'], { shop: ['orders', 'order_lines'] }),
+  { ...tokenFor('narrow', ['select']), databases: { shop: { orders: {}, customers: { columns: { select: ['id', 'name'] } }, order_items: { columns: { select: ['line', 'price'] } } } } },
+  { ...tokenFor('views', ['select']), databases: { shop: ['order_lines'] } },
+  { ...tokenFor('writes', ['select', 'insert']), databases: { shop: { orders: {}, customers: { permissions: ['insert' as const] } } } }
+]
+
+const testShop = sharedOnEachEngine(t, {
+  schema: (engine) => [...engine === 'sqlite' ? shop.sqlite : shop.mysql, ...events(engine)],
+  tokens: [...writer, ...memberTokens, tokenFor('inserts', ['insert'], { shop: ['customers'] })]
+})
 
 await testFacts('a row has a schema for each column', async (t, { server, engine }) => {
   const { json: { components: { schemas }, tags } } = await get(server, '/shop/openapi.json')
@@ -101,7 +143,7 @@ await testFacts('the data of insert and update has the writable columns; those w
   t.notMatch(JSON.stringify(schemas), '"default"', 'a keyword by which generators would demand the column or send it')
 })
 
-await onEachEngine(t, 'requests and responses of an operation are named schemas', { schema: facts, tokens: [tokenFor('reader', ['select'])] }, async (t, { server }) => {
+await testFacts('requests and responses of an operation are named schemas', async (t, { server }) => {
   const { json: { paths, components: { schemas } } } = await get(server, '/shop/openapi.json')
   const { requestBody, responses } = paths['/shop/things'].post
   t.same(requestBody.content['application/json'].schema, { $ref: '#/components/schemas/ThingsRequest' })
@@ -131,16 +173,25 @@ await testFacts('filters have the operators of each type', async (t, { server, e
   t.match(schemas.ThingsMarksFilter.anyOf.map(({ type }: { type: string }) => type), ['array', 'null', 'object'], 'a list is one value')
 })
 
-await onEachEngine(t, 'a column with the name of an operator has another $ in filters', { schema: () => ['create table odd ("$or" integer not null primary key, "$$and" integer null)'], only: ['sqlite'] }, async (t, { server, post }) => {
-  const { json: { components: { schemas }, paths } } = await get(server, '/shop/openapi.json')
-  t.same(Object.keys(schemas.OddRow.properties), ['$or', '$$and'])
-  t.same(Object.keys(schemas.OddFilters.properties), ['$$or', '$$$and', '$and', '$or', '$not', '$is'])
-  const { examples } = paths['/shop/odd'].post.requestBody.content['application/json']
-  for (const verb of ['insert', 'select', 'update', 'delete']) t.match(await post('odd', examples[verb].value), { status: 200 }, verb)
-  for (const filters of [{ $$or: 1 }, { $$$and: null }, { $is: { $or: 1, $$and: null } }]) t.match(await post('odd', { verb: 'select', filters }), { status: 200 }, JSON.stringify(filters))
+const testOdd = sharedOnEachEngine(t, {
+  schema: () => [
+    'create table operators ("$or" integer not null primary key, "$$and" integer null)', 'create table odd (x, y)', 'create table keyless (a json null, "b c" int null)',
+    'create table owners (id integer not null primary key, name varchar(9))', 'create table alone (id integer not null primary key)', 'create table twice (id integer not null primary key)',
+    'create table things (id integer not null primary key, owner_id integer references owners (id), a integer references twice (id), b integer references twice (id))'
+  ],
+  only: ['sqlite']
 })
 
-await onEachEngine(t, 'columns of unknown types are read-only, even if a table has no others', { schema: () => ['create table odd (x, y)', 'create table keyless (a json null, "b c" int null)'], only: ['sqlite'] }, async (t, { server, post }) => {
+await testOdd('a column with the name of an operator has another $ in filters', async (t, { server, post }) => {
+  const { json: { components: { schemas }, paths } } = await get(server, '/shop/openapi.json')
+  t.same(Object.keys(schemas.OperatorsRow.properties), ['$or', '$$and'])
+  t.same(Object.keys(schemas.OperatorsFilters.properties), ['$$or', '$$$and', '$and', '$or', '$not', '$is'])
+  const { examples } = paths['/shop/operators'].post.requestBody.content['application/json']
+  for (const verb of ['insert', 'select', 'update', 'delete']) t.match(await post('operators', examples[verb].value), { status: 200 }, verb)
+  for (const filters of [{ $$or: 1 }, { $$$and: null }, { $is: { $or: 1, $$and: null } }]) t.match(await post('operators', { verb: 'select', filters }), { status: 200 }, JSON.stringify(filters))
+})
+
+await testOdd('columns of unknown types are read-only, even if a table has no others', async (t, { server, post }) => {
   const { json: { components: { schemas }, paths } } = await get(server, '/shop/openapi.json')
   t.match(schemas.OddRow.properties.x, { description: /not writable/ })
   t.same(schemas.OddInsert.properties, {})
@@ -153,7 +204,7 @@ await onEachEngine(t, 'columns of unknown types are read-only, even if a table h
   }
 })
 
-await onEachEngine(t, 'every reference has a target, and every schema is referenced', { schema: facts, tokens: [tokenFor('reader', ['select']), tokenFor('writer', ['insert']), tokenFor('remover', ['delete'])] }, async (t, { server }) => {
+await testFacts('every reference has a target, and every schema is referenced', async (t, { server }) => {
   for (const token of ['reader', 'writer', 'remover', undefined]) {
     const { json } = await get(server, '/shop/openapi.json', token === undefined ? {} : { token })
     const references = new Set(referencesIn(json))
@@ -162,13 +213,13 @@ await onEachEngine(t, 'every reference has a target, and every schema is referen
   }
 })
 
-await onEachEngine(t, 'foreign keys do not name tables that the token cannot see', { schema: facts, tokens: [tokenFor('some', ['select'], { shop: ['things'] })] }, async (t, { server }) => {
+await testFacts('foreign keys do not name tables that the token cannot see', async (t, { server }) => {
   const { json, text } = await get(server, '/shop/openapi.json', { token: 'some' })
   t.notMatch(text, /people/i)
   t.match(json.components.schemas.ThingsRow.properties.owner, { type: 'integer' })
 })
 
-await onEachEngine(t, 'the id in the response to an insert has the type of its column', { schema: shop }, async (t, { server }) => {
+await testShop('the id in the response to an insert has the type of its column', async (t, { server }) => {
   const { json: { components: { schemas } } } = await get(server, '/shop/openapi.json')
   const idOf = (name: string) => schemas[name].properties.data.properties.id
   t.match(idOf('OrdersInsertResponse'), { type: ['integer', 'null'], format: 'int64' }, 'it is null for a list with onConflict')
@@ -176,7 +227,7 @@ await onEachEngine(t, 'the id in the response to an insert has the type of its c
   t.match(idOf('OrderItemsInsertResponse'), { type: ['integer', 'null'], description: /^Always null/ }, 'a key of two columns')
 })
 
-await onEachEngine(t, 'an insert takes a list, and names the keys and columns of onConflict', { schema: shop, tokens: [tokenFor('inserts', ['insert'], { shop: ['customers'] })] }, async (t, { server }) => {
+await testShop('an insert takes a list, and names the keys and columns of onConflict', async (t, { server }) => {
   const { json: { components: { schemas } } } = await get(server, '/shop/openapi.json')
   const row = { $ref: '#/components/schemas/CustomersInsert' }
   t.match(schemas.CustomersInsertRequest.properties, { data: { anyOf: [row, { type: 'array', items: row, minItems: 1, maxItems: 1000 }] }, onConflict: { $ref: '#/components/schemas/CustomersOnConflict' } })
@@ -212,17 +263,193 @@ await onEachEngine(t, 'names are valid identifiers and unique', {
   }
 })
 
-await onEachEngine(t, 'filters have the tables that one foreign key relates', {
-  schema: () => [
-    'create table owners (id integer not null primary key, name varchar(9))', 'create table alone (id integer not null primary key)',
-    'create table things (id integer not null primary key, owner_id integer references owners (id), a integer references twice (id), b integer references twice (id))', 'create table twice (id integer not null primary key)'
-  ],
-  only: ['sqlite']
-}, async (t, { server, post }) => {
+await testOdd('filters have the tables that one foreign key relates', async (t, { server, post }) => {
   const { json: { components: { schemas } } } = await get(server, '/shop/openapi.json')
   t.same(schemas.OwnersRelated.properties, { things: { type: 'object', properties: { filters: { $ref: '#/components/schemas/ThingsFilters' } }, additionalProperties: false } })
   t.same(Object.keys(schemas.ThingsRelated.properties), ['owners'])
   t.same([schemas.TwiceRelated, schemas.AloneRelated, schemas.AloneFilters.properties.$some], [undefined, undefined, undefined])
   t.same(schemas.OwnersFilters.properties.$none, { $ref: '#/components/schemas/OwnersRelated' })
   t.equal((await post('owners', { verb: 'select', filters: { $none: { things: { filters: { id: 1 } } } } })).status, 200)
+})
+
+// The schemas of `returning`, `expect`, `dryRun` and the forms of an update.
+
+const acceptedWrites: Array<[schema: string, body: object]> = [
+  ['CustomersUpdateRequest', { verb: 'update', data: { credit: { $inc: '1.00' }, created_at: { $now: true }, note: null }, filters: { id: 1 }, returning: ['id', 'login'], expect: 1, dryRun: true }],
+  ['CustomersUpdateRequest', { verb: 'update', data: { credit: { $inc: 1 } }, filters: { id: 1 }, returning: '*', expect: { $gte: 1, $lte: 3 } }],
+  ['ProductsUpdateRequest', { verb: 'update', data: { tags: { $merge: { a: null } } }, filters: { sku: 'a' } }],
+  ['OrdersDeleteRequest', { verb: 'delete', filters: { id: 1 }, returning: ['note'], expect: 0, dryRun: false }],
+  ['SettingsInsertRequest', { verb: 'insert', data: {}, returning: ['level'], dryRun: true }],
+  ['SettingsSelectRequest', { verb: 'select', expect: { $lt: 5 } }]
+]
+const rejectedWrites: Array<[schema: string, body: object]> = [
+  ['CustomersUpdateRequest', { verb: 'update', data: { name: { $inc: 1 } }, filters: { id: 1 } }],
+  ['CustomersUpdateRequest', { verb: 'update', data: { credit: { $now: true } }, filters: { id: 1 } }],
+  ['CustomersUpdateRequest', { verb: 'update', data: { created_at: { $now: false } }, filters: { id: 1 } }],
+  ['CustomersUpdateRequest', { verb: 'update', data: { name: 'x' }, filters: { id: 1 }, returning: ['nope'] }],
+  ['CustomersUpdateRequest', { verb: 'update', data: { name: 'x' }, filters: { id: 1 }, returning: [] }],
+  ['CustomersUpdateRequest', { verb: 'update', data: { name: 'x' }, filters: { id: 1 }, expect: -1 }],
+  ['CustomersUpdateRequest', { verb: 'update', data: { name: 'x' }, filters: { id: 1 }, expect: { $ne: 1 } }],
+  ['SettingsInsertRequest', { verb: 'insert', data: { level: { $inc: 1 } } }],
+  ['SettingsInsertRequest', { verb: 'insert', data: {}, expect: 1 }],
+  ['SettingsSelectRequest', { verb: 'select', returning: '*' }]
+]
+
+await testShop('a document accepts what the service accepts, and the answers have its schemas', async (t, { server, post }) => {
+  const { json: document } = await get(server, '/shop/openapi.json')
+  const check = createCheck(document, server)
+  for (const [schema, body] of acceptedWrites) {
+    t.ok(check(schema, body), `${schema} ${JSON.stringify(body)}`)
+    const table = schema.replace(/(Select|Insert|Update|Delete)Request$/, '').toLowerCase()
+    const answer = await post(table, body)
+    t.ok([200, 412].includes(answer.status), answer.text)
+    if (answer.status === 200) t.ok(check(schema.replace('Request', 'Response'), answer.json), answer.text)
+  }
+  for (const [schema, body] of rejectedWrites) t.notOk(check(schema, body), `${schema} ${JSON.stringify(body)}`)
+  t.same(document.components.schemas.CustomersUpdateResponse.properties.data.properties.rows.items, { $ref: '#/components/schemas/CustomersRow' })
+})
+
+await testShop('the document of a token that may not select has no fields that tell of rows', async (t, { server }) => {
+  const { json: document } = await get(server, '/shop/openapi.json', { token: WRITES })
+  const fields = (name: string) => Object.keys(document.components.schemas[name].properties)
+  t.same(fields('CustomersInsertRequest').filter((field) => ['returning', 'dryRun'].includes(field)), ['dryRun'])
+  t.same(fields('CustomersUpdateRequest'), ['verb', 'data', 'filters'])
+  t.same(fields('CustomersDeleteRequest'), ['verb', 'filters'])
+  t.notOk(document.components.schemas.CustomersUpdateResponse.properties.data.properties.rows)
+})
+
+await testShop('an operation may have references in a list of rows', async (t, { server, operate }) => {
+  const { json: document } = await get(server, '/shop/openapi.json')
+  const check = createCheck(document, server)
+  const first = { table: 'customers', verb: 'select', columns: ['id'], limit: 1 }
+  const row = { customer_id: { $ref: '/0/rows/0/id' }, note: 'x' }
+  for (const data of [row, [row], [{ customer_id: 1, note: 'y' }, row]]) {
+    const operation = { table: 'orders', verb: 'insert', data }
+    t.ok(check('OperationWithReferences', operation), JSON.stringify(data))
+    t.equal((await operate({ operations: [first, operation], dryRun: true })).status, 200)
+  }
+  for (const data of [[{ customer_id: 1 }], [], 'x', [[row]]]) t.notOk(check('OperationWithReferences', { table: 'orders', verb: 'insert', data }), JSON.stringify(data))
+})
+
+// The schemas of `after`, `offset`, `total` and `next`: a document accepts what the service accepts.
+
+const acceptedPages: Array<[table: string, body: object]> = [
+  ['events', { after: null, limit: 1 }], ['events', { after: { id: 1 } }], ['events', { orderBy: 'at DESC', limit: 1, after: { at: '2026-01-02T00:00:00', id: 1 } }], ['events', { orderBy: 'at', limit: 1, after: null }],
+  ['events', { orderBy: 'code', limit: 1, after: { code: '0.00', id: 9 }, total: true }], ['events', { offset: 0, limit: 1, total: 5 }], ['events', { total: 1 }], ['no_key', { offset: 0, limit: 1 }], ['no_key', { total: true }]
+]
+const rejectedPages: Array<[table: string, body: object]> = [
+  ['events', { after: { nope: 1 } }], ['events', { after: { id: 'x' } }], ['events', { after: { doc: {} } }], ['events', { after: { id: null } }], ['events', { after: 5 }], ['events', { offset: -1 }], ['events', { total: false }], ['events', { total: 0 }],
+  ['no_key', { after: null }]
+]
+
+await testShop('positions are typed by the columns of the table', async (t, { server, post, engine }) => {
+  const { json: document } = await get(server, '/shop/openapi.json')
+  const check = createCheck(document, server)
+  const nameOf = (table: string): string => table === 'events' ? 'Events' : 'NoKey'
+  for (const [table, fields] of acceptedPages) {
+    const body = { verb: 'select', ...fields }
+    t.ok(check(`${nameOf(table)}SelectRequest`, body), JSON.stringify(body))
+    const { status, json, text } = await post(table, body)
+    t.equal(status, 200, text)
+    t.ok(check(`${nameOf(table)}SelectResponse`, json), text)
+  }
+  for (const [table, fields] of rejectedPages) {
+    const body = { verb: 'select', ...fields }
+    t.notOk(check(`${nameOf(table)}SelectRequest`, body), JSON.stringify(body))
+    t.not((await post(table, body)).status, 200)
+  }
+  t.same(Object.keys(document.components.schemas.EventsPosition.properties), ['id', 'at', 'code'])
+  if (engine !== 'sqlite') t.same(Object.keys(document.components.schemas.LabelledPosition.properties), ['id'])
+  t.equal(document.components.schemas.NoKeyPosition, undefined)
+})
+
+// The schemas of `include`: a member has the schema of its table as the grant sees it, and rows with members are as the document says.
+
+const customer = { table: 'customers', columns: ['name'] }
+
+const acceptedMembers: Array<[table: string, include: object]> = [
+  ['orders', { customer }],
+  ['orders', { items: { table: 'order_items', filters: { line: { $gt: 0 } }, columns: ['line'], orderBy: 'line DESC, price', limit: 2 } }],
+  ['orders', { items: { table: 'order_items', orderBy: [{ line: 'DESC' }], include: { product: { table: 'products', include: { items: { table: 'order_items', limit: 1 } } } } } }],
+  ['orders', { sums: { table: 'order_items', filters: { quantity: 1 }, aggregates: { n: { $count: '*' }, paid: { $sum: 'price', filters: { line: 1 } } } } }],
+  ['orders', { customer: { table: 'customers', on: { customer_id: 'id' } }, again: { table: 'orders', on: { id: 'id' } } }],
+  ['order_lines', { order: { table: 'orders', on: { order_id: 'id' } } }]
+]
+const rejectedMembers: Array<[table: string, include: object]> = [
+  ['orders', {}], ['orders', { customer: { table: 'customers', columns: ['nope'] } }], ['orders', { customer: { table: 'customers', filters: { nope: 1 } } }], ['orders', { customer: { table: 'nowhere' } }],
+  ['orders', { customer: { table: 'customers', limit: 1 } }], ['orders', { customer: { table: 'customers', orderBy: 'id' } }], ['orders', { note: customer }], ['orders', { '1st': customer }],
+  ['orders', { lines: { table: 'order_lines', on: { id: 'order_id' } } }], ['orders', { settings: { table: 'settings' } }], ['orders', { settings: { table: 'settings', on: {} } }], ['orders', { settings: { table: 'settings', on: { nope: 'id' } } }],
+  ['orders', { items: { table: 'order_items', limit: 1001 } }], ['orders', { items: { table: 'order_items', orderBy: 'nope' } }], ['orders', { items: { table: 'order_items', groupBy: ['line'] } }],
+  ['orders', { items: { table: 'order_items', aggregates: { n: { $count: '*' } }, columns: ['line'] } }], ['orders', { items: { table: 'order_items', aggregates: { n: { $sum: 'product_sku' } } } }],
+  ['orders', { items: { table: 'order_items', include: { line: { table: 'products' } } } }], ['orders', { items: { table: 'order_items', include: { customer } } }], ['order_lines', { order: { table: 'orders' } }],
+  ['orders', Object.fromEntries(Array.from({ length: 11 }, (_, index) => [`c${index}`, customer]))]
+]
+
+const nameOf = (table: string): string => table === 'orders' ? 'Orders' : 'OrderLines'
+
+async function compare (t: Test, { server, post }: Service): Promise<void> {
+  const { json: document } = await get(server, '/shop/openapi.json')
+  const check = createCheck(document, server)
+  for (const [table, include] of acceptedMembers) {
+    const body = { verb: 'select', limit: 2, include }
+    t.ok(check(`${nameOf(table)}SelectRequest`, body), JSON.stringify(body))
+    const { status, json, text } = await post(table, body)
+    t.equal(status, 200, text)
+    t.ok(check(`${nameOf(table)}SelectResponse`, json), text)
+    t.notOk(check(`${nameOf(table)}SelectResponse`, { ...json, data: { ...json.data, rows: [{ ...json.data.rows[0], other: 5 }] } }), 'a member is no number')
+  }
+  for (const [table, include] of rejectedMembers) {
+    const body = { verb: 'select', include }
+    t.notOk(check(`${nameOf(table)}SelectRequest`, body), JSON.stringify(body))
+    t.match(await post(table, body), { status: /40[04]/ }, JSON.stringify(body))
+  }
+  for (const beside of [{ groupBy: ['note'] }, { aggregates: { n: { $count: '*' } } }]) t.notOk(check('OrdersSelectRequest', { verb: 'select', include: { customer }, ...beside }))
+  for (const orderBy of ['customer.name DESC, id', 'id,customer.id asc', [{ customer: { name: 'DESC' } }, { id: 'ASC' }]]) {
+    const body = { verb: 'select', orderBy, limit: 2 }
+    t.same([check('OrdersSelectRequest', { ...body, include: { customer } }), check('OrdersSelectRequest', body)], [true, false], JSON.stringify(orderBy))
+    t.match([await post('orders', { ...body, include: { customer } }), await post('orders', body)], [{ status: 200 }, { status: 400, json: { error: { code: 'INVALID_ORDER_BY' } } }], JSON.stringify(orderBy))
+  }
+  for (const orderBy of ['nota', 'customer.name DOWN', [{ nota: 'DESC' }]]) t.notOk(check('OrdersSelectRequest', { verb: 'select', orderBy, include: { customer } }), JSON.stringify(orderBy))
+  const operation = { table: 'orders', verb: 'select', include: { customer } }
+  t.same([check('OrdersSelectOperation', operation), check('OrdersSelectOperation', { ...operation, lock: true })], [true, false])
+  t.notOk(check('OrdersFilters', { $is: { id: 1, customer: null } }), 'a filter has no members')
+}
+
+await testShop('members are typed by their tables', async (t, service) => {
+  await compare(t as Test, service)
+  const { server } = service
+  const schemasFor = async (token: string): Promise<any> => (await get(server, '/shop/openapi.json', { token })).json.components.schemas
+  t.equal((await schemasFor('some')).Member.anyOf.length, 1, 'only tables that the token sees')
+  const narrow = await schemasFor('narrow')
+  t.same([narrow.CustomersMember.properties.columns.items, narrow.CustomersColumn.enum], [{ $ref: '#/components/schemas/CustomersColumn' }, ['id', 'name']])
+  const rules = narrow.OrdersSelectRequest.dependentSchemas.include.properties.include.additionalProperties
+  t.same(rules.else.properties.table.enum, ['customers'], 'a foreign key with a hidden column is none')
+  const views = await schemasFor('views')
+  t.same([views.Member, views.OrderLinesSelectRequest.properties.include, views.OrderLinesRow.additionalProperties], [undefined, undefined, false], 'views alone have no members')
+  t.same((await schemasFor('writes')).Member.anyOf, [{ $ref: '#/components/schemas/OrdersMember' }], 'members are of tables that may be selected from')
+})
+
+await onEachEngine(t, 'the setting limits.include 0 leaves members out of documents', { schema: shop, only: ['sqlite'], options: { limits: { include: { members: 0 } } } }, async (t, { server }) => {
+  const { json: { components: { schemas } } } = await get(server, '/shop/openapi.json')
+  t.same([schemas.Include, schemas.OrdersSelectRequest.properties.include, schemas.OrdersRow.additionalProperties], [undefined, undefined, false])
+})
+
+/** One more than have types of their own. */
+const TABLES = 51
+
+await onEachEngine(t, 'in large databases members have one schema without the types of tables', {
+  schema: () => Array.from({ length: TABLES }, (_, index) => `create table t${index} (id integer not null primary key, parent int null references t${Math.max(0, index - 1)} (id))`), only: ['sqlite']
+}, async (t, { server, post }) => {
+  const { json } = await get(server, '/shop/openapi.json')
+  const { schemas } = json.components
+  const ajv = new Ajv2020({ strict: false, validateFormats: false })
+  ajv.addSchema(json, 'document')
+  t.equal(schemas.Member.properties.table.enum.length, TABLES)
+  t.same(Object.keys(schemas).filter((name) => name.endsWith('Member')), ['Member'])
+  const body = { verb: 'select', include: { up: { table: 't8', columns: ['id'] }, down: { table: 't10', limit: 1 } } }
+  t.ok(ajv.validate('document#/components/schemas/T9SelectRequest', body))
+  t.match(await post('t9', body), { status: 200 })
+  t.notOk(ajv.validate('document#/components/schemas/T9SelectRequest', { verb: 'select', include: { up: { table: 't5' } } }), 'no foreign key')
+  const references = new Set(referencesIn(json))
+  t.same(Object.keys(schemas).filter((name) => !references.has(`#/components/schemas/${name}`)), [])
 })

@@ -1,24 +1,33 @@
-/** Access to the documents and their caching. */
+/** Documents: access, caching, the document of the interface with every error as the service returns it, and what the setting `openapiInfo` says. */
+import { Validator } from '@seriousme/openapi-schema-validator'
 import t from 'tap'
+import { BodySchema } from '../../schemas/body.ts'
+import type { TokenOptions } from '../../schemas/options.ts'
 import { createShop } from '../../src/demo/shop.ts'
+import { catalogue } from '../../src/errors.ts'
+import { createRowQuery } from '../../src/index.ts'
+import { runInProcess } from '../support/command.ts'
 import { get, tokenFor } from '../support/documents.ts'
 import { isRefusal } from '../support/refusals.ts'
-import type { TokenOptions } from '../../schemas/options.ts'
-import { onEachEngine, startService, TOKEN, type Answer, type Schema } from '../support/service.ts'
+import { type Answer, onEachEngine, type Schema, sharedOnEachEngine, startService, TOKEN } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
 const tokens = [
   tokenFor('reader', ['select']),
   tokenFor('writer', ['insert', 'update'], { shop: ['orders', 'order_lines', 'nowhere'] }),
-  tokenFor('twin', ['select'], { shop: '*' })
+  tokenFor('twin', ['select'], { shop: '*' }),
+  tokenFor('inserter', ['insert']),
+  tokenFor('nothing', ['select'], { shop: ['nowhere'] })
 ]
 const PATHS = ['/openapi.json', '/shop/openapi.json']
+
+const testShop = sharedOnEachEngine(t, { schema: shop, tokens })
 
 /** Without that of several operations. */
 const pathsOf = (json: any): string[] => Object.keys(json.paths).filter((path) => path !== '/shop').sort()
 const verbsOf = (json: any, path: string): string[] => Object.keys(json.paths[path].post.requestBody.content['application/json'].examples)
 
-await onEachEngine(t, 'the documents require a token', { schema: shop }, async (t, { server }) => {
+await testShop('the documents require a token', async (t, { server }) => {
   for (const path of PATHS) {
     isRefusal(t, await get(server, path, { token: null }), { status: 401, code: 'UNAUTHENTICATED', why: path })
     isRefusal(t, await get(server, path, { token: 'nobody' }), { status: 401, code: 'UNAUTHENTICATED', why: path })
@@ -40,7 +49,7 @@ t.test('a database without permissions looks like one that does not exist', asyn
   t.match(await get(server, '/docs/openapi.json'), { status: 200, json: { info: { title: 'Row Query: docs' } } }, 'a database that is called as the page is')
 })
 
-await onEachEngine(t, 'a document contains only the tables and verbs of the token', { schema: shop, tokens }, async (t, { server }) => {
+await testShop('a document contains only the tables and verbs of the token', async (t, { server }) => {
   const everything = await get(server, '/shop/openapi.json')
   t.same(pathsOf(everything.json), ['customers', 'order_items', 'order_lines', 'orders', 'products', 'settings'].map((table) => `/shop/${table}`))
   t.same(verbsOf(everything.json, '/shop/orders'), ['select', 'insert', 'update', 'delete'])
@@ -91,12 +100,12 @@ await onEachEngine(t, 'every grant gets its own document, also beyond the limit 
   }
 })
 
-await onEachEngine(t, 'a token without tables gets an empty document', { schema: shop, only: ['sqlite'], tokens: [tokenFor('nothing', ['select'], { shop: ['nowhere'] })] }, async (t, { server }) => {
+await testShop('a token without tables gets an empty document', async (t, { server }) => {
   t.match(await get(server, '/shop/openapi.json', { token: 'nothing' }), { status: 200, json: { paths: {}, tags: [] } })
   t.match((await get(server, '/openapi.json', { token: 'nothing' })).json, { 'x-databases': ['shop'] })
 })
 
-await onEachEngine(t, 'public documents show all tables and verbs without a token', { schema: shop, options: { openapi: 'public' }, tokens: [tokenFor('reader', ['select'])] }, async (t, { server, post }) => {
+await onEachEngine(t, 'public documents show all tables and verbs without a token', { schema: shop, only: ['sqlite'], options: { openapi: 'public' }, tokens: [tokenFor('reader', ['select'])] }, async (t, { server, post }) => {
   for (const path of PATHS) {
     const { status, headers, text } = await get(server, path, { token: null })
     t.match({ status, headers }, { status: 200, headers: { 'cache-control': 'no-cache' } })
@@ -106,7 +115,7 @@ await onEachEngine(t, 'public documents show all tables and verbs without a toke
   t.match(await post('orders', { verb: 'select' }, { token: null }), { status: 401 }, 'and nothing else')
 })
 
-await onEachEngine(t, 'disabled documents are 404', { schema: shop, options: { openapi: 'off' } }, async (t, { server }) => {
+await onEachEngine(t, 'disabled documents are 404', { schema: shop, only: ['sqlite'], options: { openapi: 'off' } }, async (t, { server }) => {
   isRefusal(t, await get(server, '/openapi.json'), { status: 404, code: 'NOT_FOUND', why: 'the interface' })
   isRefusal(t, await get(server, '/shop/openapi.json'), { status: 405, code: 'METHOD_NOT_ALLOWED', why: 'a table of that name could be' })
 })
@@ -118,9 +127,9 @@ await onEachEngine(t, 'the rate limit counts public documents by address, others
   t.match(await post('orders', { verb: 'select' }), { status: 200 })
 })
 
-const namesakes = (quote: string) => ['openapi.json', 'docs'].map((table) => `create table ${quote}${table}${quote} (id int not null primary key)`)
+const namesakes = ['openapi.json', 'docs'].map((table) => `create table "${table}" (id int not null primary key)`)
 
-await onEachEngine(t, 'a table with the name of a document can still be queried', { schema: (engine) => namesakes(engine === 'sqlite' ? '"' : '`'), options: { docs: true } }, async (t, { server, post }) => {
+await onEachEngine(t, 'a table with the name of a document can still be queried', { schema: () => namesakes, only: ['sqlite'], options: { docs: true } }, async (t, { server, post }) => {
   for (const table of ['openapi.json', 'docs']) {
     t.match(await post(table, { verb: 'insert', data: { id: 7 } }), { status: 200, json: { data: { id: 7 } } })
     t.match(await post(table, { verb: 'select' }), { status: 200, json: { data: { rows: [{ id: 7 }] } } })
@@ -135,14 +144,137 @@ t.test('a database that was never reached has no document', async (t) => {
   t.match(await get(server, '/openapi.json'), { status: 200 })
 })
 
-const regions: Schema = (engine) => [`create table orders (id ${engine === 'sqlite' ? 'integer primary key' : 'int not null auto_increment primary key'}, tenant int not null, region int not null, total int not null)`]
+const regions: Schema = () => ['create table orders (id integer primary key, tenant int not null, region int not null, total int not null)']
 const ruled = (name: string, rows: object) => ({ ...tokenFor(name, ['select', 'insert']), databases: { shop: { orders: { rows } } } } as TokenOptions)
 
-await onEachEngine(t, 'tokens whose rules give values to different columns once shared a document', { schema: regions, tokens: [ruled('by tenant', { tenant: 7 }), ruled('by region', { region: 7 }), ruled('free', { total: { $gte: 0 } })] }, async (t, { server }) => {
+await onEachEngine(t, 'tokens whose rules give values to different columns have documents of their own', { schema: regions, only: ['sqlite'], tokens: [ruled('by tenant', { tenant: 7 }), ruled('by region', { region: 7 }), ruled('free', { total: { $gte: 0 } })] }, async (t, { server }) => {
   const requiredFor = async (token: string): Promise<string[]> => {
     const { json } = await get(server, '/shop/openapi.json', { token })
     const [schema] = Object.entries(json.components.schemas).filter(([name, { required = [], properties = {} }]: [string, any]) => /Insert|Data|New/.test(name) && required.includes('total') && 'tenant' in properties)
     return (schema?.[1] as { required: string[] } | undefined)?.required.toSorted() ?? []
   }
   t.same([await requiredFor('by tenant'), await requiredFor('by region'), await requiredFor('free')], [['region', 'total'], ['tenant', 'total'], ['region', 'tenant', 'total']])
+})
+
+// the document of the interface
+
+await testShop('the interface has one path with a union of the verbs', async (t, { server }) => {
+  const { json } = await get(server, '/openapi.json')
+  t.match(json, { openapi: '3.1.0', servers: [{ url: '/api' }], security: [{ token: [] }], 'x-databases': ['shop'] })
+  t.match(json.components.securitySchemes, { token: { type: 'http', scheme: 'bearer' } })
+  t.same(Object.keys(json.paths), ['/{database}', '/{database}/{table}'])
+  const { post } = json.paths['/{database}/{table}']
+  t.match(post.parameters, [{ in: 'path', name: 'database', required: true }, { in: 'path', name: 'table', required: true }])
+  t.same(post.requestBody.content['application/json'].schema, { $ref: '#/components/schemas/RowsRequest' })
+  const { RowsRequest: schema, RowsResponse: answers } = json.components.schemas
+  t.match(schema.discriminator, { propertyName: 'verb', mapping: { select: '#/components/schemas/RowsSelectRequest', delete: '#/components/schemas/RowsDeleteRequest' } })
+  t.equal(answers.anyOf.length, 4)
+  t.equal(schema.oneOf.length, 4)
+  for (const body of BodySchema.anyOf) {
+    const verb = body.properties.verb.const
+    const { properties, required } = json.components.schemas[`Rows${verb[0]?.toUpperCase()}${verb.slice(1)}Request`]
+    t.same({ fields: Object.keys(properties), required }, { fields: Object.keys(body.properties), required: body.required }, `${verb}: the schema that requests are held against`)
+  }
+})
+
+await testShop('the document has every error under its status, with an example', async (t, { server }) => {
+  const { json } = await get(server, '/openapi.json')
+  const { responses } = json.paths['/{database}/{table}'].post
+  const found = Object.entries<any>(responses).filter(([status]) => status !== '200').flatMap(([status, { content, description }]) =>
+    Object.entries<any>(content['application/json'].examples).map(([code, { value }]) => {
+      t.match(value, { success: false, data: {}, error: { code, message: /^[^%]{10,}$/, details: Array } }, code)
+      t.match(description, code)
+      return [code, Number(status)]
+    }))
+  t.same(found.sort(), [...catalogue].sort())
+  t.same(json.components.schemas.ErrorResponse.properties.error.properties.code.enum, [...catalogue.keys()])
+})
+
+await onEachEngine(t, 'the document has the headers of responses', { schema: shop, only: ['sqlite'], options: { rateLimit: { max: 4 } } }, async (t, { server, post }) => {
+  const { json } = await get(server, '/openapi.json')
+  const { responses } = json.paths['/{database}/{table}'].post
+  const usual = ['content-type', 'content-length', 'date', 'connection', 'keep-alive', 'cache-control', 'vary', 'x-content-type-options']
+  const answers = [
+    await post('orders', { verb: 'select' }),
+    await post('orders', { verb: 'select' }, { token: null }),
+    await post('orders', { verb: 'select' }, { method: 'PUT' }),
+    await post('orders', { verb: 'drop' }),
+    await post('orders', { verb: 'select' }),
+    await post('orders', { verb: 'select' })
+  ]
+  t.same(answers.map(({ status }) => status), [200, 401, 405, 400, 200, 429])
+  for (const { status, headers } of answers) {
+    const described = Object.keys(responses[status].headers).map((name) => name.toLowerCase())
+    const sent = Object.keys(headers).filter((name) => !usual.includes(name) && (status === 429 || !name.startsWith('ratelimit-')))
+    t.same(sent.sort(), described.sort(), String(status))
+  }
+  for (const status of ['408', '503']) t.match(responses[status].headers, { 'Retry-After': { schema: { type: 'integer' } } })
+})
+
+await testShop('the answer of a select has each media type that it may be sent in', async (t, { server }) => {
+  const typesFor = async (token?: string): Promise<string[]> => Object.keys((await get(server, '/openapi.json', token === undefined ? {} : { token })).json.paths['/{database}/{table}'].post.responses[200].content)
+  const types = await typesFor()
+  t.same(types, ['application/json', 'application/x-ndjson', 'text/csv'])
+  for (const accept of types) {
+    const { headers } = await server.app.inject({ method: 'POST', url: '/api/shop/orders', headers: { authorization: `Bearer ${TOKEN}`, accept }, payload: { verb: 'select' } })
+    t.match(headers, { 'content-type': new RegExp(`^${accept};|^${accept}$`) })
+  }
+  t.same(await typesFor('inserter'), ['application/json'], 'nothing else is answered so')
+})
+
+await testShop('the examples of errors equal real responses', async (t, { server, post }) => {
+  const { json } = await get(server, '/openapi.json')
+  const examples = Object.assign({}, ...Object.values<any>(json.paths['/{database}/{table}'].post.responses).map(({ content }) => content['application/json'].examples))
+  const answers = [
+    await post('customers', '{"verb":"select",}'),
+    await post('customers', { verb: 'drop' }),
+    await post('customers', { verb: 'delete' }),
+    await post('products', { verb: 'select', columns: ['sku', 'colour'] }),
+    await post('products', { verb: 'insert', data: { sku: 'A', name: 'A', price: '1.505' } }),
+    await post('products', { verb: 'select', orderBy: 'sku, sku' }),
+    await post('products', { verb: 'select', limit: 5000 }),
+    await post('products', { verb: 'insert', data: { sku: 'A', price: '1' } }),
+    await post('products', { verb: 'select' }, { token: 'nobody' }),
+    await post('products', { verb: 'delete', filters: { sku: 'A' } }, { token: 'reader' }),
+    await post('products', 'verb=select', { headers: { 'content-type': 'text/plain' } })
+  ]
+  for (const { json } of answers) t.same(json, examples[json.error.code].value, json.error.code)
+})
+
+// openapiInfo
+
+const openapiInfo = {
+  title: 'Acme rows',
+  description: 'Rows of *Acme*.',
+  version: '2.1.0',
+  termsOfService: 'https://acme.example/terms',
+  license: { name: 'Apache 2.0', identifier: 'Apache-2.0' },
+  contact: { name: 'Ada', url: 'https://acme.example', email: 'ada@acme.example' },
+  servers: [{ url: 'https://rows.acme.example/api', description: 'production' }, { url: '/api' }]
+}
+const { servers, ...info } = openapiInfo
+
+await onEachEngine(t, 'the title, description, licence, contact and servers of documents can be set', { schema: shop, only: ['sqlite'], options: { openapiInfo } }, async (t, { server, url }) => {
+  const [own, shopDocument] = await Promise.all(['/openapi.json', '/shop/openapi.json'].map((path) => get(server, path)))
+  t.same(own?.json.info, info)
+  t.same(shopDocument?.json.info, { ...info, title: 'Acme rows: shop' })
+  for (const answer of [own, shopDocument]) {
+    t.same(answer?.json.servers, servers)
+    t.match(await new Validator().validate(structuredClone(answer?.json)), { valid: true })
+  }
+  const config = t.testdir({ 'row-query.json': JSON.stringify({ databases: { shop: { url } }, openapiInfo }) })
+  const { stdout } = await runInProcess(t, ['openapi', 'shop', '--config', `${config}/row-query.json`])
+  t.same(JSON.parse(stdout), shopDocument?.json, 'row-query openapi prints them too')
+})
+
+await onEachEngine(t, 'what is not set stays as it was', { schema: shop, only: ['sqlite'], options: { openapiInfo: { title: 'Acme' } } }, async (t, { server }) => {
+  t.match((await get(server, '/shop/openapi.json')).json, { info: { title: 'Acme: shop', version: '1.0.0', description: /^Reads and changes rows/, license: { name: 'Not stated' } }, servers: [{ url: '/api' }] })
+})
+
+t.test('a licence has an identifier or a URL', async (t) => {
+  const license = { name: 'Own', identifier: 'LicenseRef-own', url: 'https://acme.example/licence' }
+  const create = (own: object) => () => createRowQuery({ databases: { shop: { url: 'sqlite::memory:' } }, openapiInfo: own })
+  t.throws(create({ license }), /openapiInfo\.license: cannot have both identifier and url/)
+  t.throws(create({ contact: { email: 'ada' } }), /openapiInfo\.contact\.email/)
+  t.throws(create({ licence: license }), /openapiInfo\.licence/)
 })
