@@ -70,7 +70,6 @@ export async function registerParts (app: FastifyInstance, { settings, tokens, r
     jwt?.stop()
   })
 
-  app.setReplySerializer((payload) => payload as string) // answers are already text; the serializer of the host app must not apply
   endAfterUpgrade(app)
   app.addHook('onRequest', waitForAnswerBefore)
   await app.register(errors)
