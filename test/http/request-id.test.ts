@@ -1,9 +1,13 @@
 import t from 'tap'
+import { requestId } from '../../plugins/request-id.ts'
 import { onEachEngine, TOKEN } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
-/** A UUID (RFC 9562) and a number. */
-const OURS = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}-[1-9]\d*$/
+/** 128 random bits. */
+const OURS = /^[0-9a-f]{32}$/
+
+/** The number of bits that differ. */
+const distance = (a: string, b: string): number => (BigInt(`0x${a}`) ^ BigInt(`0x${b}`)).toString(2).replaceAll('0', '').length
 
 await onEachEngine(t, 'every response has its own request id', { schema: shop }, async (t, { post, server }) => {
   const answers = [
@@ -20,6 +24,13 @@ await onEachEngine(t, 'every response has its own request id', { schema: shop },
   const ids = answers.map(({ headers }) => headers['x-request-id'] as string)
   for (const id of ids) t.match(id, OURS)
   t.equal(new Set(ids).size, ids.length)
+})
+
+t.test('ids do not count requests: none tells how many came before it', async (t) => {
+  const ids = Array.from({ length: 2000 }, () => requestId({}))
+  t.equal(new Set(ids).size, ids.length)
+  // 64 of 128 bits differ between two random ids; fewer than 24 do in one of 10^13 pairs
+  for (const step of [1, 2, 256]) t.ok(ids.slice(step).every((id, index) => distance(id, ids[index] as string) >= 24), `${step} requests later`)
 })
 
 await onEachEngine(t, 'a valid request id is kept, for successes and errors', { schema: shop }, async (t, { post }) => {
