@@ -31,6 +31,32 @@ await onEachEngine(t, 'a request has one line in the log, with its token, table,
   t.match(read(log), [{ ...about, status: 400, code: 'COLUMN_NOT_FOUND', databaseMs: undefined }])
 })
 
+const put = { verb: 'insert', data: [{ email: 'a@example.com', name: 'A' }, { email: 'b@example.com', name: 'B' }], onConflict: { key: ['email'] } }
+const writes: Array<[rows: number, body: { verb: string, [field: string]: unknown }]> = [
+  [2, { verb: 'update', data: { note: 'x' }, filters: { id: [1, 3, 999] } }],
+  [2, { verb: 'insert', data: [{ email: 'c@example.com', name: 'C' }, { email: 'd@example.com', name: 'D' }] }],
+  [2, put],
+  [1, { ...put, data: { ...put.data[0], name: 'C' } }],
+  [2, { ...put, data: put.data.map((row) => ({ ...row, name: 'D' })) }],
+  [1, { verb: 'insert', data: { email: 'e@example.com', name: 'E' } }],
+  [2, { verb: 'delete', filters: { email: ['a@example.com', 'b@example.com', 'z@example.com'] } }],
+  [0, { verb: 'delete', filters: { email: 'z@example.com' } }]
+]
+
+await onEachEngine(t, 'the log has the number of rows that a write changed, with and without returning', { schema: shop, options: { requestLog: true } }, async (t, { post, operate, log }) => {
+  const wanted: Array<[how: string, fields: object]> = [['alone', {}], ['with returning', { returning: ['id'] }]]
+  for (const [rows, body] of writes) {
+    for (const [how, fields] of wanted) {
+      const why = `${how}: ${JSON.stringify(body)}`
+      log.splice(0)
+      t.match(await post('customers', { ...body, ...fields, dryRun: true }), { status: 200 }, why)
+      t.match(await operate({ operations: [{ table: 'customers', ...body, ...fields }, { table: 'customers', verb: 'select', filters: { id: [1, 2, 999] } }], dryRun: true }), { status: 200 }, why)
+      t.same(read(log).map((line) => line['rows']), [rows, rows + 2], why)
+    }
+    t.match(await post('customers', body), { status: 200 })
+  }
+})
+
 await onEachEngine(t, 'names that clients invent are not logged', { schema: shop, options: { requestLog: true, openapi: 'public' } }, async (t, { post, log, server }) => {
   await post('made-up-table', select)
   t.match(read(log), [{ verb: 'select', database: 'shop', table: undefined, status: 404, code: 'TABLE_NOT_FOUND' }])
