@@ -3,6 +3,7 @@ import { isUtf8 } from 'node:buffer'
 import type { Readable, Writable } from 'node:stream'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server'
 import { ServiceError } from '../errors.ts'
+import { onOneLine } from '../json/line-ends.ts'
 import { parseBody } from '../request/check-body.ts'
 import { errorText, INVALID_REQUEST, PARSE_ERROR, readMessage } from './message.ts'
 
@@ -70,7 +71,7 @@ export class LineTransport implements Transport {
 
   #write (text: string): Promise<void> {
     if (this.#isClosed) return Promise.resolve()
-    return new Promise((resolve) => { this.#options.output.write(`${text}\n`, () => resolve()) })
+    return new Promise((resolve) => { this.#options.output.write(`${onOneLine(text)}\n`, () => resolve()) })
   }
 
   readonly #onDrain = (): void => { this.#read() }
