@@ -6,7 +6,7 @@ import { Caller } from '../src/access/caller.ts'
 import { MCP_PATH, type McpSettings } from '../src/config/mcp-settings.ts'
 import { invalidJson, methodNotAllowed, originNotAllowed } from '../src/errors.ts'
 import type { InProcess } from '../src/in-process/execute.ts'
-import { errorText, INVALID_REQUEST, NO_BATCHES, PARSE_ERROR, toMessage } from '../src/mcp/message.ts'
+import { errorText, PARSE_ERROR, readMessage } from '../src/mcp/message.ts'
 import { loadSdk } from '../src/mcp/sdk.ts'
 import { createServeMessage } from '../src/mcp/serve-message.ts'
 import { createTools } from '../src/mcp/tools.ts'
@@ -37,8 +37,8 @@ export default fp(async function mcp (app: FastifyInstance, { databases, limits,
   }
 
   app.post(url, { schema: { hide: true }, config, onRequest: checkOrigin, errorHandler: sendParseError }, async (request, reply) => {
-    const message = toMessage(request.body)
-    if (Array.isArray(message)) return await reply.code(400).type(JSON_TYPE).send(errorText(INVALID_REQUEST, NO_BATCHES))
+    const read = readMessage(request.body)
+    if (read.refused !== undefined) return await reply.code(400).type(JSON_TYPE).send(read.refused)
     const grant = getGrant(request)
     const caller = {
       grant: () => grant,
@@ -48,7 +48,7 @@ export default fp(async function mcp (app: FastifyInstance, { databases, limits,
       requestId: shownId(request),
       log: request.log
     }
-    const { status, type, text } = await serve({ message, headers: request.headers, caller })
+    const { status, type, text } = await serve({ ...read, headers: request.headers, caller })
     reply.code(status)
     if (type !== null) reply.type(type === 'application/json' ? JSON_TYPE : type)
     return await reply.send(text)

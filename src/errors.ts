@@ -66,6 +66,8 @@ export const writeRefused = define('WRITE_REFUSED', 422, 'The application refuse
 export const uniqueViolation = define('UNIQUE_VIOLATION', 409, 'A row with the same unique value already exists')
 export const foreignKeyViolation = define('FOREIGN_KEY_VIOLATION', 409, 'A foreign key does not allow this change')
 export const bodyTooLarge = define('BODY_TOO_LARGE', 413, 'The body is larger than the limit')
+/** The same code, for a body of many small chunks. */
+export const bodyInPieces = define('BODY_TOO_LARGE', 413, 'The body arrives in too many small chunks: send larger ones')
 export const unsupportedMediaType = define('UNSUPPORTED_MEDIA_TYPE', 415, 'Send the body as "Content-Type: application/json" in UTF-8')
 export const notNullViolation = define('NOT_NULL_VIOLATION', 422, 'A column that is NOT NULL has no value')
 export const checkViolation = define('CHECK_VIOLATION', 422, 'A CHECK constraint of the table refused the row')

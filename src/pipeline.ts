@@ -14,7 +14,7 @@ import { tablesOf } from './plan/fold.ts'
 import type { PlanLimits } from './plan/limits.ts'
 import type { Plan } from './plan/plan.ts'
 import type { AnswerSink } from './response/answer-sink.ts'
-import { respond } from './response/respond.ts'
+import { respond, rowsOf } from './response/respond.ts'
 import type { RequestRecord } from './telemetry/record.ts'
 
 export interface PipelineRequest extends ReadOptions, Keyed {
@@ -52,7 +52,7 @@ export async function runPipeline (request: PipelineRequest, before?: readonly T
       if (inTransaction) return await runAndAnswer(request, plan)
       const result = await executePlan({ plan, database, sink, record }, request)
       if (sink?.refusal !== undefined) throw sink.refusal
-      record?.executed(result)
+      record?.executed(rowsOf(plan, result))
       return respond(plan, result, sink)
     } catch (error) {
       if (!(error instanceof SchemaMoved)) throw error
@@ -84,7 +84,7 @@ async function runAndAnswer (request: PipelineRequest, plan: Plan): Promise<stri
   const answer = key === undefined
     ? await database.dialect.transaction(work, { readOnly: false, isolation, dryRun, client, isShared })
     : await runWithKey({ ...request, grant, database, path: tableName, tables: tablesOf(plan), client, isolation, isShared }, work)
-  record?.executed({ rows, changed: 0 })
+  record?.executed(rows)
   return answer
 }
 

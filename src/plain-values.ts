@@ -1,34 +1,53 @@
 /** Checks values that a program passes where the service expects JSON. */
 
-/** Whether the object is not an instance of a class such as Map or Promise, which would have no fields to read. */
+/** Whether the object is not an instance of a class such as Map or Promise, and has no fields but its own. */
 export function isPlain (value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value)
-  return prototype === null || Object.getPrototypeOf(prototype) === null
+  // Object.prototype, also that of another realm
+  return prototype === null || (Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype as object, 'isPrototypeOf'))
 }
+
+/** A value that the schema of a grant would take for another one. */
+export class NotPlain extends Error {}
 
 /** Deeper than a grant can be: `tokens.0.databases.shop.orders.rows.tenant.$in.0`. */
 const MAX_DEPTH = 10
 
 /**
- * Returns the place of the first value of a grant that is undefined or an instance of a class: a schema takes it for an omitted value or an empty
- * object, which allows everything. `claims` may have such values, because a rule finds no claim in them and refuses.
+ * Copies a grant, reading each field once: an accessor may return something else the next time, so what is checked and used is the copy. Refuses
+ * undefined and instances of classes, which a schema takes for an omitted value or an empty object, which allows everything. `claims` may
+ * have such values, because a rule finds no claim in them and refuses; `copyClaims` copies them. `path`: the place of the grant.
+ * @throws NotPlain; what an accessor or `copyClaims` throws
  */
-export function findUnplain (grant: unknown, path: readonly string[] = []): string | undefined {
-  if (typeof grant !== 'object' || grant === null || !('claims' in grant) || !isPlain(grant)) return find(grant, path)
-  const { claims: _, ...rest } = grant
-  return find(rest, path)
+export function copyGrant (grant: unknown, copyClaims: (claims: unknown) => unknown, path: readonly string[] = []): unknown {
+  if (typeof grant !== 'object' || grant === null || !isPlain(grant)) return copy(grant, path)
+  return copyFields(grant, (key, value) => key === 'claims' ? copyClaims(value) : copy(value, [...path, key]))
 }
 
-function find (value: unknown, path: readonly string[]): string | undefined {
-  if (value === undefined) return `${nameOf(path)}must not be undefined`
-  if (typeof value !== 'object' || value === null || path.length > MAX_DEPTH) return undefined
-  if (!Array.isArray(value) && !isPlain(value)) return `${nameOf(path)}must be a plain object, not a promise, a Map or another instance of a class`
-  // not forEach and map, which skip holes
-  for (const [key, each] of Array.isArray(value) ? Array.from(value as unknown[]).entries() : Object.entries(value)) {
-    const found = find(each, [...path, String(key)])
-    if (found !== undefined) return found
+/** Returns the place of the first value of a grant that is not plain, and why. */
+export function findUnplain (grant: unknown, path: readonly string[]): string | undefined {
+  try {
+    copyGrant(grant, (claims) => claims, path)
+    return undefined
+  } catch (error) {
+    if (error instanceof NotPlain) return error.message
+    throw error
   }
-  return undefined
+}
+
+function copy (value: unknown, path: readonly string[]): unknown {
+  if (value === undefined) throw new NotPlain(`${nameOf(path)}must not be undefined`)
+  if (typeof value !== 'object' || value === null) return value
+  if (path.length > MAX_DEPTH) throw new NotPlain(`${nameOf(path)}is nested too deeply`)
+  // Array.from, because map skips holes
+  if (Array.isArray(value)) return Array.from(value as unknown[], (each, index) => copy(each, [...path, String(index)]))
+  if (!isPlain(value)) throw new NotPlain(`${nameOf(path)}must be a plain object, not a promise, a Map or another instance of a class`)
+  return copyFields(value, (key, each) => copy(each, [...path, key]))
+}
+
+/** Copies also fields that are not enumerable: without its `rows`, a grant would allow all of them. */
+function copyFields (value: object, copyField: (key: string, field: unknown) => unknown): unknown {
+  return Object.fromEntries(Object.getOwnPropertyNames(value).map((key) => [key, copyField(key, value[key as keyof typeof value])]))
 }
 
 const nameOf = (path: readonly string[]): string => path.length === 0 ? '' : `${path.join('.')}: `

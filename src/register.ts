@@ -1,5 +1,5 @@
 /** Registers the parts of the plugin in the order in which they handle a request. It is not loaded before the plugin is registered. */
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, onRequestHookHandler } from 'fastify'
 import type { Registry } from 'prom-client'
 import answerHeaders from '../plugins/answer-headers.ts'
 import auth from '../plugins/auth.ts'
@@ -22,7 +22,9 @@ import { createDocuments } from './openapi/documents.ts'
 import { createAddTables, type AddTables } from './openapi/host-tables.ts'
 import { waitForAnswerBefore } from './request/pipelining.ts'
 import { endAfterUpgrade } from './request/upgrade.ts'
+import { limitUnreadBody } from './response/unread-body.ts'
 import { AnswerBudget } from './response/budget.ts'
+import { OWN_APP } from './own-app.ts'
 import { addRoute } from './route.ts'
 import { createCollectors } from './telemetry/collectors.ts'
 import { createRequestLog } from './telemetry/request-log.ts'
@@ -50,6 +52,12 @@ export interface Registered {
   endStreams (): void
 }
 
+/** The server of the stand-alone app does so for all requests. */
+const endUnread: onRequestHookHandler = ({ raw }, reply, done) => {
+  limitUnreadBody(raw, reply.raw)
+  done()
+}
+
 /** Headers that browsers send to the tools. */
 const MCP_HEADERS = ['mcp-protocol-version', 'mcp-method', 'mcp-name']
 
@@ -60,7 +68,7 @@ export async function registerParts (app: FastifyInstance, { settings, tokens, r
   if (settings.cors !== undefined) (await import('../plugins/cors.ts')).refuseOuterCors(app)
   await app.register(notFoundAnswers)
   const budget = new AnswerBudget(settings.answerMemory)
-  await app.register(catalogs, { databases: settings.databases, budget, onWrite: settings.onWrite && createWriteHook(settings.onWrite, settings.limits) })
+  await app.register(catalogs, { databases: settings.databases, budget, onWrite: settings.onWrite && createWriteHook(settings.onWrite, settings.limits, app.log) })
   const databases = app.rowQueryDatabases
   if (settings.tokenFile !== undefined) tokenWatch = watchTokens({ file: settings.tokenFile.file, log: app.log, onChange: tokens.replace })
   if (settings.jwt.length > 0) jwt = await createJwtVerifier({ issuers: settings.jwt, roles: settings.roles, log: app.log })
@@ -70,8 +78,8 @@ export async function registerParts (app: FastifyInstance, { settings, tokens, r
     jwt?.stop()
   })
 
-  app.setReplySerializer((payload) => payload as string) // answers are already text; the serializer of the host app must not apply
   endAfterUpgrade(app)
+  if (!app.hasDecorator(OWN_APP)) app.addHook('onRequest', endUnread)
   app.addHook('onRequest', waitForAnswerBefore)
   await app.register(errors)
   await app.register(requestId)

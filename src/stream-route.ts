@@ -79,7 +79,7 @@ function describe (record: RequestRecord, { passed, bytes, failure }: RowStream,
   if (refusal !== undefined && isBug(refusal)) request.log.error({ err: failure }, 'unexpected error')
   record.refusal = refusal
   // the execution of one that was cut off has failed
-  if (isWhole) record.executed({ rows: passed, changed: 0 })
+  if (isWhole) record.executed(passed)
   record.rows = passed
   record.end()
   const gone = slowClients.has(request.raw.socket) ? 'CLIENT_SLOW' : 'CLIENT_GONE'

@@ -1,6 +1,6 @@
 /** The plugin in an app that somebody else wrote. */
 import { join } from 'node:path'
-import Fastify, { type FastifyInstance, type InjectOptions } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, type InjectOptions } from 'fastify'
 import fastifyAuth from '@fastify/auth'
 import bearerAuth from '@fastify/bearer-auth'
 import fastifyCors from '@fastify/cors'
@@ -197,6 +197,55 @@ t.test('a refusal of a host hook is answered with the code of its status, withou
   }
 })
 
+const sent: readonly unknown[] = [{ error: 'of the host' }, [{ a: 1 }, 2], 7, true, null, 'a text']
+const SERIALIZERS: ReadonlyArray<[why: string, use: (app: FastifyInstance) => unknown]> = [
+  ["Fastify's own serialization", () => {}],
+  ['a serializer of the app', (app) => app.setReplySerializer((payload) => JSON.stringify({ wrapped: payload }))]
+]
+const HOOKS = ['onRequest', 'preParsing', 'preValidation', 'preHandler'] as const
+const PATHS: ReadonlyArray<[method: 'GET' | 'POST', path: string, payload?: object]> = [
+  ['POST', '/shop/orders'], ['POST', '/shop', { operations: [{ verb: 'select', table: 'orders' }] }], ['GET', '/openapi.json'], ['GET', '/docs'],
+  ['POST', '/mcp', { jsonrpc: '2.0', id: 1, method: 'ping' }]
+]
+/** A path without a route, in both: Fastify uses no serializer of the app there. */
+const WITHOUT_ROUTE = '/a/b/c'
+/** Paths that the plugin refuses before any hook behind onRequest. */
+const REFUSED: typeof PATHS = [['GET', '/shop/orders'], ['POST', '/shop/nowhere'], ['POST', WITHOUT_ROUTE], ['GET', '/nowhere']]
+
+for (const [why, use] of SERIALIZERS) {
+  t.test(`what a hook of the host sends by itself is serialized as on the host's own paths: ${why}`, async (t) => {
+    for (const hook of HOOKS) {
+      const app = createHost(t as Test)
+      use(app)
+      app.addHook(hook, async ({ headers }: FastifyRequest, reply: FastifyReply) => headers['x-sent'] === undefined ? undefined : reply.code(418).send(sent[Number(headers['x-sent'])]))
+      app.route({ method: ['GET', 'POST'], url: '/own', handler: async () => 'not reached' })
+      await app.register(rowQuery, { prefix: '/api', ...optionsFor(), docs: true, mcp: {} })
+      const answerOf = async (method: 'GET' | 'POST', url: string, index: number, payload: object = select) => {
+        const headers = { 'x-sent': String(index), authorization: `Bearer ${TOKEN}` }
+        const answer = await app.inject({ method, url, headers, ...(method === 'POST' && { payload }) })
+        return { status: answer.statusCode, type: answer.headers['content-type'], text: answer.payload }
+      }
+      for (const index of sent.keys()) {
+        for (const [method, path, payload] of [...PATHS, ...hook === 'onRequest' ? REFUSED : []]) {
+          t.same(await answerOf(method, `/api${path}`, index, payload), await answerOf(method, path === WITHOUT_ROUTE ? path : '/own', index), `${hook}, ${method} ${path}, ${JSON.stringify(sent[index])}`)
+        }
+      }
+      t.match(await ask(app, '/api/shop/orders'), { status: 200, json: selected }, 'what the plugin makes is not serialized again')
+      t.match(await ask(app, '/api/a/b/c'), { status: 404, json: { success: false, error: { code: 'NOT_FOUND' } } })
+    }
+  })
+}
+
+t.test("a refusal of the host's own @fastify/bearer-auth is the one of its other paths", async (t) => {
+  const app = createHost(t)
+  await app.register(bearerAuth, { keys: new Set(['key of the host']) })
+  app.post('/own', async () => 'not reached')
+  await app.register(rowQuery, { prefix: '/api', ...optionsFor() })
+  const { status, json } = await ask(app, '/own')
+  t.equal(status, 401)
+  t.match(await ask(app, '/api/shop/orders'), { status, json })
+})
+
 const forAll = { origin: 'https://host.example.com' }
 const withCors = (): PluginOptions => ({ prefix: '/api', ...optionsFor(), cors: { origins: ['https://app.example.com'] } })
 const aroundIt: Array<[why: string, register: (app: FastifyInstance, options: PluginOptions) => unknown]> = [
@@ -222,8 +271,8 @@ t.test('the option cors is a configuration error in an app that has @fastify/cor
   t.equal(headers['access-control-allow-origin'], 'https://app.example.com', 'in another context it does no harm')
 })
 
-t.test('an answer has a request id also where the app generates none, or one that no header can carry', async (t) => {
-  const ids: Array<[why: string, id: unknown]> = [['nothing', undefined], ['null', null], ['empty', ''], ['a number', 7], ['a line feed', 'a\nb'], ['a character beyond ASCII', 'ü'], ['an object', {}]]
+t.test('an answer has a request id of the service where the app generates none, one that no header can carry, or one that counts', async (t) => {
+  const ids: Array<[why: string, id: unknown]> = [['nothing', undefined], ['null', null], ['empty', ''], ['a number', 7], ['a line feed', 'a\nb'], ['a character beyond ASCII', 'ü'], ['an object', {}], ['a counter of Fastify', 'req-1z']]
   const lines: string[] = []
   let id: unknown
   const app = createHost(t, { genReqId: () => id, logger: { stream: { write: (line: string) => { lines.push(line) } } } })
@@ -231,13 +280,16 @@ t.test('an answer has a request id also where the app generates none, or one tha
   for (const [why, generated] of ids) {
     id = generated
     const answer = await ask(app, '/api/shop/orders')
-    t.match(answer, { status: 200, json: selected, headers: { 'x-request-id': /^[\w-]{36,}$/ } }, why)
+    t.match(answer, { status: 200, json: selected, headers: { 'x-request-id': /^[\da-f]{32}$/ } }, why)
     t.ok(lines.some((line) => JSON.parse(line).requestId === answer.headers['x-request-id']), 'the same one in the log')
     t.match(await ask(app, '/api/shop/nowhere'), { status: 404, headers: { 'x-request-id': String } })
     t.match(await ask(app, '/api/shop/orders', { headers: { authorization: `Bearer ${TOKEN}`, 'x-request-id': 'mine' } }), { headers: { 'x-request-id': 'mine' } })
   }
   id = 'of the app'
   t.match(await ask(app, '/api/shop/orders'), { headers: { 'x-request-id': 'of the app' } })
+  const plain = createHost(t)
+  await plain.register(rowQuery, { prefix: '/api', ...optionsFor() })
+  t.match(await ask(plain, '/api/shop/orders'), { headers: { 'x-request-id': /^[\da-f]{32}$/ } })
 })
 
 const wide = 'create table wide (id integer primary key, text varchar(2000000) not null)'

@@ -5,7 +5,7 @@ import type { FastifyRequest } from 'fastify'
 import { GrantSchema } from '../../schemas/grant.ts'
 import { HostGrantSchema } from '../../schemas/role.ts'
 import { findConfigErrors, orThrow } from '../config-errors.ts'
-import { findUnplain } from '../plain-values.ts'
+import { copyGrant, NotPlain } from '../plain-values.ts'
 import { createGrant, type Grant, type GrantOptions } from './grant.ts'
 
 /** A grant of a host app, in the form of a token's entry. */
@@ -49,28 +49,33 @@ function toGrantOrNull (given: unknown): Grant | null {
 
 /** Copies the grant at once, because the app may use the same object for the next request. `giver`: the beginning of the message. @throws InvalidGrant */
 export function toGrant (given: unknown, giver = 'authenticate() returned'): Grant {
-  requireGrant(hostGrants, HostGrantSchema, { given, giver })
-  return copy(given as HostGrant, giver)
+  return create(copyChecked(given, { check: hostGrants, schema: HostGrantSchema, giver }) as HostGrant, giver)
 }
 
 /** The grant of a request in process. @throws InvalidGrant */
 export function toCallGrant (given: unknown): Grant {
   const giver = 'The request has'
-  requireGrant(callGrants, GrantSchema, { given, giver })
-  return copy({ name: 'in process', ...given as CallGrant }, giver)
+  return create({ name: 'in process', ...copyChecked(given, { check: callGrants, schema: GrantSchema, giver }) as CallGrant }, giver)
 }
+
+interface CheckOfGrant { readonly check: { Check (value: unknown): boolean }, readonly schema: TSchema, readonly giver: string }
 
 /** @throws InvalidGrant */
-function requireGrant (check: { Check (value: unknown): boolean }, schema: TSchema, { given, giver }: { readonly given: unknown, readonly giver: string }): void {
-  const reason = findUnplain(given) ?? (check.Check(given) ? undefined : describe(schema, given))
-  if (reason !== undefined) throw new InvalidGrant(giver, reason)
+function copyChecked (given: unknown, { check, schema, giver }: CheckOfGrant): unknown {
+  const toInvalid = (reason: string): InvalidGrant => new InvalidGrant(giver, reason)
+  const copyClaims = (claims: unknown): unknown => orThrow(() => structuredClone(claims), () => toInvalid('the claims contain something that cannot be copied, such as a function'))
+  let grant: unknown
+  try {
+    grant = copyGrant(given, copyClaims)
+  } catch (error) {
+    throw error instanceof NotPlain ? toInvalid(error.message) : error
+  }
+  if (!check.Check(grant)) throw toInvalid(findConfigErrors(schema, grant, new Map([['configuration', 'the grant']])).join('; '))
+  return grant
 }
 
-const describe = (schema: TSchema, given: unknown): string => findConfigErrors(schema, given, new Map([['configuration', 'the grant']])).join('; ')
-
-function copy ({ name, permissions, databases, claims }: GrantOptions & { readonly name: string }, giver: string): Grant {
-  const copied = orThrow(() => structuredClone(claims), () => new InvalidGrant(giver, 'the claims contain something that cannot be copied, such as a function'))
-  return orThrow(() => createGrant(name, { permissions, databases, claims: copied }, 'app'), ({ message }) => new InvalidGrant(giver, message))
+function create ({ name, ...options }: GrantOptions & { readonly name: string }, giver: string): Grant {
+  return orThrow(() => createGrant(name, options, 'app'), ({ message }) => new InvalidGrant(giver, message))
 }
 
 /** A bug of the host app, answered over HTTP with 500; only the log has the reason. */

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { getAccess } from '../access/authorize.ts'
 import { loadConfig } from '../config/load.ts'
 import { ConfigError } from '../config-errors.ts'
@@ -12,10 +13,12 @@ import { parseBody } from '../request/check-body.ts'
 import { checkStreamBody } from '../request/stream-body.ts'
 import { STREAM_FORMATS, type StreamFormat } from '../request/stream-formats.ts'
 import { AnswerBudget } from '../response/budget.ts'
+import { GRACE } from '../response/row-stream.ts'
 import { commandGrant } from './command-grant.ts'
 import { COMMANDS } from './commands.ts'
 import { parseFlags } from './flags.ts'
 import { findTarget, saveStream } from './save-stream.ts'
+import { stop } from './stop.ts'
 
 /** `row-query export <database> <table>`: writes rows to a file or to standard output. Returns the exit code: 1 if not all rows were written. @throws ConfigError */
 export async function exportRows (args: string[]): Promise<number> {
@@ -32,21 +35,25 @@ export async function exportRows (args: string[]): Promise<number> {
   const format = readFormat(values.format)
   const body = readBody(values)
   const target = findTarget(values.output)
-  const database = await open(databaseConfig, settings.answerMemory)
+  let database: Database | undefined
   try {
+    database = await stop.before(open(databaseConfig, settings.answerMemory))
     const { limits } = settings
     const access = getAccess(new Map([[name, database]]), grant, { database: name, table })
-    const stream = await openStream({ access, ...checkStreamBody(body, limits.streamRows), limits, format })
+    // a statement that runs when a signal comes is ended in the database
+    const client = { get destroyed () { return stop.error !== undefined } }
+    const stream = await stop.before(openStream({ access, ...checkStreamBody(body, limits.streamRows), limits, format, client }))
     await saveStream(stream, target)
     return 0
   } catch (error) {
     if (error instanceof ConfigError) throw error
     process.stderr.write(`row-query: ${describe(error as Error)}\n`)
   } finally {
-    await database.close()
+    const closed = database?.close()
+    await (stop.error === undefined ? closed : Promise.race([closed, sleep(GRACE)]))
   }
-  // what the reader of a pipe does not take would keep the process alive
-  if (process.stdout.writableLength > 0) process.exit(1)
+  // what the reader of a pipe does not take would keep the process alive, and so would a database that does not answer
+  if (process.stdout.writableLength > 0 || stop.error !== undefined) process.exit(1)
   return 1
 }
 

@@ -5,12 +5,11 @@ import { dirname, isAbsolute } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { ConfigError, orThrow } from '../config-errors.ts'
 import { GRACE, type RowStream } from '../response/row-stream.ts'
+import { stop } from './stop.ts'
 
 /** How often the progress is shown, in milliseconds. */
 const INTERVAL = 500
 const MEGABYTE = 1_000_000
-
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /** The descriptor of standard output. */
 const STDOUT = 1
@@ -52,30 +51,17 @@ function followLinks (path: string): string {
 }
 
 /**
- * Writes a stream to standard output or to a file, which appears under its name when it is complete. Shows the progress on a terminal. SIGINT, SIGTERM and
- * SIGHUP stop it; a second one ends the process at once. @throws ConfigError if the file cannot be created; the error of the stream, or of writing
+ * Writes a stream to standard output or to a file, which appears under its name when it is complete. Shows the progress on a terminal. A signal stops it; a
+ * second one ends the process at once. @throws ConfigError if the file cannot be created; the error of the stream, or of writing
  */
 export async function saveStream (stream: RowStream, target: Target): Promise<void> {
-  let isStopping = false
-  const stop = (signal: NodeJS.Signals): void => {
-    if (isStopping) {
-      removeListeners()
-      if (target.kind === 'file') rmSync(target.part, { force: true })
-      // not exit(), which would wait for a write that waits for its reader
-      process.kill(process.pid, signal)
-      return
-    }
-    isStopping = true
-    stream.fail(new Error(`ended by ${signal}`))
-  }
-  const removeListeners = (): void => { for (const signal of SIGNALS) process.off(signal, stop) }
   const stopProgress = showProgress(stream)
   stream.onFailure = () => { setTimeout(() => stream.readable.destroy(stream.failure), GRACE).unref() }
-  for (const signal of SIGNALS) process.on(signal, stop)
+  stop.onStop = (error) => stream.fail(error)
+  stop.onForced = () => { if (target.kind === 'file') rmSync(target.part, { force: true }) }
   try {
     await save(stream.readable, target)
   } finally {
-    removeListeners()
     stopProgress()
     stream.drop()
   }

@@ -2,7 +2,7 @@ import type { Database, PendingWrite } from '../databases/database.ts'
 import type { Transaction } from '../dialects/dialect.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { AnswerMemoryBudget } from '../response/budget.ts'
-import { respond } from '../response/respond.ts'
+import { respond, rowsOf } from '../response/respond.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
 import { createSink, runIn } from './execute.ts'
 
@@ -20,7 +20,7 @@ export interface PlanToAnswer {
 
 export interface Answered {
   readonly answer: string | Buffer
-  /** Rows that were read or changed. */
+  /** Rows that a select returned, or that a write changed. */
   readonly rows: number
 }
 
@@ -31,7 +31,7 @@ export async function answerIn (tx: Transaction, { plan, database, maxBytes, bud
     const result = await runIn(tx, { plan, database, sink, record })
     const answer = respond(plan, result, sink)
     if (pendingWrite !== undefined && plan.verb !== 'select') await database.onWrite?.({ tx, plan, database, answer, ...pendingWrite })
-    return { answer, rows: result.rows + result.changed }
+    return { answer, rows: rowsOf(plan, result) }
   } finally {
     sink?.drop()
   }

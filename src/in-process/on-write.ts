@@ -1,5 +1,6 @@
 /** The hook of a host app for writes. */
 import { types } from 'node:util'
+import type { FastifyBaseLogger } from 'fastify'
 import { InvalidGrant } from '../access/host-grant.ts'
 import type { Claims } from '../access/rules.ts'
 import type { WriteHook } from '../databases/database.ts'
@@ -40,8 +41,8 @@ export type WriteEvent = { [V in keyof Counts]: WriteOf<V> }[keyof Counts]
 /** Any error that it throws refuses the write: a fault or a limit (5xx, 429) with its code, any other error with WRITE_REFUSED. */
 export type OnWrite = (write: WriteEvent) => unknown
 
-/** Converts the function of a host app. */
-export function createWriteHook (onWrite: OnWrite, limits: PlanLimits): WriteHook {
+/** Converts the function of a host app. `log`: gets its programming errors. */
+export function createWriteHook (onWrite: OnWrite, limits: PlanLimits, log: Pick<FastifyBaseLogger, 'error'>): WriteHook {
   return async ({ tx, grant, database, plan, body, answer, dryRun }) => {
     let moved: SchemaMoved | undefined
     const tables = new WeakMap<object, string>()
@@ -68,10 +69,11 @@ export function createWriteHook (onWrite: OnWrite, limits: PlanLimits): WriteHoo
     } catch (error) {
       if (moved !== undefined) throw moved
       // any access to a proxy may throw
-      if (types.isProxy(error)) throw withReason(writeRefused(), 'Proxy')
+      if (types.isProxy(error)) throw refusalOf(error, 'Proxy')
       if (error instanceof InvalidGrant) throw error
       if (isServiceError(error)) throw toOutside(error, tables.get(error))
-      throw withReason(writeRefused(), error instanceof Error ? error.name : typeof error)
+      if (isMistake(error)) log.error({ err: error, database: database.name, table: plan.table.name, verb: plan.verb }, 'error in the hook onWrite')
+      throw refusalOf(error, error instanceof Error ? error.name : typeof error)
     } finally {
       await calls.end()
     }
@@ -79,6 +81,14 @@ export function createWriteHook (onWrite: OnWrite, limits: PlanLimits): WriteHoo
     if (moved !== undefined) throw moved
   }
 }
+
+/** The classes of the errors that JavaScript and Node throw for mistakes in a program. */
+const MISTAKES = [TypeError, ReferenceError, RangeError, SyntaxError, EvalError, URIError]
+
+/** Whether the hook has failed, and has not refused the write with an error of its own. */
+const isMistake = (error: unknown): boolean => MISTAKES.some((mistake) => error instanceof mistake)
+
+const refusalOf = (cause: unknown, reason: string): ServiceError => Object.assign(withReason(writeRefused(), reason), { cause })
 
 /** Maximum length of a reason in the log, in characters. */
 const MAX_REASON = 500
@@ -93,7 +103,7 @@ function toOutside (error: ServiceError, table: string | undefined): ServiceErro
   const causes = details.map((detail) => `${detail.path} ${detail.message}`.trimStart())
   const reason = `${code}${table === undefined ? '' : ` in "${table}"`}: ${causes.length === 0 ? message : causes.join('; ')}`.slice(0, MAX_REASON)
   if (isTrouble(error) || code === 'RATE_LIMITED') return withDetails(withReason(error, error.reason ?? reason))
-  return Object.assign(withReason(writeRefused(), reason), { cause: error })
+  return refusalOf(error, reason)
 }
 
 /** Returns a copy with plain values in place of numbers as text and references. */

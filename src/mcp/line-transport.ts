@@ -3,8 +3,9 @@ import { isUtf8 } from 'node:buffer'
 import type { Readable, Writable } from 'node:stream'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server'
 import { ServiceError } from '../errors.ts'
+import { onOneLine } from '../json/line-ends.ts'
 import { parseBody } from '../request/check-body.ts'
-import { errorText, INVALID_REQUEST, NO_BATCHES, PARSE_ERROR, toMessage } from './message.ts'
+import { errorText, INVALID_REQUEST, PARSE_ERROR, readMessage } from './message.ts'
 
 export interface LineTransportOptions {
   readonly input: Readable
@@ -70,7 +71,7 @@ export class LineTransport implements Transport {
 
   #write (text: string): Promise<void> {
     if (this.#isClosed) return Promise.resolve()
-    return new Promise((resolve) => { this.#options.output.write(`${text}\n`, () => resolve()) })
+    return new Promise((resolve) => { this.#options.output.write(`${onOneLine(text)}\n`, () => resolve()) })
   }
 
   readonly #onDrain = (): void => { this.#read() }
@@ -141,9 +142,10 @@ export class LineTransport implements Transport {
   #parse (line: Buffer): JSONRPCMessage | string {
     const value = isUtf8(line) ? parseBody(String(line)) : undefined
     if (value === undefined || value instanceof ServiceError) return errorText(PARSE_ERROR, `Parse error: ${value?.message ?? 'the message is not UTF-8'}`)
-    if (Array.isArray(value)) return errorText(INVALID_REQUEST, NO_BATCHES)
+    const read = readMessage(value)
+    if (read.refused !== undefined) return read.refused
     try {
-      return this.#options.parse(toMessage(value))
+      return this.#options.parse(read.message)
     } catch {
       return errorText(INVALID_REQUEST, 'Invalid Request: the line is not a JSON-RPC message')
     }

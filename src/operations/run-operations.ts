@@ -59,7 +59,7 @@ export async function runOperations (request: OperationsRequest, before?: Moved)
 class OperationsRun {
   readonly #request: OperationsRequest
   readonly #planned: readonly PlannedOperation[]
-  /** Rows that were read or changed. */
+  /** The rows of all operations, each counted as in its answer. */
   #rows = 0
   /** The number of statements that had run when each operation began. */
   #starts: number[] = []
@@ -79,7 +79,7 @@ class OperationsRun {
       ? database.dialect.transaction(run, { readOnly: isReadOnly(body), isolation, dryRun, client, consistency, isShared })
       : runWithKey({ ...this.#request, path: undefined, grant, tables: this.#planned.flatMap(({ plan }) => tablesOf(plan)), client, isolation, isShared }, run)
     ).catch((error: unknown) => { throw this.#place(error) })
-    record?.executed({ rows: this.#rows, changed: 0 })
+    record?.executed(this.#rows)
     return answer
   }
 

@@ -34,12 +34,16 @@ function describeSyntax (text: string): string {
   return place === undefined ? 'it cannot be parsed' : `error at ${place}`
 }
 
-/** Makes the numbers of the body itself (`limit`, `expect`) ordinary numbers, because only values of columns need their text. */
+/**
+ * Makes the numbers of the body itself (`limit`, `expect`) ordinary numbers, because only values of columns need their text, and the `id` of a JSON-RPC
+ * message, which is answered as it came.
+ */
 export function clampNumbers (body: unknown): unknown {
   if (typeof body !== 'object' || body === null) return body
   for (const [field, value] of Object.entries(body)) {
-    if (JSON.isRawJSON(value)) Object.defineProperty(body, field, { value: toNumber(value.rawJSON) })
-    else if (field === 'expect') clampNumbers(value)
+    if (JSON.isRawJSON(value)) {
+      if (field !== 'id') Object.defineProperty(body, field, { value: toNumber(value.rawJSON) })
+    } else if (field === 'expect') clampNumbers(value)
     else if (field === 'include') clampMembers(value, 0)
   }
   return body
@@ -60,7 +64,7 @@ function clampMembers (include: unknown, level: number): void {
  * Makes infinity finite, so that 1e400 is a number out of range and not a value of another type. A fraction that is too small for a double becomes NaN
  * instead of a whole number.
  */
-function toNumber (text: string): number {
+export function toNumber (text: string): number {
   const number = Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, Number(text)))
   return Number.isInteger(number) && !isWhole(text) ? NaN : number
 }

@@ -1,8 +1,9 @@
 /** Reads the bytes of a request body, within limits. */
 import type { IncomingHttpHeaders } from 'node:http'
-import { bodyTooLarge, invalidRequest, overloaded, type ServiceError } from '../errors.ts'
+import { bodyInPieces, bodyTooLarge, invalidRequest, overloaded, type ServiceError } from '../errors.ts'
 import type { BodyPlace } from './body-memory.ts'
 import { weighBody } from './body-weight.ts'
+import { MAX_PADDING, paddingOf } from './chunks.ts'
 
 /** The source of the body: the request, or a stream that a hook of the host app has put in its place, such as for decompression. */
 export type Payload = NodeJS.ReadableStream & { readonly destroyed?: boolean, readonly receivedEncodedLength?: number }
@@ -29,6 +30,7 @@ export function readBody (payload: Payload, { headers, limit, place }: ReadBodyO
   const declared = headers['content-length'] === undefined ? undefined : Number(headers['content-length'])
   let buffer: Buffer = NONE
   let length = 0
+  let padding = 0
 
   const end = (error: Error | undefined, body?: Buffer): void => {
     payload.removeListener('data', onData)
@@ -42,7 +44,9 @@ export function readBody (payload: Payload, { headers, limit, place }: ReadBodyO
     const chunk = typeof data === 'string' ? Buffer.from(data) : data
     const before = length
     length += chunk.length
+    padding += paddingOf(chunk)
     if (length > limit || (payload.receivedEncodedLength ?? 0) > limit) return end(bodyTooLarge())
+    if (padding > Math.max(limit, MAX_PADDING)) return end(bodyInPieces())
     if (before === 0) {
       buffer = chunk
       if (!place.hold(length)) return end(overloaded())

@@ -59,6 +59,8 @@ export class CsvRows implements RowFormat {
     output.text(`${this.#names.map(quoteText).join()}\r\n`)
   }
 
+  endChunk (): void {}
+
   textRow (output: Output, bytes: Buffer, from: number, to: number): void {
     const columns = this.#columns
     const { length } = columns

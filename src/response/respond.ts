@@ -17,6 +17,15 @@ export function respond (plan: Plan, outcome: Result, sink?: AnswerSink): string
   }
 }
 
+/** The number of rows in the answer to a select, or of those that a write changed, as its answer says it. */
+export function rowsOf (plan: Plan, outcome: Result): number {
+  switch (plan.verb) {
+    case 'select': return outcome.rows
+    case 'update': return updatedRows(plan, outcome)
+    default: return outcome.changed
+  }
+}
+
 /** The number of updated rows: all matched rows if the number of changed ones would reveal a column that the grant does not see. SQLite already counts them so. */
 function updatedRows ({ table, assignments }: UpdatePlan, { matched, changed }: Result): number {
   return table.granted !== undefined && matched !== undefined && writesHidden(table, assignments.map(({ column }) => column)) ? matched : changed

@@ -176,6 +176,9 @@ export class RowStream implements PacedSink {
   }
 
   #after (): void {
+    const isChunk = this.#output.length >= CHUNK
+    // before the limits are checked, because it may make the rows longer
+    if (isChunk && this.#output.length <= this.maxBytes) this.#rows.endChunk(this.#output)
     const { length } = this.#output
     if (length > this.maxBytes) throw resultTooLarge(`a row would be larger than ${this.maxBytes} bytes; request fewer columns`)
     if (length > this.#memory.taken && !this.#memory.extend(length, this.maxBytes)) throw overloaded()
@@ -184,10 +187,10 @@ export class RowStream implements PacedSink {
       this.#source?.started()
       this.#started.resolve()
     }
-    if (length >= CHUNK) {
+    if (isChunk) {
       // only now: between two rows, the driver may have the beginning of a row
       this.#source?.forget()
-      this.#pass()
+      this.#push()
     } else this.#timer ??= setTimeout(() => this.#onTime(), DELAY)
   }
 
@@ -196,10 +199,16 @@ export class RowStream implements PacedSink {
     if (!this.#isPaused && !this.#isDiscarded && !this.#isTaking) this.#pass()
   }
 
-  /** Passes the rows on. Makes the database wait if the reader has not taken the previous ones. */
+  /** Passes on the rows of a chunk that has not reached its size. */
   #pass (): void {
     if (this.#whole === 0) return
     this.#output.length = this.#whole
+    this.#rows.endChunk(this.#output)
+    this.#push()
+  }
+
+  /** Makes the database wait if the reader has not taken the previous rows. */
+  #push (): void {
     const chunk = this.#output.take()
     this.#whole = 0
     this.bytes += chunk.length

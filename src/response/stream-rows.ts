@@ -6,6 +6,7 @@ import type { StreamFormat } from '../request/stream-formats.ts'
 import { PART, type LongWork } from '../in-pieces.ts'
 import type { DriverValue } from '../types/column-type.ts'
 import { CsvRows } from './csv-rows.ts'
+import { escapeLineEnds } from './line-ends.ts'
 import { JsonRows, type RowFormat } from './json-rows.ts'
 import type { Output } from './output.ts'
 import { RowWriter } from './row-writer.ts'
@@ -14,6 +15,8 @@ import { RowWriter } from './row-writer.ts'
 export interface StreamRows extends RowFormat {
   /** Writes the text before the first row. */
   writeHead (output: Output): void
+  /** Called with each chunk of whole rows before it is passed on. */
+  endChunk (output: Output): void
 }
 
 /** Creates the writer of the rows of a plan, whose members must not be lists. */
@@ -40,6 +43,10 @@ class NdjsonRows extends JsonRows implements StreamRows {
   }
 
   writeHead (): void {}
+
+  endChunk (output: Output): void {
+    escapeLineEnds(output)
+  }
 
   override textRow (output: Output, bytes: Buffer, from: number, to: number): void {
     const { length } = output

@@ -20,6 +20,7 @@ import { OWN_APP } from '../own-app.ts'
 import { createRequestLogger } from './request-logger.ts'
 import { createDrain, type Drain } from './drain.ts'
 import { loggerOptions, type LogFormat, type LogStream } from './log.ts'
+import { limitUnreadBody } from '../response/unread-body.ts'
 import { routeToNothing } from './unroutable-path.ts'
 import { invalidRequest, notFound, type ServiceError } from '../errors.ts'
 
@@ -84,6 +85,7 @@ export async function createServer ({ options, prefix, logLevel, logFormat, metr
     clientErrorHandler: answerBrokenRequest
   })
   if (trustProxy.length > 0) app.addHook('onRequest', removePorts)
+  app.server.prependListener('request', limitUnreadBody)
   answerEverything(app, answerOutside)
   app.decorate(OWN_APP, true)
   const drain = createDrain(app)

@@ -1,7 +1,6 @@
 /** Collects telemetry for each request. The log, the metrics, the spans and the `Server-Timing` header are derived from it. */
 import { context, type Context } from '@opentelemetry/api'
 import type { Table } from '../catalog/catalog.ts'
-import type { Outcome } from '../dialects/dialect.ts'
 import type { ServiceError } from '../errors.ts'
 import type { Verb } from '../../schemas/grant.ts'
 
@@ -55,7 +54,7 @@ export class RequestRecord {
   operations = 0
   /** Number of retries of its transaction after deadlocks. */
   retries = 0
-  /** Number of rows that were returned or changed. */
+  /** Number of rows that a select returned, or that a write changed. */
   rows: number | undefined
   refusal: ServiceError | undefined
   /** Whether the answer is a stream, so that the record ends with it and not with its header. */
@@ -104,9 +103,9 @@ export class RequestRecord {
     if (attempt > 1) this.retries++
   }
 
-  executed ({ rows, changed }: Outcome): void {
+  executed (rows: number): void {
     this.executedAt = performance.now()
-    this.rows = rows + changed
+    this.rows = rows
   }
 
   end (): void {

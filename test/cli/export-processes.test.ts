@@ -4,6 +4,7 @@ import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { lstatSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs'
 import { open } from 'node:fs/promises'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { text } from 'node:stream/consumers'
@@ -22,19 +23,23 @@ const FEW = ['id', ...Array.from({ length: ROWS }, (_, id) => id), ''].join('\r\
 const folder = t.testdir()
 const file = join(folder, 'shop.db')
 const database = new DatabaseSync(file)
-database.exec(`create table few (id integer primary key); insert into few ${numbers(ROWS)}; create view many as select a.id, 'a text that is the same in each row' as name from few a join few b join few c`)
+database.exec(`create table few (id integer primary key); insert into few ${numbers(ROWS)}; create view many as select a.id, 'a text that is the same in each row' as name from few a join few b join few c; create view endless as select count(*) as n from many`)
 database.close()
 const env = { DATABASE_URL: `sqlite:${file}`, API_TOKEN: TOKEN }
 
-const argsOf = (table: 'few' | 'many', output?: string): string[] => ['export', 'shop', table, '--format', 'csv', ...output === undefined ? [] : ['--output', output]]
+const argsOf = (table: 'few' | 'many' | 'endless', output?: string): string[] => ['export', 'shop', table, '--format', 'csv', ...output === undefined ? [] : ['--output', output]]
 const exportFew = async (t: Test, cwd: string, output?: string, start: Start = {}): Promise<Ended> => await runRowQuery(t, argsOf('few', output), { cwd, env, ...start })
 
 /** Runs the program by a line of a shell, in which it is `"$@"`. */
 const byShell = (line: string, shell = 'sh'): string[] => [shell, '-c', line, shell, process.execPath, MAIN]
 
-/** Starts an export of `many`. Nobody reads its standard output. */
-function startMany (t: Test, cwd: string, output?: string) {
-  const [program, ...words] = [process.execPath, MAIN, ...argsOf('many', output)] as [string, ...string[]]
+/** The processes that a process has started, and the ticks of CPU time that they have taken. */
+const childrenOf = (pid: number): number[] => readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
+const ticksOf = (pids: readonly number[]): number => pids.reduce((sum, pid) => sum + Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(' ')[13]), 0)
+
+/** Starts an export of `many`, or of a view whose only row is never computed. Nobody reads its standard output. */
+function startMany (t: Test, cwd: string, output?: string, table: 'many' | 'endless' = 'many') {
+  const [program, ...words] = [process.execPath, MAIN, ...argsOf(table, output)] as [string, ...string[]]
   const child = spawn(program, words, { cwd, env: { ...INHERITED, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
   t.teardown(() => { child.kill('SIGKILL') })
   const end = Promise.all([once(child, 'exit'), text(child.stderr)]).then(([[code, signal], stderr]) => ({ code, signal, stderr }))
@@ -74,6 +79,45 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     t.same(readdirSync(cwd), [])
   })
 }
+
+/** Sends the program SIGTERM when it loads its file of this name. */
+const atLoading = (name: string): string => `--import=data:text/javascript,${encodeURIComponent(`
+  import { registerHooks } from 'node:module'
+  registerHooks({ load: (url, context, next) => {
+    if (url.endsWith('/cli/${name}')) process.kill(process.pid, 'SIGTERM')
+    return next(url, context)
+  } })`)}`
+
+t.test('a signal ends an export before its first row, with a word and 1', async (t) => {
+  const ended = { code: 1, stderr: 'row-query: ended by SIGTERM\n' }
+  for (const name of ['run.ts', 'export.ts', 'save-stream.ts']) {
+    await t.test(`while it loads ${name}`, async (t) => {
+      const cwd = t.testdir()
+      const { stdout, ...end } = await exportFew(t, cwd, 'few.csv', { command: [process.execPath, atLoading(name), MAIN] })
+      t.same([end, stdout, readdirSync(cwd)], [ended, '', []])
+    })
+  }
+  await t.test('while it waits for a database that does not answer', async (t) => {
+    const server = createServer()
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    const { port } = server.address() as AddressInfo
+    const connected = once(server, 'connection') as Promise<[Socket]>
+    const end = exportFew(t, t.testdir(), 'few.csv', { env: { ...env, DATABASE_URL: `mysql://a@127.0.0.1:${port}/shop` }, command: ['sh', '-c', 'echo $$ > pid; exec "$@"', 'sh', process.execPath, MAIN] })
+    const [socket] = await connected
+    t.teardown(() => {
+      socket.destroy()
+      server.close()
+    })
+    process.kill(Number(readFileSync(join(t.testdirName, 'pid'), 'utf8')), 'SIGTERM')
+    t.match(await end, ended)
+  })
+  await t.test('while its statement runs', async (t) => {
+    const { child, end } = startMany(t as Test, t.testdir(), undefined, 'endless')
+    await until('SQLite computes', () => ticksOf(childrenOf(child.pid as number)) > 20)
+    child.kill('SIGTERM')
+    t.match(await end, ended)
+  })
+})
 
 t.test('a signal ends an export to a pipe that nobody reads', async (t) => {
   const running = startMany(t as Test, t.testdir())

@@ -46,6 +46,7 @@ const claims: Claim[] = [
   { document: 'docs/configuration.md', kind: 'text grants', blocks: 1, test: 'test/documents/programs.test.ts' },
   { document: 'docs/errors.md', kind: 'json request', blocks: 1, test: 'test/errors.test.ts' },
   { document: 'docs/errors.md', kind: 'json answer', blocks: 1, test: 'test/errors.test.ts' },
+  { document: 'CONTRIBUTING.md', kind: 'ts test', blocks: 1, test: 'test/http/select.test.ts' },
   { document: 'docs/exports.md', kind: 'sh', blocks: 3, test: 'test/documents/programs.test.ts' },
   { document: 'docs/exports.md', kind: 'python export', blocks: 1, test: 'test/documents/programs.test.ts' },
   { document: 'docs/exports.md', kind: 'python pandas', blocks: 1, because: 'it needs pandas' },

@@ -8,7 +8,7 @@ import { tokenFor } from '../support/documents.ts'
 import { createPair, jwtSetting, serveKeys, sign } from '../support/issuer.ts'
 import { codeBlocks, readDocument } from '../support/markdown.ts'
 import { isRefusal } from '../support/refusals.ts'
-import { type Answer, type Service, sharedOnEachEngine } from '../support/service.ts'
+import { type Answer, onEachEngine, type Service, sharedOnEachEngine } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
 const select = { verb: 'select', columns: ['id'], orderBy: 'id' }
@@ -180,6 +180,41 @@ await testShop('claims of the app may be bigints, and are exact', async (t, serv
   t.match(await idsOf(id), '"rows":[{"id":9223372036854775806}]')
   t.match(await idsOf(id + 1n), '"rows":[]')
   t.match(await idsOf(id - 2n), '"rows":[]')
+})
+
+/** An object whose field is `first` when it is read for the first time, and `later` after that. */
+const changing = (name: string, first: unknown, later: unknown): object => {
+  let reads = 0
+  return Object.defineProperty({}, name, { enumerable: true, get: () => reads++ === 0 ? first : later })
+}
+const own = { id: 1 }
+const hidden = (name: string, value: unknown): object => Object.defineProperty({}, name, { value })
+const isOwn: Array<[why: string, make: () => object]> = [
+  ['columns', () => table({ rows: own, columns: changing('select', ['id'], ['id', 'email']) })],
+  ['rules', () => table({ columns: { select: ['id'] }, rows: changing('id', 1, { $gt: 0 }) })],
+  ['a list in a rule', () => table({ columns: { select: ['id'] }, rows: { id: changing('$in', [1], [1, 2, 3, 4]) } })],
+  ['a table', () => ({ ...everything, databases: { shop: changing('customers', { columns: { select: ['id'] }, rows: own }, {}) } })],
+  ['databases', () => Object.assign(changing('databases', { shop: { customers: { columns: { select: ['id'] }, rows: own } } }, '*'), { name: 'ada', permissions: ['select'] })],
+  ['claims', () => Object.assign(changing('claims', { customer: 1 }, { customer: 2 }), table({ columns: { select: ['id'] }, rows: { id: { $claim: '/customer' } } }))],
+  ['rules that are not enumerable', () => table(Object.assign(hidden('rows', own), { columns: { select: ['id'] } }))]
+]
+
+await onEachEngine(t, 'a grant is checked as it is used: what the app gives is read once', { schema: shop, only: ['sqlite'] }, async (t, service) => {
+  const { ask } = await start(t as Test, service, ({ headers }) => (isOwn[Number(headers['x-user'])] as typeof isOwn[0])[1]() as HostGrant)
+  for (const [index, [why, make]] of isOwn.entries()) {
+    t.same((await ask({ 'x-user': String(index) }, { verb: 'select' })).json.data?.rows, [own], why)
+    const rows = async () => ((await service.server.rows.execute({ database: 'shop', table: 'customers', body: { verb: 'select' }, grant: make() as HostGrant })) as { rows: object[] }).rows
+    t.same(await rows(), [own], `${why}, in process`)
+  }
+})
+
+await onEachEngine(t, 'a grant with fields of a prototype gives no access', { schema: shop, only: ['sqlite'] }, async (t, service) => {
+  const inherited = [Object.create({ rows: own }), Object.create(Object.assign(Object.create(null), { rows: own }))]
+  const { ask, log } = await start(t as Test, service, ({ headers }) => table(inherited[Number(headers['x-user'])]) as HostGrant)
+  for (const index of inherited.keys()) {
+    isRefusal(t as Test, await ask({ 'x-user': String(index) }), { status: 500, code: 'INTERNAL', why: String(index) })
+    t.match(log.splice(0).find(({ msg }) => msg === 'unexpected error')?.err.message, /databases\.shop\.customers: must be a plain object/)
+  }
 })
 
 const unusable: Array<[why: string, claim: unknown]> = [

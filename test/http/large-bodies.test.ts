@@ -1,14 +1,14 @@
 /** Bodies that are refused while the client still sends them. */
 import { once } from 'node:events'
-import { connect, type AddressInfo } from 'node:net'
-import Fastify from 'fastify'
+import { connect, type AddressInfo, type Socket } from 'node:net'
+import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
 import { createRowQuery } from '../../src/app.ts'
 import { hashToken } from '../../src/access/tokens.ts'
 import { VERBS } from '../../schemas/grant.ts'
 import { onEachEngine, sharedOnEachEngine, TOKEN } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
-import { listen, readAnswers, request, type Line } from '../support/wire.ts'
+import { listen, readAnswers, request, SELECT, type Line } from '../support/wire.ts'
 
 const MEGABYTE = 1_048_576
 const SIZE = 6 * MEGABYTE
@@ -59,6 +59,59 @@ await testShop('and in the server of a host app', async (t, service) => {
   for (const [why, line, status] of lines) {
     t.equal(await sendAll(port, request(line)), status, why)
   }
+})
+
+const chunked = { without: ['Content-Length', 'Connection'], with: ['Transfer-Encoding: chunked'], body: '' }
+const inPieces: Array<[why: string, line: Line, status: number]> = [
+  ['a request', chunked, 413],
+  ['a request of a client that closes the connection', { ...chunked, without: ['Content-Length'] }, 413],
+  ['no token', { ...chunked, without: [...chunked.without, 'Authorization'] }, 401],
+  ['no token, of a client that closes the connection', { ...chunked, without: ['Content-Length', 'Authorization'] }, 401],
+  ['operations', { ...chunked, start: 'POST /api/shop HTTP/1.1' }, 413],
+  ['another content type', { ...chunked, without: [...chunked.without, 'Content-Type'] }, 415],
+  ['another method', { ...chunked, start: 'GET /api/shop/customers HTTP/1.1' }, 405],
+  ['a document', { ...chunked, start: 'GET /api/openapi.json HTTP/1.1' }, 200],
+  ['no path', { ...chunked, start: 'POST /api/a/b/c HTTP/1.1' }, 404]
+]
+const outside: typeof inPieces = [
+  ['the health', { ...chunked, start: 'GET /health/live HTTP/1.1' }, 200],
+  ['a path outside', { ...chunked, start: 'POST /nope HTTP/1.1' }, 404],
+  ['an invalid path', { ...chunked, start: 'GET /api/%zz HTTP/1.1' }, 404]
+]
+/** Millions of chunks of one byte. */
+const PIECES = Buffer.from('1\r\n \r\n'.repeat(2 * MEGABYTE))
+
+/** Sends a body of chunks of one byte. Returns the status of the answer, and the bytes that the server has read. */
+async function sendPieces ({ server }: FastifyInstance, line: Line): Promise<{ status: number, read: number }> {
+  const accepted = once(server, 'connection') as Promise<[Socket]>
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  let text = ''
+  client.on('error', () => {}).on('data', (chunk) => { text += chunk.toString() })
+  const closed = new Promise((resolve) => client.once('close', resolve))
+  client.write(request(line))
+  client.write(PIECES)
+  const [socket] = await accepted
+  await closed
+  return { status: Number(text.split(' ')[1]), read: socket.bytesRead }
+}
+
+await onEachEngine(t, 'the connection of a client that sends a body in chunks of one byte is closed, on every path', { schema: shop, only: ['sqlite'], options: { failedLogins: { max: 0 } } }, async (t, service) => {
+  const wire = await listen(service)
+  const host = Fastify()
+  await host.register(createRowQuery({ databases: { shop: { url: service.url } }, tokens: [{ name: 'all', sha256: hashToken(TOKEN), permissions: [...VERBS] }], failedLogins: { max: 0 } }).plugin, { prefix: '/api' })
+  t.teardown(() => host.close())
+  await host.listen({ port: 0 })
+  for (const [app, all] of [[service.server.app, [...inPieces, ...outside]], [host, inPieces]] as const) {
+    for (const [why, line, status] of all) {
+      const answered = await sendPieces(app as FastifyInstance, line)
+      t.equal(answered.status, status, why)
+      t.ok(answered.read < MEGABYTE / 2, `${why}: ${answered.read} bytes`)
+    }
+  }
+  const small = [...SELECT].map((character) => `1\r\n${character}\r\n`).join('')
+  const post = (more: Line): Buffer => Buffer.concat([request({ ...chunked, ...more }), Buffer.from(`${small}0\r\n\r\n`)])
+  const kept = [post({}), post({ without: [...chunked.without, 'Authorization'] }), post({}), post({ start: 'GET /health/live HTTP/1.1' }), post({ without: ['Content-Length'] })]
+  t.same((await wire.send(Buffer.concat(kept))).map(({ status }) => status), [200, 401, 200, 200, 200], 'a small body may come so, and its connection is kept')
 })
 
 await testShop('a client that sends without end, or nothing more, is disconnected', async (t, service) => {

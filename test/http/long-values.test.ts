@@ -1,3 +1,4 @@
+// night: reads values of tens of megabytes
 /** Values of megabytes: written in pieces, whole and in their order, in every kind of answer. */
 import { createHash } from 'node:crypto'
 import t from 'tap'

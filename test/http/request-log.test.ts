@@ -2,6 +2,7 @@
 import Fastify from 'fastify'
 import t from 'tap'
 import { createRowQuery } from '../../src/app.ts'
+import { requestId } from '../../plugins/request-id.ts'
 import { onEachEngine, sharedOnEachEngine, startService, TOKEN } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
@@ -33,6 +34,32 @@ await test('a request has one line in the log, with its token, table, result and
   t.match(read(log), [{ ...about, verb: 'insert', status: 409, code: 'UNIQUE_VIOLATION', rows: undefined, databaseMs: Number }])
   await post('customers', { ...select, columns: ['secret'] })
   t.match(read(log), [{ ...about, status: 400, code: 'COLUMN_NOT_FOUND', databaseMs: undefined }])
+})
+
+const put = { verb: 'insert', data: [{ email: 'a@example.com', name: 'A' }, { email: 'b@example.com', name: 'B' }], onConflict: { key: ['email'] } }
+const writes: Array<[rows: number, body: { verb: string, [field: string]: unknown }]> = [
+  [2, { verb: 'update', data: { note: 'x' }, filters: { id: [1, 3, 999] } }],
+  [2, { verb: 'insert', data: [{ email: 'c@example.com', name: 'C' }, { email: 'd@example.com', name: 'D' }] }],
+  [2, put],
+  [1, { ...put, data: { ...put.data[0], name: 'C' } }],
+  [2, { ...put, data: put.data.map((row) => ({ ...row, name: 'D' })) }],
+  [1, { verb: 'insert', data: { email: 'e@example.com', name: 'E' } }],
+  [2, { verb: 'delete', filters: { email: ['a@example.com', 'b@example.com', 'z@example.com'] } }],
+  [0, { verb: 'delete', filters: { email: 'z@example.com' } }]
+]
+
+await onEachEngine(t, 'the log has the number of rows that a write changed, with and without returning', { schema: shop, options: { requestLog: true } }, async (t, { post, operate, log }) => {
+  const wanted: Array<[how: string, fields: object]> = [['alone', {}], ['with returning', { returning: ['id'] }]]
+  for (const [rows, body] of writes) {
+    for (const [how, fields] of wanted) {
+      const why = `${how}: ${JSON.stringify(body)}`
+      log.splice(0)
+      t.match(await post('customers', { ...body, ...fields, dryRun: true }), { status: 200 }, why)
+      t.match(await operate({ operations: [{ table: 'customers', ...body, ...fields }, { table: 'customers', verb: 'select', filters: { id: [1, 2, 999] } }], dryRun: true }), { status: 200 }, why)
+      t.same(read(log).map((line) => line['rows']), [rows, rows + 2], why)
+    }
+    t.match(await post('customers', body), { status: 200 })
+  }
 })
 
 await test('names that clients invent are not logged', async (t, { post, log, server }) => {
@@ -111,8 +138,18 @@ await onEachEngine(t, 'the log has the name that the server itself gives the num
   t.match(read(log), [{ code: 'CHECK_VIOLATION', reason: engine === 'mariadb' ? 'ER_CONSTRAINT_FAILED' : 'ER_CHECK_CONSTRAINT_VIOLATED' }])
 })
 
-/** A UUID (RFC 9562) and a number. */
-const OURS = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}-[1-9]\d*$/
+/** 128 random bits. */
+const OURS = /^[0-9a-f]{32}$/
+
+/** The number of bits that differ. */
+const distance = (a: string, b: string): number => (BigInt(`0x${a}`) ^ BigInt(`0x${b}`)).toString(2).replaceAll('0', '').length
+
+t.test('ids do not count requests: none tells how many came before it', async (t) => {
+  const ids = Array.from({ length: 2000 }, () => requestId({}))
+  t.equal(new Set(ids).size, ids.length)
+  // 64 of 128 bits differ between two random ids; fewer than 24 do in one of 10^13 pairs
+  for (const step of [1, 2, 256]) t.ok(ids.slice(step).every((id, index) => distance(id, ids[index] as string) >= 24), `${step} requests later`)
+})
 
 await test('every response has its own request id', async (t, { post, server }) => {
   const answers = [

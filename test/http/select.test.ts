@@ -1,5 +1,7 @@
 /** `columns`, `orderBy`, `limit` and plain filters of a select. */
+import { readFileSync } from 'node:fs'
 import t from 'tap'
+import { codeBlocks, readDocument } from '../support/markdown.ts'
 import { type EngineName, sharedOnEachEngine } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
@@ -18,6 +20,17 @@ const test = sharedOnEachEngine(t, {
       ...engine === 'sqlite' ? [] : ["create table labelled (id int not null primary key, labels set('b', 'a', 'c') not null)", "insert into labelled values (1, 'c'), (2, 'a,b'), (3, ''), (4, 'b'), (5, 'a')"]
     ]
   }
+})
+
+// CONTRIBUTING.md shows it
+await test('orderBy sorts the rows before limit takes them', async (t, { post }) => {
+  const { json } = await post('customers', { verb: 'select', orderBy: 'id DESC', limit: 1, columns: ['id'] })
+  t.same(json.data.rows, [{ id: 4 }])
+})
+
+t.test('the test that CONTRIBUTING.md shows is one of these', async (t) => {
+  const [shown] = codeBlocks(readDocument('CONTRIBUTING.md')).filter(({ kind }) => kind === 'ts test')
+  t.ok(readFileSync(new URL(import.meta.url), 'utf8').includes(shown?.text as string))
 })
 
 await test('select returns the rows that the filters select', async (t, { post }) => {

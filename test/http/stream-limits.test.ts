@@ -1,3 +1,4 @@
+// night: fills the buffers of sockets
 /** How many streams run at a time: of one caller, and of all callers together. */
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'

@@ -2,6 +2,7 @@
 /** Every value in a stream: the lines of NDJSON are the rows of the JSON answer, and two parsers of others read the same values from CSV. */
 import fc from 'fast-check'
 import t from 'tap'
+import { onOneLine } from '../../src/json/line-ends.ts'
 import { cellOf, readWithNode, readWithPython, type Csv } from '../support/csv.ts'
 import { quoted } from '../support/quoted.ts'
 import { seed } from '../support/seed.ts'
@@ -40,8 +41,8 @@ await onEachEngine(t, 'streams have the values of every type', { schema: (engine
     const { text: whole } = await post(table, { verb: 'select', orderBy: 'id' })
     const lines = (await stream(table, 'application/x-ndjson')).split('\n')
     t.equal(lines.pop(), '')
-    // ends of lines between the parts of a JSON text become spaces
-    t.equal(`{"success":true,"data":{"rows":[${lines.join()}],"count":${ROWS}}}`, whole.replaceAll(/[\r\n]/g, ' '), `${table}, seed ${seed}`)
+    // ends of lines between the parts of a JSON text become spaces, and in texts they are escaped
+    t.equal(`{"success":true,"data":{"rows":[${lines.join()}],"count":${ROWS}}}`, onOneLine(whole.replaceAll(/[\r\n]/g, ' ')), `${table}, seed ${seed}`)
     all.push({ csv: await stream(table, 'text/csv'), rows: parse(whole).data.rows })
   }
   const read = readWithPython(all.map(({ csv }) => csv))
@@ -51,4 +52,23 @@ await onEachEngine(t, 'streams have the values of every type', { schema: (engine
     t.same(normal(readWithNode(csv), rows), expected, `csv-parse reads g${group} (seed ${seed})`)
     if (read !== undefined) t.same(normal(read[group] as Csv, rows), expected.map((line) => line.map((cell) => cell ?? '')), `and so does Python (seed ${seed})`)
   }
+})
+
+/** The places at which readers of other programs end a line. */
+const LINE_END = /\r\n|[\n\v\f\r\x85\u2028\u2029]/
+
+await onEachEngine(t, 'a row is one line of NDJSON for every reader, with the values that a select has', {
+  schema: {
+    sqlite: ['create table odd (id integer primary key, "a\u2028b" text, doc json)'],
+    mysql: ['create table odd (id int primary key, `a\u2028b` mediumtext character set utf8mb4, doc json)']
+  }
+}, async (t, { server, post }) => {
+  const ends = '\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029'
+  const texts = [ends, `${ends}${ends}`, '\u2028', 'x\u2029', '\u2028x', '\u2027\u202a\xe2\x80\xc2\x84\x86', `${'x'.repeat(70_000)}\u2028`, '\u2028'.repeat(30_000), 'ü\u2029\u{1f600}\u2028']
+  const data = texts.map((text, id) => ({ id, 'a\u2028b': text, doc: { $eq: { 'a\u2028b': [text] } } }))
+  t.equal((await post('odd', { verb: 'insert', data })).status, 200)
+  const { body } = await server.app.inject({ method: 'POST', url: '/api/shop/odd', headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', accept: 'application/x-ndjson' }, payload: '{"verb":"select","orderBy":"id"}' })
+  const lines = body.split(LINE_END)
+  t.equal(lines.pop(), '')
+  t.same(lines.map((line) => JSON.parse(line)), (await post('odd', { verb: 'select', orderBy: 'id' })).json.data.rows)
 })

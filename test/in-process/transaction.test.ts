@@ -141,6 +141,44 @@ await testWithHook('the hook for writes may refuse them', ({ table, verb, data, 
   t.equal((await post('orders', insert)).status, 200)
 })
 
+class OfTheApp extends Error {}
+/** What the hook throws by the note of an order, and whether it is a programming error. */
+const thrownByHook: Record<string, { make: () => unknown, isMistake: boolean }> = {
+  undefined: { make: () => { try { return (undefined as unknown as { a: { b: 1 } }).a.b } catch (error) { return error } }, isMistake: true },
+  name: { make: () => new ReferenceError('total is not defined'), isMistake: true },
+  number: { make: () => { try { return 1n / 0n } catch (error) { return error } }, isMistake: true },
+  plain: { make: () => new Error('closed'), isMistake: false },
+  own: { make: () => new OfTheApp('closed'), isMistake: false },
+  text: { make: () => 'closed', isMistake: false },
+  nothing: { make: () => null, isMistake: false }
+}
+let cause: unknown
+await testWithHook('what the hook throws is the cause in process, and a programming error is in the log with its stack', ({ data }) => {
+  cause = thrownByHook[(data as { note: string }).note]?.make()
+  throw cause
+}, async (t, service) => {
+  const { post, operate, server: { rows }, log } = service
+  for (const [note, { isMistake }] of Object.entries(thrownByHook)) {
+    const body = { verb: 'insert' as const, data: { customer_id: 1, note } }
+    const calls: Array<() => Promise<unknown>> = [
+      async () => await rows.execute({ database: 'shop', table: 'orders', body, grant }),
+      async () => await rows.transaction('shop', async (tx) => { await tx.execute({ table: 'orders', body, grant }) })
+    ]
+    for (const call of calls) {
+      const error = await call().catch((error: unknown) => error) as ServiceError
+      t.same([error.code, error.message, error.cause === cause], ['WRITE_REFUSED', 'The application refused the write; nothing was changed', true], note)
+    }
+    log.splice(0)
+    for (const answer of [await post('orders', body), await post('orders', body, { headers: { 'idempotency-key': note } }), await operate([{ table: 'orders', ...body }])]) {
+      isRefusal(t, answer, { status: 422, code: 'WRITE_REFUSED', why: note })
+    }
+    const errors = log.splice(0).map((line) => JSON.parse(line)).filter(({ level }) => level === 50)
+    t.equal(errors.length, isMistake ? 3 : 0, note)
+    for (const line of errors) t.match(line, { msg: 'error in the hook onWrite', database: 'shop', table: 'orders', verb: 'insert', err: { message: (cause as Error).message, stack: /transaction\.test/ } })
+  }
+  t.equal(await orders(service), 2)
+})
+
 let events: WriteEvent[] = []
 
 await testWithHook('the hook is told everything', (event) => { events.push(event) }, async (t, { post, server: { rows } }) => {

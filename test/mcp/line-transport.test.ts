@@ -49,6 +49,28 @@ t.test('numbers in arguments are exact, others are ordinary', async (t) => {
   t.same(written, ['{"jsonrpc":"2.0","id":1,"result":{"structuredContent":{"id":9007199254740993,"n":52.0}}}'])
 })
 
+t.test('a message is one line for every reader', async (t) => {
+  const { output, transport } = await start(t)
+  let text = ''
+  output.on('data', (part: string) => { text += part })
+  const structuredContent = { 'a\u2028b': ['\x85', '\u2028', '\u2029', '\r\n'] }
+  await transport.send({ jsonrpc: '2.0', id: 1, result: { structuredContent } })
+  const [line, ...rest] = text.split(/[\n\r\x85\u2028\u2029]/)
+  t.same(rest, [''])
+  t.same(JSON.parse(String(line)).result, { structuredContent })
+})
+
+t.test('the id of a refused message comes back as it was sent', async (t) => {
+  const { input, received, written } = await start(t)
+  const refused = ['9007199254740993', '-9007199254740993', '12345678901234567890', '1e400', '1e-400', '9007199254740991.4', '0.99999999999999999999']
+  for (const id of refused) input.write(`{"jsonrpc":"2.0","id":${id},"method":"ping"}\n`)
+  for (const id of ['9007199254740991', '1.0', '1e0']) input.write(`{"jsonrpc":"2.0","id":${id},"method":"ping"}\n`)
+  await until('all are read', () => received.length === 3)
+  t.same(written.map((line) => /"id":(.*)}$/.exec(line)?.[1]), refused)
+  t.same(codes(written), refused.map(() => -32600))
+  t.same(received.map((message) => (message as { id: unknown }).id), [9007199254740991, 1, 1])
+})
+
 t.test('a line that is too long is refused, and not kept', async (t) => {
   const { input, received, written } = await start(t, 100)
   for (let count = 0; count < 50; count++) input.write('x'.repeat(1000))

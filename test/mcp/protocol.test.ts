@@ -52,6 +52,17 @@ await onEachEngine(t, 'what is no message', { schema: shop, only, options: { mcp
     }
   })
 
+  await t.test('has its id as it was sent', async (t) => {
+    for (const id of ['9007199254740993', '-9007199254740993', '12345678901234567890', '1e400', '1e-400', '1.5', '0.99999999999999999999']) {
+      for (const [method, headers] of [['ping', {}], ['nope', {}], ['tools/list', { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/list' }]] as const) {
+        const { status, text } = await send(service, `{"jsonrpc":"2.0","id":${id},"method":"${method}"}`, { headers })
+        t.equal(status, 400)
+        t.ok(text.includes(`"id":${id}}`), `${id}: ${text}`)
+      }
+    }
+    t.match(await send(service, '{"jsonrpc":"2.0","id":9007199254740991,"method":"nope"}'), { status: 200, json: { id: 9007199254740991, error: { code: -32601 } } })
+  })
+
   await t.test('a message is answered with JSON, whatever the client accepts', async (t) => {
     for (const accept of ['application/json, text/event-stream', 'application/json', '*/*', 'text/event-stream']) {
       t.match(await send(service, select, { headers: { accept } }), { status: 200, headers: { 'content-type': /^application\/json/ }, json: { id: 1, result: { structuredContent: ids } } }, accept)

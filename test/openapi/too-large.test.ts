@@ -1,3 +1,4 @@
+// night: makes documents of tens of megabytes
 /** Documents that would be larger than they may be, and the parts in which documents are made. */
 import t from 'tap'
 import type { ServiceError } from '../../src/errors.ts'

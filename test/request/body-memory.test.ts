@@ -64,12 +64,12 @@ t.test('a slow body loses its place to one of the same caller, or of a caller th
 })
 
 /** Reads chunks, and returns what became of them and how much was held at most. */
-function read (chunks: ReadonlyArray<Buffer | string>, declared?: number, memory = new BodyMemory(1e9)) {
+function read (chunks: ReadonlyArray<Buffer | string>, declared?: number, { memory = new BodyMemory(1e9), limit = 100_000 } = {}) {
   const payload = Object.assign(new EventEmitter(), { resume: () => payload }) as unknown as Payload & EventEmitter
   const place = new BodyPlace(memory, 'a')
   const seen: Array<[error: string | undefined, text: string | undefined]> = []
   let held = 0
-  readBody(payload, { headers: declared === undefined ? {} : { 'content-length': String(declared) }, limit: 100_000, place }, (error, body) => { seen.push([(error as { code?: string } | undefined)?.code, body?.toString()]) })
+  readBody(payload, { headers: declared === undefined ? {} : { 'content-length': String(declared) }, limit, place }, (error, body) => { seen.push([(error as { code?: string } | undefined)?.code, body?.toString()]) })
   for (const chunk of chunks) {
     payload.emit('data', chunk)
     held = Math.max(held, place.bytes)
@@ -83,11 +83,21 @@ t.test('a body is read whole, in chunks of any size, and its memory is in propor
   t.match(read([Buffer.from(text)], text.length), { seen: [[undefined, text]], held: text.length, listeners: [] })
   t.same(read([text]).seen, [[undefined, text]], 'a stream of a host app may have strings')
   for (const declared of [undefined, text.length]) {
-    const { seen, held } = read(Array.from(text, (character) => Buffer.from(character)), declared)
+    const { seen, held } = read(Array.from({ length: text.length / 10 }, (_, index) => Buffer.from(text.slice(index * 10, index * 10 + 10))), declared)
     t.same(seen, [[undefined, text]])
     t.ok(held <= text.length * 2, `${held}`)
   }
   t.same(read([]).seen, [[undefined, '']])
+})
+
+t.test('a part of fewer than 256 bytes counts as one of 256, for a limit of at least 1 MiB', async (t) => {
+  const parts = (count: number, length: number): Buffer[] => Array.from({ length: count }, () => Buffer.alloc(length, 'x'))
+  const most = Math.floor(1_048_576 / 255)
+  t.same(read(parts(most, 1)).seen, [[undefined, 'x'.repeat(most)]])
+  t.same(read(parts(most + 1, 1)).seen, [['BODY_TOO_LARGE', undefined]])
+  t.same(read(parts(8000, 1), 8000).seen, [['BODY_TOO_LARGE', undefined]])
+  t.same(read(parts(390, 256)).seen, [[undefined, 'x'.repeat(390 * 256)]], 'parts of 256 bytes fill the limit of the size')
+  t.same(read(parts(30_000, 1), undefined, { limit: 10_000_000 }).seen, [[undefined, 'x'.repeat(30_000)]], 'a larger limit allows more')
 })
 
 t.test('a body that is too large, has another length or finds no memory is refused once', async (t) => {
@@ -98,7 +108,7 @@ t.test('a body that is too large, has another length or finds no memory is refus
   for (const [chunks, free] of [[[part], 50_000], [[part, Buffer.alloc(30_000)], 70_000], [[part], 70_000]] as const) {
     const memory = new BodyMemory(free * 2 + 2)
     new BodyPlace(memory, 'other').hold(1)
-    t.same(read(chunks, undefined, memory).seen, [['OVERLOADED', undefined]])
+    t.same(read(chunks, undefined, { memory }).seen, [['OVERLOADED', undefined]])
   }
 })
 

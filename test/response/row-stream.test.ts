@@ -30,8 +30,8 @@ function createStream ({ format = 'ndjson' as StreamFormat, limit = 16 * MEGABYT
   stream.from(source)
   stream.begin(plan.columns)
   /** A row of MySQL's text protocol with one text. */
-  const add = (length: number): number => {
-    const row = Buffer.concat([Buffer.from([0xfd, length & 0xff, (length >> 8) & 0xff, length >> 16]), Buffer.alloc(length, 'x')])
+  const add = (length: number, text = 'x'): number => {
+    const row = Buffer.concat([Buffer.from([0xfd, length & 0xff, (length >> 8) & 0xff, length >> 16]), Buffer.alloc(length, text)])
     told.taking = stream.textRow(row, 0, row.length)
     return length + '{"name":""}\n'.length
   }
@@ -208,4 +208,20 @@ t.test('a stream that begins again and then fails tells its reader why', async (
   stream.begin(orders.mysql.columnList)
   stream.fail(new Error('lost'))
   await t.rejects(Array.fromAsync(stream.readable), { message: 'lost' })
+})
+
+t.test('ends of lines in texts are escaped, in rows of any size, and count for the limit', async (t) => {
+  const text = 'ü\u2028\x85'
+  const bytes = Buffer.byteLength(text)
+  for (const times of [1, 100, 9000, 200_000]) {
+    const { stream, add } = createStream()
+    const read = Array.fromAsync(stream.readable)
+    for (let row = 0; row < 3; row++) add(bytes * times, text)
+    stream.end()
+    t.equal(Buffer.concat(await read).toString(), `{"name":"${'ü\\u2028\\u0085'.repeat(times)}"}\n`.repeat(3), `${times} times`)
+  }
+  const { stream, add } = createStream({ limit: MEGABYTE })
+  add(MEGABYTE * 0.6, 'x')
+  t.throws(() => add(MEGABYTE * 0.6, '\u2028'), { code: 'RESULT_TOO_LARGE' })
+  stream.drop()
 })

@@ -8,7 +8,7 @@ import { createLog } from '../../server/log.ts'
 import { createMetricsApp } from '../../server/metrics-app.ts'
 import { listen } from '../listen.ts'
 import { onReload } from '../reload.ts'
-import { trackPorts } from './accepting.ts'
+import { Accepting } from './accepting.ts'
 import type { Started } from '../start-server.ts'
 import { Workers } from './workers.ts'
 
@@ -17,11 +17,12 @@ const LONGER = 2000
 
 /** Starts the workers. Resolves when all listen. @throws ConfigError */
 export async function startWorkers (config: Config, { workers: count, logLevel, logFormat, metrics, shutdown: { delay, timeout } }: ServerSettings): Promise<Started> {
-  const closePorts = trackPorts()
+  const accepting = new Accepting()
   const log = await createLog({ logLevel, logFormat })
   const workers = new Workers({
     configs: Array.from({ length: count }, (_, index) => divideConfig(config, count, index)),
     log,
+    accepting,
     onLost: (err) => {
       log.fatal({ err }, 'no worker is left, and a new one cannot start')
       process.exit(err instanceof ConfigError ? 2 : 1)
@@ -33,7 +34,7 @@ export async function startWorkers (config: Config, { workers: count, logLevel, 
   }
   const { uninstall } = closeWithGrace({ delay: delay + timeout + LONGER, logger: false, skip: ['SIGHUP', 'beforeExit'], onTimeout }, async ({ err }) => {
     if (err !== undefined) log.fatal({ err }, 'shutting down after an uncaught error')
-    const timer = setTimeout(closePorts, delay)
+    const timer = setTimeout(() => accepting.end(), delay)
     const areClean = await workers.stop()
     clearTimeout(timer)
     if (!areClean) process.exit(1)

@@ -6,6 +6,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Config } from '../../../schemas/options.ts'
 import { ConfigError } from '../../config-errors.ts'
 import type { Started } from '../start-server.ts'
+import type { Accepting } from './accepting.ts'
 import type { ToPrimary, ToWorker } from './messages.ts'
 import { WorkerMetrics, type MeasuredWorker } from './metrics.ts'
 
@@ -19,6 +20,7 @@ export interface WorkersOptions {
   /** One for each worker, with its share of the limits. */
   readonly configs: readonly Config[]
   readonly log: FastifyBaseLogger
+  readonly accepting: Accepting
   /** Called when no worker is left, with the error of the last one that was started. */
   readonly onLost: (error: Error) => void
 }
@@ -44,15 +46,17 @@ export class Workers {
   readonly metrics = new WorkerMetrics()
   readonly #places: readonly Place[]
   readonly #log: FastifyBaseLogger
+  readonly #accepting: Accepting
   readonly #onLost: (error: Error) => void
   readonly #started = Promise.withResolvers<Started>()
   readonly #stopped = Promise.withResolvers<void>()
   #phase: 'starting' | 'running' | 'stopping' = 'starting'
   #areClean = true
 
-  constructor ({ configs, log, onLost }: WorkersOptions) {
+  constructor ({ configs, log, accepting, onLost }: WorkersOptions) {
     this.#places = configs.map((config): Place => ({ config, running: undefined, pause: undefined, timer: undefined }))
     this.#log = log
+    this.#accepting = accepting
     this.#onLost = onLost
   }
 
@@ -89,6 +93,7 @@ export class Workers {
 
   #run (place: Place): void {
     const worker = cluster.fork()
+    this.#accepting.follow(worker.process)
     const running: Running = { worker, startedAt: performance.now(), isListening: false, failure: undefined, measure: () => tell(worker, { kind: 'measure' }) }
     place.running = running
     worker.on('message', (message: ToPrimary) => this.#receive(place, running, message))

@@ -1,0 +1,42 @@
+/** Ends a command by signals, which are caught from the start, because a signal without a handler would end the process without a word. */
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+class Stop {
+  #error: Error | undefined
+  readonly #stopped = Promise.withResolvers<never>()
+  /** Called at the first signal. */
+  onStop = (_error: Error): void => {}
+  /** Called before the second signal ends the process. */
+  onForced = (): void => {}
+
+  /** The error of the first signal; undefined if there was none. */
+  get error (): Error | undefined {
+    return this.#error
+  }
+
+  listen (): void {
+    this.#stopped.promise.catch(() => {})
+    for (const signal of SIGNALS) process.on(signal, this.#receive)
+  }
+
+  /** Resolves with the promise, unless there is a signal before it. @throws the error of the signal */
+  before<T> (promise: Promise<T>): Promise<T> {
+    return Promise.race([this.#stopped.promise, promise])
+  }
+
+  readonly #receive = (signal: NodeJS.Signals): void => {
+    if (this.#error === undefined) {
+      this.#error = new Error(`ended by ${signal}`)
+      this.#stopped.reject(this.#error)
+      this.onStop(this.#error)
+      return
+    }
+    for (const each of SIGNALS) process.off(each, this.#receive)
+    this.onForced()
+    // not exit(), which would wait for a write that waits for its reader
+    process.kill(process.pid, signal)
+  }
+}
+
+/** How signals end this process. */
+export const stop = new Stop()

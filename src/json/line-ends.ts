@@ -1,0 +1,12 @@
+/** The characters at which some readers of lines end one, beside CR and LF: those of Java, Python and Node's readline do. JSON has them in strings only. */
+export const LINE_ENDS = ['\u0085', '\u2028', '\u2029'] as const
+
+const PATTERN = new RegExp(`[${LINE_ENDS.join('')}]`, 'g')
+
+/** JSON on one line, whoever reads it. */
+export function onOneLine (json: string): string {
+  return json.replace(PATTERN, escapeOf)
+}
+
+/** The escape of a character in JSON. */
+export const escapeOf = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
