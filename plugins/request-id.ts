@@ -7,13 +7,13 @@ import { getOrCreate } from '../src/get-or-create.ts'
 
 const PRINTABLE = /^[\x20-\x7e]{1,128}$/
 
-/** Random bytes for the next 256 ids: so an id takes the time of a counter with a prefix, and half of that of `randomUUID`. */
+/** Random bytes for the next 256 ids: so an id takes as long as a counter with a prefix, and half as long as `randomUUID`. */
 const pool = Buffer.alloc(256 * 16)
 let used = pool.length
 
 /**
- * For Fastify's `genReqId`: keeps ids of 1 to 128 printable ASCII characters. An id of the service is 128 random bits, because a
- * counter would show how many requests others send.
+ * For Fastify's `genReqId`: keeps ids of 1 to 128 printable ASCII characters. An id of the service is 128 random bits,
+ * because a counter would show how many requests others send.
  */
 export function requestId (headers: IncomingMessage['headers']): string {
   return keptId(headers) ?? newId()

@@ -4,8 +4,11 @@
 export function isPlain (value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value)
   // Object.prototype, also that of another realm
-  return prototype === null || (Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype as object, 'isPrototypeOf'))
+  if (prototype === null) return true
+  return Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype as object, 'isPrototypeOf')
 }
+
+type Path = readonly string[]
 
 /** A value that the schema of a grant would take for another one. */
 export class NotPlain extends Error {}
@@ -14,18 +17,19 @@ export class NotPlain extends Error {}
 const MAX_DEPTH = 10
 
 /**
- * Copies a grant, reading each field once: an accessor may return something else the next time, so what is checked and used is the copy. Refuses
- * undefined and instances of classes, which a schema takes for an omitted value or an empty object, which allows everything. `claims` may
- * have such values, because a rule finds no claim in them and refuses; `copyClaims` copies them. `path`: the place of the grant.
+ * Copies a grant, reading each field once: an accessor may return something else the next time, so what is checked and used
+ * is the copy. Refuses undefined and instances of classes, which a schema takes for an omitted value or an empty object,
+ * which allows everything. `claims` may have such values, because a rule finds no claim in them and refuses; `copyClaims`
+ * copies them. `path`: the place of the grant.
  * @throws NotPlain; what an accessor or `copyClaims` throws
  */
-export function copyGrant (grant: unknown, copyClaims: (claims: unknown) => unknown, path: readonly string[] = []): unknown {
+export function copyGrant (grant: unknown, copyClaims: (claims: unknown) => unknown, path: Path = []): unknown {
   if (typeof grant !== 'object' || grant === null || !isPlain(grant)) return copy(grant, path)
   return copyFields(grant, (key, value) => key === 'claims' ? copyClaims(value) : copy(value, [...path, key]))
 }
 
 /** Returns the place of the first value of a grant that is not plain, and why. */
-export function findUnplain (grant: unknown, path: readonly string[]): string | undefined {
+export function findUnplain (grant: unknown, path: Path): string | undefined {
   try {
     copyGrant(grant, (claims) => claims, path)
     return undefined
@@ -35,19 +39,22 @@ export function findUnplain (grant: unknown, path: readonly string[]): string | 
   }
 }
 
-function copy (value: unknown, path: readonly string[]): unknown {
+function copy (value: unknown, path: Path): unknown {
   if (value === undefined) throw new NotPlain(`${nameOf(path)}must not be undefined`)
   if (typeof value !== 'object' || value === null) return value
   if (path.length > MAX_DEPTH) throw new NotPlain(`${nameOf(path)}is nested too deeply`)
   // Array.from, because map skips holes
   if (Array.isArray(value)) return Array.from(value as unknown[], (each, index) => copy(each, [...path, String(index)]))
-  if (!isPlain(value)) throw new NotPlain(`${nameOf(path)}must be a plain object, not a promise, a Map or another instance of a class`)
+  if (!isPlain(value)) {
+    throw new NotPlain(`${nameOf(path)}must be a plain object, not a promise, a Map or another instance of a class`)
+  }
   return copyFields(value, (key, each) => copy(each, [...path, key]))
 }
 
 /** Copies also fields that are not enumerable: without its `rows`, a grant would allow all of them. */
 function copyFields (value: object, copyField: (key: string, field: unknown) => unknown): unknown {
-  return Object.fromEntries(Object.getOwnPropertyNames(value).map((key) => [key, copyField(key, value[key as keyof typeof value])]))
+  const fields = value as Readonly<Record<string, unknown>>
+  return Object.fromEntries(Object.getOwnPropertyNames(fields).map((key) => [key, copyField(key, fields[key])]))
 }
 
-const nameOf = (path: readonly string[]): string => path.length === 0 ? '' : `${path.join('.')}: `
+const nameOf = (path: Path): string => path.length === 0 ? '' : `${path.join('.')}: `

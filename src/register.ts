@@ -68,7 +68,8 @@ export async function registerParts (app: FastifyInstance, { settings, tokens, r
   if (settings.cors !== undefined) (await import('../plugins/cors.ts')).refuseOuterCors(app)
   await app.register(notFoundAnswers)
   const budget = new AnswerBudget(settings.answerMemory)
-  await app.register(catalogs, { databases: settings.databases, budget, onWrite: settings.onWrite && createWriteHook(settings.onWrite, settings.limits, app.log) })
+  const onWrite = settings.onWrite && createWriteHook(settings.onWrite, settings.limits, app.log)
+  await app.register(catalogs, { databases: settings.databases, budget, onWrite })
   const databases = app.rowQueryDatabases
   if (settings.tokenFile !== undefined) tokenWatch = watchTokens({ file: settings.tokenFile.file, log: app.log, onChange: tokens.replace })
   if (settings.jwt.length > 0) jwt = await createJwtVerifier({ issuers: settings.jwt, roles: settings.roles, log: app.log })

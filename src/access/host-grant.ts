@@ -55,22 +55,30 @@ export function toGrant (given: unknown, giver = 'authenticate() returned'): Gra
 /** The grant of a request in process. @throws InvalidGrant */
 export function toCallGrant (given: unknown): Grant {
   const giver = 'The request has'
-  return create({ name: 'in process', ...copyChecked(given, { check: callGrants, schema: GrantSchema, giver }) as CallGrant }, giver)
+  const grant = copyChecked(given, { check: callGrants, schema: GrantSchema, giver }) as CallGrant
+  return create({ name: 'in process', ...grant }, giver)
 }
 
-interface CheckOfGrant { readonly check: { Check (value: unknown): boolean }, readonly schema: TSchema, readonly giver: string }
+interface CheckOfGrant {
+  readonly check: { Check (value: unknown): boolean }
+  readonly schema: TSchema
+  readonly giver: string
+}
+
+const NAMES = new Map([['configuration', 'the grant']])
+const NOT_CLONED = 'the claims contain something that cannot be copied, such as a function'
 
 /** @throws InvalidGrant */
 function copyChecked (given: unknown, { check, schema, giver }: CheckOfGrant): unknown {
   const toInvalid = (reason: string): InvalidGrant => new InvalidGrant(giver, reason)
-  const copyClaims = (claims: unknown): unknown => orThrow(() => structuredClone(claims), () => toInvalid('the claims contain something that cannot be copied, such as a function'))
+  const copyClaims = (claims: unknown): unknown => orThrow(() => structuredClone(claims), () => toInvalid(NOT_CLONED))
   let grant: unknown
   try {
     grant = copyGrant(given, copyClaims)
   } catch (error) {
     throw error instanceof NotPlain ? toInvalid(error.message) : error
   }
-  if (!check.Check(grant)) throw toInvalid(findConfigErrors(schema, grant, new Map([['configuration', 'the grant']])).join('; '))
+  if (!check.Check(grant)) throw toInvalid(findConfigErrors(schema, grant, NAMES).join('; '))
   return grant
 }
 

@@ -42,8 +42,8 @@ export async function exportRows (args: string[]): Promise<number> {
     const access = getAccess(new Map([[name, database]]), grant, { database: name, table })
     // a statement that runs when a signal comes is ended in the database
     const client = { get destroyed () { return stop.error !== undefined } }
-    const stream = await stop.before(openStream({ access, ...checkStreamBody(body, limits.streamRows), limits, format, client }))
-    await saveStream(stream, target)
+    const request = { access, ...checkStreamBody(body, limits.streamRows), limits, format, client }
+    await saveStream(await stop.before(openStream(request)), target)
     return 0
   } catch (error) {
     if (error instanceof ConfigError) throw error

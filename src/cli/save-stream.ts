@@ -51,8 +51,9 @@ function followLinks (path: string): string {
 }
 
 /**
- * Writes a stream to standard output or to a file, which appears under its name when it is complete. Shows the progress on a terminal. A signal stops it; a
- * second one ends the process at once. @throws ConfigError if the file cannot be created; the error of the stream, or of writing
+ * Writes a stream to standard output or to a file, which appears under its name when it is complete. Shows the progress
+ * on a terminal. A signal stops it; a second one ends the process at once.
+ * @throws ConfigError if the file cannot be created; the error of the stream, or of writing
  */
 export async function saveStream (stream: RowStream, target: Target): Promise<void> {
   const stopProgress = showProgress(stream)

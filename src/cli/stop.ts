@@ -1,4 +1,4 @@
-/** Ends a command by signals, which are caught from the start, because a signal without a handler would end the process without a word. */
+/** Ends a command by signals, caught from the start: one without a handler would end the process without a word. */
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 class Stop {

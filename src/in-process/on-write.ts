@@ -41,8 +41,10 @@ export type WriteEvent = { [V in keyof Counts]: WriteOf<V> }[keyof Counts]
 /** Any error that it throws refuses the write: a fault or a limit (5xx, 429) with its code, any other error with WRITE_REFUSED. */
 export type OnWrite = (write: WriteEvent) => unknown
 
+type Log = Pick<FastifyBaseLogger, 'error'>
+
 /** Converts the function of a host app. `log`: gets its programming errors. */
-export function createWriteHook (onWrite: OnWrite, limits: PlanLimits, log: Pick<FastifyBaseLogger, 'error'>): WriteHook {
+export function createWriteHook (onWrite: OnWrite, limits: PlanLimits, log: Log): WriteHook {
   return async ({ tx, grant, database, plan, body, answer, dryRun }) => {
     let moved: SchemaMoved | undefined
     const tables = new WeakMap<object, string>()
@@ -72,7 +74,9 @@ export function createWriteHook (onWrite: OnWrite, limits: PlanLimits, log: Pick
       if (types.isProxy(error)) throw refusalOf(error, 'Proxy')
       if (error instanceof InvalidGrant) throw error
       if (isServiceError(error)) throw toOutside(error, tables.get(error))
-      if (isMistake(error)) log.error({ err: error, database: database.name, table: plan.table.name, verb: plan.verb }, 'error in the hook onWrite')
+      if (isMistake(error)) {
+        log.error({ err: error, database: database.name, table: plan.table.name, verb: plan.verb }, 'error in the hook onWrite')
+      }
       throw refusalOf(error, error instanceof Error ? error.name : typeof error)
     } finally {
       await calls.end()
@@ -88,7 +92,9 @@ const MISTAKES = [TypeError, ReferenceError, RangeError, SyntaxError, EvalError,
 /** Whether the hook has failed, and has not refused the write with an error of its own. */
 const isMistake = (error: unknown): boolean => MISTAKES.some((mistake) => error instanceof mistake)
 
-const refusalOf = (cause: unknown, reason: string): ServiceError => Object.assign(withReason(writeRefused(), reason), { cause })
+function refusalOf (cause: unknown, reason: string): ServiceError {
+  return Object.assign(withReason(writeRefused(), reason), { cause })
+}
 
 /** Maximum length of a reason in the log, in characters. */
 const MAX_REASON = 500

@@ -1,4 +1,7 @@
-/** The characters at which some readers of lines end one, beside CR and LF: those of Java, Python and Node's readline do. JSON has them in strings only. */
+/**
+ * The characters at which some readers end a line, beside CR and LF: those of Java, Python and Node's readline do. JSON has
+ * them in strings only.
+ */
 export const LINE_ENDS = ['\u0085', '\u2028', '\u2029'] as const
 
 const PATTERN = new RegExp(`[${LINE_ENDS.join('')}]`, 'g')

@@ -10,8 +10,9 @@ export const INVALID_REQUEST = -32600
 export type ReadMessage = { readonly message: unknown, readonly refused?: undefined } | { readonly refused: string }
 
 /**
- * Makes numbers that the parser kept as text ordinary ones, but not in the arguments of a tool. Changes `message`, but only its upper levels,
- * because a message may be nested as deeply as it is long. Refuses what the implementation would answer wrongly: it would round an `id`.
+ * Makes numbers that the parser kept as text ordinary ones, but not in the arguments of a tool. Changes `message`, but only
+ * its upper levels, because a message may be nested as deeply as it is long. Refuses what the implementation would answer
+ * wrongly: it would round an `id`.
  */
 export function readMessage (message: unknown): ReadMessage {
   if (Array.isArray(message)) return { refused: errorText(INVALID_REQUEST, NO_BATCHES) }

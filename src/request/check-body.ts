@@ -35,8 +35,8 @@ function describeSyntax (text: string): string {
 }
 
 /**
- * Makes the numbers of the body itself (`limit`, `expect`) ordinary numbers, because only values of columns need their text, and the `id` of a JSON-RPC
- * message, which is answered as it came.
+ * Makes the numbers of the body itself (`limit`, `expect`) ordinary numbers, because only values of columns need their text.
+ * Leaves the `id` of a JSON-RPC message, which is answered as it came.
  */
 export function clampNumbers (body: unknown): unknown {
   if (typeof body !== 'object' || body === null) return body

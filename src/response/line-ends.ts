@@ -2,7 +2,9 @@
 import { escapeOf, LINE_ENDS } from '../json/line-ends.ts'
 import type { Output } from './output.ts'
 
-const ESCAPES = LINE_ENDS.map((character) => ({ bytes: Buffer.from(character), escape: Buffer.from(escapeOf(character)) }))
+const ESCAPES = LINE_ENDS.map((character) => {
+  return { bytes: Buffer.from(character), escape: Buffer.from(escapeOf(character)) }
+})
 
 const BEYOND_ASCII = 0x80
 
@@ -12,7 +14,9 @@ export function escapeLineEnds (output: Output): void {
   const text = output.bytes.subarray(0, length)
   let longer = 0
   for (const { bytes, escape } of ESCAPES) {
-    for (let at = text.indexOf(bytes); at !== -1; at = text.indexOf(bytes, at + bytes.length)) longer += escape.length - bytes.length
+    for (let at = text.indexOf(bytes); at !== -1; at = text.indexOf(bytes, at + bytes.length)) {
+      longer += escape.length - bytes.length
+    }
   }
   if (longer === 0) return
   output.reserve(longer)
@@ -20,7 +24,8 @@ export function escapeLineEnds (output: Output): void {
   // from the end, so that nothing is overwritten before it has been moved
   const { bytes: target } = output
   for (let from = length, to = output.length; from < to;) {
-    const found = (target[from - 1] as number) < BEYOND_ASCII ? undefined : ESCAPES.find(({ bytes }) => endsWith(target, from, bytes))
+    const isAscii = (target[from - 1] as number) < BEYOND_ASCII
+    const found = isAscii ? undefined : ESCAPES.find(({ bytes }) => endsWith(target, from, bytes))
     if (found === undefined) target[--to] = target[--from] as number
     else {
       to -= found.escape.length

@@ -28,11 +28,11 @@ export function answerBeforeEnd (request: IncomingMessage, text: string): Readab
 }
 
 /**
- * Closes the connection of a client that goes on sending a body in small chunks after its answer. On a connection that is kept, Node reads the rest of a
- * body by itself, without a limit: chunks of one byte would take all of the time of the process.
+ * Closes the connection of a client that goes on sending a body in small chunks after its answer. On a connection that is
+ * kept, Node reads the rest of a body by itself, without a limit: chunks of one byte would take all of the time of the process.
  */
 export function limitUnreadBody (request: IncomingMessage, response: ServerResponse): void {
-  if (request.headers['transfer-encoding'] === undefined) return // other bodies arrive in parts as large as the client sends them
+  if (request.headers['transfer-encoding'] === undefined) return // parts of other bodies are those of the network
   // before Node's own listener, which would drop the body without passing it on
   response.prependOnceListener('finish', () => {
     if (request.complete || !response.shouldKeepAlive) return

@@ -1,7 +1,8 @@
 /**
- * What `node:cluster` leaves undone with the connections that the primary process accepts for its workers. It closes their port only when the last worker does, and
- * a connection on its way to that worker would be neither answered nor closed until the primary process ends. It forgets the connections on their way to a
- * worker that is killed, which would stay open for ever.
+ * What `node:cluster` leaves undone with the connections that the primary process accepts for its workers. It closes their
+ * port only when the last worker does, and a connection on its way to that worker would be neither answered nor closed
+ * until the primary process ends. It forgets the connections on their way to a worker that is killed, which would stay open
+ * for ever.
  */
 import type { ChildProcess } from 'node:child_process'
 import { subscribe } from 'node:diagnostics_channel'
@@ -40,7 +41,7 @@ export class Accepting {
     for (const port of this.#ports) port.close()
   }
 
-  /** Gives the connections that a worker has not taken when it ends to the others, which have nothing of them. Closes them if there is no other. */
+  /** Gives the connections that a worker has not taken when it ends to another one. Closes them if there is none. */
   follow (worker: ChildProcess): void {
     const sent = new Map<number | undefined, Handle>()
     const send = worker.send.bind(worker) as (...args: readonly unknown[]) => boolean
