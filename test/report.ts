@@ -6,6 +6,9 @@ const ASSERTION = /^ +(not ok|ok) \d+ - (.*)$/
 const SUBTEST = /^ *# Subtest/
 const SKIPPED = /^(.*?) ?# SKIP ?(.*)$/i
 
+/** Longer lines, such as large values that differ, are cut. */
+const MAX_LINE = 1000
+
 export interface Report {
   /** Returns what reads TAP 14 (https://testanything.org) of one process, and tells how many files of it have failed. */
   source (): { read: (text: string) => void, failed: () => number }
@@ -20,7 +23,7 @@ export function createReport ({ isVerbose, onFailure }: { isVerbose: boolean, on
   const totals = { files: 0, passed: 0, failed: 0, skipped: 0 }
   const failures = new Map<string, string[]>()
   const started = performance.now()
-  const print = (line: string): void => { process.stdout.write(`${line}\n`) }
+  const print = (line: string): void => { process.stdout.write(`${line.length > MAX_LINE ? `${line.slice(0, MAX_LINE)}…` : line}\n`) }
 
   function fail (file: string, lines: string[]): void {
     failures.set(file, lines)

@@ -30,17 +30,6 @@ t.test('rows are written to standard output, or to a file', async (t) => {
   t.same(readdirSync(cwd), ['few.csv'])
 })
 
-t.test('a signal ends an export, which leaves no part file', async (t) => {
-  const cwd = t.testdir()
-  const before = process.listeners('SIGTERM')
-  const exporting = runInProcess(t as Test, ['export', 'shop', 'many', '--format', 'csv', '--output', 'many.csv'], { cwd, env })
-  await until('it writes', () => readdirSync(cwd).some((name) => name.endsWith('.part') && statSync(join(cwd, name)).size > 0))
-  for (const listener of process.listeners('SIGTERM')) if (!before.includes(listener)) listener('SIGTERM')
-  t.same(await exporting, { code: 1, stdout: '', stderr: 'row-query: ended by SIGTERM\n' })
-  t.same(readdirSync(cwd), [])
-  t.same(process.listeners('SIGTERM'), before)
-})
-
 t.test('an error names the part file if that is what cannot be created', async (t) => {
   const { code, stderr } = await exportFew(t as Test, t.testdir(), 'missing/few.csv')
   t.equal(code, 2)

@@ -214,9 +214,12 @@ t.test('ends of lines in texts are escaped, in rows of any size, and count for t
   const text = 'ü\u2028\x85'
   const bytes = Buffer.byteLength(text)
   for (const times of [1, 100, 9000, 200_000]) {
-    const { stream, add } = createStream()
+    const { stream, told, add } = createStream()
     const read = Array.fromAsync(stream.readable)
-    for (let row = 0; row < 3; row++) add(bytes * times, text)
+    for (let row = 0; row < 3; row++) {
+      add(bytes * times, text)
+      await told.taking
+    }
     stream.end()
     t.equal(Buffer.concat(await read).toString(), `{"name":"${'ü\\u2028\\u0085'.repeat(times)}"}\n`.repeat(3), `${times} times`)
   }
