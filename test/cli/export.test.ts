@@ -6,7 +6,6 @@ import t, { type Test } from 'tap'
 import { runInProcess } from '../support/command.ts'
 import { numbers } from '../support/numbers.ts'
 import { TOKEN } from '../support/service.ts'
-import { until } from '../support/until.ts'
 
 /** The export of the table `few`. */
 const FEW = 'id\r\n0\r\n1\r\n2\r\n'
