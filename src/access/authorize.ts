@@ -60,12 +60,15 @@ export function authorize (access: Access, body: Body): TableSource | Promise<Ta
   requireMembers(access, named)
   const catalog = database.getCatalog()
   if (catalog instanceof Promise) return catalog.then((loaded) => getTables(access, loaded, named))
-  const mayBeMended = catalog.broken !== undefined && Date.now() - catalog.loadedAt >= BROKEN_FOR && [tableName, ...named.map(({ table }) => table)].some((name) => catalog.broken?.has(name))
-  return mayBeMended ? database.refresh().then((loaded) => getTables(access, loaded, named)) : getTables(access, catalog, named)
+  if (!mayBeMended(catalog, [tableName, ...named.map(({ table }) => table)])) return getTables(access, catalog, named)
+  return database.refresh().then((loaded) => getTables(access, loaded, named))
 }
 
 /** How long a table that the database could not open is not looked for again, in milliseconds. */
 const BROKEN_FOR = 5000
+
+const mayBeMended = ({ broken, loadedAt }: Catalog, names: readonly string[]): boolean =>
+  broken !== undefined && Date.now() - loadedAt >= BROKEN_FOR && names.some((name) => broken.has(name))
 
 function getTables (access: Access, catalog: Catalog, named: readonly NamedTable[]): SeenTables {
   const { grant, database, tableName } = access

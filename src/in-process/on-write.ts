@@ -8,7 +8,7 @@ import { SchemaMoved } from '../dialects/dialect.ts'
 import { isBug, isServiceError, isTrouble, ServiceError, withDetails, withReason, writeRefused } from '../errors.ts'
 import type { PlanLimits } from '../plan/limits.ts'
 import { ResultReference } from '../plan/result-reference.ts'
-import { createCalls, type Calls } from './execute-in.ts'
+import { createCalls, type Calls, type MovedCall } from './execute-in.ts'
 import { readAnswer } from './to-values.ts'
 
 /** The counts of each verb. The id of an insert is a bigint beyond 2^53; `updated` and `unchanged` are those of `onConflict`. */
@@ -48,7 +48,8 @@ export function createWriteHook (onWrite: OnWrite, limits: PlanLimits, log: Log)
   return async ({ tx, grant, database, plan, body, answer, dryRun }) => {
     let moved: SchemaMoved | undefined
     const tables = new WeakMap<object, string>()
-    const calls = createCalls({ tx, database, limits, dryRun, isHooked: false, onMoved: ({ error: { reason, missing } }) => { moved = new SchemaMoved(reason, { isElsewhere: true, missing }) } })
+    const onMoved = ({ error: { reason, missing } }: MovedCall): void => { moved = new SchemaMoved(reason, { isElsewhere: true, missing }) }
+    const calls = createCalls({ tx, database, limits, dryRun, isHooked: false, onMoved })
     const execute: Calls['execute'] = async (request) => await calls.execute(request).catch((error: unknown) => {
       if (error instanceof ServiceError) tables.set(error, request.table)
       throw error

@@ -106,10 +106,12 @@ function isByKey (row: PlannedRow, conflict: Conflict, table: Table): boolean {
 }
 
 /**
- * Whether the database gives the row a new number in the named key, so that it is inserted: with the last number in use, ON DUPLICATE KEY UPDATE of MySQL
- * would give that again, and update its row. A trigger may give it the number of a row that exists.
+ * Whether the database gives the row a new number in the named key, so that it is inserted: with the last number in use,
+ * ON DUPLICATE KEY UPDATE of MySQL would give that again, and update its row. A trigger may give it the number of a row that
+ * exists.
  */
-const isNew = ({ columns }: PlannedRow, { key }: Conflict, table: Table): boolean => !mayFillColumns(table) && key.some((column) => column.autoIncrement && !columns.includes(column))
+const isNew = ({ columns }: PlannedRow, { key }: Conflict, table: Table): boolean =>
+  !mayFillColumns(table) && key.some((column) => column.autoIncrement && !columns.includes(column))
 
 /** Whether the column of a row is written to the row that exists, without `set` in the request. */
 function isGiven (column: Column, { key, set }: { readonly key: Conflict['key'], readonly set: Extract<Conflict['set'], { readonly kind: 'given' }> }): boolean {

@@ -101,10 +101,11 @@ const defaultNumber = (text: string): number | undefined => parseDigits(text) ==
 const FLOAT_DIGITS = 6
 
 /**
- * A DOUBLE(M,D) of a view, such as `pi()`: the servers show only the digits that they expect of the expression, but compare all that it has, so that
- * both are done with the double.
+ * A DOUBLE(M,D) of a view, such as `pi()`: the servers show only the digits that they expect of the expression, but compare
+ * all that it has, so that both are done with the double.
  */
-export const computedDoubleType = (): ColumnType => createType({ ...doubleType({ unsigned: false }), selected: AS_DOUBLE, selectedAs: DOUBLE, comparedColumn: AS_DOUBLE })
+export const computedDoubleType = (): ColumnType =>
+  createType({ ...doubleType({ unsigned: false }), selected: AS_DOUBLE, selectedAs: DOUBLE, comparedColumn: AS_DOUBLE })
 
 const AS_DOUBLE = ['cast(', ' as double)'] as const
 

@@ -119,7 +119,11 @@ const factories = new Map<string, (facts: TypeFacts) => ColumnType>([
   ['bit', (facts) => bitType(facts.length ?? 1)],
   ['decimal', decimal],
   ['float', (facts) => double(facts, floatType({ unsigned: isUnsigned(facts), fixed: fixedPoint(facts) }))],
-  ['double', (facts) => double(facts, facts.computed === true && fixedPoint(facts) !== undefined ? computedDoubleType() : doubleType({ unsigned: isUnsigned(facts), zerofill: isZerofill(facts), fixed: fixedPoint(facts) }))],
+  ['double', (facts) => {
+    const fixed = fixedPoint(facts)
+    if (facts.computed === true && fixed !== undefined) return double({ ...facts, scale: null }, computedDoubleType())
+    return double(facts, doubleType({ unsigned: isUnsigned(facts), zerofill: isZerofill(facts), fixed }))
+  }],
   ['char', (facts) => charType({ characters: facts.length, bytes: null, charset: facts.charset })],
   ['varchar', text],
   ...['tinytext', 'text', 'mediumtext', 'longtext'].map((name) => [name, longText] as const),

@@ -19,7 +19,8 @@ const accountDenied: Refuse = ({ table }) => permissionDenied(`The service's dat
 const cannot: Refuse = ({ table }) => notSupported(`The database does not support this operation${table.name === '' ? '' : ` on table "${table.name}"`}`)
 /** What Galera says where the limits `wsrep_max_ws_size` and `wsrep_max_ws_rows` are exceeded, under numbers that have other meanings too. */
 const LARGER_THAN_CLUSTER = /writeset size|wsrep_max_ws_|"Message too long"/i
-const tooLargeOr = (other: Refuse): Refuse => (statement, error) => LARGER_THAN_CLUSTER.test(error.message) ? transactionTooLarge() : other(statement, error)
+const tooLargeOr = (other: Refuse): Refuse => (statement, error) =>
+  LARGER_THAN_CLUSTER.test(error.message) ? transactionTooLarge() : other(statement, error)
 const check: Refuse = ({ table }, { message }) => checkViolationOf(checkIn(message, table))
 /** A trigger or routine raises or causes an exception. */
 const raised: Refuse = () => checkViolation()
@@ -32,18 +33,18 @@ const twoRows: Refuse = ({ isUpsert = false }) => isUpsert ? uniqueViolation() :
 const unique: Refuse = (statement, { message }) =>
   isLastNumber(statement, message) ? noNumberLeft(statement) : uniqueViolationOf(uniqueKeyIn(message, statement))
 /** The table has used the last number of its AUTO_INCREMENT column. */
-const noNumberLeft = (statement: Statement): ServiceError => withDetails(valueOutOfRange(), ...firesTrigger(statement) ? [] : [{ path: '', message: NO_NUMBER_LEFT }])
+const noNumberLeft = (statement: Statement): ServiceError =>
+  withDetails(valueOutOfRange(), ...firesTrigger(statement) ? [] : [{ path: '', message: NO_NUMBER_LEFT }])
 const NO_NUMBER_LEFT = 'the table has no number left for its AUTO_INCREMENT column'
 const referenced: Refuse = (statement, { message }) => rowIsReferenced(!firesTrigger(statement) || message.includes(` REFERENCES \`${statement.table.name}\` `))
 
 /** Something is missing: the table or a column, which reading the catalog again will show, or an object that a trigger, view or routine names. */
 const moved: Refuse = (statement, error) => {
   const missing = missingIn(error)
-  const isPlain = missing !== undefined && PLAIN_NAME.test(missing)
   const isOther = missing?.endsWith(`.${statement.table.name}`) !== true
   // a default of MariaDB can name a sequence
   const isElsewhere = isOther && (firesTrigger(statement) || (missing !== undefined && NO_TABLE.has(numberOf(error))))
-  return new SchemaMoved(isPlain ? `${nameOf(error)} (${missing})` : nameOf(error), { isElsewhere, missing })
+  return new SchemaMoved(reasonOf(error, missing), { isElsewhere, missing })
 }
 
 /** A row that a foreign key names is not there, or its table is not. */
@@ -51,8 +52,12 @@ const noParent: Refuse = ({ table }, error) => {
   const rootless = foreignKeysIn(error.message, baseTable(table)).find(({ broken }) => broken)
   if (rootless === undefined) return noReferencedRow(foreignKeysIn(error.message, table))
   const { referencedTable } = rootless
-  return new SchemaMoved(PLAIN_NAME.test(referencedTable) ? `${nameOf(error)} (${referencedTable})` : nameOf(error), { isElsewhere: true, missing: referencedTable })
+  return new SchemaMoved(reasonOf(error, referencedTable), { isElsewhere: true, missing: referencedTable })
 }
+
+/** The name of the error, with that of what is missing if it looks like one. */
+const reasonOf = (error: MysqlError, missing: string | undefined): string =>
+  missing !== undefined && PLAIN_NAME.test(missing) ? `${nameOf(error)} (${missing})` : nameOf(error)
 
 /** The definer of a view does not exist; accounts that can see other accounts get 1449. */
 const denied: Refuse = (plan, error) => plan.table.kind === 'view' || firesTrigger(plan) ? moved(plan, error) : databaseUnavailable()

@@ -14,7 +14,10 @@ import type { Ask, Row } from './connection/session.ts'
 import { loadIndexes, toKeys } from './indexes.ts'
 import { LAST_SECOND_OF_64_BITS } from '../../types/temporal.ts'
 
-/** Selects the version, null or 0 if MariaDB does not support TIMESTAMPs beyond 2038, and 0 if names of tables in another letter case are different ones. */
+/**
+ * Selects the version, null or 0 if MariaDB does not support TIMESTAMPs beyond 2038, and 0 if names of tables in another
+ * letter case are different ones.
+ */
 const SERVER = "select version(), unix_timestamp('2106-02-07 06:28:15'), @@lower_case_table_names"
 
 export async function introspectMysql (ask: Ask): Promise<readonly TableFacts[]> {
@@ -64,13 +67,14 @@ export async function introspectMysql (ask: Ask): Promise<readonly TableFacts[]>
 }
 
 /**
- * The foreign keys, by table and name, whose table does not exist. The account may only not see that table, and the server also knows no key for an index that is
- * not unique, so both must hold. Asks only if there may be some.
+ * The foreign keys, by table and name, whose table does not exist. The account may only not see that table, and the server
+ * also knows no key for an index that is not unique, so both must hold. Asks only if there may be some.
  */
-async function loadRootless (ask: Ask, tables: readonly Row[], foreigns: ReadonlyMap<string, readonly Row[]>): Promise<ReadonlySet<string>> {
-  const names = new Set(tables.map(([name]) => (name as string).toLowerCase()))
-  const isUnseen = ([, , , referenced, , isHere]: Row): boolean => isHere === '1' && !names.has((referenced as string).toLowerCase())
-  const unseen = new Set([...foreigns.values()].flat().filter(isUnseen).map(([table, key]) => `${table}\0${key}`))
+async function loadRootless (ask: Ask, tables: readonly Row[], foreigns: ReadonlyMap<string, readonly Row[]>) {
+  const names = new Set(tables.map(([name]) => name))
+  const parts = [...foreigns.values()].flat().filter(([, , , , , isHere]) => isHere === '1')
+  const toUnseen = parts.filter(([, , , referenced]) => !names.has(referenced as string))
+  const unseen = new Set(toUnseen.map(([table, key]) => `${table}\0${key}`))
   if (unseen.size === 0) return unseen
   return new Set((await ask(ROOTLESS_KEYS)).map(([table, key]) => `${table}\0${key}`).filter((key) => unseen.has(key)))
 }

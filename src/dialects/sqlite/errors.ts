@@ -61,10 +61,15 @@ const OWN_SYNTAX = /^(?:near "|unrecognized token|incomplete input)/
 /** Something is missing, which the catalog will show if it is the table itself or one of its columns. A name that looks like one is reported. */
 const MISSING = /^(no such (?:table|column|view)|no query solution): ?([\w$.]{1,200})?|has no column|has \d+ columns but|ON CONFLICT clause does not match/
 /**
- * Something is missing that the statements of the service never name, or a definition is wrong: of an index, CHECK, generated column, default, foreign key,
- * trigger or view.
+ * Something is missing that the statements of the service never name, or a definition is wrong: of an index, CHECK,
+ * generated column, default, foreign key, trigger or view.
  */
-const DEFINED = /^(?:(no such (?:function|module|collation sequence)|unknown function): ?([\w$.]{1,200})?|foreign key mismatch|wrong number of arguments to function|unsafe use of|misuse of|ambiguous column name|sub-select returns)|^(?:view|table) [\w$.]{1,200} (?:is circularly defined|may not be modified)|^cannot modify|^expected \d+ columns for/
+const DEFINED = new RegExp([
+  String.raw`^(no such (?:function|module|collation sequence)|unknown function): ?([\w$.]{1,200})?`,
+  '^foreign key mismatch|^wrong number of arguments to function|^unsafe use of|^misuse of|^ambiguous column name|^sub-select returns',
+  String.raw`^(?:view|table) [\w$.]{1,200} (?:is circularly defined|may not be modified)`,
+  String.raw`^cannot modify|^expected \d+ columns for`
+].join('|'))
 
 /** Finds the name in `no such column: t.c` or `table t has no column named c`. */
 const NAMED = /(?:^no such (?:table|column|view): |has no column named )(.+)$/
@@ -98,7 +103,8 @@ function toLogicError (message: string, statement: Statement): Error {
     const { table } = statement
     const isOther = name !== table.name && name !== `main.${table.name}`
     // the statement of a plain table may name its own columns, and a foreign key of it another table
-    const isElsewhere = isOther && (table.kind === 'view' || firesTrigger(statement) || (what === 'no such table' && name !== undefined))
+    const isOfKey = what === 'no such table' && name !== undefined
+    const isElsewhere = isOther && (isOfKey || table.kind === 'view' || firesTrigger(statement))
     return new SchemaMoved(reasonOf(message), { isElsewhere, missing: NAMED.exec(message)?.[1] })
   }
   return OWN_SYNTAX.test(message) ? new UnknownDatabaseError(1) : valueOutOfRange()

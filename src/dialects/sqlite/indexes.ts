@@ -47,7 +47,8 @@ export async function loadCollations (ask: Ask, { name: table, sql, columns }: T
 }
 
 async function collationsOf (ask: Ask, table: string, columns: readonly string[]): Promise<Collations> {
-  const program = await ask(`explain select 1 from ${quoted(table)} order by ${columns.map((name) => '+' + quoted(name)).join()}`) as Array<{ opcode: string, p4: string | null }>
+  const order = columns.map((name) => '+' + quoted(name)).join()
+  const program = await ask(`explain select 1 from ${quoted(table)} order by ${order}`) as Array<{ opcode: string, p4: string | null }>
   const sorter = program.find(({ opcode }) => opcode === 'SorterOpen')?.p4 ?? ''
   const collations = /^k\(\d+,(.*)\)$/.exec(sorter)?.[1]?.split(',') ?? []
   if (collations.length !== columns.length) return new Map()
