@@ -234,7 +234,9 @@ async function serve (t: Test, { config = {}, args = [], env = { API_TOKEN: TOKE
     stderr,
     address: /http:\/\/[\d.]+:\d+/.exec(stdout)?.[0] ?? '',
     end: async (event = 'SIGTERM', value = event) => {
-      for (const each of added(event)) each(value)
+      const listeners = added(event)
+      if (listeners.length === 0) throw new Error(`nothing listens to ${event}`)
+      for (const each of listeners) each(value)
       return await ended
     }
   }

@@ -8,13 +8,14 @@ import { catalogue } from '../../src/errors.ts'
 import rowQuery, { createRowQuery, hashToken, type HostGrant } from '../../src/index.ts'
 import { referencesIn } from '../support/documents.ts'
 
+const path = `${t.testdir()}/shop.db`
+createShop(path)
+
 // the route
 
 const tokens = [{ name: 'reader', sha256: hashToken('reader'), permissions: ['select' as const] }]
 
 async function createHost (t: Test, { prefixes = ['/api'], openapi = '3.1.0', withSwagger = true, swaggerOptions = { openapi: { openapi, info: { title: 'Host', version: '2.0.0' } } } as FastifyDynamicSwaggerOptions } = {}): Promise<FastifyInstance> {
-  const path = `${t.testdir()}/shop.db`
-  createShop(path)
   const app = Fastify()
   t.teardown(() => app.close())
   if (withSwagger) await app.register(swagger, swaggerOptions)
@@ -74,8 +75,6 @@ const everything: HostGrant = { name: 'docs', permissions: ['select', 'insert', 
 interface Host { openapi?: string, prefixes?: string[], grant?: HostGrant, server?: string }
 
 async function createHostWithTables (t: Test, { openapi = '3.1.0', prefixes = ['/api'], grant = everything, server = '/' }: Host = {}): Promise<FastifyInstance> {
-  const path = `${t.testdir()}/shop.db`
-  createShop(path)
   const services = prefixes.map(() => createRowQuery({ databases: { shop: { url: `sqlite:${path}` } } }))
   const app = Fastify()
   t.teardown(() => app.close())
