@@ -1,5 +1,4 @@
 /** Databases that are busy, lost or silent: the codes of the answers, and what becomes of statements and connections. */
-import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { movableClock } from '../support/clock.ts'
 import { connections, liveIds, runners, running } from '../support/connections.ts'
@@ -209,22 +208,6 @@ await onEachEngine(t, 'a write that loses its response is executed once', { sche
   t.equal((await sql('select id from settings')).length, 1)
 })
 
-await onEachEngine(t, 'a network that drops all packets does not block a request forever', { schema: losing, only: servers, database: { statementTimeout: 300, pool: { size: 2, wait: 20_000 } } }, async (t, service) => {
-  const { post, sql, proxy } = service as Service & { proxy: Proxy }
-  await sql('begin')
-  await sql("update customers set note = 'held' where id = 1")
-  const answers = [post('slow', { verb: 'select' }), post('customers', updateOne)] as const
-  await runner(service, 'select `id`')
-  await runner(service, 'update `customers`')
-  proxy.silent = true
-  const [read, write] = await Promise.all(answers)
-  isRefusal(t, read, { status: 504, code: 'QUERY_TIMEOUT', why: 'a select that could not be ended' })
-  isRefusal(t, write, { status: 502, code: 'OUTCOME_UNKNOWN', why: 'an update that could not be ended' })
-  proxy.silent = false
-  await sql('rollback')
-  t.equal((await post('customers', selectIds)).status, 200, 'and the service recovers with the server')
-})
-
 type WithProxy = Service & { proxy: Proxy }
 const renameFirst = (name: string) => ({ verb: 'update', data: { name }, filters: { id: 1 } })
 const nameOfFirst = async ({ sql }: Service) => (await sql('select name from customers where id = 1'))[0].name
@@ -285,18 +268,6 @@ await test('a connection that was idle for a while is checked first, so that a w
   t.equal((await post('customers', renameFirst('Two'))).status, 200)
   t.equal(statements().length, 1)
   t.equal(await nameOfFirst(service), 'Two')
-})
-
-await onEachEngine(t, 'a connection that does not respond delays a request only for a limited time', { schema: shop, only: servers, database: { pool: { size: 3, wait: 3000 } } }, async (t, service) => {
-  const { post, proxy } = service as WithProxy
-  await warm(service)
-  movableClock(t).pass(TRUST)
-  proxy.silent = true
-  const answer = post('customers', renameFirst('Three'))
-  await sleep(TRUST)
-  proxy.silent = false
-  t.equal((await answer).status, 200)
-  t.equal(await nameOfFirst(service), 'Three')
 })
 
 await test('after all connections were killed at once, no later request fails', async (t, service) => {
