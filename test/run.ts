@@ -68,6 +68,8 @@ try {
   const servers = await obtainServers()
   for (const { engine, from } of servers) console.log(`# ${engine.name} ${engine.version} on ${new URL(engine.url).host} (${from})`)
   const files = findFiles()
+  const { TEST_SEED = String(Date.now() % 1_000_000) } = process.env
+  console.log(`# TEST_SEED=${TEST_SEED}`)
   if (files.length === 0) throw new Error(`there are no such files: ${named.join(' ')}`)
   // the servers and their data go when this process exits, whichever way it does
   process.exit(await runFiles(files, {
@@ -75,7 +77,7 @@ try {
     timeout: options['no-timeout'] ? 0 : TIMEOUT,
     isVerbose: options.tap,
     isBailing: options.bail,
-    env: { TEST_ENGINES: JSON.stringify(servers.map(({ engine }) => engine)), NODE_COMPILE_CACHE: COMPILED }
+    env: { TEST_SEED, TEST_ENGINES: JSON.stringify(servers.map(({ engine }) => engine)), NODE_COMPILE_CACHE: COMPILED }
   }))
 } catch (error) {
   console.error(`npm test: ${(error as Error).message}`)

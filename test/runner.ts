@@ -61,7 +61,7 @@ async function runWorker (waiting: string[], timeout: number, env: NodeJS.Proces
       file = waiting.shift()
       isAlone = needsOwn
     }
-    child.send({ file, timeout } satisfies NextFile)
+    child.send({ file, timeout } satisfies NextFile, () => {}) // one that is gone is reported by its end
   })
   const { promise: closed, resolve } = Promise.withResolvers<string>()
   child.on('close', (code, signal) => { resolve(`exit code ${code ?? signal}`) })

@@ -125,7 +125,7 @@ t.test('without a server npm test prints in one line what to do, and fails', asy
   const wrong = await node([RUN, '--all'], { PATH: '/nowhere', TEST_CACHE, TEST_MYSQL_URL: 'mysql://root@127.0.0.1:1' })
   t.match(wrong, { code: 1, stdout: '', stderr: /^npm test: TEST_MYSQL_URL is set, but that server does not answer: [^\n]*\n$/ })
   const sqlite = await node([RUN, '--sqlite-only', 'test/json-pointer.test.ts'], { PATH: '/nowhere', TEST_CACHE })
-  t.match(sqlite, { code: 0, stdout: /^pass test\/json-pointer\.test\.ts/, stderr: '' })
+  t.match(sqlite, { code: 0, stdout: /^pass test\/json-pointer\.test\.ts/m, stderr: '' })
 })
 
 t.test('a server ends with the process that started it, even if that was killed', skip, async (t) => {

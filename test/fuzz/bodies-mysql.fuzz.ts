@@ -1,3 +1,4 @@
+import t from 'tap'
 import { fuzzBodiesOn } from './bodies-on.ts'
 
-await fuzzBodiesOn('mysql')
+await fuzzBodiesOn(t, 'mysql')

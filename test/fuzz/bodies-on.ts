@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import t from 'tap'
+import type { Test } from 'tap'
 import { onEachEngine, type EngineName } from '../support/service.ts'
 import { bodiesOf } from './bodies.ts'
 import { campaign, isWanted, seed } from './campaign.ts'
@@ -9,7 +9,7 @@ import { runScenario } from './scenario.ts'
 import { prepareTables, schema } from './tables.ts'
 
 /** Sends bodies one after the other: every response must be valid, and changes must match the model. */
-export async function fuzzBodiesOn (engine: EngineName): Promise<void> {
+export async function fuzzBodiesOn (t: Test, engine: EngineName): Promise<void> {
   t.comment(`FUZZ_SEED=${seed}`)
   await onEachEngine(t, 'responses to random bodies are valid and their effects match the model', { schema, only: [engine] }, async (t, service) => {
     const tables = (await prepareTables(service)).filter(({ name }) => isWanted(name))
