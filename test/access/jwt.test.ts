@@ -1,3 +1,4 @@
+// alone: stops the timers of its process
 /** The setting `jwt` is checked at the start: one line for each mistake, without the values. */
 import { createHash, createPrivateKey, generateKeyPairSync, X509Certificate } from 'node:crypto'
 import { writeFileSync } from 'node:fs'

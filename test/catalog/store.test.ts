@@ -1,3 +1,4 @@
+// alone: stops the timers of its process
 import { mock } from 'node:test'
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'

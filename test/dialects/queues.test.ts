@@ -1,3 +1,4 @@
+// alone: stops the timers of its process
 /** Queues of requests and of time limits. */
 import fc from 'fast-check'
 import t from 'tap'

@@ -1,3 +1,4 @@
+// alone: stops the timers of its process
 /** The keys that JWTs are verified with: when they are downloaded, when they end, and what happens where they cannot be had. */
 import { mock } from 'node:test'
 import { gzipSync } from 'node:zlib'

@@ -1,3 +1,4 @@
+// alone: stops the timers of its process
 /** JSON Web Tokens instead of configured tokens: which are accepted, and as which role. */
 import { createHmac, createSecretKey, randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'

@@ -1,3 +1,4 @@
+// alone: stops the timers of its process
 // night: starts programs, sends thousands of requests and waits for time limits
 /** Tokens of a program, of thousands of addresses, and of issuers that do not answer. */
 import { renameSync, writeFileSync } from 'node:fs'

@@ -1,3 +1,4 @@
+// alone: stops the timers of its process
 /** Tokens: which are accepted, what each may do, those of a file that changes, and addresses that send many invalid ones. */
 import { mkdirSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
