@@ -84,6 +84,9 @@ t.test('a database that hangs is not ready within a limited time, and is not ask
   const { asked, database } = databaseThat(t, { check: () => promise })
   const clock = movableClock(t)
   const { isReady } = readinessOf(database)
+  // the timer of a check keeps no process, and nothing else here does
+  const alive = setInterval(() => {}, 1000)
+  t.teardown(() => { clearInterval(alive) })
   t.equal(await isReady(), false)
   clock.pass(1001)
   t.equal(await isReady(), false)

@@ -28,6 +28,11 @@ const point = (coordinates: unknown, rest: object = {}): object => ({ type: 'Poi
 const crs = (name: unknown): object => ({ crs: { type: 'name', properties: { name } } })
 const nested = (depth: number): object => depth === 0 ? point([1, 2]) : { type: 'GeometryCollection', geometries: [nested(depth - 1)] }
 
+t.test('an unsigned decimal takes a zero with a sign, which it stores without', async (t) => {
+  const { read } = decimalType({ precision: 6, scale: 2, unsigned: true })
+  t.same(['-0', '-0.00', 0].map((value) => read(value)), ['0.00', '0.00', '0.00'])
+})
+
 t.test('the message of a refusal says what is wrong with the value', async (t) => {
   const geometry = geometryType({ only: null, srid: null })
   const cases: Array<[ColumnType, unknown, RegExp]> = [
