@@ -35,8 +35,9 @@ export class KeyList extends RowCounter {
 }
 
 function readKey ({ type }: Column, value: DriverValue | null): Value {
+  const { read, write } = type.positions ?? type
   try {
-    if (value !== null) return (type.positions ?? type).read(parseExactJson((type.positions ?? type).write(value)))
+    if (value !== null) return read(parseExactJson(write(value)))
   } catch { /* the value cannot be read */ }
   throw unsupported('/returning', 'a row has no key that identifies it')
 }

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import type { TokenOptions } from '../../schemas/options.ts'
 import t, { type Test } from 'tap'
 import { createTestDatabase, engines } from '../servers/engines.ts'
+import { OWNED } from '../support/owned-tables.ts'
 import { runRowQuery } from '../support/row-query.ts'
 import { onEachEngine } from '../support/service.ts'
 import { createUser } from '../support/users.ts'
@@ -58,13 +59,7 @@ const ruledTokens = [
 
 for (const engine of await engines()) {
   t.test(`row-query check warns of foreign keys that cannot be checked (${engine.name})`, async (t) => {
-    const database = await createTestDatabase(engine, [
-      'create table owners (id int primary key, tenant int not null)',
-      'insert into owners values (1, 7), (2, 8)',
-      'create table cars (id int primary key, x int not null default 1, owner_id int, note varchar(20), constraint owned foreign key (owner_id) references owners (id))',
-      'create table trucks (id int primary key, owner_id int default 2, constraint defaulted foreign key (owner_id) references owners (id))',
-      'insert into cars values (1, 1, null, null)'
-    ])
+    const database = await createTestDatabase(engine, OWNED)
     t.teardown(() => database.drop())
     const url = await createUser(t as Test, database, { grants: ['select, insert on cars', 'select on trucks'] })
     const folder = mkdtempSync(join(tmpdir(), 'row-query-'))

@@ -4,6 +4,7 @@
  */
 import t, { type Test } from 'tap'
 import { createTestDatabase, engines } from '../servers/engines.ts'
+import { OWNED } from '../support/owned-tables.ts'
 import { type EngineName, onEachEngine, type Schema, startService, sharedOnEachEngine } from '../support/service.ts'
 import { createUser } from '../support/users.ts'
 import { ORDERS, outcomeOf, tenants, tokenFor, tokenOf, upsertById as upsert } from './support.ts'
@@ -319,13 +320,7 @@ const refused = [403, 'PERMISSION_DENIED']
 
 for (const engine of await engines()) {
   const create = async (t: Test) => {
-    const database = await createTestDatabase(engine, [
-      'create table owners (id int primary key, tenant int not null)',
-      'insert into owners values (1, 7), (2, 8)',
-      'create table cars (id int primary key, x int not null default 1, owner_id int, note varchar(20), constraint owned foreign key (owner_id) references owners (id))',
-      'create table trucks (id int primary key, owner_id int default 2, constraint defaulted foreign key (owner_id) references owners (id))',
-      'insert into cars values (1, 1, null, null)'
-    ])
+    const database = await createTestDatabase(engine, OWNED)
     t.teardown(() => database.drop())
     return database
   }

@@ -1,26 +1,13 @@
 // night: waits until it is sure that something is gone
 /** Tables that change while the service runs, until it is sure of it. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import t, { type Test } from 'tap'
-import { type Answer, onEachEngine } from '../support/service.ts'
+import t from 'tap'
+import { isLost, untilStatus } from '../support/lost-tables.ts'
+import { onEachEngine } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 import { until } from '../support/until.ts'
 
 const select = { verb: 'select' }
-
-/** Repeats a request until the answer has the status. */
-async function untilStatus (status: number, ask: () => Promise<Answer>): Promise<Answer> {
-  for (;;) {
-    const answer = await ask()
-    if (answer.status === status) return answer
-    await sleep(20)
-  }
-}
-
-/** What was there a moment ago may come back. */
-function isLost (t: Test, { status, headers, json }: Answer, why: string): void {
-  t.match({ status, json, retryAfter: headers['retry-after'] }, { status: 503, json: { success: false, data: {}, error: { code: 'DATABASE_UNAVAILABLE' } }, retryAfter: '1' }, why)
-}
 
 await onEachEngine(t, 'changes are detected after the refresh interval', { schema: shop, database: { refreshInterval: 50 } }, async (t, { post, sql }) => {
   await sql('create table later (id int not null primary key)')
@@ -79,31 +66,4 @@ await onEachEngine(t, 'a background refresh that fails is logged', { schema: sho
   await proxy?.close()
   while (!log.some((line) => line.includes('could not be read'))) await sleep(10)
   t.match(JSON.parse(log.find((line) => line.includes('could not be read')) as string), { level: 40, database: 'shop', code: 'DATABASE_UNAVAILABLE' })
-})
-
-const viewed = [
-  'create table people (id int not null primary key, name varchar(20) not null, boss_id int null)',
-  'create table gone (id int not null primary key)',
-  "insert into people values (1, 'Ada', null), (2, 'Bo', 1)",
-  'create view pairs as select p.id, p.name, b.id as boss, b.name as boss_name from people p left join people b on b.id = p.boss_id',
-  'create view sums as select count(*) as n, max(id) + 0.5 as half from people',
-  'create view broken as select p.id, g.id as gone from people p join gone g on g.id = p.id',
-  'create view broken_too as select id from broken'
-]
-const withViews = { mysql: viewed, sqlite: viewed }
-
-await onEachEngine(t, 'a view that becomes invalid while the service runs is not found once it is sure', { schema: withViews }, async (t, { post, sql, server }) => {
-  t.equal((await post('broken', { verb: 'select' })).status, 200)
-  await sql('drop table gone')
-  for (const [when, expected, code] of [['before the catalog is read again', 503, 'DATABASE_UNAVAILABLE'], ['after it', 503, 'DATABASE_UNAVAILABLE'], ['when it is sure', 404, 'TABLE_NOT_FOUND']] as const) {
-    if (expected === 404) await until(when, async () => (await post('broken', { verb: 'select' })).status === 404)
-    for (const view of ['broken', 'broken_too']) {
-      const { status, json } = await post(view, { verb: 'select' })
-      t.equal(status, expected, when)
-      t.equal(json.error.code, code, when)
-    }
-    t.same((await post('people', { verb: 'select', columns: ['id'], orderBy: 'id' })).json.data.rows, [{ id: 1 }, { id: 2 }], 'the other tables are')
-    t.equal((await post('pairs', { verb: 'select' })).json.data.count, 2)
-    await server.rows.refresh()
-  }
 })

@@ -1,28 +1,14 @@
 /** Tables that change while the service runs: what is asked again, and columns that have become another type. */
-import { setTimeout as sleep } from 'node:timers/promises'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { freePort } from '../servers/free-port.ts'
+import { isLost, untilStatus } from '../support/lost-tables.ts'
 import { movableClock } from '../support/clock.ts'
 import { tokenFor } from '../support/documents.ts'
 import { createProxy } from '../support/recorder.ts'
-import { type Answer, type EngineName, onEachEngine, startService, TOKEN } from '../support/service.ts'
+import { type EngineName, onEachEngine, startService, TOKEN } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
 const select = { verb: 'select' }
-
-/** Repeats a request until the answer has the status. */
-async function untilStatus (status: number, ask: () => Promise<Answer>): Promise<Answer> {
-  for (;;) {
-    const answer = await ask()
-    if (answer.status === status) return answer
-    await sleep(20)
-  }
-}
-
-/** What was there a moment ago may come back. */
-function isLost (t: Test, { status, headers, json }: Answer, why: string): void {
-  t.match({ status, json, retryAfter: headers['retry-after'] }, { status: 503, json: { success: false, data: {}, error: { code: 'DATABASE_UNAVAILABLE' } }, retryAfter: '1' }, why)
-}
 
 await onEachEngine(t, 'a table that is created while the service runs can be used right after a refresh', { schema: shop }, async (t, { post, sql, server }) => {
   await sql('create table later (id int not null primary key)')

@@ -6,28 +6,12 @@ import { join } from 'node:path'
 import { mock } from 'node:test'
 import t, { type Test } from 'tap'
 import type { JwtOptions } from '../../schemas/jwt.ts'
+import { ask, right, wrong } from '../support/addresses.ts'
 import { createPair, jwtSetting, type KeyServer, serveKeys, sign } from '../support/issuer.ts'
 import { isRefusal } from '../support/refusals.ts'
 import { runRowQuery, serveRowQuery } from '../support/row-query.ts'
-import { onEachEngine, type Service, sharedOnEachEngine, startService, TOKEN } from '../support/service.ts'
+import { onEachEngine, type Service, sharedOnEachEngine, startService } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
-
-interface From { address?: string, authorization?: string, forwarded?: string, path?: string }
-
-/** Sends a request from an address, as reported by the socket or a proxy. */
-async function ask ({ server: { app } }: Pick<Service, 'server'>, { address = '192.0.2.1', authorization, forwarded, path = '/api/shop/customers' }: From) {
-  const response = await app.inject({
-    method: 'POST',
-    url: path,
-    remoteAddress: address,
-    headers: { 'content-type': 'application/json', ...(authorization !== undefined && { authorization }), ...(forwarded !== undefined && { 'x-forwarded-for': forwarded }) },
-    payload: { verb: 'select', columns: ['id'], limit: 1 }
-  })
-  return { status: response.statusCode, headers: response.headers, text: response.body, json: response.json() }
-}
-
-const right = `Bearer ${TOKEN}`
-const wrong = 'Bearer wrong'
 
 const few = { schema: shop, only: ['sqlite' as const], options: { failedLogins: { max: 3 } } }
 

@@ -10,6 +10,7 @@ import { VERBS } from '../../schemas/grant.ts'
 import type { TokenOptions } from '../../schemas/options.ts'
 import { hashToken } from '../../src/access/tokens.ts'
 import { rowQuery } from '../../src/index.ts'
+import { ask, type From, right, wrong } from '../support/addresses.ts'
 import { tokenFor } from '../support/documents.ts'
 import { isRefusal } from '../support/refusals.ts'
 import { onEachEngine, type Service, sharedOnEachEngine, TOKEN } from '../support/service.ts'
@@ -122,23 +123,6 @@ await testShop('the scheme of the header may be in any case', async (t, { post }
 await onEachEngine(t, 'a service without tokens refuses every request', { schema: shop, options: { tokens: [] } }, async (t, { post }) => {
   for (const token of ['', 'undefined', 'null', 'any']) t.equal((await post('customers', { verb: 'select' }, { token })).status, 401, token)
 })
-
-interface From { address?: string, authorization?: string, forwarded?: string, path?: string }
-
-/** Sends a request from an address, as reported by the socket or a proxy. */
-async function ask ({ server: { app } }: Pick<Service, 'server'>, { address = '192.0.2.1', authorization, forwarded, path = '/api/shop/customers' }: From) {
-  const response = await app.inject({
-    method: 'POST',
-    url: path,
-    remoteAddress: address,
-    headers: { 'content-type': 'application/json', ...(authorization !== undefined && { authorization }), ...(forwarded !== undefined && { 'x-forwarded-for': forwarded }) },
-    payload: { verb: 'select', columns: ['id'], limit: 1 }
-  })
-  return { status: response.statusCode, headers: response.headers, text: response.body, json: response.json() }
-}
-
-const right = `Bearer ${TOKEN}`
-const wrong = 'Bearer wrong'
 
 async function fail (service: Pick<Service, 'server'>, times: number, from: From = {}): Promise<number[]> {
   const statuses: number[] = []

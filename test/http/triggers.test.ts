@@ -3,6 +3,7 @@
  * something missing.
  */
 import t, { type Test } from 'tap'
+import { COMMON, trigger } from '../support/missing-tables.ts'
 import { get } from '../support/documents.ts'
 import { errorPacket } from '../support/recorder.ts'
 import { isRefusal } from '../support/refusals.ts'
@@ -51,23 +52,6 @@ const tables = {
     "create trigger keeps before delete on items when old.id = 2 begin select raise(fail, 'no'); end"
   ]
 }
-
-const body = (statement: string): string => `begin ${statement}; end`
-const trigger = (name: string, when: string, statement: string): string => `create trigger ${name} ${when} for each row ${body(statement)}`
-
-/** Triggers and views that refer to something missing. */
-const COMMON = [
-  'create table audit (id int null)',
-  'create table gone (id int null)',
-  'create table rows_kept (id int not null primary key, n int null)',
-  'create table columns_kept (id int not null primary key, n int null)',
-  'insert into rows_kept values (1, 1)',
-  'insert into columns_kept values (1, 1)',
-  'create view seen as select id from rows_kept',
-  trigger('t1', 'after insert on rows_kept', 'insert into gone (id) values (1)'),
-  trigger('t2', 'before update on rows_kept', 'update audit set lost = 1'),
-  trigger('t3', 'after delete on columns_kept', 'insert into audit values (1, 2)')
-]
 
 const broken = (engine: EngineName): string[] => engine === 'sqlite'
   ? [...COMMON, 'drop table gone']

@@ -1,37 +1,8 @@
 /** The server around the plugin: what it logs, its root and its prefix. */
-import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
-import t, { type Test } from 'tap'
-import { hashToken } from '../../src/access/tokens.ts'
+import t from 'tap'
 import { openLogStream, type Output } from '../../src/server/log.ts'
-import { createServer, type CreateServerOptions, type Server } from '../../src/server/server.ts'
-
-const TOKEN = 'a-token-of-this-test'
-
-function createFile (t: Test, sql: string): { url: string, database: DatabaseSync } {
-  const path = join(t.testdir(), 'shop.db')
-  const database = new DatabaseSync(path)
-  database.exec(sql)
-  t.teardown(() => { database.close() })
-  return { url: `sqlite:${path}`, database }
-}
-
-async function start (t: Test, url: string, prefix = '/api', options = {}, create = createServer): Promise<Server & { log: string[] }> {
-  const log: string[] = []
-  const server = await create({
-    options: { databases: { shop: { url } }, tokens: [{ name: 'me', sha256: hashToken(TOKEN), permissions: ['select'] }], ...options },
-    prefix,
-    logLevel: 'info',
-    logStream: { write: (line) => { log.push(line) } }
-  })
-  t.teardown(() => server.app.close())
-  return { ...server, log }
-}
-
-async function select ({ app }: Server, url: string) {
-  const response = await app.inject({ method: 'POST', url, headers: { authorization: `Bearer ${TOKEN}` }, payload: { verb: 'select' } })
-  return { status: response.statusCode, json: response.json() }
-}
+import { createServer, type CreateServerOptions } from '../../src/server/server.ts'
+import { createFile, select, start } from '../support/file-service.ts'
 
 t.test('refresh() reads the catalog again', async (t) => {
   const { url, database } = createFile(t, 'create table people (id integer primary key)')
