@@ -5,7 +5,6 @@ import t from 'tap'
 import { isLost, untilStatus } from '../support/lost-tables.ts'
 import { onEachEngine } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
-import { until } from '../support/until.ts'
 
 const select = { verb: 'select' }
 
