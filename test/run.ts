@@ -8,7 +8,7 @@
  * server at all. `--night`: the marked files as well. With names of files, these. `--tap` prints every assertion.
  * `--bail`: starts no file after the first one that fails.
  */
-import { globSync, readFileSync } from 'node:fs'
+import { globSync, readFileSync, statSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -27,7 +27,7 @@ const NIGHT = /^(?:\/\/.*\n)*\/\/ night: ./
 const TIMEOUT = 480_000
 
 /** Tests also wait for servers and for processes that they start. */
-const JOBS = Math.min(2 * availableParallelism(), 8)
+const JOBS = Math.min(Math.ceil(2.5 * availableParallelism()), 10)
 
 const { values: options, positionals: named } = parseArgs({
   allowPositionals: true,
@@ -56,10 +56,12 @@ async function obtainServers (): Promise<Server[]> {
   return [mariadb.value]
 }
 
-/** The files of the run. test/faults has servers of its own (faults/run.ts). */
+const sizeOf = (file: string): number => statSync(ROOT + file).size
+
+/** The files of the run, the largest first, so that no long one is left for the end. test/faults has servers of its own (faults/run.ts). */
 function findFiles (): string[] {
   if (named.length > 0) return globSync(named, { cwd: ROOT })
-  const files = globSync('test/**/*.test.ts', { cwd: ROOT, exclude: ['test/faults/**'] }).sort()
+  const files = globSync('test/**/*.test.ts', { cwd: ROOT, exclude: ['test/faults/**'] }).sort((one, other) => sizeOf(other) - sizeOf(one))
   return options.night ? files : files.filter((file) => !NIGHT.test(readFileSync(ROOT + file, 'utf8')))
 }
 

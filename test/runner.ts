@@ -11,6 +11,7 @@ const WORKER = fileURLToPath(new URL('worker.ts', import.meta.url))
 
 /** `// alone: measures memory`. Says why a file needs a process of its own. */
 const ALONE = /^(?:\/\/.*\n)*\/\/ alone: ./
+const isAlone = (file: string): boolean => ALONE.test(readFileSync(ROOT + file, 'utf8'))
 
 /** How long a process may take to end after its last file: what a test has left open keeps it. Milliseconds. */
 const END = 20_000
@@ -29,9 +30,9 @@ export interface RunOptions {
 
 const children = new Set<ChildProcess>()
 
-/** Runs the files (relative to the project's root) in this order. Returns the exit code. */
+/** Runs the files (relative to the project's root) in this order, but first those that need a process of their own. Returns the exit code. */
 export async function runFiles (files: readonly string[], { jobs, timeout, env, isVerbose = false, isBailing = false }: RunOptions): Promise<number> {
-  const waiting = [...files]
+  const waiting = [...files.filter(isAlone), ...files.filter((file) => !isAlone(file))]
   const report = createReport({ isVerbose, onFailure: () => { if (isBailing) waiting.splice(0) } })
   const work = async (): Promise<void> => {
     while (waiting.length > 0) await runWorker(waiting, timeout, { ...process.env, ...env }, report)
@@ -43,23 +44,23 @@ export async function runFiles (files: readonly string[], { jobs, timeout, env, 
 /** Runs one process until no file is left, or until it ends in the middle of one. */
 async function runWorker (waiting: string[], timeout: number, env: NodeJS.ProcessEnv, report: Report): Promise<void> {
   // a process group of its own, so that the processes that tests start can be ended with it
-  const child = fork(WORKER, { cwd: ROOT, env, execArgv: ['--import=@tapjs/mock/import'], detached: true, stdio: ['ignore', 'pipe', 'inherit', 'ipc'] })
+  const child = fork(WORKER, { cwd: ROOT, env, detached: true, stdio: ['ignore', 'pipe', 'inherit', 'ipc'] })
   children.add(child)
   let file: string | undefined
-  let isAlone = false
+  let isFull = false
   let ending: NodeJS.Timeout | undefined
   const source = report.source()
   child.stdout?.setEncoding('utf8').on('data', source.read)
   child.on('message', (message) => {
     if (message !== NEXT) return // tap's own
-    const next = isAlone ? undefined : waiting[0]
-    const needsOwn = next !== undefined && ALONE.test(readFileSync(ROOT + next, 'utf8'))
+    const next = isFull ? undefined : waiting[0]
+    const needsOwn = next !== undefined && isAlone(next)
     if (next === undefined || (needsOwn && file !== undefined)) {
       file = undefined
       ending = setTimeout(() => signalGroup(child, 'SIGKILL'), END)
     } else {
       file = waiting.shift()
-      isAlone = needsOwn
+      isFull = needsOwn
     }
     child.send({ file, timeout } satisfies NextFile, () => {}) // one that is gone is reported by its end
   })

@@ -1,14 +1,12 @@
-// alone: stops the timers of its process
 /** The setting `jwt` is checked at the start: one line for each mistake, without the values. */
 import { createHash, createPrivateKey, generateKeyPairSync, X509Certificate } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { mock } from 'node:test'
-import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import Fastify from 'fastify'
 import { base64url, createLocalJWKSet } from 'jose'
 import { generate } from 'selfsigned'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import type { JwtOptions } from '../../schemas/jwt.ts'
 import { createGrant } from '../../src/access/grant.ts'
 import { readJwtIssuers } from '../../src/access/jwt-settings.ts'
@@ -16,6 +14,7 @@ import { createJwtVerifier } from '../../src/access/jwt.ts'
 import { createKeySet } from '../../src/access/key-set.ts'
 import { ConfigError } from '../../src/config-errors.ts'
 import { resolveSettings } from '../../src/config/settings.ts'
+import { stoppedClock } from '../support/clock.ts'
 import { AUDIENCE, createPair, ISSUER, jwtSetting, serveKeys, sign, signText } from '../support/issuer.ts'
 
 const pair = await createPair('one')
@@ -200,41 +199,32 @@ const { log } = Fastify()
 const START = 1_000_000_000_000
 
 /** Answers that a mock of `fetch` gives, one after the other; the last one is repeated. */
-async function start (...answers: Array<() => Response>) {
+async function start (t: Pick<Test, 'teardown'>, ...answers: Array<() => Response>) {
   const times: number[] = []
-  mock.timers.enable({ apis: ['Date', 'setTimeout'], now: START })
+  const clock = stoppedClock(t, START)
   mock.method(globalThis, 'fetch', async () => {
     times.push((Date.now() - START) / 1000)
     return (answers.length > 1 ? answers.shift() : answers[0])?.()
   })
   const keySet = createKeySet({ url: new URL('https://login.example.com/jwks'), setting: 'jwt.0.jwks', log, createSelector: createLocalJWKSet })
   await keySet.refresh()
-  const pass = async (seconds: number): Promise<void> => {
-    for (let second = 0; second < seconds; second++) {
-      mock.timers.tick(1000)
-      for (let turn = 0; turn < 3; turn++) await setImmediate()
-    }
-  }
-  return { keySet, times, pass }
+  return { keySet, times, pass: (seconds: number) => clock.pass(seconds * 1000), setDate: clock.setDate }
 }
 
 const good = () => Response.json({ keys: [jwk] })
 const bad = () => new Response(null, { status: 500 })
 
-t.afterEach(() => {
-  mock.timers.reset()
-  mock.restoreAll()
-})
+t.afterEach(() => { mock.restoreAll() })
 
 t.test('keys are downloaded every ten minutes', async (t) => {
-  const { keySet, times, pass } = await start(good)
+  const { keySet, times, pass } = await start(t, good)
   await pass(1900)
   keySet.stop()
   t.same(times, [0, 600, 1200, 1800])
 })
 
 t.test('after a failure they are downloaded every 30 seconds, until a download succeeds', async (t) => {
-  const { keySet, times, pass } = await start(bad, bad, good, bad, good)
+  const { keySet, times, pass } = await start(t, bad, bad, good, bad, good)
   await pass(1300)
   keySet.stop()
   t.same(times, [0, 30, 60, 660, 690, 1290])
@@ -242,7 +232,7 @@ t.test('after a failure they are downloaded every 30 seconds, until a download s
 })
 
 t.test('a download for a new kid begins the ten minutes anew', async (t) => {
-  const { keySet, times, pass } = await start(good)
+  const { keySet, times, pass } = await start(t, good)
   await pass(400)
   t.equal(await keySet.find('two'), undefined)
   await pass(900)
@@ -251,16 +241,15 @@ t.test('a download for a new kid begins the ten minutes anew', async (t) => {
 })
 
 t.test('a clock that is set back does not prevent a download', async (t) => {
-  const { keySet, times } = await start(good)
-  mock.timers.reset()
-  mock.timers.enable({ apis: ['Date', 'setTimeout'], now: START - 3_600_000 })
+  const { keySet, times, setDate } = await start(t, good)
+  setDate(START - 3_600_000)
   await keySet.find('two')
   keySet.stop()
   t.same(times, [0, -3600])
 })
 
 t.test('nothing is downloaded after the end', async (t) => {
-  const { keySet, times, pass } = await start(bad)
+  const { keySet, times, pass } = await start(t, bad)
   keySet.stop()
   await pass(700)
   await t.rejects(keySet.find('one'), { code: 'KEYS_UNAVAILABLE', retryAfter: 1 })
@@ -268,7 +257,7 @@ t.test('nothing is downloaded after the end', async (t) => {
 })
 
 t.test('the last 1,000 absent keys are remembered, whatever the length of their names', async (t) => {
-  const { keySet, times, pass } = await start(good)
+  const { keySet, times, pass } = await start(t, good)
   const name = (number: number): string => `${number}${'x'.repeat(10_000)}`
   await pass(31)
   const found = await Promise.all(Array.from({ length: 1001 }, (_, number) => keySet.find(name(number))))

@@ -1,6 +1,4 @@
-// alone: stops the timers of its process
-import { mock } from 'node:test'
-import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createCatalog, type Catalog } from '../../src/catalog/catalog.ts'
 import { createCatalogStore } from '../../src/catalog/store.ts'
@@ -34,7 +32,7 @@ const tableWith = (name: string, ...columns: string[]) => {
 
 /** A store whose readings return what `tables` is then; the clock moves by `pass`. */
 async function createTickingStore (t: Test, tables: ReturnType<typeof tableWith>[]) {
-  mock.timers.enable({ apis: ['setTimeout', 'setInterval'] })
+  const { pass } = stoppedClock(t)
   const state = { tables, readings: 0, isDown: false }
   const errors: unknown[] = []
   const store = createCatalogStore({
@@ -46,15 +44,8 @@ async function createTickingStore (t: Test, tables: ReturnType<typeof tableWith>
     interval: HOUR,
     onError: (error) => { errors.push(error) }
   })
-  t.teardown(() => {
-    store.stop()
-    mock.timers.reset()
-  })
+  t.teardown(() => { store.stop() })
   await store.refresh()
-  const pass = async (milliseconds: number): Promise<void> => {
-    mock.timers.tick(milliseconds)
-    for (let turn = 0; turn < 5; turn++) await setImmediate()
-  }
   const lost = (): string[] => [...store.latest()?.lost?.keys() ?? []]
   return { state, store, pass, lost, errors }
 }

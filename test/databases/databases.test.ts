@@ -1,5 +1,6 @@
 /** Databases by dialects that do as told: whether they are ready, how they open and close, and what is known to be broken. */
 import { writeFileSync } from 'node:fs'
+import { registerHooks } from 'node:module'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Fastify from 'fastify'
@@ -8,7 +9,7 @@ import type { TableFacts } from '../../src/catalog/catalog.ts'
 import { resolveSettings } from '../../src/config/settings.ts'
 import { BrokenDefinitions, toUnresolved } from '../../src/databases/broken-definitions.ts'
 import { createDatabase, type Database } from '../../src/databases/database.ts'
-import type { openDatabases } from '../../src/databases/open.ts'
+import { openDatabases } from '../../src/databases/open.ts'
 import { createReadiness } from '../../src/databases/readiness.ts'
 import { RunningRequests } from '../../src/databases/running-requests.ts'
 import { createShop } from '../../src/demo/shop.ts'
@@ -111,16 +112,24 @@ t.test('the service is not ready once the shutdown has begun, whatever is cached
 
 /** What the MySQL dialects of `openDatabases` do. */
 const mysql = { introspect: async (): Promise<TableFacts[]> => [], closed: 0 }
-const module = await t.mockImport<{ openDatabases: typeof openDatabases }>('../../src/databases/open.ts', {
-  '../../src/dialects/mysql/dialect.ts': { createMysqlDialect: () => ({ introspect: () => mysql.introspect(), close: async () => { mysql.closed++ } }) }
+const REPLACED = 'replaced:mysql'
+Object.assign(globalThis, { [REPLACED]: () => ({ introspect: () => mysql.introspect(), close: async () => { mysql.closed++ } }) })
+const hooks = registerHooks({
+  resolve: (specifier, context, next) => specifier.endsWith('/mysql/dialect.ts') && context.parentURL?.endsWith('/src/databases/open.ts') === true
+    ? { url: REPLACED, format: 'module', shortCircuit: true }
+    : next(specifier, context),
+  load: (url, context, next) => url === REPLACED
+    ? { format: 'module', shortCircuit: true, source: `export const createMysqlDialect = globalThis['${REPLACED}']` }
+    : next(url, context)
 })
+t.teardown(() => hooks.deregister())
 
 /** `openDatabases` with MySQL dialects that do as told, and a log to read. */
 function withMysql (introspect: () => Promise<TableFacts[]>) {
   Object.assign(mysql, { introspect, closed: 0 })
   const lines: string[] = []
   const { log } = Fastify({ logger: { stream: { write: (line: string) => { lines.push(line) } } } })
-  const open = (urls: Record<string, string>) => module.openDatabases(resolveSettings({ databases: Object.fromEntries(Object.entries(urls).map(([name, url]) => [name, { url }])) }).databases, { log })
+  const open = (urls: Record<string, string>) => openDatabases(resolveSettings({ databases: Object.fromEntries(Object.entries(urls).map(([name, url]) => [name, { url }])) }).databases, { log })
   return { open, lines }
 }
 

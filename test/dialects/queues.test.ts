@@ -1,4 +1,3 @@
-// alone: stops the timers of its process
 /** Queues of requests and of time limits. */
 import fc from 'fast-check'
 import t from 'tap'

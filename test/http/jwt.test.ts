@@ -1,12 +1,11 @@
-// alone: stops the timers of its process
 /** JSON Web Tokens instead of configured tokens: which are accepted, and as which role. */
 import { createHmac, createSecretKey, randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
-import { mock } from 'node:test'
 import { base64url, exportSPKI } from 'jose'
 import t, { type Test } from 'tap'
 import type { JwtOptions, SignatureAlgorithm } from '../../schemas/jwt.ts'
 import { hashToken } from '../../src/access/tokens.ts'
+import { stoppedDate } from '../support/clock.ts'
 import { get } from '../support/documents.ts'
 import { AUDIENCE, createPair, ISSUER, jwtSetting, type Pair, serveKeys, sign, signText } from '../support/issuer.ts'
 import { isRefusal } from '../support/refusals.ts'
@@ -60,9 +59,8 @@ await test('without a role that is configured the answer is 403, on every path a
 
 /** Stops the clock of the service. `pass` lets the pause between two downloads of keys end, so that a new kid is looked up. */
 function stopClock (t: Test): { pass: () => void } {
-  mock.timers.enable({ apis: ['Date'], now: Date.now() })
-  t.teardown(() => mock.timers.reset())
-  return { pass: () => mock.timers.tick(31_000) }
+  const clock = stoppedDate(t)
+  return { pass: () => clock.pass(31_000) }
 }
 
 /** Each way to be no valid token, as a function that makes it. */

@@ -1,12 +1,11 @@
-// alone: stops the timers of its process
 // night: starts programs, sends thousands of requests and waits for time limits
 /** Tokens of a program, of thousands of addresses, and of issuers that do not answer. */
 import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { mock } from 'node:test'
 import t, { type Test } from 'tap'
 import type { JwtOptions } from '../../schemas/jwt.ts'
 import { ask, right, wrong } from '../support/addresses.ts'
+import { stoppedDate } from '../support/clock.ts'
 import { createPair, jwtSetting, type KeyServer, serveKeys, sign } from '../support/issuer.ts'
 import { isRefusal } from '../support/refusals.ts'
 import { runRowQuery, serveRowQuery } from '../support/row-query.ts'
@@ -57,12 +56,11 @@ const roles = { reader: { permissions: ['select' as const], databases: '*' as co
 type Ask = (token: string) => Promise<Awaited<ReturnType<Service['post']>>>
 interface Started { readonly server: KeyServer, readonly ask: Ask, readonly log: string[] }
 
-/** Starts a service with its own key server. Only Date is a mock: `pass` moves it. */
+/** Starts a service with its own key server. The time of the day stands still. */
 async function start (t: Test, { url }: Pick<Service, 'url'>, prepare: (server: KeyServer) => unknown = () => {}, { maxFailures = 0, ...rest }: Partial<JwtOptions> & { maxFailures?: number } = {}): Promise<Started> {
   const server = await serveKeys(t, [pair.jwk])
   await prepare(server)
-  mock.timers.enable({ apis: ['Date'], now: Date.now() })
-  t.teardown(() => mock.timers.reset())
+  stoppedDate(t)
   const { post, log } = await startService(t, url, { options: { jwt: [jwtSetting({ jwks: server.url, ...rest })], roles, failedLogins: { max: maxFailures } } })
   return { server, log, ask: async (token) => await post('customers', select, { token }) }
 }

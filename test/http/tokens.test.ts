@@ -1,8 +1,6 @@
-// alone: stops the timers of its process
 /** Tokens: which are accepted, what each may do, those of a file that changes, and addresses that send many invalid ones. */
 import { mkdirSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { mock } from 'node:test'
 import fastifyRateLimit from '@fastify/rate-limit'
 import Fastify from 'fastify'
 import t, { type Test } from 'tap'
@@ -10,6 +8,7 @@ import { VERBS } from '../../schemas/grant.ts'
 import type { TokenOptions } from '../../schemas/options.ts'
 import { hashToken } from '../../src/access/tokens.ts'
 import { rowQuery } from '../../src/index.ts'
+import { stoppedDate } from '../support/clock.ts'
 import { ask, type From, right, wrong } from '../support/addresses.ts'
 import { tokenFor } from '../support/documents.ts'
 import { isRefusal } from '../support/refusals.ts'
@@ -134,9 +133,8 @@ const few = { schema: shop, only: ['sqlite' as const], tokens: [tokenFor('reader
 
 /** Stops the time of the day. `pass` lets the minute end in which failed logins are counted. */
 function stopDate (t: Test): { pass (milliseconds?: number): void } {
-  mock.timers.enable({ apis: ['Date'], now: Date.now() })
-  t.teardown(() => mock.timers.reset())
-  return { pass: (milliseconds = 61_000) => mock.timers.tick(milliseconds) }
+  const clock = stoppedDate(t)
+  return { pass: (milliseconds = 61_000) => clock.pass(milliseconds) }
 }
 
 const testLogins = sharedOnEachEngine(t, { schema: shop, only: ['sqlite'] })

@@ -17,7 +17,7 @@ import { mysqlType } from '../../src/types/mysql.ts'
 import { mysqlColumn, sqliteColumn } from '../support/tables.ts'
 
 /** More than a part of a value, and more than a row that is written at once. */
-const LENGTH = 200_000
+const LENGTH = 140_000
 const LONG = 2_000_000
 const facts = { length: null, bytes: null, scale: null, charset: 'utf8mb4', srid: null, json: false }
 const typed = (name: string, rest: object = {}): Column => ({ ...mysqlColumn('c', name), type: mysqlType({ name, declaration: name, ...facts, ...rest }) })
@@ -27,7 +27,7 @@ const [sqliteText, sqliteBlob, sqliteJson, sqliteTime] = ['text', 'blob', 'json'
 const repeat = (part: string, length = LENGTH): string => part.repeat(Math.ceil(length / part.length))
 const list = (part: string): string => `[${repeat(`${part},`)}${part}]`
 const shapes = geometryType({ only: null, srid: null })
-const points = Array.from({ length: 20_000 }, (_, index) => [index / 8, -index])
+const points = Array.from({ length: 10_000 }, (_, index) => [index / 8, -index])
 const geometries: object[] = [
   { type: 'LineString', coordinates: points },
   { type: 'MultiPoint', coordinates: points },

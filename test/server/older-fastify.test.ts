@@ -2,6 +2,7 @@
 /** Fastify before 5.10. */
 import * as fastify from 'fastify'
 import t from 'tap'
+import '@tapjs/mock/import'
 import { createServer } from '../../src/server/server.ts'
 import { createFile, select, start } from '../support/file-service.ts'
 

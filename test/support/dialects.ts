@@ -42,6 +42,7 @@ export async function onEachDialect (t: Test, name: string, { schema, only, sett
       if (typeof engine === 'string') {
         const path = join(t.testdir(), 'test.db')
         const direct = new DatabaseSync(path)
+        direct.exec('pragma synchronous = off')
         for (const statement of schema.sqlite) direct.exec(statement)
         const dialect = await openSqlite({ path, ...limits })
         t.teardown(async () => {

@@ -135,6 +135,7 @@ async function startSqlite (t: Test, options: ServiceOptions): Promise<Started> 
   const path = join(folder, 'test.db')
   // other programs may edit the schema
   const direct = new DatabaseSync(path, { timeout: 10_000, defensive: false })
+  direct.exec('pragma synchronous = off') // no test pulls the plug
   const schema = statementsFor(options.schema, 'sqlite')
   for (const statement of schema) direct.exec(statement)
   const recorder = recordSqlite()

@@ -1,4 +1,3 @@
-// alone: stops the timers of its process
 /** Statements that are killed. */
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
