@@ -14,6 +14,7 @@ const folder = t.testdir()
 const file = join(folder, 'shop.db')
 const database = new DatabaseSync(file)
 database.exec(`create table few (id integer primary key); insert into few ${numbers(3)}; create table part (id integer primary key); insert into part ${numbers(1000)};
+  create table broken (id integer primary key, n real); insert into broken select id, case when id < 900 then id else 9e999 end from part;
   create view many as select a.id, 'a text that is the same in each row' as name from part a join part b join part c`)
 database.close()
 const env = { DATABASE_URL: `sqlite:${file}`, API_TOKEN: TOKEN }
@@ -33,6 +34,15 @@ t.test('an error names the part file if that is what cannot be created', async (
   const { code, stderr } = await exportFew(t as Test, t.testdir(), 'missing/few.csv')
   t.equal(code, 2)
   t.match(stderr, /^row-query: --output: missing\/few\.csv\.\w+\.part cannot be created \(ENOENT\)\n$/)
+})
+
+t.test('rows that cannot be read end an export, which leaves the file as it was and no part of the rows', async (t) => {
+  const cwd = t.testdir({ 'broken.csv': 'old' })
+  const { code, stderr } = await runInProcess(t as Test, ['export', 'shop', 'broken', '--format', 'csv', '--output', 'broken.csv'], { cwd, env })
+  t.equal(code, 1)
+  t.match(stderr, /^row-query: .*UNREADABLE_VALUE/)
+  t.same(readdirSync(cwd), ['broken.csv'])
+  t.equal(readFileSync(join(cwd, 'broken.csv'), 'utf8'), 'old')
 })
 
 t.test('what can never be the name of a file is refused before a row is read', async (t) => {
