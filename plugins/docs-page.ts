@@ -1,10 +1,56 @@
 /** `GET {prefix}/docs`: a page that shows and changes rows. Its files need no token and load nothing from other hosts. */
+import { readFile } from 'node:fs/promises'
 import helmet from '@fastify/helmet'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { createTag, isNotModified } from '../src/openapi/document-text.ts'
-import { loadBundle } from './docs-page/bundle.ts'
-import { createHtml } from './docs-page/html.ts'
+
+// Loads the program and the style of the page, whose sources are in `page/`.
+
+interface Bundle { readonly script: Uint8Array, readonly style: Uint8Array }
+
+/** Whether this is the package, which contains the bundle; the repository has only the sources. */
+const IS_BUILT = !import.meta.url.endsWith('.ts')
+
+/**
+ * Returns a function that returns the bundle. In the package the bundle is read at once, so that a missing file stops the start. In the repository, esbuild,
+ * which the package does not have, creates it on the first request.
+ */
+async function loadBundle (): Promise<() => Promise<Bundle>> {
+  if (!IS_BUILT) return bundleOnce
+  const read = async (name: string): Promise<Uint8Array> => await readFile(new URL(`../../page/${name}`, import.meta.url))
+  const [script, style] = await Promise.all([read('main.js'), read('main.css')])
+  return async () => ({ script, style })
+}
+
+let made: Promise<Bundle> | undefined
+
+async function bundleOnce (): Promise<Bundle> {
+  // not a literal, because the compiler would include build/ in the package
+  const { bundlePage } = await import(new URL('../build/bundle-page.ts', import.meta.url).href) as { bundlePage: () => Promise<Bundle> }
+  return await (made ??= bundlePage())
+}
+
+/**
+ * The static page. It contains nothing about any database. Paths are relative to `{prefix}/docs`. If the documents are public, the
+ * page opens them without a token.
+ */
+const createHtml = (isPublic: boolean): string => `<!doctype html>
+<html lang="en">
+<head>
+  <meta charset="utf-8">
+  <meta name="viewport" content="width=device-width, initial-scale=1">
+  <meta name="color-scheme" content="light dark">
+  <title>Row Query</title>
+  <link rel="icon" href="data:,">
+  <link rel="stylesheet" href="docs/page.css">
+</head>
+<body data-documents="${isPublic ? 'public' : 'private'}">
+  <noscript>This page needs JavaScript.</noscript>
+  <script src="docs/page.js" type="module"></script>
+</body>
+</html>
+`
 
 /** Allows only scripts, styles and requests of this host, and no framing. */
 const POLICY = {

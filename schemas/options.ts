@@ -1,12 +1,56 @@
 /** The options of the plugin and the configuration file, with their defaults. A test compares them with `docs/configuration.md`. */
 import { type Static, Type } from '@sinclair/typebox'
 import { MAX_INCLUDE } from './body.ts'
-import { ClaimsSchema, GrantDatabasesSchema, PermissionsSchema } from './grant.ts'
-import { JwtSchema } from './jwt.ts'
-import { McpSchema } from './mcp.ts'
+import { ClaimsSchema, GrantDatabasesSchema, PermissionsSchema, RolesSchema, VERBS } from './grant.ts'
 import { DEFAULT_OPERATIONS, MAX_OPERATIONS } from './operations.ts'
-import { RolesSchema } from './role.ts'
 import { closed, Milliseconds, ServerSchema } from './server-settings.ts'
+
+// The setting `jwt`: the issuers of accepted JSON Web Tokens, and how these are verified.
+
+/** The signature algorithms of RFC 7518 and RFC 8037. `none` is not one of them. */
+const SIGNATURE_ALGORITHMS = [
+  'RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519', 'HS256', 'HS384', 'HS512'
+] as const
+export type SignatureAlgorithm = typeof SIGNATURE_ALGORITHMS[number]
+
+const text = { minLength: 1 }
+
+const JwtSchema = Type.Object({
+  issuer: Type.String({ ...text, description: 'value of the claim "iss"' }),
+  audience: Type.Union([Type.String(text), Type.Array(Type.String(text), { minItems: 1 })], {
+    description: 'value of the claim "aud", or a list of accepted values'
+  }),
+  jwks: Type.Optional(Type.String({ ...text, description: 'URL of a JSON Web Key Set, https://… or http://… on a loopback address' })),
+  publicKey: Type.Optional(Type.String({ ...text, description: 'path of a public key or certificate in PEM format, instead of jwks' })),
+  secret: Type.Optional(Type.String({ ...text, description: 'secret for the algorithms HS256, HS384 and HS512, instead of jwks' })),
+  algorithms: Type.Array(Type.Union(SIGNATURE_ALGORITHMS.map((name) => Type.Literal(name))), {
+    minItems: 1,
+    uniqueItems: true,
+    description: `accepted algorithms: one or more of ${SIGNATURE_ALGORITHMS.join(', ')}`
+  }),
+  role: Type.String({
+    pattern: '^(/([^~/]|~[01])*)+$',
+    description: 'a JSON Pointer to the claim that has the role or a list of roles, such as /role'
+  })
+}, closed)
+
+export type JwtOptions = Static<typeof JwtSchema>
+
+// The setting `mcp`: tools for language models, by the Model Context Protocol.
+
+export const McpSchema = Type.Object({
+  // strings with a pattern, so that an environment variable can set the list
+  verbs: Type.Optional(Type.Array(Type.String({ pattern: `^(${VERBS.join('|')})$`, description: VERBS.join(', ').replace(/, (?=[^,]*$)/, ' or ') }), {
+    minItems: 1,
+    uniqueItems: true,
+    default: ['select'],
+    description: `verbs that are tools, one or more of ${VERBS.join(', ')}; a token never has more than its permissions`
+  })),
+  resultLimit: Type.Optional(Type.Integer({ minimum: 4096, maximum: 1_073_741_824, default: 262_144, description: 'maximum size of the result of a tool, in bytes' })),
+  url: Type.Optional(Type.String({ pattern: '^https?://[^\\s?#]+$', description: 'URL at which clients reach the tools, such as https://rows.example.com/api/mcp; with jwt, metadata for OAuth name it' }))
+}, { ...closed, description: 'serves tools for language models at {prefix}/mcp, by the Model Context Protocol; {} for the defaults' })
+
+export type McpOptions = Static<typeof McpSchema>
 
 const Name = Type.String({ pattern: '^[A-Za-z0-9_.-]{1,64}$' })
 
@@ -69,7 +113,7 @@ export const FailedLoginsSchema = Type.Object({
   window: Type.Optional(Milliseconds(60_000, 'length of the window'))
 }, { ...closed, default: {}, description: 'blocks addresses that send too many invalid tokens' })
 
-export const CorsSchema = Type.Object({
+const CorsSchema = Type.Object({
   origins: Type.Array(Type.String({ pattern: '^(\\*|https?://[^/\\s]+)$', description: 'an origin such as https://app.example.com, or "*"' }), {
     minItems: 1,
     description: 'origins that may send requests from a browser, such as https://app.example.com; "*" for all origins'
@@ -79,7 +123,7 @@ export const CorsSchema = Type.Object({
 const Url = Type.String({ pattern: '^https?://[^\\s]+$' })
 const describe = <T extends ReturnType<typeof Type.String>>(schema: T, description: string): T => ({ ...schema, description })
 
-export const OpenapiInfoSchema = Type.Object({
+const OpenapiInfoSchema = Type.Object({
   title: Type.Optional(Type.String({ minLength: 1, default: 'Row Query', description: 'title of the document of the interface; followed by the name of the database in the others' })),
   description: Type.Optional(Type.String({ description: 'description of the documents, in Markdown; default: what requests and answers have in common' })),
   version: Type.Optional(Type.String({ minLength: 1, default: '1.0.0', description: 'version of the described interface' })),

@@ -2,7 +2,7 @@
 import type { SelectBody } from '../schemas/body.ts'
 import { authorize, type Access } from './access/authorize.ts'
 import { callerOf } from './access/caller.ts'
-import { orUnavailable } from './access/lost.ts'
+import { orUnavailable } from './access/granted-table.ts'
 import type { Table } from './catalog/catalog.ts'
 import { toUnresolved } from './databases/broken-definitions.ts'
 import { SchemaMoved, type Client, type ReadOptions } from './dialects/dialect.ts'

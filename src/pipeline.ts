@@ -1,7 +1,7 @@
 /** The pipeline of a request: authorize, plan, execute, respond. */
 import type { Body } from '../schemas/body.ts'
 import { authorize, type Access } from './access/authorize.ts'
-import { orUnavailable } from './access/lost.ts'
+import { orUnavailable } from './access/granted-table.ts'
 import { toUnresolved } from './databases/broken-definitions.ts'
 import type { Table } from './catalog/catalog.ts'
 import { SchemaMoved, type ReadOptions, type Transaction } from './dialects/dialect.ts'

@@ -1,18 +1,97 @@
 /** Authorization, over HTTP and in process: by the path before the body is read, then by the verb of the body. */
-import type { Body } from '../../schemas/body.ts'
+import type { Body, OnConflict } from '../../schemas/body.ts'
 import type { Verb } from '../../schemas/grant.ts'
-import type { Catalog } from '../catalog/catalog.ts'
-import type { TableSource } from '../catalog/table-source.ts'
+import type { Catalog, TableSource } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
-import { databaseNotFound, tableNotFound, unauthenticated } from '../errors.ts'
-import { findTableGrant, permissionsOn, seesDatabase, type Grant } from './grant.ts'
+import { at, databaseNotFound, permissionDenied, type ServiceError, tableNotFound, unauthenticated } from '../errors.ts'
 import { namedTables } from '../request/named-tables.ts'
 import type { NamedTable } from '../request/related-filters.ts'
-import { requireMembers, seeMembers } from './members.ts'
-import { requirePermissions } from './required-permissions.ts'
+import { findTableGrant, type Grant, permissionsOn, seesDatabase } from './grant.ts'
+import { findLost, findSeen, lostForNow, type SeenTables } from './granted-table.ts'
 import { checkClaims } from './rules.ts'
-import { findLost, lostForNow } from './lost.ts'
-import { findSeen, type SeenTables } from './seen-tables.ts'
+
+// The permissions that a request needs.
+
+/** Fields by which a write reads: it returns rows, or shows whether rows match without changing them. */
+const READING = { returning: 'select', expect: 'select', dryRun: 'select' } as const
+
+/**
+ * The permissions that fields need besides that of their verb, in the order in which they are required. `dryRun` of an insert shows no rows. `onConflict`
+ * is not among them, because it needs the permission update only if it may change rows.
+ */
+const NEEDED: Readonly<Record<Verb, Readonly<Record<string, Verb>>>> = { select: { lock: 'update' }, insert: { returning: 'select' }, update: READING, delete: READING }
+
+/** Whether a caller with these permissions may use the field in some way. */
+export function mayUse (field: string, verb: Verb, verbs: readonly Verb[]): boolean {
+  const needed = NEEDED[verb][field]
+  return needed === undefined || verbs.includes(needed)
+}
+
+/** Requires the permission of the verb, and those of fields that do more than the verb. @throws PERMISSION_DENIED */
+function requirePermissions (permissions: ReadonlySet<Verb>, body: Body): void {
+  if (!permissions.has(body.verb)) throw permissionDenied(`The token does not have the permission ${body.verb}`)
+  if (body.verb === 'insert' && body.onConflict !== undefined && !permissions.has('update')) requireFor(permissions, 'update', changesRows(body.data, body.onConflict) ? '"onConflict"' : undefined)
+  if (body.verb === 'select') return
+  const needed = NEEDED[body.verb]
+  for (const field in needed) requireFor(permissions, needed[field] as Verb, isUsed(body, field) ? `"${field}"` : undefined)
+}
+
+/** Requires the permission for `lock`, which only a select in a transaction has. @throws PERMISSION_DENIED */
+export function requireLock (permissions: ReadonlySet<Verb>): void {
+  if (!permissions.has('update')) throw at('/lock', permissionDenied('"lock" needs the permission update'))
+}
+
+/** `field`: the field that needs the permission; undefined if the request does not use it. */
+function requireFor (permissions: ReadonlySet<Verb>, permission: Verb, field: string | undefined): void {
+  if (field !== undefined && !permissions.has(permission)) throw permissionDenied(`${field} needs the permission ${permission}, which the token does not have`)
+}
+
+/** Whether an upsert may change rows that exist. Without `set` it writes the columns outside of the key. */
+function changesRows (data: object | readonly object[], { key, set }: OnConflict): boolean {
+  if (set !== undefined) return !Array.isArray(set) || set.length > 0
+  const names = new Set(key)
+  return [data].flat().some((row) => Object.keys(row).some((name) => !names.has(name)))
+}
+
+/** Whether a body uses a field; false is the same as leaving it out. */
+function isUsed (body: Body, field: string): boolean {
+  const value = (body as Readonly<Record<string, unknown>>)[field]
+  return value !== undefined && value !== false
+}
+
+// Authorizes the other tables that a request names: each stage covers all of them, in the order of the request.
+
+interface MemberAccess { readonly grant: Grant, readonly database: Database, readonly tableName: string }
+
+/** Requires the permission `select` on each of the tables that the grant sees. @throws PERMISSION_DENIED, also for claims that are missing */
+function requireMembers ({ grant, database }: MemberAccess, named: readonly NamedTable[]): void {
+  for (const { table, path, by } of named) {
+    const permissions = permissionsOn(grant, database.name, table)
+    if (permissions.size === 0) continue
+    if (!permissions.has('select')) throw at(path, permissionDenied(`"${by}" needs the permission select on table "${table}", which the token does not have`))
+    const granted = findTableGrant(grant, database.name, table)
+    if (granted !== undefined) checkClaims(granted.rules, grant.claims)
+  }
+}
+
+/** Refuses a table that the grant does not see like one that does not exist. @throws TABLE_NOT_FOUND; DATABASE_UNAVAILABLE if it was there a moment ago */
+function seeMembers (access: MemberAccess, source: TableSource, named: readonly NamedTable[]): void {
+  for (const { table, path } of named) {
+    try {
+      source.see(table)
+    } catch (error) {
+      throw wasThere(findLost(access), table) ? lostForNow() : at(path, error as ServiceError)
+    }
+  }
+}
+
+function wasThere (lost: TableSource | undefined, table: string): boolean {
+  try {
+    return lost?.see(table) !== undefined
+  } catch {
+    return false
+  }
+}
 
 /** A database and the name of a table in it on which the grant holds a permission. The catalog may not have the table. */
 export interface Access {

@@ -1,9 +1,45 @@
 /** Derives the table that a grant sees from the table of the catalog. No field that the planner reads contains a hidden column. */
-import type { Catalog, Column, ForeignKey, GrantedAccess, Parent, Rule, Table } from '../catalog/catalog.ts'
+import type {
+  Catalog, Column, ForeignKey, GrantedAccess, Parent, Rule, Table, TableSource, UncheckedKey
+} from '../catalog/catalog.ts'
+import type { Database } from '../databases/database.ts'
+import {
+  brokenDefinition, databaseUnavailable, isServiceError, type ServiceError, tableNotFound, withReason
+} from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'
-import { findTableGrant, type ColumnGrant, type Grant, type TableGrant } from './grant.ts'
-import { bindRules, findBrokenRule, resolveRules, RuleBroken, type ConfiguredRule } from './rules.ts'
-import { findUncheckedKeys } from './unchecked-keys.ts'
+import {
+  type ColumnGrant, type DatabaseGrant, findTableGrant, type Grant, permissionsOn, type TableGrant
+} from './grant.ts'
+import { bindRules, type ConfiguredRule, findBrokenRule, resolveRules, RuleBroken } from './rules.ts'
+
+// Foreign keys to tables with rules whose rows the service cannot look up.
+
+/**
+ * The keys of a table that can only be null for a grant: those to a table with rules that is in another database or that the account does not
+ * see, and every column of a table whose keys the account does not see if the grant has any rules.
+ */
+export function findUncheckedKeys (grant: Grant, database: string, catalog: Catalog, { foreignKeys, outerKeys = [], hidesKeys, columnList }: Table): UncheckedKey[] {
+  if (grant.databases === 'all') return []
+  const { databases } = grant
+  const own = databases.get(database)
+  // the database of an outer key may be that of another server: the name of the table is all that is known
+  const hasRulesElsewhere = (table: string): boolean => [...databases].some(([name, granted]) => name !== database && hasRules(granted, table))
+  const unseen = foreignKeys.filter(({ referencedTable }) => !catalog.tables.has(referencedTable) && own !== undefined && hasRules(own, referencedTable, catalog))
+  const outer = outerKeys.filter(({ referencedTable }) => hasRulesElsewhere(referencedTable))
+  const hidden = hidesKeys === true && [...databases.values()].some(({ tables }) => tables !== 'all' && [...tables.values()].some(({ rules }) => rules.length > 0)) ? columnList : []
+  return [
+    ...unseen.map(({ name, columns, referencedTable }) => ({ columns, reason: `foreign key "${name}" refers to "${referencedTable}", which the database account does not see` })),
+    ...outer.map(({ name, columns, referencedTable }) => ({ columns, reason: `foreign key "${name}" refers to "${referencedTable}" in another database` })),
+    ...hidden.map(({ name }) => ({ columns: [name], reason: `the database account does not see whether column "${name}" belongs to a foreign key` }))
+  ]
+}
+
+/** Whether the grant has rules for a table that it may name in another letter case. A table of the catalog is not the one that the account does not see. */
+function hasRules ({ tables }: DatabaseGrant, table: string, catalog?: Catalog): boolean {
+  if (tables === 'all') return false
+  const lower = table.toLowerCase()
+  return [...tables].some(([name, { rules }]) => rules.length > 0 && name.toLowerCase() === lower && catalog?.tables.has(name) !== true)
+}
 
 /**
  * The table as the grant sees it; undefined if it must appear not to exist, because a rule does not apply to it.
@@ -118,3 +154,73 @@ function createShape (base: Table, grant: ColumnGrant | undefined, { filled, giv
     granted: { base, shape: undefined, given, writable: { insert: insertable, update: byName(among(grant?.update)) }, rules: [], parents: [], unchecked: [] }
   } satisfies Table)
 }
+
+interface Seen {
+  readonly grant: Grant
+  /** The name of the database. */
+  readonly database: string
+  readonly catalog: Catalog
+}
+
+/** The tables of one reading of the catalog as a grant sees them. */
+export class SeenTables implements TableSource {
+  readonly #seen: Seen
+  readonly table: Table
+
+  constructor (seen: Seen, table: Table) {
+    this.#seen = seen
+    this.table = table
+  }
+
+  /** @throws TABLE_NOT_FOUND; BROKEN_DEFINITION; PERMISSION_DENIED for claims that cannot be used */
+  see (name: string): Table {
+    const { grant, database } = this.#seen
+    const table = permissionsOn(grant, database, name).size === 0 ? undefined : findNamed(this.#seen, name)
+    if (table === undefined) throw tableNotFound(name, database)
+    return table
+  }
+}
+
+/** The tables for a request to a table on which the grant holds a permission; undefined if the catalog does not have that table. @throws as `see` */
+export function findSeen (seen: Seen, name: string): SeenTables | undefined {
+  const table = findNamed(seen, name)
+  return table && new SeenTables(seen, table)
+}
+
+function findNamed ({ grant, database, catalog }: Seen, name: string): Table | undefined {
+  const table = catalog.tables.get(name)
+  const reason = table === undefined ? catalog.broken?.get(name) : undefined
+  if (reason !== undefined) throw withReason(brokenDefinition(), reason)
+  return table && findGrantedTable(grant, database, catalog, table)
+}
+
+/** A table that a request names. */
+interface Named { readonly grant: Grant, readonly database: Database, readonly tableName: string }
+
+/**
+ * The tables as the grant saw them before the latest reading of the catalog lost a table or a part of one; undefined unless the loss may be
+ * temporary.
+ */
+export function findLost ({ grant, database, tableName }: Named): TableSource | undefined {
+  const catalog = database.latestCatalog()
+  if (catalog?.lost === undefined) return undefined
+  return findSeen({ grant, database: database.name, catalog: { ...catalog, tables: new Map([...catalog.tables, ...catalog.lost]) } }, tableName)
+}
+
+/**
+ * Calls `work`, which plans, with the tables. If it refuses, but would accept the tables as they were a moment ago, the refusal is
+ * DATABASE_UNAVAILABLE until the loss is confirmed. @throws what `work` throws
+ */
+export function orUnavailable<T> (named: Named, source: TableSource, work: (source: TableSource) => T): T {
+  try {
+    return work(source)
+  } catch (error) {
+    const lost = isServiceError(error) ? findLost(named) : undefined
+    if (lost === undefined) throw error
+    work(lost)
+    throw lostForNow()
+  }
+}
+
+/** The error for a table, or a part of it, that the latest reading of the catalog lacks and that may come back. */
+export const lostForNow = (): ServiceError => withReason(databaseUnavailable(), 'lost from the catalog a moment ago')

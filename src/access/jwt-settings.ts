@@ -2,7 +2,7 @@
 import { createPublicKey, createSecretKey, X509Certificate, type KeyObject } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { isIPv4 } from 'node:net'
-import type { JwtOptions, SignatureAlgorithm } from '../../schemas/jwt.ts'
+import type { JwtOptions, SignatureAlgorithm } from '../../schemas/options.ts'
 import { collect, orThrow, succeeds } from '../config-errors.ts'
 
 /** An issuer whose tokens are accepted. */

@@ -226,7 +226,7 @@ export function mayCascade (table: Table): boolean {
 export const KEYS_TABLE = 'row_query_keys'
 
 /** What stands for the time that a column takes, in the measure of LongWork. */
-export const COLUMN_WORK = 1024
+const COLUMN_WORK = 1024
 
 /** Freezes the facts and derives the lookups. Leaves out tables without columns: those that the database cannot open, or of which the account sees none. */
 export function createCatalog (tables: readonly TableFacts[], loadedAt: number): Catalog {
@@ -263,4 +263,34 @@ export function findIgnoringCase<T> (byName: ReadonlyMap<string, T>, name: strin
   const lower = name.toLowerCase()
   for (const [each, value] of byName) if (each.toLowerCase() === lower) return value
   return undefined
+}
+
+/** The parts of an index, with the missing columns of the primary key, which InnoDB appends and both servers use. */
+export function partsOf ({ parts, name }: Index, { engine, indexes }: Table): readonly IndexPart[] {
+  const primary = indexes[0]
+  if (engine !== 'innodb' || primary?.name !== 'PRIMARY' || name === 'PRIMARY' || primary.parts.some(({ prefix }) => prefix)) return parts
+  const whole = new Set(parts.filter(({ prefix }) => !prefix).map(({ column }) => column))
+  return [...parts, ...primary.parts.filter(({ column }) => !whole.has(column))]
+}
+
+/** The tables that a request may name, as its grant sees them. */
+export interface TableSource {
+  /** The table of the request. */
+  readonly table: Table
+  /** Another table of the same database, by its exact name. @throws TABLE_NOT_FOUND if there is none that the grant sees */
+  see (name: string): Table
+}
+
+/** A source of a single table, for requests that name no other. */
+export const alone = (table: Table): TableSource => ({ table, see: () => table })
+
+/** Gathers the facts of all tables, between which other work may be done. */
+export function * describeAll<Source> (sources: Iterable<Source>, describe: (source: Source) => TableFacts): LongWork<TableFacts[]> {
+  const tables: TableFacts[] = []
+  for (const source of sources) {
+    const table = describe(source)
+    tables.push(table)
+    yield (table.columns.length + 1) * COLUMN_WORK
+  }
+  return tables
 }

@@ -1,4 +1,4 @@
-import type { ForeignKey, Table, TableFacts, TriggerEvent, Triggers } from './catalog.ts'
+import type { ForeignKey, Table, TableFacts, TriggerEvent, Triggers, TriggerWrite } from './catalog.ts'
 
 const EVENTS: readonly TriggerEvent[] = ['insert', 'update', 'delete']
 const NONE: ReadonlySet<string> = new Set()
@@ -52,4 +52,118 @@ function writtenTables (table: TableFacts, { find, children }: Tables): NonNulla
     return [...written].sort()
   }) as [string[], string[], string[]]
   return { insert, update, delete: delete_ }
+}
+
+// Finds the tables that the text of a trigger writes. What a trigger does by calling a routine is not in its text.
+
+interface Token {
+  readonly text: string
+  /** Lower case for a word without quotes; undefined for any other token. */
+  readonly word: string | undefined
+  readonly isName: boolean
+}
+
+const WORD = String.raw`[\w$\u0080-\uffff]+`
+/** Matches a comment, a text (with or without backslashes), a quoted identifier, a word, or any other character. */
+const tokensOf = (text: string): RegExp => new RegExp(String.raw`/\*(?!M?!)[^]*?(?:\*/|$)|--[^\n]*|#[^\n]*|(${text}|"(?:[^"]|"")*(?:"|$)|\x60(?:[^\x60]|\x60\x60)*(?:\x60|$)|\[[^\]]*(?:\]|$))|(${WORD})|(\S)`, 'g')
+const TOKENS = { mysql: tokensOf(String.raw`'(?:[^'\\]|\\[^]|'')*(?:'|$)`), sqlite: tokensOf(String.raw`'(?:[^']|'')*(?:'|$)`) }
+
+/** `text`: the body of the trigger on MySQL and MariaDB, its whole definition on SQLite. `schema`: the name of the database, if triggers can name others. */
+export function writesOf (text: string, engine: keyof typeof TOKENS, schema?: string): TriggerWrite[] {
+  const tokens = Array.from(text.matchAll(TOKENS[engine]), ([, quoted, word, other]): Token[] => {
+    if (quoted !== undefined) return [{ text: unquote(quoted), word: undefined, isName: true }]
+    if (word !== undefined) return [{ text: word, word: word.toLowerCase(), isName: true }]
+    return other === undefined ? [] : [{ text: other, word: undefined, isName: false }]
+  }).flat()
+  const begin = engine === 'sqlite' ? tokens.findIndex(({ word }) => word === 'begin') : -1
+  return new Reader(tokens.slice(begin + 1), schema).read()
+}
+
+function unquote (quoted: string): string {
+  const [open, close] = [quoted.charAt(0), quoted.charAt(quoted.length - 1)]
+  return quoted.slice(1, -1).replaceAll(open + close, close)
+}
+
+/** Words between a verb and its table. SQLite: `or replace`. */
+const MODIFIERS = new Set(['low_priority', 'delayed', 'high_priority', 'quick', 'ignore', 'into', 'or', 'abort', 'fail', 'rollback', 'replace'])
+/** Words that end a list of tables. */
+const ENDS = new Set(['set', 'where', 'order', 'limit', 'returning', 'using', 'end'])
+/** Words that never stand in a list of tables. */
+const VERBS = new Set(['update', 'delete'])
+
+class Reader {
+  readonly #tokens: readonly Token[]
+  readonly #schema: string | undefined
+  readonly #writes = new Map<string, TriggerWrite>()
+
+  constructor (tokens: readonly Token[], schema: string | undefined) {
+    this.#tokens = tokens
+    this.#schema = schema
+  }
+
+  read (): TriggerWrite[] {
+    let last: string | undefined
+    for (let place = 0; place < this.#tokens.length; place++) {
+      const before = this.#word(place - 1)
+      switch (this.#word(place)) {
+        case 'insert':
+        case 'replace': {
+          const at = this.#afterModifiers(place)
+          if (before === 'or' || this.#tokens[at]?.isName !== true) break // `or replace`, and the functions of these names
+          last = this.#nameAt(at)
+          this.#add(last, 'insert')
+          if (this.#tokens.slice(place, at).some(({ word }) => word === 'replace')) this.#add(last, 'delete')
+          break
+        }
+        case 'update':
+          if (before === 'key' || before === 'do') this.#add(last, 'update') // of an insert
+          else if (before !== 'for' && before !== 'on') this.#addAll(this.#afterModifiers(place), 'update')
+          break
+        case 'delete':
+          if (before !== 'on') this.#addAll(this.#afterModifiers(place), 'delete')
+          break
+      }
+    }
+    return [...this.#writes.values()]
+  }
+
+  #word (place: number): string | undefined {
+    return this.#tokens[place]?.word
+  }
+
+  /** The position after a verb and its modifiers. */
+  #afterModifiers (verb: number): number {
+    let place = verb + 1
+    while (MODIFIERS.has(this.#word(place) ?? '')) place++
+    return place
+  }
+
+  /** The name of a table; undefined if it is one of another database. */
+  #nameAt (place: number): string | undefined {
+    const token = this.#tokens[place]
+    if (token?.isName !== true) return undefined
+    const qualified = this.#tokens[place + 1]?.text === '.' ? this.#tokens[place + 2] : undefined
+    if (qualified?.isName !== true) return token.text
+    return this.#schema === undefined || this.#schema.toLowerCase() === token.text.toLowerCase() ? qualified.text : undefined
+  }
+
+  /** Adds the tables of a list with joins, such as `a, b join c`. */
+  #addAll (from: number, event: TriggerEvent): void {
+    let isTable = true
+    let depth = 0
+    for (let place = from; place < this.#tokens.length; place++) {
+      const { text, word, isName } = this.#tokens[place] as Token
+      if (text === ';' || (word !== undefined && (VERBS.has(word) || (depth === 0 && ENDS.has(word))))) return
+      if (text === '(' || text === ')') depth += text === '(' ? 1 : -1
+      else if (depth === 0 && (text === ',' || word === 'join' || word === 'from')) isTable = true
+      else if (depth === 0 && isTable && isName) {
+        this.#add(this.#nameAt(place), event)
+        isTable = false
+      }
+    }
+  }
+
+  #add (table: string | undefined, event: TriggerEvent): void {
+    if (table !== undefined) this.#writes.set(`${event} ${table}`, { table, event })
+  }
 }

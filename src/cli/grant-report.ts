@@ -2,7 +2,7 @@
 import { VERBS } from '../../schemas/grant.ts'
 import { findTableGrant, permissionsOn, type Grant, type TableGrant } from '../access/grant.ts'
 import { bindRules, describeRule, findBrokenRule, resolveRules } from '../access/rules.ts'
-import { findUncheckedKeys } from '../access/unchecked-keys.ts'
+import { findUncheckedKeys } from '../access/granted-table.ts'
 import { mayFillColumns, type Catalog, type Table } from '../catalog/catalog.ts'
 import { about, findings, type Findings } from './check/findings.ts'
 import type { Granted } from './check/granted.ts'

@@ -1,6 +1,6 @@
 import { TokenSchema, type TokenOptions } from '../../schemas/options.ts'
 import { ConfigError, findConfigErrors } from '../config-errors.ts'
-import { parseExpiry } from '../access/token-entries.ts'
+import { parseExpiry } from '../access/tokens.ts'
 import { createToken, hashToken } from '../access/tokens.ts'
 import { COMMANDS } from './commands.ts'
 import { parseFlags } from './flags.ts'

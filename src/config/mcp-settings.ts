@@ -1,4 +1,4 @@
-import { McpSchema, type McpOptions } from '../../schemas/mcp.ts'
+import { McpSchema, type McpOptions } from '../../schemas/options.ts'
 import { VERBS, type Verb } from '../../schemas/grant.ts'
 import { withDefaults, type WithDefaults } from './with-defaults.ts'
 

@@ -1,6 +1,6 @@
 import { getAccess, type Access } from '../access/authorize.ts'
 import type { Grant } from '../access/grant.ts'
-import { findLost, lostForNow } from '../access/lost.ts'
+import { findLost, lostForNow } from '../access/granted-table.ts'
 import type { Catalog, Column, Table } from '../catalog/catalog.ts'
 import { relationsBetween } from '../catalog/relations.ts'
 import { resultTooLarge, tableNotFound } from '../errors.ts'

@@ -1,7 +1,7 @@
 /** The schemas of several operations in one transaction. Without tables, or for many tables, there is one for each verb, with values of any type. */
 import { OPERATIONS, OperationsBodySchema, propertiesOf } from '../../schemas/operations.ts'
 import { VERBS, type Verb } from '../../schemas/grant.ts'
-import { mayUse } from '../access/required-permissions.ts'
+import { mayUse } from '../access/authorize.ts'
 import { pascalCase } from './names.ts'
 import { createPathItem, type Operation } from './operation.ts'
 import { inDocument } from './request-schemas.ts'

@@ -2,7 +2,7 @@
 import { ANSWERS } from '../../schemas/answer.ts'
 import { BODIES } from '../../schemas/body.ts'
 import type { Verb } from '../../schemas/grant.ts'
-import { mayUse } from '../access/required-permissions.ts'
+import { mayUse } from '../access/authorize.ts'
 import type { Table } from '../catalog/catalog.ts'
 import { findPageKey, isPlaced } from '../plan/page.ts'
 import { rowKeysOf } from '../plan/row-keys.ts'

@@ -1,6 +1,6 @@
 import type { Body } from '../../schemas/body.ts'
 import type { Table } from '../catalog/catalog.ts'
-import type { TableSource } from '../catalog/table-source.ts'
+import type { TableSource } from '../catalog/catalog.ts'
 import { permissionDenied } from '../errors.ts'
 import { planDelete } from './delete.ts'
 import type { PlanLimits } from './limits.ts'

@@ -1,5 +1,5 @@
 import type { DeleteBody } from '../../schemas/body.ts'
-import type { TableSource } from '../catalog/table-source.ts'
+import type { TableSource } from '../catalog/catalog.ts'
 import type { PlanLimits } from './limits.ts'
 import { planRequiredFilters } from './filters/filters.ts'
 import type { DeletePlan } from './plan.ts'

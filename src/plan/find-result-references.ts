@@ -2,7 +2,7 @@
 import type { Include, Member, Related } from '../../schemas/body.ts'
 import { COMBINATORS, OPERATORS, type CombinatorForm, type FilterOperator, type OperandForm } from '../../schemas/filters.ts'
 import type { Column, Table } from '../catalog/catalog.ts'
-import type { TableSource } from '../catalog/table-source.ts'
+import type { TableSource } from '../catalog/catalog.ts'
 import { at, invalidBody, type Path } from '../errors.ts'
 import { stepsOf } from '../json-pointer.ts'
 import { isObject } from '../json/exact-json.ts'

@@ -1,7 +1,7 @@
 /** Plans `include`: the rows of other tables in each row. The grant must see each table, and its rules apply. */
 import { DEFAULT_LIMIT, type Include, type Member as MemberBody } from '../../schemas/body.ts'
 import type { Column, Table } from '../catalog/catalog.ts'
-import type { TableSource } from '../catalog/table-source.ts'
+import type { TableSource } from '../catalog/catalog.ts'
 import { at, invalidBody, type Path } from '../errors.ts'
 import { isOne, type Held } from './cardinality.ts'
 import { getColumn } from './columns.ts'

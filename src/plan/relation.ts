@@ -1,9 +1,9 @@
 /** Plans `on`: the columns that relate the rows of two tables, and the index that finds them. */
 import type { Related } from '../../schemas/body.ts'
 import { baseTable, type Column, type Index, type Table } from '../catalog/catalog.ts'
-import { partsOf } from '../catalog/index-parts.ts'
+import { partsOf } from '../catalog/catalog.ts'
 import { canRelate, isSameRelation, relationsBetween, type Pair } from '../catalog/relations.ts'
-import type { TableSource } from '../catalog/table-source.ts'
+import type { TableSource } from '../catalog/catalog.ts'
 import { at, invalidBody, type Path } from '../errors.ts'
 import { heldColumns, type Held } from './cardinality.ts'
 import type { MemberIndex, Order } from './plan.ts'

@@ -1,5 +1,5 @@
 import { DEFAULT_LIMIT, type SelectBody } from '../../schemas/body.ts'
-import type { TableSource } from '../catalog/table-source.ts'
+import type { TableSource } from '../catalog/catalog.ts'
 import { getColumn } from './columns.ts'
 import { planFilters } from './filters/filters.ts'
 import { planGroups } from './groups.ts'

@@ -1,6 +1,6 @@
 /** Plans the select of a stream like that of an answer, but with any number of rows. */
 import type { SelectBody } from '../../schemas/body.ts'
-import type { TableSource } from '../catalog/table-source.ts'
+import type { TableSource } from '../catalog/catalog.ts'
 import { at, invalidBody, type Path } from '../errors.ts'
 import { createPlan } from './create-plan.ts'
 import type { PlanLimits } from './limits.ts'

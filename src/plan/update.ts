@@ -1,6 +1,6 @@
 import type { UpdateBody } from '../../schemas/body.ts'
 import type { Column } from '../catalog/catalog.ts'
-import type { TableSource } from '../catalog/table-source.ts'
+import type { TableSource } from '../catalog/catalog.ts'
 import { unsupported } from '../errors.ts'
 import { planAssignments } from './assignments.ts'
 import type { PlanLimits } from './limits.ts'

@@ -1,6 +1,6 @@
 /** Finds the index in whose order a page is read, because MariaDB does not use it for `tenant = ?` with the newest first, and reads all rows of the tenant. */
 import { baseTable, type Index } from '../catalog/catalog.ts'
-import { partsOf } from '../catalog/index-parts.ts'
+import { partsOf } from '../catalog/catalog.ts'
 import type { Condition, Order, SelectPlan } from '../plan/plan.ts'
 
 /** An index, and its order without columns that the filters hold equal, by which MariaDB would sort all rows again. */

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import t from 'tap'
 import { createGrant } from '../../src/access/grant.ts'
-import { createRememberedTokens, REMEMBER_LIMITS } from '../../src/access/remembered-tokens.ts'
+import { createRememberedTokens, REMEMBER_LIMITS } from '../../src/access/jwt.ts'
 import { createTokenFile } from '../../src/access/token-file.ts'
 import { ConfigError } from '../../src/config-errors.ts'
 import { loadConfig } from '../../src/config/load.ts'

@@ -1,7 +1,7 @@
 /** The catalog as data: names, identities, what may fire a trigger, and what a trigger writes. */
 import t from 'tap'
 import { type Column, createCatalog, mayFire, type TableFacts, type TriggerEvent } from '../../src/catalog/catalog.ts'
-import { writesOf } from '../../src/catalog/trigger-text.ts'
+import { writesOf } from '../../src/catalog/triggers.ts'
 import { mysqlColumn, tableOf } from '../support/tables.ts'
 
 const facts = (name: string, columns: Column[], primaryKey: string[] = []): TableFacts =>

@@ -1,7 +1,7 @@
 /** The catalog of a large database is read in parts, between which others are served. */
 import t from 'tap'
 import { createCatalogInParts, type TableFacts } from '../../src/catalog/catalog.ts'
-import { describeAll } from '../../src/catalog/table-facts.ts'
+import { describeAll } from '../../src/catalog/catalog.ts'
 import { ask, quit } from '../../src/dialects/mysql/connection/session.ts'
 import { createTestDatabase, engines } from '../servers/engines.ts'
 import { loadCatalog } from '../support/catalog.ts'

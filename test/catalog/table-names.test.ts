@@ -2,7 +2,7 @@
 import t from 'tap'
 import { relationsBetween } from '../../src/catalog/relations.ts'
 import type { Table } from '../../src/catalog/catalog.ts'
-import { linkTables } from '../../src/catalog/linked-tables.ts'
+import { linkTables } from '../../src/catalog/relations.ts'
 import { writtenBy } from '../../src/catalog/triggers.ts'
 import { findRelatedTables } from '../../src/openapi/related-tables.ts'
 import { mysqlColumn, tableOf } from '../support/tables.ts'

@@ -1,7 +1,7 @@
 /** The keys that JWTs are verified with: when they are downloaded, when they end, and what happens where they cannot be had. */
 import { gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
-import type { JwtOptions } from '../../schemas/jwt.ts'
+import type { JwtOptions } from '../../schemas/options.ts'
 import { stoppedDate } from '../support/clock.ts'
 import { createPair, jwtSetting, type KeyServer, serveKeys, sign } from '../support/issuer.ts'
 import { isRefusal } from '../support/refusals.ts'

@@ -3,7 +3,7 @@
 import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import type { JwtOptions } from '../../schemas/jwt.ts'
+import type { JwtOptions } from '../../schemas/options.ts'
 import { ask, right, wrong } from '../support/addresses.ts'
 import { stoppedDate } from '../support/clock.ts'
 import { createPair, jwtSetting, type KeyServer, serveKeys, sign } from '../support/issuer.ts'

@@ -1,7 +1,7 @@
 // night: measures CPU time
 /** The time to plan a body and to look up its statement is proportional to the length of the body, whatever it contains. */
 import t from 'tap'
-import { alone } from '../../src/catalog/table-source.ts'
+import { alone } from '../../src/catalog/catalog.ts'
 import { createPlan } from '../../src/plan/create-plan.ts'
 import { planOrder } from '../../src/plan/order-by.ts'
 import { findFormat } from '../../src/request/stream-request.ts'

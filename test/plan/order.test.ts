@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import type { Column } from '../../src/catalog/catalog.ts'
-import { alone } from '../../src/catalog/table-source.ts'
+import { alone } from '../../src/catalog/catalog.ts'
 import { createPlan } from '../../src/plan/create-plan.ts'
 import { findPageKey } from '../../src/plan/page.ts'
 import { isAnyOrder, sortByKey } from '../../src/plan/key-order.ts'

@@ -1,6 +1,6 @@
 /** Columns, values and groups in the plan of a select. */
 import t from 'tap'
-import { alone } from '../../src/catalog/table-source.ts'
+import { alone } from '../../src/catalog/catalog.ts'
 import { at, invalidBody } from '../../src/errors.ts'
 import { getColumn, readValue } from '../../src/plan/columns.ts'
 import { createPlan } from '../../src/plan/create-plan.ts'

@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { Body } from '../../schemas/body.ts'
 import type { Column, Table } from '../../src/catalog/catalog.ts'
-import { alone } from '../../src/catalog/table-source.ts'
+import { alone } from '../../src/catalog/catalog.ts'
 import { createPlan } from '../../src/plan/create-plan.ts'
 import { respond } from '../../src/response/respond.ts'
 import { onEachEngine, type Schema } from '../support/service.ts'

@@ -2,7 +2,7 @@
 import { inspect } from 'node:util'
 import t from 'tap'
 import type { Table } from '../../src/catalog/catalog.ts'
-import { alone } from '../../src/catalog/table-source.ts'
+import { alone } from '../../src/catalog/catalog.ts'
 import { createPlan } from '../../src/plan/create-plan.ts'
 import { buildStatement } from '../../src/sql/compile.ts'
 import { createStatementCache, type KeptStatement, type StatementCounts } from '../../src/sql/statement-cache.ts'

@@ -2,7 +2,7 @@
 import t from 'tap'
 import type { Body } from '../../schemas/body.ts'
 import type { Table, Triggers } from '../../src/catalog/catalog.ts'
-import { alone } from '../../src/catalog/table-source.ts'
+import { alone } from '../../src/catalog/catalog.ts'
 import { writeStatement } from '../../src/dialects/mysql/literal.ts'
 import { createPlan } from '../../src/plan/create-plan.ts'
 import type { InsertPlan } from '../../src/plan/plan.ts'

@@ -5,7 +5,7 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { exportJWK, SignJWT, type JWK } from 'jose'
 import type { Test } from 'tap'
-import type { JwtOptions, SignatureAlgorithm } from '../../schemas/jwt.ts'
+import type { JwtOptions, SignatureAlgorithm } from '../../schemas/options.ts'
 
 export const ISSUER = 'https://login.example.com/'
 export const AUDIENCE = 'rows'

@@ -8,7 +8,7 @@ import { connectionOptions, type MysqlAddress } from '../../src/dialects/mysql/o
 import { sendPlainCommand } from '../../src/dialects/mysql/connection/plain-command.ts'
 import { createCommandSender, type SendCommand } from '../../src/dialects/mysql/connection/statement-command.ts'
 import { sessionStatement } from '../../src/dialects/mysql/connection/session-settings.ts'
-import { alone } from '../../src/catalog/table-source.ts'
+import { alone } from '../../src/catalog/catalog.ts'
 import { planSelect } from '../../src/plan/select.ts'
 import { compileStatement } from '../../src/sql/compile.ts'
 import { AnswerSink } from '../../src/response/answer-sink.ts'

@@ -1,5 +1,5 @@
 import { KeyObject } from 'node:crypto'
-import { downloadKeys, reasonOfDownload } from '../../access/jwks.ts'
+import { downloadKeys, reasonOfDownload } from '../../access/key-set.ts'
 import type { JwtIssuer } from '../../access/jwt-settings.ts'
 import { findings, type Findings } from './findings.ts'
 

@@ -1,8 +1,8 @@
 /** Reads the tables of a database with a fixed number of queries on information_schema. */
 import type { Check, Column, ForeignKey, TableFacts, Trigger, TriggerEvent, Triggers, TriggerTiming } from '../../catalog/catalog.ts'
-import { describeAll } from '../../catalog/table-facts.ts'
-import { writesOf } from '../../catalog/trigger-text.ts'
-import { linkTables } from '../../catalog/linked-tables.ts'
+import { describeAll } from '../../catalog/catalog.ts'
+import { writesOf } from '../../catalog/triggers.ts'
+import { linkTables } from '../../catalog/relations.ts'
 import { getOrCreate } from '../../get-or-create.ts'
 import { inPieces } from '../../in-pieces.ts'
 import type { ColumnType } from '../../types/column-type.ts'

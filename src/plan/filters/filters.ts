@@ -1,6 +1,6 @@
 /** Plans `filters`: combinators in this file, the filter of one column in column-filter.ts. */
 import { COMBINATORS, type CombinatorName } from '../../../schemas/filters.ts'
-import type { TableSource } from '../../catalog/table-source.ts'
+import type { TableSource } from '../../catalog/catalog.ts'
 import { at, filtersRequired, invalidBody, type Path } from '../../errors.ts'
 import { isFields, planColumnFilter, planOperator } from './column-filter.ts'
 import { getColumn } from '../columns.ts'

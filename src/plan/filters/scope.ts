@@ -1,5 +1,5 @@
 import type { Table } from '../../catalog/catalog.ts'
-import type { TableSource } from '../../catalog/table-source.ts'
+import type { TableSource } from '../../catalog/catalog.ts'
 import { at, invalidBody, type Path } from '../../errors.ts'
 import type { ColumnScope } from '../columns.ts'
 import { startCount, type Counted, type FilterLimits, type PlanLimits } from '../limits.ts'

@@ -6,7 +6,7 @@ import { sendPlainCommand } from '../../../../src/dialects/mysql/connection/plai
 import { createCommandSender } from '../../../../src/dialects/mysql/connection/statement-command.ts'
 import { tryReader } from '../../../../src/dialects/mysql/connection/try-reader.ts'
 import { createCatalog } from '../../../../src/catalog/catalog.ts'
-import { alone } from '../../../../src/catalog/table-source.ts'
+import { alone } from '../../../../src/catalog/catalog.ts'
 import { createPlan } from '../../../../src/plan/create-plan.ts'
 import { AnswerSink } from '../../../../src/response/answer-sink.ts'
 import { createTestDatabase, engines } from '../../../servers/engines.ts'
