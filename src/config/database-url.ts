@@ -5,7 +5,7 @@ import { basename, extname } from 'node:path'
 import { orThrow, succeeds } from '../config-errors.ts'
 import type { Address } from '../databases/open.ts'
 import type { Host, MysqlAddress } from '../dialects/mysql/options.ts'
-import { MEMORY } from '../dialects/sqlite/memory.ts'
+import { MEMORY } from '../dialects/sqlite/protocol.ts'
 
 const MYSQL_PORT = 3306
 

@@ -14,7 +14,7 @@ import { collect, ConfigError, findConfigErrors } from '../config-errors.ts'
 import { withDefaults, type WithDefaults } from './with-defaults.ts'
 import { withoutInvalid } from './usable.ts'
 import { readEntries, readRoles } from '../access/tokens.ts'
-import { MEMORY } from '../dialects/sqlite/memory.ts'
+import { MEMORY } from '../dialects/sqlite/protocol.ts'
 import { findUnplain, isPlain } from '../plain-values.ts'
 import { createTokenFile, readTokenFile, type TokenFile } from '../access/token-file.ts'
 

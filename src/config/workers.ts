@@ -2,7 +2,7 @@
 import type { TObject } from '@sinclair/typebox'
 import { FailedLoginsSchema, LimitsSchema, PoolSchema, RateLimitSchema, type Config } from '../../schemas/options.ts'
 import { HttpSchema } from '../../schemas/server-settings.ts'
-import { MEMORY } from '../dialects/sqlite/memory.ts'
+import { MEMORY } from '../dialects/sqlite/protocol.ts'
 import { withDefaults } from './with-defaults.ts'
 
 /** A limit of the whole service, which is divided among the workers. */

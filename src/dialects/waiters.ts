@@ -1,6 +1,112 @@
 import { overloaded } from '../errors.ts'
-import { createFifo, type Fifo, type FifoEntry } from './fifo.ts'
-import { createTimeoutQueue } from './timeout-queue.ts'
+
+/**
+ * A queue from which any entry can be removed: a doubly linked list whose entries forget their neighbours when they are removed.
+ * A Set, Map or array would also work, but V8 replaces their tables when they grow or shrink, and a dead table in the old
+ * generation keeps its content, including requests, alive until the next full garbage collection.
+ */
+interface Fifo<T> {
+  readonly size: number
+  readonly first: FifoEntry<T> | undefined
+  readonly last: FifoEntry<T> | undefined
+  push (value: T): FifoEntry<T>
+  /** Does nothing if the entry was removed already. */
+  remove (entry: FifoEntry<T>): void
+  each (visit: (value: T) => void): void
+}
+
+export interface FifoEntry<T> {
+  readonly value: T
+  /** When it was pushed, by `performance.now()`. */
+  readonly since: number
+  /** The neighbours, until the entry is removed. */
+  before: FifoEntry<T> | undefined
+  after: FifoEntry<T> | undefined
+}
+
+export function createFifo<T> (): Fifo<T> {
+  let first: FifoEntry<T> | undefined
+  let last: FifoEntry<T> | undefined
+  let size = 0
+
+  return {
+    get size () { return size },
+    get first () { return first },
+    get last () { return last },
+    push (value) {
+      const entry: FifoEntry<T> = { value, since: performance.now(), before: last, after: undefined }
+      if (last === undefined) first = entry
+      else last.after = entry
+      last = entry
+      size++
+      return entry
+    },
+    remove (entry) {
+      const { before, after } = entry
+      if (before === undefined && entry !== first) return
+      if (before === undefined) first = after
+      else before.after = after
+      if (after === undefined) last = before
+      else after.before = before
+      entry.before = entry.after = undefined
+      size--
+    },
+    each (visit) {
+      for (let entry = first; entry !== undefined; entry = entry.after) visit(entry.value)
+    }
+  }
+}
+
+/**
+ * Entries with the same time limit, which therefore expire in the order of their arrival. They share one timer, which also calls `onCheck`: an
+ * entry costs 0.08 µs, compared with 0.12 µs for its own timer.
+ */
+export interface TimeoutQueue<T> extends Fifo<T> {}
+
+/** The interval of `onCheck`, in milliseconds. */
+const CHECK_INTERVAL = 100
+
+interface TimeoutQueueOptions<T> {
+  /** Called with each entry that exceeds the time limit, after it was removed. */
+  readonly onTimeout: (entry: FifoEntry<T>) => void
+  /** Called with each value at an interval, until it is removed. */
+  readonly onCheck?: (value: T) => void
+}
+
+/** `milliseconds`: the time limit. The queue keeps the process alive while it has entries. */
+export function createTimeoutQueue<T> (milliseconds: number, { onTimeout, onCheck }: TimeoutQueueOptions<T>): TimeoutQueue<T> {
+  const fifo = createFifo<T>()
+  const pause = onCheck === undefined ? milliseconds : Math.min(CHECK_INTERVAL, milliseconds)
+  let timer: NodeJS.Timeout | undefined
+
+  const wake = (): void => {
+    timer = undefined
+    const now = performance.now()
+    for (let { first } = fifo; first !== undefined && first.since + milliseconds <= now; { first } = fifo) {
+      fifo.remove(first)
+      onTimeout(first)
+    }
+    if (onCheck !== undefined) fifo.each(onCheck)
+    if (fifo.first !== undefined) timer ??= setTimeout(wake, Math.min(pause, Math.ceil(fifo.first.since + milliseconds - now)))
+  }
+
+  return {
+    get size () { return fifo.size },
+    get first () { return fifo.first },
+    get last () { return fifo.last },
+    each: fifo.each,
+    push (value) {
+      const entry = fifo.push(value)
+      timer ??= setTimeout(wake, pause)
+      if (fifo.size === 1) timer.ref()
+      return entry
+    },
+    remove (entry) {
+      fifo.remove(entry)
+      if (fifo.size === 0) timer?.unref()
+    }
+  }
+}
 
 /**
  * A bounded queue of waiters, each with a time limit. Callers take turns, each in the order of its own requests, so that one that sends thousands

@@ -1,6 +1,6 @@
 /** The table with the answers to requests with a key. It belongs to the service and is in no catalog. */
 import { KEYS_TABLE, OF_RESULT, type Column, type Table, type TableFacts } from '../catalog/catalog.ts'
-import { controlTable } from '../dialects/control-statement.ts'
+import { controlTable } from '../dialects/transaction-commands.ts'
 import { DELETE_OLD, INSERT_RESERVATION, SELECT_ANSWER, UPDATE_ANSWER } from '../sql/key-statements.ts'
 import type { Engine, Statement } from '../sql/statement.ts'
 import { unknownType } from '../types/text.ts'

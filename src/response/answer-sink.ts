@@ -1,7 +1,7 @@
 /** Writes the rows of a select into its answer as they arrive: the rows (json-rows.ts) and the text around them (envelope.ts), within its memory (answer-memory.ts). */
 import type { Column } from '../catalog/catalog.ts'
 import type { RowSink } from '../dialects/dialect.ts'
-import { valuesIn } from '../dialects/mysql/length-encoded.ts'
+import { valuesIn } from '../dialects/mysql/connection/packets.ts'
 import { inPieces } from '../in-pieces.ts'
 import type { DriverValue } from '../types/column-type.ts'
 import { AnswerMemory } from './answer-memory.ts'

@@ -1,7 +1,7 @@
 /** Sinks that read rows for the service itself, not for an answer. */
 import type { RowSink } from '../dialects/dialect.ts'
 import type { Column } from '../catalog/catalog.ts'
-import { copyValues } from '../dialects/mysql/length-encoded.ts'
+import { copyValues } from '../dialects/mysql/connection/packets.ts'
 import { resultTooLarge } from '../errors.ts'
 import type { DriverValue } from '../types/column-type.ts'
 import { writeValue } from './encode-row.ts'

@@ -3,7 +3,7 @@
  * JSON column is always its JSON text, so that the text "1" and the number 1 are two cells, and so are JSON's null and NULL.
  */
 import type { Column } from '../catalog/catalog.ts'
-import { afterLength, findStarts, readLength } from '../dialects/mysql/length-encoded.ts'
+import { afterLength, findStarts, readLength } from '../dialects/mysql/connection/packets.ts'
 import type { Cells, JoinedCells } from '../plan/cells.ts'
 import { PART, type LongWork } from '../in-pieces.ts'
 import type { DriverValue, WireFormat } from '../types/column-type.ts'

@@ -3,7 +3,7 @@
  * position in local variables and reserves memory once per row.
  */
 import type { Column } from '../catalog/catalog.ts'
-import { afterLength, readLength } from '../dialects/mysql/length-encoded.ts'
+import { afterLength, readLength } from '../dialects/mysql/connection/packets.ts'
 import { unreadableValue } from '../errors.ts'
 import { PART, type LongWork } from '../in-pieces.ts'
 import { ValueUnreadable, type LongValue, type WireFormat, type DriverValue } from '../types/column-type.ts'

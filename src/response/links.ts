@@ -1,6 +1,6 @@
 /** The values by which rows are related to those of another table. */
 import { SchemaMoved } from '../dialects/dialect.ts'
-import { readLength, afterLength } from '../dialects/mysql/length-encoded.ts'
+import { readLength, afterLength } from '../dialects/mysql/connection/packets.ts'
 import type { ListMember } from '../plan/plan.ts'
 import { parseExactJson } from '../json/exact-json.ts'
 import { NOT_TEXT, RELATED_TEXT, ValueRefused, type DriverValue, type Value } from '../types/column-type.ts'

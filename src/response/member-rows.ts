@@ -1,7 +1,7 @@
 /** Takes the rows of a member, and inserts them into the rows that they are related to when all have arrived. */
 import type { Column } from '../catalog/catalog.ts'
 import type { RowSink } from '../dialects/dialect.ts'
-import { afterLength, readLength, valuesIn } from '../dialects/mysql/length-encoded.ts'
+import { afterLength, readLength, valuesIn } from '../dialects/mysql/connection/packets.ts'
 import { cellsOfMember, type LinkCells } from '../plan/cells.ts'
 import { inPieces } from '../in-pieces.ts'
 import type { DriverValue } from '../types/column-type.ts'

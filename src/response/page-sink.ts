@@ -1,5 +1,5 @@
 import type { Column } from '../catalog/catalog.ts'
-import { copyValues, skipValues } from '../dialects/mysql/length-encoded.ts'
+import { copyValues, skipValues } from '../dialects/mysql/connection/packets.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import type { SelectPlan } from '../plan/plan.ts'
 import type { DriverValue } from '../types/column-type.ts'

@@ -1,6 +1,6 @@
 /** Writes rows that have members, with the joined ones and with gaps into which lists are inserted later. */
 import type { Column } from '../catalog/catalog.ts'
-import { findStarts, readLength, skipValues } from '../dialects/mysql/length-encoded.ts'
+import { findStarts, readLength, skipValues } from '../dialects/mysql/connection/packets.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import type { Cells, JoinedCells, LinkCells, RowCells } from '../plan/cells.ts'
 import type { LongWork } from '../in-pieces.ts'

@@ -1,8 +1,8 @@
 /** Queues of requests and of time limits. */
 import fc from 'fast-check'
 import t from 'tap'
-import { createFifo, type FifoEntry } from '../../src/dialects/fifo.ts'
-import { createTimeoutQueue } from '../../src/dialects/timeout-queue.ts'
+import { createFifo, type FifoEntry } from '../../src/dialects/waiters.ts'
+import { createTimeoutQueue } from '../../src/dialects/waiters.ts'
 import { createWaiters, type Waiters } from '../../src/dialects/waiters.ts'
 import { stoppedClock } from '../support/clock.ts'
 import '../support/seed.ts'

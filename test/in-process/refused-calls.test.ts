@@ -1,7 +1,7 @@
 /** Requests in a transaction of a host app that are refused: the transaction is as it was before them, and goes on. */
 import t, { type Test } from 'tap'
 import type { RowQueryOptions } from '../../schemas/options.ts'
-import { MAX_WAITING } from '../../src/dialects/command-queue.ts'
+import { MAX_WAITING } from '../../src/dialects/transaction-commands.ts'
 import type { GrantOptions, InProcessTransaction, OnWrite, WriteEvent } from '../../src/index.ts'
 import { errorPacket, type Proxy } from '../support/recorder.ts'
 import { onEachEngine, type EngineName, type Service, sharedOnEachEngine } from '../support/service.ts'

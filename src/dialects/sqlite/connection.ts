@@ -3,7 +3,7 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { openFile } from './open-file.ts'
 import type { DriverValue } from '../../types/column-type.ts'
 import type { Order, ReadOrder, Reply, Row, RowsOrder, RunOrder, TransactionOrder } from './protocol.ts'
-import { encodingOf, TextCheck, type Encoding } from './text-check.ts'
+import { encodingOf, TextCheck, type Encoding } from './open-file.ts'
 
 /** Maximum number of prepared statements. */
 const MAX_PREPARED = 100

@@ -1,20 +1,32 @@
 /** The dialect of SQLite: one file, with one session of `node:sqlite` that writes and one that only reads, each running one statement at a time. */
-import { resolve } from 'node:path'
+import { statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import { queryTimeout, ServiceError, unsupported } from '../../errors.ts'
 import type { Statement } from '../../sql/statement.ts'
-import { clientGone, STREAM_TIMEOUT, type Client, type Dialect, type Outcome, type PacedSink } from '../dialect.ts'
-import { createTimeoutQueue, type TimeoutQueue } from '../timeout-queue.ts'
-import { Writes } from './broken-keys.ts'
-import { commit, undo } from './commit.ts'
+import {
+  type Client, clientGone, type Dialect, type Outcome, type PacedSink, type Risks, STREAM_TIMEOUT
+} from '../dialect.ts'
+import { createTimeoutQueue, type TimeoutQueue } from '../waiters.ts'
+import { Writes } from './transaction.ts'
 import { toReadError, toServiceError } from './errors.ts'
-import { findFileRisks } from './file-risks.ts'
-import type { Ask } from './indexes.ts'
-import { introspectSqlite } from './introspect.ts'
-import { createMemoryFile, MEMORY } from './memory.ts'
+import { type Ask, introspectSqlite } from './introspect.ts'
+import { createMemoryFile, MEMORY } from './protocol.ts'
 import type { Session } from './session.ts'
 import { createSessions, type SessionLimits } from './sessions.ts'
 import { runSelect, runWrite, streamSelect } from './statements.ts'
-import { runTransaction } from './transaction.ts'
+import { commit, runTransaction, undo } from './transaction.ts'
+
+/** Permission bits of POSIX: every account may write, and only the owner of a file may remove it from a shared folder. */
+const WRITABLE = 0o002
+const STICKY = 0o1000
+
+/** Finds out whether other accounts of this machine may change the database. */
+function findFileRisks (path: string): Risks {
+  const risks: string[] = []
+  if ((statSync(path).mode & WRITABLE) !== 0) risks.push('every account of this machine may write the file: chmod o-w')
+  if ((statSync(dirname(path)).mode & (WRITABLE | STICKY)) === WRITABLE) risks.push('every account of this machine may replace the file: chmod o-w its folder')
+  return { excess: [], risks, enough: [] }
+}
 
 export interface SqliteSettings {
   /** The path of a file, or MEMORY. */

@@ -1,4 +1,7 @@
 /** The messages between the service and the process that has a SQLite file open: one order at a time, with one reply each. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { DriverValue } from '../../types/column-type.ts'
 
 /** The argument of a process that only reads. */
@@ -30,7 +33,7 @@ export interface TransactionOrder {
 }
 
 /** Fails as COMMIT would for a foreign key that is checked there, and changes nothing. */
-export interface CheckKeysOrder {
+interface CheckKeysOrder {
   readonly kind: 'checkKeys'
 }
 
@@ -46,7 +49,7 @@ export interface ReadOrder {
 }
 
 /** Runs any number of statements. */
-export interface ScriptOrder {
+interface ScriptOrder {
   readonly kind: 'script'
   readonly sql: string
 }
@@ -80,4 +83,34 @@ export interface Reply {
    * `isRolledBack`: the open transaction has ended with the error. `row`: the row of a list that failed.
    */
   readonly error?: { readonly thrown: Error, readonly errcode: number | undefined, readonly errstr: string | undefined, readonly isRolledBack: boolean | undefined, readonly row: number | undefined }
+}
+
+// `sqlite::memory:`, a database that exists as long as the service. It is a private temporary file, because a
+// database in the memory of a process would be lost when a statement exceeds its time limit and the process is
+// killed.
+
+/** The name that stands in place of a path. */
+export const MEMORY = ':memory:'
+
+interface MemoryFile {
+  readonly path: string
+  remove (): void
+}
+
+const folders = new Set<string>()
+
+const removeFolder = (folder: string): void => {
+  folders.delete(folder)
+  rmSync(folder, { recursive: true, force: true })
+}
+
+process.on('exit', () => folders.forEach(removeFolder))
+
+/** Creates an empty file that only this account can read. */
+export function createMemoryFile (): MemoryFile {
+  const folder = mkdtempSync(join(tmpdir(), 'row-query-memory-'))
+  folders.add(folder)
+  const path = join(folder, 'memory.db')
+  writeFileSync(path, '')
+  return { path, remove: () => removeFolder(folder) }
 }

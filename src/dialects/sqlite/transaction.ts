@@ -1,18 +1,131 @@
 /** Runs a transaction in the session of a file. */
-import { ServiceError, withDetails } from '../../errors.ts'
+import { baseTable, type ForeignKey } from '../../catalog/catalog.ts'
+import { foreignKeyViolation, outcomeUnknown, ServiceError, withDetails } from '../../errors.ts'
 import type { Statement } from '../../sql/statement.ts'
-import { createCommandQueue } from '../command-queue.ts'
-import { controlStatement } from '../control-statement.ts'
-import { isRefusal, type Outcome, type RowSink, type Transaction, type TransactionOptions } from '../dialect.ts'
-import { runNested, type Savepoints } from '../nested.ts'
-import { Writes } from './broken-keys.ts'
-import { commit, undo, type Limit } from './commit.ts'
-import { toServiceError, type SqliteError } from './errors.ts'
+import {
+  type Client, isRefusal, type Outcome, type RowSink, type Transaction, type TransactionOptions
+} from '../dialect.ts'
+import { controlStatement, createCommandQueue, runNested, type Savepoints } from '../transaction-commands.ts'
+import { firesTrigger, foreignKeysWritten, noReferencedRow, rowIsReferenced } from '../violations.ts'
+import { type SqliteError, toServiceError } from './errors.ts'
 import type { TransactionOrder } from './protocol.ts'
 import type { Session } from './session.ts'
-import { runSelect, runWrite } from './statements.ts'
+import { quoted, runSelect, runWrite } from './statements.ts'
 
-export interface SqliteTransaction<T> extends Pick<TransactionOptions, 'readOnly' | 'dryRun' | 'isShared' | 'client'> {
+// Finds the foreign key that COMMIT has refused. SQLite only reports that there is one, because it counts the keys
+// that are checked at COMMIT (`deferrable initially deferred`) over all statements of the transaction.
+
+/** Maximum number of statements that are kept, and of values that are looked up. */
+const MAX_STATEMENTS = 100
+const MAX_LOOKUPS = 1000
+
+/** The writes of a transaction that may be the reason why COMMIT fails. */
+export class Writes {
+  /** The statements that write foreign keys, with their index among all statements of the transaction. */
+  readonly #writing: Array<{ readonly statement: Statement, readonly place: number }> = []
+  /** The only write, if there is only one. */
+  #only: Statement | undefined
+  #count = 0
+  /** The tables with changed or deleted rows, and the index of the last statement that changed them. */
+  readonly #changed = new Map<string, number>()
+
+  add (statement: Statement, place: number): void {
+    if (statement.verb === 'select') return
+    this.#only = this.#count++ === 0 ? statement : undefined
+    if (statement.verb !== 'insert' || statement.isUpsert === true) this.#changed.set(statement.table.name, place)
+    if (this.#writing.length < MAX_STATEMENTS && baseTable(statement.table).foreignKeys.length > 0) this.#writing.push({ statement, place })
+  }
+
+  /**
+   * Asks the session, whose transaction is still open with the written rows. @returns FOREIGN_KEY_VIOLATION with the index of its statement and, for a
+   * list, the row if it is known; without details if no key is certain. @throws as Session.ask
+   */
+  async findBroken (session: Session): Promise<ServiceError> {
+    const lookups = { left: MAX_LOOKUPS }
+    for (const { statement, place } of this.#writing) {
+      for (const [row, parameters] of rowsOf(statement).entries()) {
+        for (const key of foreignKeysWritten({ ...statement, parameters })) {
+          if (!await isBroken(session, { key, statement, parameters }, lookups)) continue
+          // the referenced row may have existed when the key was written
+          if ((this.#changed.get(key.referencedTable) ?? place) > place) return foreignKeyViolation()
+          const refusal = noReferencedRow(statement.table.foreignKeys.includes(key) ? [key] : [])
+          return Object.assign(refusal, { statement: place }, statement.rows !== undefined && { row })
+        }
+      }
+    }
+    const only = this.#only
+    if (only === undefined || only.verb === 'insert' || firesTrigger(only) || foreignKeysWritten(only).length > 0) return foreignKeyViolation()
+    return rowIsReferenced(true)
+  }
+}
+
+/** The parameters of each row that a statement writes. */
+function rowsOf ({ rows, assigned: { length }, parameters }: Statement): ReadonlyArray<Statement['parameters']> {
+  return rows === undefined ? [parameters] : Array.from({ length: rows }, (_, row) => parameters.slice(row * length, (row + 1) * length))
+}
+
+interface Written { readonly key: ForeignKey, readonly statement: Statement, readonly parameters: Statement['parameters'] }
+
+/** Whether a row has the values that a statement wrote to the columns of the key, and no row exists that the key could refer to. */
+async function isBroken (session: Session, { key: { columns, referencedTable, referencedColumns }, statement: { table, assigned }, parameters }: Written, lookups: { left: number }): Promise<boolean> {
+  const values = columns.map((name) => parameters[assigned.findIndex((column) => column.name === name)])
+  if (values.some((value) => value === undefined || value === null) || referencedColumns.length !== columns.length || lookups.left-- <= 0) return false
+  const exists = (name: string, named: readonly string[]): string => `exists (select 1 from ${quoted(name)} where ${named.map((column) => `${quoted(column)} = ?`).join(' and ')})`
+  const sql = `select case when ${exists(referencedTable, referencedColumns)} then 0 else ${exists(table.name, columns)} end`
+  let broken = false
+  await session.read({ sql, parameters: [...values, ...values], limit: Infinity }, ([is]) => {
+    broken = is === 1n
+    return true
+  })
+  return broken
+}
+
+/** SQLITE_CONSTRAINT_FOREIGNKEY */
+const BROKEN_KEY = 787
+
+const ROLLBACK = { kind: 'transaction', sql: 'rollback' } as const
+
+/** Applies a time limit to `work`: ends the process of the session, and with it the transaction. @throws QUERY_TIMEOUT; what `work` throws */
+type Limit = <T>(session: Session, client: Client | undefined, work: () => Promise<T>) => Promise<T>
+
+interface Commit {
+  readonly session: Session
+  readonly limit: Limit
+  /** The writes of the transaction; undefined if an error must not describe them. */
+  readonly writes: Writes | undefined
+  /** Whether to check only what COMMIT would check, and roll back. */
+  readonly dryRun?: boolean
+}
+
+/**
+ * Ends a transaction that writes. COMMIT has its own time limit and does not end if the client disconnects. After an error, the transaction is rolled back.
+ * @throws FOREIGN_KEY_VIOLATION for a key that is checked at COMMIT; SqliteError; OUTCOME_UNKNOWN if the process has ended
+ */
+export async function commit ({ session, limit, writes, dryRun = false }: Commit): Promise<void> {
+  try {
+    await limit(session, undefined, () => session.ask(dryRun ? { kind: 'checkKeys' } : { kind: 'transaction', sql: 'commit' }))
+  } catch (error) {
+    const { errcode } = error as SqliteError
+    if (errcode === undefined) throw dryRun ? error : outcomeUnknown()
+    const refusal = errcode === BROKEN_KEY ? await findBroken({ session, limit, writes }) : error
+    await undo(session, limit)
+    throw refusal
+  }
+  if (dryRun) await limit(session, undefined, () => session.ask(ROLLBACK))
+}
+
+/** Rolls back after an error. SQLite may already have done so, or the process may have ended. */
+export async function undo (session: Session, limit: Limit): Promise<void> {
+  if (!session.isLost) await limit(session, undefined, () => session.ask(ROLLBACK)).catch(() => {})
+}
+
+/** Finds the broken key; it is not named if it cannot be found in time. */
+async function findBroken ({ session, limit, writes }: Omit<Commit, 'dryRun'>): Promise<ServiceError> {
+  if (writes === undefined) return foreignKeyViolation()
+  return await limit(session, undefined, () => writes.findBroken(session)).catch(() => foreignKeyViolation())
+}
+
+interface SqliteTransaction<T> extends Pick<TransactionOptions, 'readOnly' | 'dryRun' | 'isShared' | 'client'> {
   readonly session: Session
   readonly limit: Limit
   readonly use: (transaction: Transaction) => Promise<T>

@@ -1,6 +1,6 @@
 /** The privileges of an account. */
 import t from 'tap'
-import { escapePattern, findGrantRisks, parseGrant } from '../../../src/dialects/mysql/audit/grants.ts'
+import { escapePattern, findGrantRisks, parseGrant } from '../../../src/dialects/mysql/privileges.ts'
 import { createMysqlDialect } from '../../../src/dialects/mysql/dialect.ts'
 import { createTestDatabase, engines } from '../../servers/engines.ts'
 import { addressOf } from '../../support/mysql.ts'

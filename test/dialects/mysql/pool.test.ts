@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { Session } from '../../../src/dialects/mysql/connection/session.ts'
-import { createFailover, type Failover } from '../../../src/dialects/mysql/pool/failover.ts'
+import { createFailover, type Failover } from '../../../src/dialects/mysql/pool/connector.ts'
 import { createMysqlPool, type MysqlPool, type PoolLimits } from '../../../src/dialects/mysql/pool/pool.ts'
 import { createTestDatabase, engines } from '../../servers/engines.ts'
 import { allConnections } from '../../support/connections.ts'

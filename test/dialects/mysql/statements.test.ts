@@ -1,10 +1,10 @@
 /** What is sent to a server: the options of a connection, its session and the literals of a statement. */
 import fc from 'fast-check'
 import t from 'tap'
-import { sessionStatement } from '../../../src/dialects/mysql/connection/session-settings.ts'
+import { sessionStatement } from '../../../src/dialects/mysql/connection/read-memory.ts'
 import { writeStatement } from '../../../src/dialects/mysql/literal.ts'
 import { connectionOptions } from '../../../src/dialects/mysql/options.ts'
-import { isAtLeast, parseServerVersion, versionProblem } from '../../../src/dialects/mysql/server-version.ts'
+import { isAtLeast, parseServerVersion, versionProblem } from '../../../src/dialects/mysql/options.ts'
 import type { Parameter } from '../../../src/types/column-type.ts'
 import { createTestDatabase, engines } from '../../servers/engines.ts'
 import { connect, run } from '../../support/mysql.ts'

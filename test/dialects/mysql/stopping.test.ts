@@ -10,7 +10,7 @@ import { ReadMemory } from '../../../src/dialects/mysql/connection/read-memory.t
 import type { Session } from '../../../src/dialects/mysql/connection/session.ts'
 import { runOn, type Stoppable } from '../../../src/dialects/mysql/execute/execution.ts'
 import { createMysqlPool, type MysqlPool } from '../../../src/dialects/mysql/pool/pool.ts'
-import { createTimeoutQueue } from '../../../src/dialects/timeout-queue.ts'
+import { createTimeoutQueue } from '../../../src/dialects/waiters.ts'
 import { createTestDatabase, engines } from '../../servers/engines.ts'
 import { stoppedClock } from '../../support/clock.ts'
 import { addressOf, run } from '../../support/mysql.ts'

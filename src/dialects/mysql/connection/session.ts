@@ -5,8 +5,8 @@ import { getOrCreate } from '../../../get-or-create.ts'
 import { AS_BYTES, connectionOptions, type Host, type MysqlAddress } from '../options.ts'
 import { toOkPacket } from './packets.ts'
 import { ReadMemory } from './read-memory.ts'
-import { parseServerVersion, versionProblem, type ServerVersion } from '../server-version.ts'
-import { ISOLATION, sessionStatement, transactionStatement } from './session-settings.ts'
+import { parseServerVersion, versionProblem, type ServerVersion } from '../options.ts'
+import { ISOLATION, sessionStatement, transactionStatement } from './read-memory.ts'
 
 export interface Session {
   readonly connection: Connection

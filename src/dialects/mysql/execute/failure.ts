@@ -1,9 +1,12 @@
 /** Converts an error of a statement to a refusal or another attempt. */
 import { databaseUnavailable, notSupported, outcomeUnknown, withReason } from '../../../errors.ts'
 import type { Statement } from '../../../sql/statement.ts'
-import { clientGone, type Client } from '../../dialect.ts'
-import type { Session } from '../connection/session.ts'
-import { isLost, isNotHere, isReadOnlyTransaction, namedByMariadb, toServiceError, toTimeout, wasNotSent, type MysqlError } from '../errors.ts'
+import { type Client, clientGone, type Outcome } from '../../dialect.ts'
+import type { OkPacket } from '../connection/packets.ts'
+import { ask, type Session, within } from '../connection/session.ts'
+import {
+  isLost, isNotHere, isReadOnlyTransaction, type MysqlError, namedByMariadb, toServiceError, toTimeout, wasNotSent
+} from '../errors.ts'
 import type { MysqlPool } from '../pool/pool.ts'
 
 /** Thrown if a statement may be sent again, because it did not run, or only read and lost its connection. */
@@ -33,7 +36,7 @@ export const STOPPED: MysqlError = Object.assign(new Error('stopped'), { errno: 
 
 export type TransactionKind = 'read' | 'write'
 
-export interface Failure {
+interface Failure {
   readonly pool: Pick<MysqlPool, 'discard' | 'moveOn'>
   readonly session: Session
   /** The statement that failed: that of the request, or the confirmation before it. */
@@ -57,4 +60,71 @@ export function toFailure (given: MysqlError, { pool, session, statement, reques
   const refusal = lost && isCertain ? withReason(databaseUnavailable(), error.code) : toServiceError(error, statement)
   const mayRunAgain = lost ? statement.verb === 'select' : wasNotSent(error) || (isNotHere(error) && pool.moveOn(session))
   return mayRunAgain ? new Retryable(refusal, lost) : refusal
+}
+
+// The server's answer to a statement without rows. Most fields are parsed only if a feature needs them.
+
+/** The bit of the status that is set while a transaction is open (MySQL manual, "SERVER_STATUS_flags_enum"). */
+const IN_TRANSACTION = 1
+
+const NUMBERS = /\d+/g
+
+export class WriteOutcome implements Outcome {
+  readonly rows = 0
+  readonly changed: number
+  readonly insertId: string
+  readonly #ok: OkPacket
+
+  constructor (ok: OkPacket) {
+    this.#ok = ok
+    this.changed = ok.affectedRows
+    this.insertId = ok.insertId
+  }
+
+  /** `Rows matched: 2  Changed: 1  Warnings: 0` */
+  get matched (): number {
+    return this.#number(0) ?? this.changed
+  }
+
+  /** `Records: 3  Duplicates: 1  Warnings: 0` */
+  get duplicates (): number | undefined {
+    return this.#number(1)
+  }
+
+  get warnings (): number {
+    return this.#ok.warnings
+  }
+
+  get isInTransaction (): boolean {
+    return (this.#ok.status & IN_TRANSACTION) !== 0
+  }
+
+  /** The number at an index in the text about the statement; found by position, because the server translates the words. */
+  #number (place: number): number | undefined {
+    const digits = this.#ok.info.match(NUMBERS)?.[place]
+    return digits === undefined ? undefined : Number(digits)
+  }
+}
+
+/** How long the query may take, in milliseconds. */
+const PATIENCE = 5000
+
+/**
+ * "Error on session 35. Transaction of size … exceeds specified limit …", of this connection and within the last seconds. The
+ * time zone of the column is that of the session.
+ */
+const EXCEEDED = `select 1 from performance_schema.error_log where error_code = 'MY-011608'
+  and data like concat('%session ', connection_id(), '.%') and logged > now(6) - interval 10 second limit 1`
+
+/**
+ * Whether Group Replication has refused the last COMMIT because of `group_replication_transaction_size_limit`. Only the log
+ * of the server tells, if the account may read it. @throws ETIMEDOUT, or the driver's error if the connection is lost
+ */
+export async function exceedsGroupLimit ({ connection, memory }: Session): Promise<boolean> {
+  const entries = await within(PATIENCE, ask(connection, EXCEEDED).catch((error: { sqlState?: string }) => {
+    if (error.sqlState === undefined) throw error
+    return []
+  }))
+  memory.free()
+  return entries.length > 0
 }

@@ -1,4 +1,4 @@
-import { ROLLBACK } from '../transaction/control.ts'
+import { ROLLBACK } from '../transaction/undo.ts'
 import { undo } from '../transaction/undo.ts'
 import { destroy, quit, type Session } from '../connection/session.ts'
 

@@ -1,10 +1,59 @@
-import { isCrowded, type MysqlError } from '../errors.ts'
-import type { Failover } from './failover.ts'
-import type { MysqlAddress } from '../options.ts'
 import { openSession, type Session } from '../connection/session.ts'
+import { isCrowded, type MysqlError } from '../errors.ts'
+import type { Host, MysqlAddress } from '../options.ts'
+
+/**
+ * Selects one of the hosts of a database, and the next one, in a circle, when it fails. Only one host is used at a time, because servers that replicate
+ * each other's changes with a delay may lack a write that another one has accepted.
+ */
+export interface Failover {
+  readonly current: Host
+  /** Incremented when another host is selected; sessions of earlier epochs are no longer used. */
+  readonly epoch: number
+  /** Reports that a host could not be reached. */
+  fail (host: Host): void
+  /**
+   * Reports that the server of a session of that epoch does not accept statements, because it is read-only or not in its cluster. Returns whether
+   * another attempt may reach a server that does; false if all hosts have just refused.
+   */
+  refuse (epoch: number): boolean
+}
+
+/** How long a host that refused is not used, in milliseconds. */
+const HOST_RETRY_DELAY = 200
+
+export function createFailover (hosts: readonly Host[]): Failover {
+  const refusals = new Map<number, number>()
+  let current = 0
+  let epoch = 0
+  const after = (index: number): number => (index + 1) % hosts.length
+  const use = (index: number): void => {
+    current = index
+    epoch++
+  }
+  return {
+    get current () { return hosts[current] as Host },
+    get epoch () { return epoch },
+    fail (host) {
+      if (hosts.length > 1 && hosts[current] === host) use(after(current))
+    },
+    refuse (then) {
+      if (then !== epoch) return true
+      const now = performance.now()
+      const rests = (index: number): boolean => now - (refusals.get(index) ?? -Infinity) < HOST_RETRY_DELAY
+      let next = after(current)
+      while (next !== current && rests(next)) next = after(next)
+      const stay = rests(next)
+      refusals.set(current, now)
+      if (stay) return false
+      use(next)
+      return true
+    }
+  }
+}
 
 /** Opens sessions on demand, and limits the attempts to connect to a server that refuses them. */
-export interface Connector {
+interface Connector {
   /** Attempts that are running. */
   readonly opening: number
   /** Attempts that have failed since the start. */
@@ -17,7 +66,7 @@ export interface Connector {
   probe (): void
 }
 
-export interface ConnectorOptions {
+interface ConnectorOptions {
   readonly address: MysqlAddress
   readonly failover: Failover
   readonly statementTimeout: number
@@ -33,7 +82,7 @@ export interface ConnectorOptions {
 }
 
 /** The pause after a failure, in milliseconds. Requests that arrive during it wait for the next attempt. */
-const REST = 100
+const RETRY_DELAY = 100
 /** After so many milliseconds an attempt no longer counts: one that began before a network failure notices late that the network is back. */
 const SLOW = 500
 
@@ -87,7 +136,7 @@ export function createConnector ({ address, failover, statementTimeout, size, op
     setTimeout(() => {
       resting = false
       grow()
-    }, REST).unref()
+    }, RETRY_DELAY).unref()
   }
 
   const mayStart = (): boolean => !resting && open() + opening - slow.size < size

@@ -1,8 +1,24 @@
 /** The statements that undo a transaction, or a part of it. The time limit of the transaction does not apply to them. */
-import { databaseUnavailable, outcomeUnknown, withReason, type ServiceError } from '../../../errors.ts'
-import { NOT_COMPLETE, warnsOfRest } from '../connection/rest-warning.ts'
-import { send, within, type Session } from '../connection/session.ts'
+import { databaseUnavailable, outcomeUnknown, type ServiceError, withReason } from '../../../errors.ts'
+import type { Statement } from '../../../sql/statement.ts'
+import type { Isolation } from '../../dialect.ts'
+import { controlStatement } from '../../transaction-commands.ts'
+import { ask, send, type Session, within } from '../connection/session.ts'
 import type { MysqlError } from '../errors.ts'
+
+/** The warning that changes of tables without transactions remain (ER_WARNING_NOT_COMPLETE_ROLLBACK). */
+export const NOT_COMPLETE = 'ER_WARNING_NOT_COMPLETE_ROLLBACK'
+const NUMBER = '1196'
+
+/** How long the query may take, in milliseconds. */
+const UNENDED_WARNING_DELAY = 5000
+
+/** Whether the server warns that the last statement was undone, by itself or by ROLLBACK, except in tables without transactions. @throws the driver's error, or ETIMEDOUT */
+export async function warnsOfRest ({ connection, memory }: Session): Promise<boolean> {
+  const warnings = await within(UNENDED_WARNING_DELAY, ask(connection, 'show warnings'))
+  memory.free()
+  return warnings.some(([, code]) => code === NUMBER)
+}
 
 /** The time limit for each of them, in milliseconds. After it the connection is closed, and the server rolls back by itself. */
 const PATIENCE = 5000
@@ -54,4 +70,29 @@ export async function rollBackTo (session: Session, pool: Owner, { name, wroteLa
 /** Sets the variables of the session again. @throws as `undo` */
 export async function setVariables ({ connection, settingsInTransaction }: Session): Promise<void> {
   await within(PATIENCE, send(connection, settingsInTransaction))
+}
+
+// The statements that begin and end a transaction or a part of it.
+
+export const ROLLBACK = 'rollback'
+
+/** If its connection is lost, the outcome is unknown, as with any write. */
+export const COMMIT = controlStatement('update', 'commit')
+
+/** Replaces the savepoint of the same name. The status after it shows whether a transaction is open. */
+export const setSavepoint = (name: string): Statement => controlStatement('update', `savepoint ${name}`)
+
+/** Sessions are set to REPEATABLE READ (session-settings.ts). */
+const SNAPSHOT = [controlStatement('select', 'start transaction with consistent snapshot, read only')]
+const REPEATABLE_READ = [controlStatement('select', 'start transaction')]
+/** The first of two statements applies only to the next transaction. */
+const BEGIN: Readonly<Record<Isolation, readonly Statement[]>> = {
+  repeatableRead: REPEATABLE_READ,
+  serializable: [controlStatement('select', 'set transaction isolation level serializable'), ...REPEATABLE_READ],
+  readCommitted: [controlStatement('select', 'set transaction isolation level read committed'), ...REPEATABLE_READ]
+}
+
+/** The statements change nothing, so they may be sent again. */
+export function beginStatements ({ readOnly, isolation }: { readonly readOnly: boolean, readonly isolation: Isolation }): readonly Statement[] {
+  return readOnly ? SNAPSHOT : BEGIN[isolation]
 }

@@ -1,11 +1,19 @@
+/** Runs a statement whose rows are read as its sink takes them, in a session whose time limits are those of the stream. */
 import type { ServiceError } from '../../../errors.ts'
-import { clientGone, SchemaMoved, type Client } from '../../dialect.ts'
+import type { Statement } from '../../../sql/statement.ts'
+import { type Client, clientGone, type Outcome, type PacedSink, SchemaMoved } from '../../dialect.ts'
+import type { FifoEntry, TimeoutQueue } from '../../waiters.ts'
+import { streamStatement } from '../connection/read-memory.ts'
+import { send, within } from '../connection/session.ts'
+import type { MysqlError } from '../errors.ts'
 import type { MysqlPool } from '../pool/pool.ts'
-import type { ExecutionOptions, Paced, Run } from './execution.ts'
-import { Retryable } from './failure.ts'
+import {
+  type ExecutionOptions, type Paced, type Run, runOn, type StatementRequest, type Stoppable
+} from './execution.ts'
+import { Retryable, toFailure } from './failure.ts'
 
 /** The servers on which a statement may run. */
-export interface Route {
+interface Route {
   /** The pools in the order of the attempts; the last one is the primary, which further attempts use. */
   readonly pools: readonly MysqlPool[]
   /** The maximum number of attempts; more occur only if servers send the service back and forth. */
@@ -74,5 +82,58 @@ export function createReplicaOrder (primary: MysqlPool, replicas: readonly Mysql
       return pool.isUp
     })
     return [...pools, primary]
+  }
+}
+
+interface StreamRequest {
+  readonly statement: Statement
+  readonly client: Client | undefined
+  readonly paced: Paced
+}
+
+interface StreamLimits {
+  /** Time limit of a stream, in milliseconds. */
+  readonly streamTimeout: number
+  /** The time limits of running streams. */
+  readonly timeouts: Pick<TimeoutQueue<Stoppable>, 'push' | 'remove'>
+}
+
+/** How long setting the session's variables may take, in milliseconds. */
+const MOMENT = 5000
+
+/** Creates a request, whose `onStarted` is called with the first row of each run. */
+export const toRequest = (statement: Statement, sink: PacedSink, client: Client | undefined): StreamRequest => ({ statement, client, paced: { sink, onStarted: () => {} } })
+
+/** Runs the statement, restores the session and returns it to its pool. @throws Retryable, ServiceError or SchemaMoved; what the sink throws */
+export async function runStream (run: Run<StreamRequest>, limits: StreamLimits): Promise<Outcome> {
+  const { pool, session, options, request: { statement, client, paced: { sink } } } = run
+  try {
+    await within(MOMENT, send(session.connection, streamStatement(limits.streamTimeout)))
+  } catch (error) {
+    pool.discard(session)
+    throw toFailure(error as MysqlError, { pool, session, statement, request: { client }, isStopped: false })
+  }
+  session.memory.free()
+  const { timeouts, onStarted } = combine(options.timeouts, limits.timeouts)
+  const request: StatementRequest = { statement, sink, client, paced: { sink, onStarted } }
+  return await runOn({ session, pool: { ...pool, release: pool.restore }, options: { ...options, timeouts }, request })
+}
+
+/** Combines the time limit for the first row with that for all rows. */
+function combine (first: ExecutionOptions['timeouts'], whole: StreamLimits['timeouts']): { readonly timeouts: ExecutionOptions['timeouts'], readonly onStarted: () => void } {
+  let ofFirst: FifoEntry<Stoppable> | undefined
+  const onStarted = (): void => { if (ofFirst !== undefined) first.remove(ofFirst) }
+  return {
+    onStarted,
+    timeouts: {
+      push (running) {
+        ofFirst = first.push(running)
+        return whole.push(running)
+      },
+      remove (entry) {
+        onStarted()
+        whole.remove(entry)
+      }
+    }
   }
 }

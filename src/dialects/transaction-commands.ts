@@ -1,0 +1,98 @@
+/** Runs a part of a transaction that a savepoint can undo alone. */
+import type { Column, Table } from '../catalog/catalog.ts'
+import { overloaded } from '../errors.ts'
+import type { Statement } from '../sql/statement.ts'
+import type { Transaction } from './dialect.ts'
+
+/** The savepoints of an engine. */
+export interface Savepoints {
+  /** Whether the transaction has ended, or can only be rolled back. */
+  isOver (): boolean
+  /** Sets a savepoint. @throws the error that has ended the transaction */
+  set (name: string): Promise<void>
+  /** Undoes everything since the savepoint. @throws the error that ends the transaction, such as OUTCOME_UNKNOWN if a table without transactions was written since */
+  undo (name: string): Promise<void>
+  /** Releases the savepoint; omitted by engines that replace it when it is set again. */
+  release? (name: string): Promise<void>
+}
+
+interface Nested<T> {
+  /** Called with the transaction for the statements of the part. */
+  readonly use: (transaction: Transaction) => Promise<T>
+  readonly transaction: Transaction
+  /** The nesting level of the part, from 1. */
+  readonly level: number
+  readonly savepoints: Savepoints
+}
+
+/** Undoes the part after an error, unless the error ends the whole transaction. @throws what `use` throws; as the savepoints do */
+export async function runNested<T> ({ use, transaction, level, savepoints }: Nested<T>): Promise<T> {
+  const name = `call_${level}`
+  await savepoints.set(name)
+  let result: T
+  try {
+    result = await use(transaction)
+  } catch (error) {
+    if (!savepoints.isOver()) await savepoints.undo(name)
+    throw error
+  }
+  await savepoints.release?.(name)
+  return result
+}
+
+/** Runs the statements of a transaction one after the other, because a host app may send several without waiting for their results. */
+interface CommandQueue {
+  /** @throws OVERLOADED if too many wait; what `work` throws */
+  run<T> (work: () => Promise<T>): Promise<T>
+  /** Resolves when nothing runs or waits. */
+  drain (): Promise<void>
+}
+
+/** Maximum number of waiting statements. */
+export const MAX_WAITING = 1000
+
+export function createCommandQueue (): CommandQueue {
+  let pending = 0
+  let last: Promise<unknown> = Promise.resolve()
+  const settled = (): void => { pending-- }
+  const drain = async (): Promise<void> => {
+    if (pending > 0) await last.then(drain)
+  }
+  return {
+    run (work) {
+      if (pending > MAX_WAITING) return Promise.reject(overloaded())
+      const result = pending === 0 ? work() : last.then(work)
+      pending++
+      last = result.then(settled, settled)
+      return result
+    },
+    drain
+  }
+}
+
+// Statements that begin and end transactions, in the form of other statements but without a table.
+
+const NONE: readonly Column[] = []
+
+/** A table without triggers, for the description of errors. */
+export const controlTable = (name: string): Table => Object.freeze({
+  name,
+  kind: 'table',
+  comment: '',
+  engine: '',
+  transactional: true,
+  triggers: { known: true, list: [] },
+  columns: new Map(),
+  columnList: NONE,
+  requiredColumns: NONE,
+  primaryKey: [],
+  uniqueKeys: [],
+  indexes: [],
+  foreignKeys: [],
+  checks: [],
+  identity: undefined
+})
+
+const NO_TABLE = controlTable('')
+
+export const controlStatement = (verb: Statement['verb'], sql: string): Statement => ({ verb, table: NO_TABLE, sql, pieces: [sql], columns: NONE, assigned: NONE, confirmation: undefined, parameters: [] })
