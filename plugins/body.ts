@@ -8,7 +8,7 @@ import { callerOf } from '../src/access/caller.ts'
 import { hashBody } from '../src/idempotency/key.ts'
 import type {} from './auth.ts' // declares request.rowQueryGrant
 import { BodyMemory, BodyPlace } from '../src/request/body-memory.ts'
-import type { RequestLimits } from '../src/plan/limits.ts'
+import type { RequestLimits } from '../src/plan/terms.ts'
 import { compileBodySchema, parseBody, type FindBodyError } from '../src/request/check-body.ts'
 import { createOperationsCheck } from '../src/request/check-operations.ts'
 import { readBody, type Payload } from '../src/request/read-body.ts'

@@ -1,27 +1,33 @@
 /** Runs a plan: a plain one as a single statement, any other in a transaction. */
-import type { Database } from '../databases/database.ts'
-import type { Executor, ReadOptions } from '../dialects/dialect.ts'
+import type { Table } from '../catalog/catalog.ts'
+import type { Database, PendingWrite } from '../databases/database.ts'
+import type { Executor, ReadOptions, Transaction } from '../dialects/dialect.ts'
 import { mustSettle, settleMoments } from '../plan/moments.ts'
 import type { Plan, SelectPlan } from '../plan/plan.ts'
 import { findUnexpected } from '../plan/row-range.ts'
-import { createSelectSink } from '../response/page-sink.ts'
-import type { Result } from '../response/result.ts'
 import { AnswerSink } from '../response/answer-sink.ts'
 import type { AnswerMemoryBudget } from '../response/budget.ts'
-import { compileStatement } from '../sql/compile.ts'
-import { settleCells } from '../sql/moments.ts'
+import { createSelectSink } from '../response/page-sink.ts'
+import { respond, rowsOf } from '../response/respond.ts'
+import type { Result } from '../response/result.ts'
+import { compileClock, compileStatement } from '../sql/compile.ts'
+import { settleCells } from '../sql/statement.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
+import { type Clock, fromMicros, systemClock } from '../types/moment.ts'
+import { checkForeignKeys, isCheckedAfterWrite, refuse, runWithCheck } from './after-write.ts'
 import { runChange } from './change.ts'
-import { readClock } from './clock.ts'
-import { executeInsert, runInsert, type WatchRow } from './insert.ts'
 import { insertReturning } from './insert-returning.ts'
-import { checkForeignKeys, refuse } from './foreign-keys.ts'
-import { readMembers } from './members.ts'
+import { executeInsert, runInsert, type WatchRow } from './insert.ts'
+import { readMembers } from './read-rows.ts'
 import { Runner } from './runner.ts'
-import { isCheckedAfterWrite, runWithCheck } from './after-write.ts'
+
+/** Reads the clock of the database in a transaction. SQLite uses the clock of this machine. */
+async function readClock (runner: Runner, table: Table): Promise<Clock> {
+  return runner.engine === 'sqlite' ? systemClock() : fromMicros(BigInt(await runner.number(compileClock(table))))
+}
 
 /** The arguments of running a plan, without a session. */
-export interface Execution {
+interface Execution {
   readonly plan: Plan
   readonly database: Database
   /** Takes the rows of the answer; undefined for an answer without rows. The creator must drop it. */
@@ -70,7 +76,7 @@ function transact (execution: Execution, { client, consistency }: ReadOptions): 
 }
 
 /** Runs a plan in a transaction, which its caller commits or rolls back. Whatever is thrown must undo the transaction. */
-export async function runIn (tx: Executor, execution: Execution): Promise<Result> {
+async function runIn (tx: Executor, execution: Execution): Promise<Result> {
   const { plan, database, sink } = execution
   const runner = new Runner((statement, rows) => tx.run(statement, rows), database)
   const result = await (mustSettle(plan) ? runAtMoment(tx, runner, execution) : runAll(runner, execution))
@@ -118,4 +124,35 @@ async function runWithForeignKeyChecks (runner: Runner, execution: Execution): P
   const isIdle = execution.plan.verb === 'update' && (result.matched ?? result.changed) === 0
   if (!isIdle) await checkForeignKeys(runner, execution.plan)
   return result
+}
+
+export interface PlanToAnswer {
+  readonly plan: Plan
+  readonly database: Database
+  /** Bytes that the answer may have. */
+  readonly maxBytes: number
+  /** The memory for it; that of the database if omitted. */
+  readonly budget?: AnswerMemoryBudget
+  readonly record?: RequestRecord | null | undefined
+  /** The arguments of the hook for writes, which is not called if they are omitted. */
+  readonly pendingWrite?: Pick<PendingWrite, 'grant' | 'body' | 'dryRun'>
+}
+
+interface Answered {
+  readonly answer: string | Buffer
+  /** Rows that a select returned, or that a write changed. */
+  readonly rows: number
+}
+
+/** Runs a plan in a transaction, writes its answer and calls the hook for writes. @throws as runIn; what the hook throws */
+export async function answerIn (tx: Transaction, { plan, database, maxBytes, budget = database.budget, record, pendingWrite }: PlanToAnswer): Promise<Answered> {
+  const sink = createSink(plan, budget, maxBytes)
+  try {
+    const result = await runIn(tx, { plan, database, sink, record })
+    const answer = respond(plan, result, sink)
+    if (pendingWrite !== undefined && plan.verb !== 'select') await database.onWrite?.({ tx, plan, database, answer, ...pendingWrite })
+    return { answer, rows: rowsOf(plan, result) }
+  } finally {
+    sink?.drop()
+  }
 }

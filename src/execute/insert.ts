@@ -2,17 +2,152 @@
  * Runs an insert or upsert. One statement is enough as long as the database accepts all rows. If not, the rows are divided
  * until the refused one is found. A row that collides in a key other than the named one is resolved by itself (resolve-row.ts).
  */
-import { refusesRow, type Outcome } from '../dialects/dialect.ts'
+import { type Column, mayFillColumns, mayFire, type Table } from '../catalog/catalog.ts'
+import { type Outcome, refusesRow } from '../dialects/dialect.ts'
+import { uniqueViolationOf } from '../dialects/violations.ts'
 import { pointer, ServiceError, withDetails } from '../errors.ts'
-import { isOneRow, type InsertPlan, type PlannedRow } from '../plan/plan.ts'
+import { combine } from '../plan/filters/scope.ts'
+import { isComputedKey } from '../plan/groups.ts'
+import { settled } from '../plan/moments.ts'
+import {
+  type Assignment, type Condition, type Conflict, givenValue, type InsertPlan, isOneRow, type PlannedRow
+} from '../plan/plan.ts'
+import { withinRules } from '../plan/rule.ts'
+import { writeValue } from '../response/encode-row.ts'
+import { shownNumber } from '../response/insert-id.ts'
 import type { RowCounts, RowsResult } from '../response/result.ts'
-import { toBatches, type RowBatch } from '../sql/row-batches.ts'
+import { compileLastId } from '../sql/compile.ts'
+import { type BatchConflict, type RowBatch, toBatches } from '../sql/row-batches.ts'
+import type { Engine } from '../sql/statement.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
-import { guardOf, requireWithin } from './conflict-rules.ts'
-import { resolveRow } from './resolve-row.ts'
-import { addCounts, countsOf } from './row-counts.ts'
+import type { Parameter } from '../types/column-type.ts'
+import { TO_DEFAULT } from '../types/forms.ts'
+import { addCounts, conditionOf, countsOf, withoutHidden } from './read-rows.ts'
 import type { Runner } from './runner.ts'
-import { mustReadId, readExistingId, readId } from './upserted-id.ts'
+
+// Writes a row of an upsert by its key: updates the row that exists, or inserts it. This is necessary for a row that
+// collides in a key other than the named one: the server may have checked that key first although the row also
+// collides in the named key. If it does not, the insert fails. Other rows are written like this because the statement
+// of an upsert would do more than requested (`isSeparate`).
+
+/** A batch of one row. */
+type Upsert = RowBatch & { readonly conflict: BatchConflict }
+
+/** @throws ServiceError */
+async function resolveRow (batch: Upsert, runner: Runner): Promise<RowCounts> {
+  const { table, conflict, rows } = batch
+  const sameKey = conditionOf(conflict.key, rows[0] as PlannedRow)
+  const condition = sameKey === undefined || conflict.within === undefined ? sameKey : combine('and', [sameKey, conflict.within])
+  // without a lock, because locking a row that does not exist prevents others from inserting theirs
+  const isThere = condition !== undefined && await runner.count(table, condition, 1) !== '0'
+  const counts = isThere ? await changeRow(batch, runner, condition) : undefined
+  if (counts !== undefined) return counts
+  const { conflict: _, ...plain } = batch
+  try {
+    return countsOf(plain, await runner.insert(plain))
+  } catch (error) {
+    // another client may have inserted the row in the meantime
+    const changed = condition === undefined || (error as ServiceError).code !== 'UNIQUE_VIOLATION' ? undefined : await changeRow(batch, runner, condition)
+    if (changed === undefined) throw error
+    return changed
+  }
+}
+
+/**
+ * Writes the row that exists, or only locks it if nothing is written; undefined if there is none. Reads its number first, because an update that may
+ * run a trigger does not report it.
+ */
+async function changeRow (batch: Upsert, runner: Runner, condition: Condition): Promise<RowCounts | undefined> {
+  const { table, conflict: { key, identity } } = batch
+  const assignments = assignmentsOf(batch)
+  const isIdle = assignments.length === 0
+  const numbered = assignments.some(({ column }) => column === identity) ? undefined : identity
+  let insertId: string | undefined
+  if (isIdle || numbered !== undefined) {
+    const [found] = await runner.keys({ table, columns: numbered === undefined ? key : [numbered], condition, limit: 1, lock: isIdle ? 'share' : 'update' })
+    if (found === undefined) return undefined
+    if (numbered !== undefined) insertId = String(found[0])
+  }
+  if (isIdle) return { inserted: 0, updated: 0, unchanged: 1, insertId }
+  const update = await runner.run({ verb: 'update', table, assignments, condition })
+  return update.matched === 0 ? undefined : withoutHidden(batch, { inserted: 0, updated: update.changed, unchanged: 1 - update.changed, insertId })
+}
+
+/** The values that are written to the row that exists. */
+function assignmentsOf ({ rows, conflict: { written, assignments } }: Upsert): Assignment[] {
+  const { columns, parameters } = rows[0] as PlannedRow
+  const given = written.map((column): Assignment => {
+    const index = columns.indexOf(column)
+    return index < 0 ? { column, parameter: null, form: TO_DEFAULT } : { column, parameter: parameters[index] as Parameter }
+  })
+  return [...given, ...assignments]
+}
+
+// Looks up the rows of an upsert on SQLite, which leaves a row that does not satisfy the rules of a grant unchanged
+// (src/sql/upsert.ts): such a row is refused as MySQL's statement refuses it.
+
+type Guarded = Conflict & { readonly within: Condition }
+
+/** The conflict of a plan whose rows must be looked up. */
+function guardOf ({ plan: { conflict }, runner }: { readonly plan: InsertPlan, readonly runner: Runner }): Guarded | undefined {
+  return conflict?.within !== undefined && runner.engine === 'sqlite' ? conflict as Guarded : undefined
+}
+
+/** @throws UNIQUE_VIOLATION for a row that exists in the key and does not satisfy the rules */
+async function requireWithin ({ guard: { key, within }, row, table }: { readonly guard: Guarded, readonly row: PlannedRow, readonly table: Table }, runner: Runner): Promise<void> {
+  const exists = (condition: Condition): Promise<boolean> => runner.exists({ table, columns: key, condition })
+  const sameKey = conditionOf(key, row)
+  if (sameKey === undefined || !await exists(sameKey) || await exists(combine('and', [sameKey, within]))) return
+  throw uniqueViolationOf(table.uniqueKeys.find(({ columns }) => columns.length === key.length && key.every(({ name }) => columns.includes(name))))
+}
+
+// Finds the id of the row of an upsert if neither the request nor the outcome of the statement has it.
+
+/**
+ * Whether the id may need a SELECT after the upsert. MySQL reports the value of an AUTO_INCREMENT column (src/sql/upsert.ts), except for unchanged rows of
+ * tables with UPDATE triggers. A value of the key is the id itself, unless the database may consider different values equal.
+ */
+function mustReadId ({ table, isList, conflict }: InsertPlan, engine: Engine): boolean {
+  const { identity } = table
+  if (isList || conflict === undefined || identity === undefined) return false
+  // a trigger of SQLite may skip the row
+  if (engine === 'sqlite' && mayFire(table, 'insert', 'before')) return true
+  return engine === 'mysql' && identity.autoIncrement ? mayFire(table, 'update') : !conflict.key.includes(identity) || identity.type.exact !== undefined
+}
+
+/** Returns the id as JSON of the row that existed, if its key has been computed, so that only the statement has found it. @throws ServiceError */
+async function readExistingId (plan: InsertPlan, counts: RowCounts, runner: Runner): Promise<string | undefined> {
+  const { table, table: { identity }, rows, conflict } = plan
+  const { inserted, existing, insertId } = counts
+  if (inserted > 0 || identity === undefined || !isComputedKey(conflict?.key ?? [], rows[0] as PlannedRow)) return undefined
+  if (runner.engine === 'sqlite') return existing === undefined || existing === null ? undefined : writeValue(identity, existing)
+  // a table with UPDATE triggers does not report the number of an unchanged row, and no table one that it has not given
+  const isReported = identity.autoIncrement && insertId !== undefined
+  if (isReported || identity.type.wholeNumbers !== true) return undefined
+  return shownNumber(identity, await runner.number(compileLastId(table)))
+}
+
+/** Returns the id as JSON, or null if the row is not found; undefined if the id is reported, or if its key has been computed. @throws ServiceError */
+async function readId ({ table, rows, conflict }: InsertPlan, { inserted, insertId }: RowCounts, runner: Runner): Promise<string | undefined> {
+  const { identity } = table
+  const row = rows[0] as PlannedRow
+  if (conflict === undefined || identity === undefined) return undefined
+  // a BEFORE INSERT trigger may have changed the key
+  if (runner.engine === 'mysql' && identity.autoIncrement && (insertId !== undefined || mayFillColumns(table))) return undefined
+  const changes = inserted > 0 || conflict.set.kind !== 'assignments' ? [] : conflict.set.assignments
+  const columns: Column[] = []
+  const parameters: Parameter[] = []
+  for (const column of conflict.key) {
+    const change = changes.find((each) => each.column === column)
+    const isGiven = change !== undefined || row.columns.includes(column)
+    if (change?.form !== undefined || (!isGiven && (column.generated || column.autoIncrement || column.defaultComputed === true))) return undefined
+    if (!isGiven) continue
+    columns.push(column)
+    parameters.push(settled(change === undefined ? givenValue(row, column) : change.parameter))
+  }
+  const condition = conditionOf(conflict.key, { columns, parameters })
+  return condition && (await runner.value({ table, column: identity, condition: withinRules(table, condition) }) ?? 'null')
+}
 
 export interface InsertRun {
   readonly plan: InsertPlan
@@ -26,7 +161,7 @@ export interface InsertRun {
 export type WatchRow = (row: PlannedRow) => Promise<(counts: RowCounts) => Promise<unknown>>
 
 /** How an insert runs by itself. `transact`: runs it in a transaction, which is retried after a deadlock. */
-export interface InsertAlone {
+interface InsertAlone {
   readonly record: RequestRecord | null | undefined
   readonly transact: () => Promise<Outcome & RowsResult>
 }

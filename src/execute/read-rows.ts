@@ -1,18 +1,30 @@
 /** Reads rows that a write has changed, by their keys. */
-import type { Column, Table } from '../catalog/catalog.ts'
-import { unsupported, type ServiceError } from '../errors.ts'
-import { combine } from '../plan/filters/constants.ts'
-import type { Condition } from '../plan/plan.ts'
-import { withinRules } from '../plan/rule.ts'
+import { type Column, mayFillColumns, mayFire, type Table } from '../catalog/catalog.ts'
+import type { Outcome } from '../dialects/dialect.ts'
+import { type ServiceError, unsupported } from '../errors.ts'
+import type { LinkCells } from '../plan/cells.ts'
+import { combine } from '../plan/filters/scope.ts'
+import { knownDefault } from '../plan/insert-key.ts'
+import { settled } from '../plan/moments.ts'
+import { type Condition, givenValue, type InsertPlan, type ManyMember, type PlannedRow } from '../plan/plan.ts'
+import { storedKey } from '../plan/row-keys.ts'
+import { withinRules, writesHidden } from '../plan/rule.ts'
 import { rowRefused } from '../plan/rules.ts'
 import type { AnswerSink } from '../response/answer-sink.ts'
-import type { Value } from '../types/column-type.ts'
+import type { Links } from '../response/links.ts'
+import { MemberRows } from '../response/member-rows.ts'
+import type { RowCounts } from '../response/result.ts'
+import type { RowWriter } from '../response/row-writer.ts'
+import { compileFirst, compileLinked, type LinkValues } from '../sql/linked-rows.ts'
+import { changedColumns, type RowBatch } from '../sql/row-batches.ts'
+import type { Statement } from '../sql/statement.ts'
+import { RELATED_TEXT, type Value } from '../types/column-type.ts'
 import type { Runner } from './runner.ts'
 
 /** Maximum number of keys in one select, and so of comparisons that order each row. All full selects have the same text. */
 export const STEP = 100
 
-export interface RowsToRead {
+interface RowsToRead {
   readonly table: Table
   /** The columns of the answer. */
   readonly columns: readonly Column[]
@@ -55,3 +67,149 @@ const notFound = ({ granted }: Table): ServiceError => granted !== undefined && 
 /** The condition of the row with these values of a unique key. */
 export const hasKey = (key: readonly Column[], values: readonly Value[]): Condition =>
   combine('and', key.map((column, index) => ({ kind: 'compare', column, operator: '=', parameter: values[index] as Value })))
+
+/**
+ * The condition that selects the row with the same unique key as a given row. Undefined if no such row can exist: NULL is equal to nothing, and a row
+ * without a value for an AUTO_INCREMENT column gets a new one. The database compares constant defaults whose exact value only it knows.
+ * @throws NOT_SUPPORTED if the database computes a column of the key
+ */
+export function conditionOf (key: readonly Column[], { columns, parameters }: Pick<PlannedRow, 'columns' | 'parameters'>): Condition | undefined {
+  const conditions: Condition[] = []
+  for (const column of key) {
+    const index = columns.indexOf(column)
+    const parameter = index >= 0 ? settled(parameters[index]) : column.autoIncrement ? null : knownDefault(column)
+    if (parameter === null) return undefined
+    if (parameter === undefined && (column.generated || column.defaultComputed === true)) throw unsupported('/onConflict/key', `the database computes "${column.name}": send a value`)
+    conditions.push(parameter === undefined ? { kind: 'default', column } : { kind: 'compare', column, operator: '=', parameter: storedKey(column, parameter) })
+  }
+  return { kind: 'and', conditions }
+}
+
+/** Converts an outcome to counts: an updated row counts twice in `changed`, three times with its history, and MySQL reports no duplicates for a single row. */
+export function countsOf (batch: RowBatch, { changed, duplicates, insertId, untouched, existing }: Outcome): RowCounts {
+  const { table, conflict, rows } = batch
+  const updated = conflict === undefined ? 0 : duplicates ?? Number(changed > 1)
+  const inserted = duplicates === undefined && updated === 1 ? 0 : changed - 2 * updated
+  // a table with UPDATE triggers does not report the number of an unchanged row
+  const isUnreported = changed === 0 && insertId === '0' && mayFire(table, 'update')
+  return withoutHidden(batch, { inserted, updated, unchanged: rows.length - inserted - updated, insertId: isUnreported ? undefined : insertId, untouched, existing })
+}
+
+/** Counts unchanged rows as updated if a column is written that the grant does not see. */
+export function withoutHidden ({ table, conflict }: RowBatch, counts: RowCounts): RowCounts {
+  if (conflict === undefined || table.granted === undefined || !writesHidden(table, changedColumns(conflict))) return counts
+  return { ...counts, updated: counts.updated + counts.unchanged, unchanged: 0 }
+}
+
+export function addCounts (total: RowCounts | undefined, counts: RowCounts): RowCounts {
+  if (total === undefined) return counts
+  return { inserted: total.inserted + counts.inserted, updated: total.updated + counts.updated, unchanged: total.unchanged + counts.unchanged, insertId: total.insertId }
+}
+
+// The keys of rows that an insert returns, or that are looked up after it.
+
+interface GivenKeys {
+  readonly table: Table
+  readonly key: readonly Column[]
+  /** The values that the request gives to the key of each row. */
+  readonly keys: ReadonlyArray<readonly Value[]>
+}
+
+/**
+ * Whether a row already has one of the keys of an insert. If the insert succeeds nevertheless, a BEFORE INSERT trigger has changed the key, and the
+ * row with that key is another one.
+ */
+export async function areTaken (runner: Runner, { table, key, keys }: GivenKeys): Promise<boolean> {
+  for (let from = 0; from < keys.length; from += STEP) {
+    const condition = combine('or', keys.slice(from, from + STEP).map((values) => hasKey(key, values)))
+    if (await runner.exists({ table, columns: key, condition })) return true
+  }
+  return false
+}
+
+/** The values of the key in the rows, without rows that get a number from the database. */
+export function givenKeys (key: readonly Column[], rows: readonly PlannedRow[]): Value[][] {
+  const keys = rows.map((row) => key.map((column) => settled(givenValue(row, column))))
+  return keys.filter((values): values is Value[] => !values.includes(null))
+}
+
+/**
+ * The value of a column of the key, if it is known before the row is written; null if the database numbers the row, or if a BEFORE INSERT trigger may
+ * number it differently.
+ */
+export function knownKey ({ table, conflict }: Pick<InsertPlan, 'table' | 'conflict'>, row: PlannedRow, column: Column): Value | null {
+  const given = settled(givenValue(row, column))
+  return given === null || (conflict === undefined && column.autoIncrement && mayFillColumns(table)) ? null : storedKey(column, given)
+}
+
+export const keyChanged = (): ServiceError => unsupported('/returning', 'a trigger has changed the key of a row, or left it out')
+
+// Reads the members that need statements of their own, in the transaction of their rows.
+
+/** The number of different values of `on` in one step: MariaDB reads an IN of a thousand values as a join, and MySQL does not use the index. */
+const MEMBER_STEP = 250
+
+interface Reading {
+  readonly runner: Runner
+  readonly answer: AnswerSink
+  readonly rows: Map<LinkCells, MemberRows>
+}
+
+/** Reads the members and puts them into the rows of the answer. Returns the number of rows that were read. @throws what the session throws; the refusal of the answer */
+export async function readMembers (runner: Runner, answer: AnswerSink): Promise<number> {
+  const { writer } = answer
+  if (writer === undefined || writer.links.size === 0) return 0
+  const reading: Reading = { runner, answer, rows: new Map() }
+  try {
+    await readLinks(reading, writer)
+    answer.insertMembers(reading.rows)
+    if (answer.refusal !== undefined) throw answer.refusal
+    return Array.from(reading.rows.values()).reduce((sum, { rows }) => sum + rows, 0)
+  } finally {
+    for (const rows of reading.rows.values()) rows.free()
+  }
+}
+
+async function readLinks (reading: Reading, { links }: RowWriter): Promise<void> {
+  for (const [link, values] of links) {
+    const rows = new MemberRows(link, reading.answer, reading.runner.engine === 'sqlite')
+    reading.rows.set(link, rows)
+    for (let from = 0; from < values.values.length; from += MEMBER_STEP) await readStep(reading, { link, rows, values }, toLinked(values, from))
+    await readLinks(reading, rows.writer)
+  }
+}
+
+const toLinked = ({ values }: Links, from: number): LinkValues[] => values.slice(from, from + MEMBER_STEP).map((each, index) => ({ place: from + index, values: each }))
+
+interface Step { readonly link: LinkCells, readonly rows: MemberRows, readonly values: Links }
+
+async function readStep (reading: Reading, step: Step, linked: readonly LinkValues[]): Promise<void> {
+  const { link: { member }, rows } = step
+  const { engine, database } = reading.runner
+  // MariaDB takes an IN of one value for an equality, but sorts all rows of it by the value nevertheless
+  const left = engine === 'mysql' && member.kind === 'many' && linked.length > 1 && isListed(member) ? await readFirst(reading, step, member, linked) : linked
+  if (left.length === 0) return
+  for (const statement of compileLinked(member, left, engine, database.statementCounts)) {
+    rows.expect()
+    await run(reading, statement, rows)
+  }
+}
+
+/** Whether the service can compare the values itself, and the servers read a list of them by the index. */
+const isListed = ({ on }: ManyMember): boolean => on.length === 1 && on[0]?.other.type.relatedAs !== RELATED_TEXT
+
+/**
+ * Reads the rows related to all values at once, because most values have few. Stops after four rows for each value plus the limit of one, and returns the
+ * values that need a part of their own, so that a value with a million related rows costs no more.
+ */
+async function readFirst (reading: Reading, { rows, values }: Step, member: ManyMember, linked: readonly LinkValues[]): Promise<readonly LinkValues[]> {
+  const most = 4 * linked.length + member.limit + 1
+  rows.expect(values)
+  await run(reading, compileFirst(member, linked, most, reading.runner.database.statementCounts), rows)
+  return rows.count < most ? [] : linked.filter(({ place }) => !rows.hasAll(place))
+}
+
+async function run ({ runner, answer }: Reading, statement: Statement, rows: MemberRows): Promise<void> {
+  await runner.read(statement, rows)
+  if (answer.refusal !== undefined) throw answer.refusal
+}

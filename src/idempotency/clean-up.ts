@@ -1,5 +1,5 @@
 import type { Dialect } from '../dialects/dialect.ts'
-import { DELETED_AT_ONCE } from '../sql/key-statements.ts'
+import { DELETED_AT_ONCE } from '../sql/write.ts'
 import { deleteOld } from './keys-table.ts'
 
 /** Deletes old keys in the background. */

@@ -1,7 +1,7 @@
 /** The table with the answers to requests with a key. It belongs to the service and is in no catalog. */
 import { KEYS_TABLE, OF_RESULT, type Column, type Table, type TableFacts } from '../catalog/catalog.ts'
 import { controlTable } from '../dialects/transaction-commands.ts'
-import { DELETE_OLD, INSERT_RESERVATION, SELECT_ANSWER, UPDATE_ANSWER } from '../sql/key-statements.ts'
+import { DELETE_OLD, INSERT_RESERVATION, SELECT_ANSWER, UPDATE_ANSWER } from '../sql/write.ts'
 import type { Engine, Statement } from '../sql/statement.ts'
 import { unknownType } from '../types/text.ts'
 import type { Parameter } from '../types/column-type.ts'

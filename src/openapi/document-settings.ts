@@ -1,7 +1,7 @@
 /** The settings and tables that documents depend on. */
 import type { OpenapiInfo } from '../../schemas/options.ts'
 import type { ForeignKey } from '../catalog/catalog.ts'
-import type { RequestLimits } from '../plan/limits.ts'
+import type { RequestLimits } from '../plan/terms.ts'
 import type { RelatedTable } from './related-tables.ts'
 import type { VisibleTable } from './visible.ts'
 

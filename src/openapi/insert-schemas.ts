@@ -1,7 +1,7 @@
 /** The schemas of a list of rows, and of `onConflict`. */
 import { MAX_ROWS } from '../../schemas/body.ts'
 import type { Key, Table } from '../catalog/catalog.ts'
-import { keysOf } from '../plan/conflict.ts'
+import { keysOf } from '../plan/insert.ts'
 import type { Subject } from './document-settings.ts'
 import { anyOf, closedObject, defining, plainText, refTo, requiring, type Schema } from './schema.ts'
 import { writableColumns } from './visible.ts'

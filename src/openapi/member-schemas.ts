@@ -4,7 +4,7 @@
  */
 import { MEMBER_NAME, MemberSchema } from '../../schemas/body.ts'
 import type { Table } from '../catalog/catalog.ts'
-import { isOne } from '../plan/cardinality.ts'
+import { isOne } from '../plan/relation.ts'
 import { NOT_OF_AGGREGATES } from '../request/field-combinations.ts'
 import type { DocumentLimits, Subject } from './document-settings.ts'
 import { aggregatesField } from './group-schemas.ts'

@@ -2,7 +2,7 @@
 import type { Column } from '../catalog/catalog.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import { parseExactJson } from '../json/exact-json.ts'
-import { readDefault } from '../types/default-value.ts'
+import { readDefault } from '../types/forms.ts'
 import { anyOf, membersOf, orNull, plainText, requiring, type Schema } from './schema.ts'
 
 /** The forms in which a value that looks like a form can be sent to a JSON column: `{"$eq": value}`; an update also takes `{"$merge": {…}}`. */

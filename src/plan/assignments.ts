@@ -1,10 +1,11 @@
-import type { Column, Table } from '../catalog/catalog.ts'
-import { at, columnNotWritable, invalidValue, type Path } from '../errors.ts'
+import { baseTable, type Column, type Table } from '../catalog/catalog.ts'
+import { at, columnNotWritable, invalidValue, type Path, pointer, unsupported } from '../errors.ts'
 import { COLUMN, type Parameter } from '../types/column-type.ts'
 import { formSql } from '../types/forms.ts'
-import { isFields } from './filters/column-filter.ts'
 import { getColumn, readValue, readWith } from './columns.ts'
-import type { Assignment } from './plan.ts'
+import { isFields } from './filters/operators.ts'
+import { knownDefault } from './insert-key.ts'
+import type { Assignment, InsertPlan } from './plan.ts'
 import { ResultReference } from './result-reference.ts'
 
 /** Resolves the changes of an update at `path` of the body to columns and parameters; values come before forms. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_VALUE */
@@ -91,3 +92,20 @@ function describeRefusal ({ type, declaration }: Column, keys: readonly string[]
 
 /** SQL NULL, or for a NOT NULL column the null of its type (JSON). */
 const nullOf = ({ nullable, type }: Column): Parameter => nullable ? null : type.ownNull ?? null
+
+// Upserts of rows that give no values, for which SQLite has no ON CONFLICT: a column that stands for the others gets
+// its default by name.
+
+/** Finds a column whose default is known, or the rowid. */
+export function findDefaulted (table: Table): Column | undefined {
+  // the text of a JSON default may have spaces, which the service would not write
+  return baseTable(table).columnList.find((column) => column.autoIncrement || (!column.generated && !column.type.structured && knownDefault(column) !== undefined))
+}
+
+/** @throws NOT_SUPPORTED if a row gives no values, and only the database knows the defaults of all columns */
+export function refuseOnlyDefaults ({ table, rows, conflict, isList }: InsertPlan): void {
+  if (table.engine !== 'sqlite' || conflict === undefined) return
+  const row = rows.find(({ columns }) => columns.length === 0)
+  if (row === undefined || findDefaulted(table) !== undefined) return
+  throw unsupported(isList ? pointer('data', row.index) : '/data', `the database computes the defaults of all columns of table "${table.name}": send a value`)
+}

@@ -3,9 +3,9 @@ import type { Column, GrantedAccess, Parent, Rule, Table } from '../catalog/cata
 import { permissionDenied } from '../errors.ts'
 import type { Moment, Parameter, Value } from '../types/column-type.ts'
 import { isMoment } from '../types/moment.ts'
-import { mayCompute, mayDefault, mayMix } from './computed.ts'
-import { combine } from './filters/constants.ts'
-import { knownDefault } from './known-default.ts'
+import { mayCompute, mayDefault, mayMix } from './groups.ts'
+import { combine } from './filters/scope.ts'
+import { knownDefault } from './insert-key.ts'
 import type { Assignment, Condition, ForeignKeyCheck, InsertPlan, Lookup, PlannedRow, UpdatePlan, WrittenForeignKey } from './plan.ts'
 import { onlyValueOf, planRules } from './rule.ts'
 

@@ -1,13 +1,121 @@
-import type { InsertBody } from '../../schemas/body.ts'
-import { type Column, type Table } from '../catalog/catalog.ts'
-import { at, missingColumn, pointer, withDetails, type Path } from '../errors.ts'
-import { getWritableColumn } from './assignments.ts'
-import { planConflict } from './conflict.ts'
-import { isAnyOrder, sortByKey } from './key-order.ts'
+import type { InsertBody, OnConflict } from '../../schemas/body.ts'
+import { baseTable, type Column, type Key, mayFillColumns, type Table } from '../catalog/catalog.ts'
+import { at, invalidBody, missingColumn, type Path, pointer, withDetails } from '../errors.ts'
+import { getOrCreate } from '../get-or-create.ts'
+import type { Moment, Parameter } from '../types/column-type.ts'
+import { getWritableColumn, looksLikeForm, planAssignments, planValue } from './assignments.ts'
+import { isAnyOrder, sortByKey } from './insert-key.ts'
 import type { Conflict, InsertPlan, PlannedRow } from './plan.ts'
-import { findReader, readRow, type Data, type RowReader } from './row-reader.ts'
+import { ResultReference } from './result-reference.ts'
+import { isWhole } from './row-keys.ts'
 import { onlyValueOf } from './rule.ts'
 import { isPlainWrite, planWriteTerms } from './terms.ts'
+
+// Plans `onConflict`: the unique key that decides whether a row exists, and the values that are written to it.
+
+/** @throws COLUMN_NOT_FOUND for `set`, COLUMN_NOT_WRITABLE, INVALID_VALUE; INVALID_BODY if no unique key has exactly these columns */
+function planConflict ({ key, set }: OnConflict, table: Table): Conflict {
+  return { key: planKey(key, table), set: planSet(set, table) }
+}
+
+/** Plans the key in the order of the table, so that its order in the request does not change the statement. */
+function planKey (names: readonly string[], table: Table): Column[] {
+  const named = new Set(names)
+  const isKey = keysOf(table).some(({ columns }) => columns.length === named.size && columns.every((name) => named.has(name)))
+  if (!isKey) throw at(['onConflict', 'key'], invalidBody(`"key" must name the columns of one unique key; "${table.name}" has no unique key on exactly ${names.map((name) => `"${name}"`).join(', ')}`))
+  return table.columnList.filter(({ name }) => named.has(name))
+}
+
+function planSet (set: OnConflict['set'], table: Table): Conflict['set'] {
+  if (set === undefined) return { kind: 'given' }
+  if (Array.isArray(set)) return { kind: 'columns', columns: set.map((name, index) => getWritableColumn(table, name, ['onConflict', 'set', index], 'update')) }
+  return { kind: 'assignments', assignments: planAssignments(set, table, ['onConflict', 'set']) }
+}
+
+/** The unique keys that `onConflict` can name. Uses the indexes of the catalog's table, because a grant does not see those that compare differently from columns. */
+export function keysOf (table: Table): Key[] {
+  const { indexes } = baseTable(table)
+  return table.uniqueKeys.filter((key) => indexes.every((index) => index.name !== key.name || isWhole(index)))
+}
+
+// Reads the rows of an insert. Each table and list of columns has one reader, made from the types of the columns,
+// because most rows have the same columns as the row before.
+
+export type Data = Readonly<Record<string, unknown>>
+
+type Parameters = Array<Parameter | Moment>
+
+interface RowReader {
+  readonly columns: readonly Column[]
+  /** The missing columns without a default, except if a BEFORE INSERT trigger may fill them, which only the database knows. */
+  readonly missing: readonly Column[]
+  /** Returns the parameters of a row in the order of the columns; undefined if the row has other columns or a refused value. */
+  readonly read: (data: Data) => Parameters | undefined
+}
+
+/** Maximum number of readers of a table; the least recently used ones are dropped, and all of them with the table. */
+export const MAX_READERS = 16
+
+const kept = new WeakMap<Table, RowReader[]>()
+
+/** The reader of rows with the same columns in the same order. `path`: the path of the row. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE */
+export function findReader (table: Table, data: Data, path: Path): RowReader {
+  const readers = getOrCreate(kept, table, () => [])
+  const names = Object.keys(data)
+  const place = readers.findIndex(({ columns }) => areNames(columns, names))
+  if (place === 0) return readers[0] as RowReader
+  const reader = place < 0 ? createReader(table, names.map((name) => getWritableColumn(table, name, [...path, name], 'insert'))) : readers[place] as RowReader
+  if (place > 0) readers.splice(place, 1)
+  readers.unshift(reader)
+  if (readers.length > MAX_READERS) readers.pop()
+  return reader
+}
+
+/** Reads a row of these columns. @throws INVALID_VALUE, with the path of the value */
+export function readRow (columns: readonly Column[], data: Data, path: Path): Parameters {
+  return columns.map((column) => planValue(column, data[column.name], [...path, column.name], false).parameter)
+}
+
+function areNames (columns: readonly Column[], names: readonly string[]): boolean {
+  if (columns.length !== names.length) return false
+  for (let place = 0; place < names.length; place++) if ((columns[place] as Column).name !== names[place]) return false
+  return true
+}
+
+function createReader (table: Table, columns: readonly Column[]): RowReader {
+  const names = columns.map(({ name }) => name)
+  const values = columns.map(createValueReader)
+  const missing = mayFillColumns(table) ? [] : table.requiredColumns.filter((column) => !columns.includes(column))
+  const read: RowReader['read'] = (data) => {
+    const parameters = new Array<Parameter | Moment>(names.length)
+    let place = 0
+    try {
+      for (const name in data) {
+        if (names[place] !== name) return undefined
+        parameters[place] = (values[place] as ReadValue)(data[name])
+        place++
+      }
+    } catch {
+      // readRow reads the row again to find the place of the value
+      return undefined
+    }
+    return place === names.length ? parameters : undefined
+  }
+  return { columns, missing, read }
+}
+
+type ReadValue = (given: unknown) => Parameter | Moment
+
+/** Whether an object is a plain value: neither a form nor a reference to an earlier result. */
+const isPlain = (given: object | null): given is object => given !== null && !(given instanceof ResultReference) && !looksLikeForm(given)
+
+function createValueReader (column: Column): ReadValue {
+  const { read, stored, structured } = column.type
+  const readObject: ReadValue = (given) => planValue(column, given, [], false).parameter
+  if (stored !== undefined) return (given) => typeof given === 'object' ? readObject(given) : stored(read(given))
+  if (!structured) return (given) => typeof given === 'object' ? readObject(given) : read(given)
+  return (given) => typeof given !== 'object' || isPlain(given) ? read(given) : readObject(given)
+}
 
 /** Plans an insert. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_VALUE, MISSING_COLUMN, INVALID_BODY for the key of a conflict, NOT_SUPPORTED */
 export function planInsert (body: InsertBody, table: Table): InsertPlan {

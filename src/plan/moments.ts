@@ -7,7 +7,7 @@ import type { Column } from '../catalog/catalog.ts'
 import { valueOutOfRange, withDetails, pointer } from '../errors.ts'
 import type { Parameter } from '../types/column-type.ts'
 import { isMoment, valueAt, type Clock } from '../types/moment.ts'
-import { leavesOf, mapLeaves } from './fold.ts'
+import { leavesOf, mapLeaves } from './filters/scope.ts'
 import { givenValue, isComputed, isOneStatement, type Assignment, type Compared, type Condition, type InsertPlan, type Member, type Plan, type PlannedRow, type SelectPlan } from './plan.ts'
 
 /** Whether a plan has a moment and needs several statements, so that the clock must be read first. */

@@ -1,10 +1,10 @@
 /** One rule of a grant on one column: as a condition, and as a test of a value that is written. */
 import type { Column, Rule, RuleTest, Table } from '../catalog/catalog.ts'
 import { isSame, type Moment, type Parameter, type Value } from '../types/column-type.ts'
-import { isMoment } from '../types/moment.ts'
-import { combine } from './filters/constants.ts'
+import { isMoment, readMoment } from '../types/moment.ts'
 import { isExactly, isNull } from './filters/operators.ts'
-import type { Condition } from './plan.ts'
+import { combine } from './filters/scope.ts'
+import type { Assignment, Condition, UpdatePlan } from './plan.ts'
 import { PENDING } from './result-reference.ts'
 
 /** The condition that is true for the rows that satisfy the rules. */
@@ -60,3 +60,30 @@ const holds: Readonly<Record<'>' | '>=' | '<' | '<=', (order: number) => boolean
 }
 
 const toStored = ({ type }: Column, value: Value): Value => type.stored === undefined ? value : type.stored(value)
+
+// Hides the effect of writes to columns that a grant does not see. Neither the counts nor the rows of an answer may
+// show whether such a column had the written value before, so every matched row counts as updated.
+
+/** Whether one of the written columns is hidden. A column with an equality rule is not, because its value is the same in all rows of the grant. */
+export function writesHidden ({ columns, granted }: Table, written: readonly Column[]): boolean {
+  return granted !== undefined && written.some((column) => !columns.has(column.name) && !granted.rules.some((rule) => rule.column === column && onlyValueOf(rule) !== undefined))
+}
+
+/**
+ * The additional assignments if a hidden column is written: the server sets columns with ON UPDATE CURRENT_TIMESTAMP only if a value changes, and
+ * `returning` would show that.
+ */
+export function touchedBy (table: Table, written: readonly Column[]): Assignment[] {
+  if (!writesHidden(table, written)) return []
+  return table.columnList.flatMap((column): Assignment[] => {
+    const { moment } = column.type
+    return column.onUpdate !== true || moment === undefined || written.includes(column) ? [] : [{ column, parameter: readMoment(true, moment, 'data') }]
+  })
+}
+
+/** Adds these assignments to an update. */
+export function withTouched (plan: UpdatePlan): UpdatePlan {
+  if (plan.table.granted === undefined) return plan
+  const touched = touchedBy(plan.table, plan.assignments.map(({ column }) => column))
+  return touched.length === 0 ? plan : Object.freeze({ ...plan, assignments: [...plan.assignments, ...touched] })
+}

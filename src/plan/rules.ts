@@ -5,7 +5,7 @@ import { getOrCreate } from '../get-or-create.ts'
 import type { Assignment, ForeignKeyCheck, InsertPlan, Plan, PlannedRow, UpdatePlan } from './plan.ts'
 import { divideParents, planForeignKeyChecks, refuseUnchecked, toWritten } from './foreign-keys.ts'
 import { onlyValueOf, planRules, satisfies, within } from './rule.ts'
-import { withCheckAfterWrite } from './after-write.ts'
+import { withCheckAfterWrite } from './groups.ts'
 
 /**
  * Adds the rules to the condition of the plan, and checks that the rows that it writes satisfy them. `granted`: the access to the plan's table.

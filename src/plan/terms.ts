@@ -1,11 +1,55 @@
 /** Plans `returning`, `expect` and `dryRun` of a write, and the setting `limits.changed`. */
 import type { DeleteBody, InsertBody, UpdateBody } from '../../schemas/body.ts'
 import type { Column, Table } from '../catalog/catalog.ts'
-import { unsupported } from '../errors.ts'
+import { at, invalidBody, unsupported } from '../errors.ts'
 import { getColumn } from './columns.ts'
-import type { PlanLimits } from './limits.ts'
-import type { ChangeTerms, WriteTerms } from './plan.ts'
+import type { ChangeTerms, Plan, WriteTerms } from './plan.ts'
 import { planRange } from './row-range.ts'
+
+/** Limits on the filters of one body. */
+export interface FilterLimits {
+  /** Nested levels of combinators such as `$and` and `$not`. */
+  readonly depth: number
+  /** Conditions on columns. */
+  readonly conditions: number
+  /** Values, summed over all lists. */
+  readonly values: number
+  /** Characters (code points) of one pattern. */
+  readonly pattern: number
+  /** The counts so far, if the limits apply to several filters or bodies together. */
+  readonly counted?: Counted
+}
+
+/** The counted conditions and values of lists, and the tables that `$some` and `$none` of one body name. */
+export interface Counted {
+  conditions: number
+  values: number
+  tables?: Set<string> | undefined
+}
+
+/** Limits on one body. */
+export interface PlanLimits extends FilterLimits {
+  /** Rows that "offset" may skip. */
+  readonly offset: number
+  /** Levels and members of "include"; it is refused if omitted. */
+  readonly include?: { readonly levels: number, readonly members: number }
+  /** Rows that one update or delete may match; any number if omitted. */
+  readonly changed?: number | undefined
+}
+
+export const startCount = (): Counted => ({ conditions: 0, values: 0 })
+
+/** Returns limits that apply to all filters of a body together. */
+export const counting = <L extends FilterLimits> (limits: L): L => limits.counted === undefined ? { ...limits, counted: startCount() } : limits
+
+/** Limits on one request. */
+export interface RequestLimits extends PlanLimits {
+  readonly include: NonNullable<PlanLimits['include']>
+  /** Operations in one transaction. */
+  readonly operations: number
+  /** Rows of a stream; any number if omitted. */
+  readonly streamRows?: number | undefined
+}
 
 /** Whether a write has none of these, so that one statement is enough. */
 export function isPlainWrite ({ returning, dryRun }: Pick<InsertBody, 'returning' | 'dryRun'>): boolean {
@@ -36,4 +80,13 @@ export function planChangeTerms (body: UpdateBody | DeleteBody, table: Table, { 
 
 function planReturning (returning: '*' | readonly string[], table: Table): readonly Column[] {
   return returning === '*' ? table.columnList : returning.map((name, index) => getColumn(table, name, ['returning', index]))
+}
+
+// Plans `lock` of a select in a transaction.
+
+/** Returns a plan that locks the rows that it selects. @throws INVALID_BODY, NOT_SUPPORTED for a table whose locks would not hold */
+export function lockRows (plan: Plan): Plan {
+  if (plan.verb === 'select' && plan.groups !== undefined) throw at('/lock', invalidBody('"lock" is not allowed with "groupBy" and "aggregates"'))
+  if (!plan.table.transactional) throw unsupported('/lock', `the engine of table "${plan.table.name}" has no transactions, so that a lock would not hold`)
+  return Object.freeze({ ...plan, lock: 'update' }) as Plan
 }

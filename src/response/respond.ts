@@ -1,6 +1,6 @@
 /** The body of a success. */
 import type { Outcome } from '../dialects/dialect.ts'
-import { writesHidden } from '../plan/hidden.ts'
+import { writesHidden } from '../plan/rule.ts'
 import type { InsertPlan, Plan, PlannedRow, UpdatePlan, WriteTerms } from '../plan/plan.ts'
 import { findParameter, idOfInserted, idOfUpserted } from './insert-id.ts'
 import { pageMembers } from './page-sink.ts'

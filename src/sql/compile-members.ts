@@ -1,14 +1,107 @@
 /** Compiles selects of rows with members, and the statements of members that need their own. The texts are cached by shape, like those of other plans. */
-import { statementTable, type Column, type Table } from '../catalog/catalog.ts'
-import { cellsOf, tablesIn, type Cells } from '../plan/cells.ts'
-import type { Condition, SelectPlan } from '../plan/plan.ts'
+import { type Expression, type RawBuilder, sql } from 'kysely'
+import { baseTable, type Column, type Index, statementTable, type Table } from '../catalog/catalog.ts'
+import { type Cells, cellsOf, tablesIn } from '../plan/cells.ts'
+import { leavesOf } from '../plan/filters/scope.ts'
+import type { Condition, Order, SelectPlan } from '../plan/plan.ts'
+import { compileCondition, orderTerms, rowsOf, wrap } from './conditions.ts'
 import { builderFor, type BuiltStatement } from './kysely-builder.ts'
-import { comparedColumns, relatedColumns, type RelatedColumns } from './compared-columns.ts'
-import { confirmColumns } from './confirm-columns.ts'
-import { compileRows } from './rows-with-members.ts'
-import { rowsShape } from './shape-members.ts'
+import { severalTables, type SeveralTables } from './placed-tables.ts'
+import { findIndex } from './select.ts'
+import { rowsShape } from './shape.ts'
 import type { StatementCounts } from './statement-cache.ts'
 import type { CompiledStatement, Engine, Statement } from './statement.ts'
+
+/** The columns of its table that a condition compares, without those of IS NULL, which is the same for every type. */
+export function comparedColumns (condition: Condition): Column[] {
+  return leavesOf(condition).flatMap((leaf) => {
+    switch (leaf.kind) {
+      case 'null':
+      case 'constant': return []
+      case 'exists': return leaf.on.map(({ column }) => column)
+      default: return [leaf.column]
+    }
+  })
+}
+
+/** Compared columns of another table. */
+interface RelatedColumns { readonly table: Table, readonly columns: readonly Column[] }
+
+/** The columns that a condition compares in other tables. */
+export function relatedColumns (condition: Condition): RelatedColumns[] {
+  return leavesOf(condition).flatMap((leaf) => {
+    if (leaf.kind !== 'exists') return []
+    return [{ table: leaf.table, columns: [...leaf.on.map(({ other }) => other), ...comparedColumns(leaf.condition)] }, ...relatedColumns(leaf.condition)]
+  })
+}
+
+const NO_COLUMNS: readonly Column[] = []
+
+/** A statement without rows that shows the types of columns of several tables; undefined if there are none. `own`: the table of the statement. */
+export function confirmColumns (own: Table, compared: readonly RelatedColumns[]): Statement | undefined {
+  const needed = new Map<Table, Set<Column>>()
+  for (const { table, columns } of compared) {
+    const base = baseTable(table)
+    const known = needed.get(base) ?? new Set()
+    for (const column of columns) if (column.type.sentAs !== undefined) known.add(column)
+    if (known.size > 0) needed.set(base, known)
+  }
+  if (needed.size === 0) return undefined
+  const seen = [...needed.keys()]
+  const tables = severalTables('mysql', seen)
+  const cells = seen.flatMap((table, place) => Array.from(needed.get(table) ?? NO_COLUMNS, (column) => ({ column, table, place })))
+  const selected = cells.map(({ column, place }, index) => sql`${sql.ref(tables.at(place).token(column))} as ${sql.id(`v${index}`)}`)
+  const { sql: text, pieces, parameters } = tables.build(sql`select ${sql.join(selected)} from ${sql.join(seen.map((_, place) => tables.from(place)))} limit ${0}`)
+  return { verb: 'select', table: statementTable(own), sql: text, pieces, parameters, columns: cells.map(({ column }) => column), sources: cells.map(({ table }) => table), assigned: NO_COLUMNS, confirmation: undefined }
+}
+
+// Selects of rows with the members that are joined to them.
+
+type Sql = RawBuilder<unknown>
+
+const isTrue = (condition: Condition): boolean => condition.kind === 'constant' && condition.value
+
+/** `select <cells> from <table> [left join <table> on …] where … order by … limit n` */
+function compileRows (plan: SelectPlan, engine: Engine): BuiltStatement {
+  const { table, condition, page, order } = plan
+  const cells = cellsOf(plan)
+  const tables = severalTables(engine, tablesIn(table, cells))
+  const forced = engine === 'mysql' ? findIndex(plan) : undefined
+  const conditions = [condition, ...page?.by === 'position' ? [page.after] : []]
+  const rows = selectRows(tables, cells, { index: forced?.index, order: forced?.order ?? order, conditions })
+  return tables.build(sql`select ${selectCells(tables, cells)} ${rows} limit ${rowsOf(plan)}${page?.by === 'offset' ? sql` offset ${page.offset}` : sql``}`)
+}
+
+interface RowsToSelect {
+  readonly index?: Index | undefined
+  readonly order: readonly Order[]
+  readonly conditions: readonly Condition[]
+  /** Conditions that relate the rows to others, and decide by which index they are found. */
+  readonly related?: readonly Condition[]
+}
+
+/** Selects the cells as `v0`, `v1`, …, or from a later number if other cells precede them (`from`). */
+export function selectCells (tables: SeveralTables, { cells }: Cells, from = 0): Sql {
+  return sql.join(cells.map(({ column, table }, place) => sql`${wrap(column.type.selected, sql.ref(tables.at(table).token(column)))} as ${sql.id(`v${from + place}`)}`))
+}
+
+/** From FROM up to ORDER BY. */
+export function selectRows (tables: SeveralTables, { joined }: Pick<Cells, 'joined'>, { index, order, conditions, related = [] }: RowsToSelect): Sql {
+  const own = tables.at(0)
+  const joins = joined.map(({ member: { on, condition }, parent }, place): Sql => {
+    const [child, outer] = [tables.at(place + 1), tables.at(parent)]
+    // the column on the left decides the collation on SQLite
+    const pairs: Array<Expression<unknown>> = on.map(({ column, other }) => sql`${sql.ref(child.token(other))} = ${sql.ref(outer.token(column))}`)
+    if (!isTrue(condition)) pairs.push(compileCondition(condition, child))
+    return sql` left join ${tables.from(place + 1)} on ${sql.join(pairs, sql` and `)}`
+  })
+  const compile = (condition: Condition): Expression<unknown> => compileCondition(condition, own)
+  const narrowing = [...related.map((condition) => tables.relate(compile(condition))), ...conditions.filter((condition) => !isTrue(condition)).map(compile)]
+  const where = narrowing.length === 0 ? sql`` : sql` where ${sql.join(narrowing, sql` and `)}`
+  const tokenOf = ({ of, column }: Order): string => (of === undefined ? own : tables.at(joined.findIndex(({ member }) => member === of) + 1)).token(column)
+  const terms = orderTerms(order, (term) => sql.ref(tokenOf(term)))
+  return sql`from ${tables.from(0, index)}${sql.join(joins, sql``)}${where}${terms.length === 0 ? sql`` : sql` order by ${sql.join(terms)}`}`
+}
 
 const NONE: readonly Column[] = []
 

@@ -1,19 +1,37 @@
-import { OF_RESULT, statementTable, type Column, type Table } from '../catalog/catalog.ts'
-import { existsIn } from '../plan/fold.ts'
-import { isComputed, type CountPlan, type InsertPlan, type Plan, type SelectPlan } from '../plan/plan.ts'
+import { type Column, OF_RESULT, statementTable, type Table } from '../catalog/catalog.ts'
+import { existsIn } from '../plan/filters/scope.ts'
+import {
+  type Condition, type CountPlan, type DeletePlan, type InsertPlan, isComputed, type Plan, type SelectPlan,
+  type UpdatePlan
+} from '../plan/plan.ts'
+import { rowKeysOf } from '../plan/row-keys.ts'
 import { integerType } from '../types/integer.ts'
-import { builderFor, type BuiltStatement } from './kysely-builder.ts'
-import { comparedColumns, relatedColumns } from './compared-columns.ts'
+import { comparedColumns, confirmColumns, relatedColumns } from './compile-members.ts'
 import { compileWithMembers } from './compile-members.ts'
-import { confirmColumns } from './confirm-columns.ts'
-import { withoutValues } from './groups.ts'
-import { selectedColumns } from './page.ts'
+import { withoutValues } from './select.ts'
+import { builderFor, type BuiltStatement } from './kysely-builder.ts'
+import { selectedColumns } from './conditions.ts'
 import { compileCount, compileDefinitions, compileSelect } from './select.ts'
 import { shapeOf } from './shape.ts'
-import { isSingleRow } from './single-row.ts'
 import type { StatementCounts } from './statement-cache.ts'
 import type { CompiledStatement, Engine, Statement } from './statement.ts'
 import { compileDelete, compileUpdate } from './write.ts'
+
+/** Whether an update or delete can match at most one row, because its condition holds all columns of a unique key equal to values. */
+function isSingleRow ({ table, condition }: UpdatePlan | DeletePlan): boolean {
+  const equal = equalColumns(condition)
+  return equal.length > 0 && rowKeysOf(table).some((key) => key.every((column) => equal.includes(column)))
+}
+
+/** Leaves out columns that are compared in a form other than the key's, such as JSON of MariaDB, which may equal a value in several rows. */
+function equalColumns (condition: Condition): readonly Column[] {
+  switch (condition.kind) {
+    case 'and': return condition.conditions.flatMap(equalColumns)
+    case 'compare': return condition.operator === '=' && condition.column.type.comparedColumn === undefined ? [condition.column] : []
+    case 'in': return !condition.negated && condition.parameters.length === 1 && condition.column.type.comparedColumn === undefined ? [condition.column] : []
+    default: return []
+  }
+}
 
 /** A plan with exactly one statement. Inserts are divided among statements (row-batches.ts). */
 export type CompiledPlan = Exclude<Plan, InsertPlan> | CountPlan

@@ -1,11 +1,31 @@
-import { expressionBuilder, sql, type AliasableExpression, type Expression, type ExpressionBuilder, type SqlBool } from 'kysely'
+import {
+  type AliasableExpression, type Expression, expressionBuilder, type ExpressionBuilder, type RawBuilder, sql,
+  type SqlBool
+} from 'kysely'
 import type { Column } from '../catalog/catalog.ts'
-import { ESCAPE } from '../plan/filters/pattern.ts'
-import type { Condition, Exists, Operator } from '../plan/plan.ts'
-import { COLUMN, FILTER, GIVEN, type ColumnType, type FormSql, type Moment, type Parameter, type Value, type Wrapping } from '../types/column-type.ts'
+import { ESCAPE } from '../plan/filters/operators.ts'
+import type { Condition, Exists, Operator, Order, SelectPlan } from '../plan/plan.ts'
+import {
+  COLUMN, type ColumnType, FILTER, type FormSql, GIVEN, type Moment, type Parameter, type Value, type Wrapping
+} from '../types/column-type.ts'
+import { isMoment } from '../types/moment.ts'
 import type { ColumnToken, Rows } from './kysely-builder.ts'
-import { findOutlying } from './outlying.ts'
 import type { TableTokens } from './placed-tables.ts'
+
+/** The SQL around the column and the parameters of a condition that compares with a value which a server would change (`ColumnType.outlying`). */
+export function findOutlying (condition: Condition): Wrapping | undefined {
+  switch (condition.kind) {
+    case 'compare':
+    case 'in':
+    case 'between': {
+      const { outlying } = condition.column.type
+      if (outlying === undefined) return undefined
+      const values = condition.kind === 'compare' ? [condition.parameter] : condition.kind === 'in' ? condition.parameters : [condition.low, condition.high]
+      return values.some((value) => value !== null && !isMoment(value) && outlying.includes(value)) ? outlying.wrapping : undefined
+    }
+    default: return undefined
+  }
+}
 
 const eb: ExpressionBuilder<Rows, 't'> = expressionBuilder<Rows, 't'>()
 
@@ -51,7 +71,7 @@ export interface Operands {
 }
 
 /** The table of a condition. Without `outer` and `add`, the condition has no subqueries. */
-export type ConditionScope = Pick<TableTokens, 'token'> & Partial<TableTokens>
+type ConditionScope = Pick<TableTokens, 'token'> & Partial<TableTokens>
 
 /** The columns of a table as operands. */
 function columnsOf ({ token }: ConditionScope): Operands {
@@ -139,4 +159,25 @@ function compileExists ({ negated, table, on, condition, index }: Exists, { oute
   const conditions: Array<Expression<unknown>> = on.map((pair) => other.relate(sql`${sql.ref(other.token(pair.other))} = ${sql.ref((outer as TableTokens['outer'])(pair.column))}`))
   if (condition.kind !== 'constant' || !condition.value) conditions.push(compileCondition(condition, other))
   return sql`(select 1 from ${other.from} where ${sql.join(conditions, sql` and `)} limit 1${other.lock}) is ${sql.raw(negated ? 'null' : 'not null')}`
+}
+
+// The terms of ORDER BY. None of them says where NULL comes: for MySQL, MariaDB and SQLite it is the lowest value by
+// default, first in ascending and last in descending order. The rows after a position depend on it
+// (src/plan/position.ts).
+
+/** `expressionOf`: the SQL of the column of a term. */
+export function orderTerms (order: readonly Order[], expressionOf: (term: Order) => Expression<unknown>): Array<RawBuilder<unknown>> {
+  return order.map((term) => sql`${expressionOf(term)} ${sql.raw(term.direction)}`)
+}
+
+// The additional rows and columns that a select reads to find the beginning of the next page.
+
+/** The columns of the rows that a select reads: those of the answer, then those that only the position needs. */
+export function selectedColumns ({ columns, page }: SelectPlan): readonly Column[] {
+  return page?.by === 'position' && page.hidden.length > 0 ? [...columns, ...page.hidden] : columns
+}
+
+/** The number of rows that a select reads. */
+export function rowsOf ({ limit, page, isStream }: SelectPlan): number {
+  return page === undefined || isStream === true ? limit : limit + 1
 }

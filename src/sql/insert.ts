@@ -3,17 +3,101 @@
  * (src/dialects/mysql/literal.ts), SQLite's runs it for each row. So it depends neither on the number of rows nor on which of them omit
  * a column.
  */
-import { statementTable, type Column } from '../catalog/catalog.ts'
+import { type Expression, type RawBuilder, sql } from 'kysely'
+import { type Column, statementTable, type Table } from '../catalog/catalog.ts'
 import { getOrCreate } from '../get-or-create.ts'
-import { knownDefault } from '../plan/known-default.ts'
-import { DEFAULT, type Cell, type Value } from '../types/column-type.ts'
-import { builderFor, type TableBuilder } from './kysely-builder.ts'
-import type { RowBatch } from './row-batches.ts'
+import { knownDefault } from '../plan/insert-key.ts'
+import type { Condition } from '../plan/plan.ts'
+import { type Cell, DEFAULT, type Parameter, type Value } from '../types/column-type.ts'
+import { bind, compileCondition } from './conditions.ts'
+import { builderFor, type BuiltStatement, type ColumnToken, type TableBuilder } from './kysely-builder.ts'
+import type { BatchConflict, RowBatch } from './row-batches.ts'
 import { addParameters, assignmentsKey, conditionKey } from './shape.ts'
 import type { StatementCounts } from './statement-cache.ts'
 import type { CompiledStatement, Engine, Statement } from './statement.ts'
-import { buildInsert } from './upsert.ts'
-import { skipsUnchanged } from './write.ts'
+import { newValue, skipsUnchanged } from './write.ts'
+
+// Builds inserts, and the change of a row that exists in a unique key.
+
+type Sql = RawBuilder<unknown>
+
+/** The text for one row. `probe`: the same text, but with an existing row left unchanged. */
+interface BuiltInsert extends Pick<BuiltStatement, 'sql' | 'pieces'> {
+  readonly probe?: string
+}
+
+export function buildInsert (batch: RowBatch, engine: Engine): BuiltInsert {
+  const { table, columns, conflict } = batch
+  const builder = builderFor(engine, table)
+  const into = table.hasConflictClause === true ? builder.db.insertInto('t').orAbort() : builder.db.insertInto('t')
+  const insert = columns.length === 0 && engine === 'sqlite' ? into.defaultValues() : into.values(Object.fromEntries(columns.map((column) => [builder.token(column), bind(null)])))
+  const build = (suffix?: Sql): BuiltStatement => builder.build(suffix === undefined ? insert : insert.modifyEnd(suffix))
+  const pick = ({ sql, pieces }: BuiltStatement) => ({ sql, pieces })
+  if (conflict === undefined) return pick(build())
+  if (engine === 'mysql') return pick(build(onDuplicateKey(table, conflict, builder)))
+  const upsert = (suffix: Sql): BuiltStatement => build(sql`on conflict (${targets(conflict.key, builder)}) do ${suffix}`)
+  const nothing = upsert(conflict.identity === undefined ? sql`nothing` : note(conflict.identity, builder))
+  const changes = changesOf(conflict, builder, (column) => sql.ref(`excluded.${builder.token(column)}`))
+  if (changes.length === 0) return { ...pick(nothing), probe: nothing.sql }
+  const within = conflict.within && compileStored(conflict.within, builder)
+  const differs = skipsUnchanged(table, conflict.assignments, conflict.written) ? sql.join(changes.map(({ is, value }) => sql`${is} is not ${value} collate binary`), sql` or `) : undefined
+  const condition = within !== undefined && differs !== undefined ? sql`${within} and (${differs})` : within ?? differs
+  const where = condition === undefined ? sql`` : sql` where ${condition}`
+  return { ...pick(upsert(sql`update set ${assign(changes)}${where}`)), probe: nothing.sql }
+}
+
+/** Changes nothing, and notes the id of the row that exists: `row_query_note` returns false (src/dialects/sqlite/connection.ts). */
+function note (identity: Column, { token }: TableBuilder): Sql {
+  const stored = sql.ref(`t.${token(identity)}`)
+  return sql`update set ${sql.ref(token(identity))} = ${stored} where row_query_note(${stored})`
+}
+
+/** Names the collations of the columns, because SQLite would otherwise also accept another index on the same columns. */
+const targets = (key: readonly Column[], { token }: TableBuilder): Sql =>
+  sql.join(key.map((column) => column.collation === undefined ? sql.ref(token(column)) : sql`${sql.ref(token(column))} collate ${sql.id(column.collation)}`))
+
+/** A condition on the row that exists. */
+const compileStored = (condition: Condition, builder: TableBuilder) => compileCondition(condition, { ...builder, token: (column) => `t.${builder.token(column)}` as ColumnToken })
+
+/** A column of the row that exists (`is`), and its new value. */
+interface Change { readonly column: Expression<unknown>, readonly is: Expression<unknown>, readonly value: Expression<unknown> }
+
+function changesOf ({ written, assignments }: BatchConflict, builder: TableBuilder, given: (column: Column) => Expression<Parameter>): Change[] {
+  const change = (column: Column, value: Expression<Parameter>): Change => ({ column: sql.ref(builder.token(column)), is: sql.ref(`t.${builder.token(column)}`), value })
+  return [...written.map((column) => change(column, given(column))), ...assignments.map((assignment) => change(assignment.column, newValue(assignment, builder)))]
+}
+
+const assign = (changes: ReadonlyArray<Pick<Change, 'column' | 'value'>>): Sql => sql.join(changes.map(({ column, value }) => sql`${column} = ${value}`))
+
+/** Names that would end the comments below. */
+const COMMENT = /\/\*|\*\//
+
+/**
+ * ON DUPLICATE KEY UPDATE updates a row that collides in any unique key. The first assignment therefore fails (error 1242, a subquery of two rows) unless
+ * the rows collide in the named key, and the row that exists satisfies the rules of the grant. NULL never collides, because `=` and not `<=>` compares the
+ * key.
+ *
+ * MySQL names the row of the insert by an alias, and MariaDB by VALUES(); each reads its own version comments.
+ */
+function onDuplicateKey (table: Table, conflict: BatchConflict, builder: TableBuilder): Sql {
+  const { key, identity, written, within } = conflict
+  const { token } = builder
+  const alias = table.name.toLowerCase() === 'given' ? 'given_row' : 'given'
+  const usesAlias = ![...key, ...written].some(({ name }) => COMMENT.test(name))
+  const values = (column: Column): Sql => sql`values(${sql.ref(token(column))})`
+  const given = (column: Column): RawBuilder<Parameter> => usesAlias
+    ? sql`/*!80019 ${sql.ref(`${alias}.${token(column)}`)} */ /*M!100700 ${values(column)} */`
+    : sql`${values(column)}`
+  const stored = (column: Column) => sql.ref(`t.${token(column)}`)
+  const guarded = identity ?? key.find(({ generated }) => !generated) ?? table.columnList.find(({ generated }) => !generated) as Column
+  const conditions = key.map((column): Expression<unknown> => sql`${stored(column)} = ${given(column)}`)
+  if (within !== undefined) conditions.push(compileStored(within, builder))
+  const same = sql.join(conditions, sql` and `)
+  // last_insert_id() only reports the number; a negative one would be out of range as a value
+  const value = identity === undefined ? stored(guarded) : sql`if(last_insert_id(${stored(guarded)}) = 0, ${stored(guarded)}, ${stored(guarded)})`
+  const guard = { column: sql.ref(token(guarded)), value: sql`if(${same}, ${value}, (select ${stored(guarded)} from (select 1 union all select 2) as two))` }
+  return sql`${usesAlias ? sql`/*!80019 as ${sql.id(alias)} */ ` : sql``}on duplicate key update ${assign([guard, ...changesOf(conflict, builder, given)])}`
+}
 
 const NONE: readonly Column[] = []
 

@@ -4,21 +4,36 @@
  * become an identifier. Kysely's own references would split names that contain dots, spaces, quotes or " as ".
  */
 import {
-  createQueryId, MysqlQueryCompiler, NOOP_QUERY_EXECUTOR, OperationNodeTransformer, QueryCreator, SqliteQueryCompiler, type IdentifierNode, type QueryCompiler,
-  type RootOperationNode
+  createQueryId, type IdentifierNode, MysqlQueryCompiler, NOOP_QUERY_EXECUTOR, OperationNodeTransformer,
+  type QueryCompiler, QueryCreator, type RootOperationNode, SqliteQueryCompiler
 } from 'kysely'
-import { baseTable, statementTable, type Column, type Index, type Table } from '../catalog/catalog.ts'
+import { baseTable, type Column, type Index, statementTable, type Table } from '../catalog/catalog.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import type { Cell, Parameter } from '../types/column-type.ts'
-import { marksOf, type Mark } from './marks.ts'
 import { createStatementCache, type TableStatements } from './statement-cache.ts'
 import type { CompiledStatement, Engine, Statement } from './statement.ts'
+
+/** The marks, which differ from the characters for operators in a shape. A table has at most 4096 columns. */
+const MARKS: readonly string[] = Array.from({ length: 4096 }, (_, index) => String.fromCharCode(0x100 + index))
+
+export type Mark = (column: Column) => string
+
+const known = new WeakMap<Table, Mark>()
+
+/** Gives each column of the catalog's table one character, because rules can be on columns that the grant does not see. */
+export function marksOf (table: Table): Mark {
+  const base = baseTable(table)
+  return getOrCreate(known, base, () => {
+    const marks = new Map(base.columnList.map((column, index): [Column, string] => [column, MARKS[index] as string]))
+    return (column) => marks.get(column) as string
+  })
+}
 
 /** A statement that Kysely has built. */
 export type BuiltStatement = Pick<Statement, 'sql' | 'pieces' | 'parameters'>
 
 export type ColumnToken = `c${number}`
-export type IndexToken = `i${number}`
+type IndexToken = `i${number}`
 /** The type that Kysely has for any table of any database. */
 export interface Rows { t: Record<ColumnToken, Parameter> }
 
@@ -105,3 +120,15 @@ export const nameIn = (table: Table) => (token: string): string | undefined => {
     default: return undefined
   }
 }
+
+// Fixed queries of the service itself, on the catalogs of the engines and on its own tables. Their types know the
+// tables and columns, so that a wrong column does not compile. Statements on the tables of users, which have no such
+// types, are in kysely-builder.ts.
+
+const queryCompilers: Readonly<Record<Engine, QueryCompiler>> = { mysql: new MysqlQueryCompiler(), sqlite: new SqliteQueryCompiler() }
+
+/** Builds queries on the tables of `Tables`; `textOf` returns the SQL of one. */
+export const queriesOn = <Tables>() => new QueryCreator<Tables>({ executor: NOOP_QUERY_EXECUTOR })
+
+/** The SQL of a query, with a `?` for each value. */
+export const textOf = (query: { toOperationNode (): RootOperationNode }, engine: Engine): string => queryCompilers[engine].compileQuery(query.toOperationNode(), createQueryId()).sql

@@ -2,8 +2,9 @@
  * The tables of a statement with several tables, each at a place: the table at place 1 has the alias `t1`, and its columns are the tokens `c1x0`, `c1x1`, …
  * The same table can be at several places.
  */
-import { sql, type Expression, type RawBuilder } from 'kysely'
+import { type Expression, type RawBuilder, sql } from 'kysely'
 import { baseTable, type Column, type Index, type Table } from '../catalog/catalog.ts'
+import { builderFor, createBuild, nameIn, type TableBuilder } from './kysely-builder.ts'
 import type { Engine } from './statement.ts'
 
 /** The tokens of the columns of one table. */
@@ -16,7 +17,7 @@ export interface TableTokens {
 }
 
 /** The table of a subquery. */
-export interface SubqueryTable extends TableTokens {
+interface SubqueryTable extends TableTokens {
   readonly from: Sql
   /** Marks an equality of two tables as selective for the optimizer. */
   readonly relate: Relate
@@ -29,7 +30,7 @@ type Relate = (equality: Expression<unknown>) => Expression<unknown>
 
 const TOKEN = /^([nci])(\d+)(?:x(\d+))?$/
 
-export class PlacedTables {
+class PlacedTables {
   readonly #tables: Array<Table | undefined>
   readonly #alias: string
   readonly #engine: Engine
@@ -78,3 +79,24 @@ export class PlacedTables {
 const rarely: Relate = (equality) => sql`likelihood(${equality}, 0.000001)`
 
 /** The catalog's table, because rules can be on columns that the grant does not see. */
+
+/** Builds statements about several tables that have places. */
+export interface SeveralTables extends Pick<PlacedTables, 'at' | 'from' | 'relate'> {
+  readonly build: TableBuilder['build']
+}
+
+export function severalTables (engine: Engine, seen: readonly Table[]): SeveralTables {
+  const placed = new PlacedTables(engine, { tables: seen })
+  return { build: createBuild(engine, (token) => placed.nameOf(token)), at: (place) => placed.at(place), from: (place, forced) => placed.from(place, forced), relate: placed.relate }
+}
+
+/** Builds one statement of a table, whose conditions can have subqueries on other tables. */
+type StatementBuilder = TableBuilder & Pick<TableTokens, 'outer' | 'add'>
+
+/** `lock`: the lock on rows that subqueries find. */
+export function statementBuilder (engine: Engine, table: Table, lock?: RawBuilder<unknown>): StatementBuilder {
+  const builder = builderFor(engine, table)
+  const own = nameIn(baseTable(table))
+  const others = new PlacedTables(engine, { own: table, lock })
+  return { ...builder, build: createBuild(engine, (token) => own(token) ?? others.nameOf(token)), outer: (column) => `t.${builder.token(column)}`, add: others.add }
+}

@@ -1,8 +1,8 @@
 /** Divides the rows of an insert among statements. */
 import { mayFillColumns, mayFire, type Column, type Table } from '../catalog/catalog.ts'
-import { isComputedKey } from '../plan/computed.ts'
-import { touchedBy } from '../plan/hidden.ts'
-import { findDefaulted } from '../plan/only-defaults.ts'
+import { isComputedKey } from '../plan/groups.ts'
+import { touchedBy } from '../plan/rule.ts'
+import { findDefaulted } from '../plan/assignments.ts'
 import { isOneRow, type Assignment, type Condition, type Conflict, type InsertPlan, type PlannedRow } from '../plan/plan.ts'
 import type { Engine } from './statement.ts'
 

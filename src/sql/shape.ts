@@ -4,23 +4,27 @@
  * placeholders in the text; a property test compares them with the output of Kysely (test/sql/shape.test.ts).
  */
 import type { Column } from '../catalog/catalog.ts'
-import { isComputed, type Assignment, type ComputedColumn, type Condition, type CountPlan, type DeletePlan, type Groups, type InsertPlan, type Page, type Plan, type SelectPlan, type UpdatePlan } from '../plan/plan.ts'
-import { COLUMN, FILTER, GIVEN, type Cell } from '../types/column-type.ts'
+import { type Cells, cellsOf, cellsOfMember, type RowCells } from '../plan/cells.ts'
+import {
+  type Assignment, type ComputedColumn, type Condition, type CountPlan, type DeletePlan, type Groups, type InsertPlan,
+  isComputed, type ListMember, type ManyMember, type Order, type Page, type Plan, type SelectPlan, type UpdatePlan
+} from '../plan/plan.ts'
+import { type Cell, COLUMN, FILTER, GIVEN, type Parameter } from '../types/column-type.ts'
 import { formSql } from '../types/forms.ts'
-import { findOutlying } from './outlying.ts'
-import { rowsOf } from './page.ts'
-import { marksOf } from './marks.ts'
+import { findOutlying } from './conditions.ts'
+import { builderFor, type Mark, marksOf } from './kysely-builder.ts'
+import { rowsOf } from './conditions.ts'
 import type { Engine } from './statement.ts'
 import { skipsUnchanged } from './write.ts'
 
-export interface Shape {
+interface Shape {
   /** Equal for plans of one table whose statements have the same text. */
   readonly key: string
   readonly parameters: Cell[]
 }
 
 /** The state of the traversal. `mark`: the character that stands for a column. */
-export interface Traversal { readonly mark: (column: Column) => string, readonly parameters: Cell[] }
+interface Traversal { readonly mark: (column: Column) => string, readonly parameters: Cell[] }
 
 export function shapeOf (plan: Exclude<Plan, InsertPlan> | CountPlan, engine: Engine, mark: (column: Column) => string): Shape {
   const traversal: Traversal = { mark, parameters: [] }
@@ -79,7 +83,7 @@ function groupsKey (plan: SelectPlan, { by, aggregates, having }: Groups, engine
 }
 
 /** Adds the parameters of the condition for each place of the column, or of SQLite's clause (groups.ts). */
-export function computedKey ({ name, call, source, sql, condition }: ComputedColumn, engine: Engine, { mark, parameters }: Traversal): string {
+function computedKey ({ name, call, source, sql, condition }: ComputedColumn, engine: Engine, { mark, parameters }: Traversal): string {
   const key = `${name}=${call}${source === undefined ? '' : mark(source)}`
   if (condition === undefined) return key
   const own: Cell[] = []
@@ -92,7 +96,7 @@ export function computedKey ({ name, call, source, sql, condition }: ComputedCol
  * Needs neither the forced index, which depends on the condition and the order, nor the names of the hidden columns, which are those of the order that are
  * not in the answer; but their number, because a stream has none.
  */
-export function pageKey (page: Page, traversal: Traversal): string {
+function pageKey (page: Page, traversal: Traversal): string {
   return page.by === 'offset' ? '>offset' : `>${page.hidden.length}:${conditionKey(page.after, traversal)}`
 }
 
@@ -147,4 +151,73 @@ export function conditionKey (condition: Condition, traversal: Traversal): strin
     case 'and':
     case 'or': return `${condition.kind === 'and' ? '&' : '|'}(${condition.conditions.map((each) => conditionKey(each, traversal)).join()})`
   }
+}
+
+// The shapes of selects of rows with members, and of the statements of members (shape.ts).
+
+/** The parameters are in the order of the text: those of joined members, of the condition, of the page. */
+export function rowsShape (plan: SelectPlan, engine: Engine): Shape {
+  const { table, condition, page, order } = plan
+  const parameters: Cell[] = []
+  const { mark } = builderFor(engine, table)
+  const cells = cellsOf(plan)
+  const rows = cellsKey(cells, mark, parameters)
+  const where = conditionKey(condition, { mark, parameters })
+  const key = `r${rows}?${where}${page === undefined ? '' : pageKey(page, { mark, parameters })}^${orderKey(order, mark, cells)}`
+  parameters.push(rowsOf(plan))
+  if (page?.by === 'offset') parameters.push(page.offset)
+  return { key, parameters }
+}
+
+function orderKey (order: readonly Order[], mark: Mark, { joined }: Pick<Cells, 'joined'> = { joined: [] }): string {
+  const termOf = ({ column, of }: Order): string => of === undefined ? mark(column) : `${joined.findIndex(({ member }) => member === of)}${marksOf(of.table)(column)}`
+  return order.map((term) => termOf(term) + term.direction).join()
+}
+
+/** Includes how cells are divided among rows, because statements with the same cells may divide them differently. */
+function cellsKey ({ cells, joined, row }: Cells, mark: Mark, parameters: Cell[]): string {
+  const marks = [mark, ...joined.map(({ member }) => marksOf(member.table))]
+  const joins = joined.map(({ member: { table, on, condition }, parent }, index) => {
+    const own = marks[index + 1] as Mark
+    const pairs = on.map(({ column, other }) => own(other) + (marks[parent] as Mark)(column)).join('')
+    return `${parent}${JSON.stringify(table.name)}${pairs}?${conditionKey(condition, { mark: own, parameters })}`
+  })
+  return `${cells.map(({ column, table }) => `${table}${(marks[table] as Mark)(column)}`).join('')}${divisionOf(row)}${joins.join('+')}`
+}
+
+function divisionOf ({ from, columns, members }: RowCells): string {
+  return `[${from},${columns.length}${members.map((member) => member.kind === 'joined' ? divisionOf(member.row) : `:${member.links.join()}`).join('')}]`
+}
+
+/** The shape of the part of a statement that selects the rows related to one row. `parametersOf`: the parameters of a part. */
+interface PartShape {
+  readonly key: string
+  parametersOf (place: number, values: readonly Parameter[]): Cell[]
+}
+
+export function partShape (member: ListMember, engine: Engine): PartShape {
+  const { table, on, condition } = member
+  const { mark } = builderFor(engine, table)
+  const before: Cell[] = []
+  const rows = member.kind === 'many'
+    ? cellsKey(cellsOfMember(member), mark, before)
+    : member.columns.map((column) => computedKey(column, engine, { mark, parameters: before })).join()
+  const after: Cell[] = []
+  const where = conditionKey(condition, { mark, parameters: after })
+  const end = member.kind === 'many' ? [member.limit] : []
+  const key = `${member.kind}${rows}#${on.map(({ other }) => mark(other)).join('')}?${where}^${member.kind === 'many' ? orderKey(member.order, mark) : ''}!${member.index?.index.name ?? ''}`
+  return { key, parametersOf: (place, values) => [place, ...before, ...values, ...after, ...end] }
+}
+
+/** The shape of the statement that selects the rows related to all of these values. */
+export function firstShape (member: ManyMember, values: readonly Parameter[], rows: number): Shape {
+  const { table, condition, order, index, on } = member
+  const { mark } = builderFor('mysql', table)
+  const parameters: Cell[] = []
+  const cells = cellsKey(cellsOfMember(member), mark, parameters)
+  parameters.push(...values)
+  const where = conditionKey(condition, { mark, parameters })
+  parameters.push(rows)
+  const key = `first${values.length}${cells}#${on.map(({ other }) => mark(other)).join('')}?${where}^${orderKey(order, mark)}!${index?.index.name ?? ''}${index?.direction ?? ''}`
+  return { key, parameters }
 }

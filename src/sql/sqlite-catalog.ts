@@ -1,6 +1,6 @@
 /** The queries that read the tables of a SQLite file (https://www.sqlite.org/pragma.html#pragfunc). Their rows are objects. */
 import { sql } from 'kysely'
-import { queriesOn, textOf } from './typed-query.ts'
+import { queriesOn, textOf } from './kysely-builder.ts'
 
 interface Schema {
   sqlite_schema: { name: string, type: string, tbl_name: string, sql: string }

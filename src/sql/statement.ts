@@ -1,6 +1,8 @@
 /** The statements that dialects run, with everything that running them needs. */
 import type { Column, Table, TriggerEvent } from '../catalog/catalog.ts'
+import { valueOutOfRange } from '../errors.ts'
 import type { Cell } from '../types/column-type.ts'
+import { type Clock, isMoment, valueAt } from '../types/moment.ts'
 
 /** SQL dialects that statements are compiled for. */
 export type Engine = 'mysql' | 'sqlite'
@@ -48,4 +50,16 @@ export interface Statement extends CompiledStatement {
 export function findAssigned ({ assigned, parameters }: Pick<Statement, 'assigned' | 'parameters'>, column: Column): Cell | undefined {
   const index = assigned.indexOf(column)
   return index < 0 ? undefined : parameters[index]
+}
+
+/** Puts values in place of moments; NULL for one in filters that its column cannot hold. `readClock` is called if there are moments. @throws VALUE_OUT_OF_RANGE for one in `data` */
+export function settleCells (cells: readonly Cell[], readClock: () => Clock): readonly Cell[] {
+  if (!cells.some(isMoment)) return cells
+  const clock = readClock()
+  return cells.map((cell) => {
+    if (!isMoment(cell)) return cell
+    const value = valueAt(cell, clock)
+    if (value === undefined && cell.use === 'data') throw valueOutOfRange()
+    return value ?? null
+  })
 }

@@ -1,12 +1,12 @@
-import { sql, type Expression, type RawBuilder } from 'kysely'
-import type { Column, Table } from '../catalog/catalog.ts'
-import { writesHidden } from '../plan/hidden.ts'
+import { type Expression, type Generated, type RawBuilder, sql } from 'kysely'
+import { type Column, KEYS_TABLE, type Table } from '../catalog/catalog.ts'
+import { writesHidden } from '../plan/rule.ts'
 import type { Assignment, DeletePlan, UpdatePlan } from '../plan/plan.ts'
-import type { BuiltStatement, Rows, TableBuilder } from './kysely-builder.ts'
-import { bind, compileCondition, compileForm } from './conditions.ts'
 import type { Parameter } from '../types/column-type.ts'
 import { formSql } from '../types/forms.ts'
-import { statementBuilder } from './several-tables.ts'
+import { bind, compileCondition, compileForm } from './conditions.ts'
+import { type BuiltStatement, queriesOn, type Rows, type TableBuilder, textOf } from './kysely-builder.ts'
+import { statementBuilder } from './placed-tables.ts'
 import type { Engine } from './statement.ts'
 
 const toRow = (assignments: readonly Assignment[], builder: TableBuilder) => Object.fromEntries(assignments.map((assignment) => [builder.token(assignment.column), newValue(assignment, builder)]))
@@ -46,4 +46,39 @@ export function compileDelete ({ table, condition, limit }: DeletePlan, engine: 
   const builder = statementBuilder(engine, table)
   const query = builder.db.deleteFrom('t').where(compileCondition(condition, builder))
   return builder.build(limit === undefined ? query : query.limit(limit))
+}
+
+// The statements on the table of idempotency keys.
+
+interface Keys { [KEYS_TABLE]: { k: Buffer, request: Buffer, answer: Buffer | null, created: Generated<string> } }
+
+/** Maximum number of keys that are deleted at a time. */
+export const DELETED_AT_ONCE = 1000
+
+const db = queriesOn<Keys>()
+
+/** A placeholder, whose value is given when the statement runs. */
+const given = <T>(): RawBuilder<T> => sql<T>`${null}`
+
+/** Parameters: key, request. */
+export const INSERT_RESERVATION = onBoth((engine) => textOf(db.insertInto(KEYS_TABLE).values({ k: given<Buffer>(), request: given<Buffer>() }), engine))
+
+/** Parameters: answer, key. */
+export const UPDATE_ANSWER = onBoth((engine) => textOf(db.updateTable(KEYS_TABLE).set('answer', given<Buffer>()).where('k', '=', given<Buffer>()), engine))
+
+const answer = db.selectFrom(KEYS_TABLE).select(['request as v0', 'answer as v1']).where('k', '=', given<Buffer>())
+
+/** Parameter: key. Waits for a transaction that holds the key; MariaDB has no FOR SHARE. */
+export const SELECT_ANSWER: Readonly<Record<Engine, string>> = { mysql: textOf(answer.modifyEnd(sql`lock in share mode`), 'mysql'), sqlite: textOf(answer, 'sqlite') }
+
+const expired = db.selectFrom(KEYS_TABLE).select('k').where('created', '<', sql<string>`datetime('now', '-' || ${null} || ' seconds')`).limit(sql.lit(DELETED_AT_ONCE))
+
+/** Parameter: age in seconds. */
+export const DELETE_OLD: Readonly<Record<Engine, string>> = {
+  mysql: textOf(db.deleteFrom(KEYS_TABLE).where('created', '<', sql<string>`current_timestamp - interval ${null} second`).limit(sql.lit(DELETED_AT_ONCE)), 'mysql'),
+  sqlite: textOf(db.deleteFrom(KEYS_TABLE).where('k', 'in', expired), 'sqlite')
+}
+
+function onBoth (textFor: (engine: Engine) => string): Readonly<Record<Engine, string>> {
+  return { mysql: textFor('mysql'), sqlite: textFor('sqlite') }
 }

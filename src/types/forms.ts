@@ -1,9 +1,11 @@
 /** The forms of an update (`{"$inc": 5}`). Their SQL depends on the engine and is in mysql.ts and sqlite.ts. */
 import { Type } from '@sinclair/typebox'
 import { isObject } from '../json/exact-json.ts'
-import { createType, expected, type ColumnType, type FormSql, type MomentForm, type UpdateForm, type Value } from './column-type.ts'
+import {
+  type ColumnType, createType, expected, type FormSql, type MomentForm, type UpdateForm, type Value
+} from './column-type.ts'
 import { decimalSchema, digitsName, readDecimal } from './decimal.ts'
-import { doubleType, largest, type FixedPoint } from './float.ts'
+import { doubleType, type FixedPoint, largest } from './float.ts'
 import { integerBounds, readInteger } from './integer.ts'
 import { CALENDAR, NowSchema, readMoment } from './moment.ts'
 
@@ -57,5 +59,15 @@ export function mergeForm (read: (value: unknown) => Value, sql: FormSql): Updat
       return read(operand)
     },
     sql
+  }
+}
+
+/** Reads the text of a default in the catalog as a value of the type; undefined if the text does not show the value. */
+export function readDefault ({ read, defaultOf = (text) => text }: ColumnType, text: string): Value | undefined {
+  try {
+    const value = defaultOf(text)
+    return value === undefined ? undefined : read(value)
+  } catch {
+    return undefined // the type does not accept it
   }
 }

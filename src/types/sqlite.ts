@@ -17,7 +17,7 @@ import { isJson } from './json-text.ts'
 import { longBinary, longCheckedJson, longText } from './long-values.ts'
 import { decimalTotals, doubleTotals, integerTotals } from './sqlite-aggregates.ts'
 import { positionsOf } from './sqlite-positions.ts'
-import { SQLITE_PARTS } from './time-parts.ts'
+import { SQLITE_PARTS } from './temporal.ts'
 import { datetimeType, dateType, timestampBounds, timestampType, timeType } from './temporal.ts'
 import { readString, textType, unknownType } from './text.ts'
 

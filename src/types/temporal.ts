@@ -1,5 +1,10 @@
 import { Type } from '@sinclair/typebox'
-import { createType, expected, naturalOrder, textOf, ValueRefused, type ColumnType, type Value } from './column-type.ts'
+import {
+  COLUMN, type ColumnType, type Computation, createType, expected, type FormSql, naturalOrder, textOf, type Value,
+  ValueRefused
+} from './column-type.ts'
+import { sqlOf } from './forms.ts'
+import { integerType } from './integer.ts'
 
 const DATE = /^\d{4}-\d\d-\d\d$/
 const TIME = /^(-?)(\d{2,3}):([0-5]\d):([0-5]\d)(?:\.(\d{1,30}))?$/
@@ -58,7 +63,7 @@ function daysOf (year: number, month: number): number {
 }
 
 /** `scale`: digits after the decimal point of seconds. `padded`: whether the column always has so many digits (MySQL), or keeps the given ones (SQLite). */
-export interface Precision { scale: number, padded: boolean }
+interface Precision { scale: number, padded: boolean }
 
 /** Returns the fraction of a second as the column stores it. @throws ValueRefused for more digits, which would be rounded */
 function fractionOf (digits = '', { scale, padded }: Precision): string {
@@ -164,3 +169,76 @@ function utc ([, day, time, , offset]: RegExpExecArray, lastSecond: number): str
   if (!(seconds >= FIRST_SECOND && seconds <= lastSecond)) throw new ValueRefused(`must be from 1970-01-01T00:00:01Z to ${new Date(lastSecond * 1000).toISOString().slice(0, 19)}Z`)
   return moment.toISOString().slice(0, 19).replace('T', ' ')
 }
+
+// Parts of time, by which rows are grouped: numbers of years, and texts that sort by time.
+
+/** Name -> pattern of the texts and an example. Weeks are those of ISO 8601; a date with zero parts has none. */
+const texts = {
+  $month: ['^\\d{4}-(0\\d|1[0-2])$', '2026-11'],
+  $week: ['^\\d{4}-W(0[1-9]|[1-4]\\d|5[0-3])$', '2026-W47'],
+  $date: ['^\\d{4}-(0\\d|1[0-2])-([0-2]\\d|3[01])$', '2026-11-23'],
+  $hour: ['^\\d{4}-(0\\d|1[0-2])-([0-2]\\d|3[01])T([01]\\d|2[0-3])$', '2026-11-23T10']
+} as const
+
+const YEAR = createType({
+  ...integerType(16, false),
+  schema: Type.Integer({ title: 'YearOfTime', format: 'int32', minimum: 0, maximum: 9999, examples: [2026] }),
+  sentAs: new Set(['integer', 'year'])
+})
+
+function textType ([pattern, example]: readonly [string, string]): ColumnType {
+  const form = new RegExp(pattern)
+  return createType({
+    schema: Type.String({ pattern, examples: [example] }),
+    read: (value) => {
+      if (typeof value !== 'string') throw expected(`a text such as ${example}`)
+      if (!form.test(value)) throw new ValueRefused(`must have the form ${example}`)
+      return value
+    },
+    // $startsWith and $contains accept any text
+    readPattern: (value) => {
+      if (typeof value !== 'string') throw expected('a string')
+      return value
+    },
+    write: (value) => JSON.stringify(textOf(value)),
+    comparison: 'text',
+    sentAs: new Set(['text'])
+  })
+}
+
+type Name = '$year' | keyof typeof texts
+const types: Readonly<Record<Name, ColumnType>> = { $year: YEAR, $month: textType(texts.$month), $week: textType(texts.$week), $date: textType(texts.$date), $hour: textType(texts.$hour) }
+
+/** The names of all parts. */
+const PARTS = Object.keys(types) as readonly Name[]
+
+/** The computations of the parts of a column. A DATE has no hours. */
+type Parts = ReadonlyMap<string, Computation>
+
+function partsOf (sqls: Readonly<Record<Name, FormSql>>, hasHours: boolean): Parts {
+  return new Map(PARTS.filter((name) => hasHours || name !== '$hour').map((name) => [name, { type: types[name], sql: sqls[name] }]))
+}
+
+const MYSQL: Readonly<Record<Name, FormSql>> = {
+  $year: sqlOf`year(${COLUMN})`,
+  $month: sqlOf`date_format(${COLUMN}, '%Y-%m')`,
+  $week: sqlOf`if(year(${COLUMN}) > 0 and month(${COLUMN}) > 0 and dayofmonth(${COLUMN}) > 0, date_format(${COLUMN}, '%x-W%v'), null)`,
+  $date: sqlOf`date_format(${COLUMN}, '%Y-%m-%d')`,
+  $hour: sqlOf`date_format(${COLUMN}, '%Y-%m-%dT%H')`
+}
+
+/** Tests the form of the value, because a column can contain any value, and only a text in the form of a day has parts. */
+const DAY = sqlOf`typeof(${COLUMN}) = 'text' and ${COLUMN} glob '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*'`
+const HOUR = sqlOf`typeof(${COLUMN}) = 'text' and ${COLUMN} glob '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9][ T][0-9][0-9]*'`
+const when = (condition: FormSql, value: FormSql): FormSql => ['case when ', ...condition, ' then ', ...value, ' end']
+
+const SQLITE: Readonly<Record<Name, FormSql>> = {
+  $year: when(DAY, sqlOf`cast(substr(${COLUMN}, 1, 4) as integer)`),
+  $month: when(DAY, sqlOf`substr(${COLUMN}, 1, 7)`),
+  $week: when([...DAY, ...sqlOf` and substr(${COLUMN}, 1, 4) > '0000'`], sqlOf`strftime('%G-W%V', substr(${COLUMN}, 1, 10))`),
+  $date: when(DAY, sqlOf`substr(${COLUMN}, 1, 10)`),
+  $hour: when(HOUR, sqlOf`substr(${COLUMN}, 1, 10) || 'T' || substr(${COLUMN}, 12, 2)`)
+}
+
+export const MYSQL_PARTS = { day: partsOf(MYSQL, false), moment: partsOf(MYSQL, true) }
+export const SQLITE_PARTS = { day: partsOf(SQLITE, false), moment: partsOf(SQLITE, true) }

@@ -10,7 +10,7 @@ const names = Object.keys(OPERATORS)
 Object.assign(OPERATORS, { $outside: { needs: 'order', operand: 'pair' } satisfies FilterOperator })
 const { onEachEngine, TOKEN } = await import('../support/service.ts')
 const { operators } = await import('../../src/plan/filters/operators.ts')
-const { negate } = await import('../../src/plan/filters/constants.ts')
+const { negate } = await import('../../src/plan/filters/scope.ts')
 const between = operators.get('$between') as PlannedOperator
 Object.assign(operators.get('$outside') as PlannedOperator, { plan: (operand) => negate(between.plan(operand)) } satisfies Partial<PlannedOperator>)
 

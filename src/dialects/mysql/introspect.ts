@@ -12,7 +12,7 @@ import {
   ROOTLESS_KEYS, TABLES, TRIGGERS
 } from '../../sql/mysql-catalog.ts'
 import type { ColumnType, TypeFacts } from '../../types/column-type.ts'
-import { parseMembers } from '../../types/enum-members.ts'
+import { parseMembers } from '../../types/text.ts'
 import { mysqlType } from '../../types/mysql.ts'
 import { LAST_SECOND_OF_64_BITS } from '../../types/temporal.ts'
 import type { Ask, Row } from './connection/session.ts'

@@ -1,16 +1,35 @@
 /** How each operator of schemas/filters.ts plans its operand. */
-import { OPERATORS, type FilterOperator, type OperatorName } from '../../../schemas/filters.ts'
+import { type FilterOperator, type OperatorName, OPERATORS } from '../../../schemas/filters.ts'
 import type { Column } from '../../catalog/catalog.ts'
-import { at, invalidBody, invalidValue, type Path } from '../../errors.ts'
-import { includesLevel, type ColumnType, type Value } from '../../types/column-type.ts'
+import { at, invalidBody, invalidValue, type Path, type ServiceError } from '../../errors.ts'
+import { isObject } from '../../json/exact-json.ts'
+import { type ColumnType, includesLevel, type Value } from '../../types/column-type.ts'
 import { isNow, readMoment } from '../../types/moment.ts'
 import { countCharacters, readString } from '../../types/text.ts'
-import { readWith, readValue } from '../columns.ts'
-import { combine } from './constants.ts'
-import { escapePattern, toPattern } from './pattern.ts'
-import { countValues, type FilterScope } from './scope.ts'
+import { readValue, readWith } from '../columns.ts'
 import type { Compared, Condition, Operator } from '../plan.ts'
 import { ResultReference } from '../result-reference.ts'
+import { combine, countCondition, countValues, type FilterScope } from './scope.ts'
+
+/**
+ * The escape character of LIKE patterns in SQL. Clients escape `%` and `_` with a backslash, but in SQL a backslash is unsafe: it is a
+ * different character in sjis and swe7, and the second byte of some characters in gbk and big5. `!` is the same byte in every character set.
+ */
+export const ESCAPE = '!'
+
+/** Converts a client's pattern to one that uses ESCAPE. A backslash at the end matches itself. */
+function toPattern (pattern: string): string {
+  return pattern.replace(/\\(.?)|!/gs, (match, escaped: string | undefined) => {
+    if (match === ESCAPE) return ESCAPE + ESCAPE
+    if (escaped === '') return match
+    return escapePattern(escaped as string)
+  })
+}
+
+/** Returns a pattern that matches exactly the text. */
+function escapePattern (text: string): string {
+  return text.replace(/[!%_]/g, ESCAPE + '$&')
+}
 
 /** An operand as the client sent it, with its column and its path in the body. */
 export interface Operand { column: Column, value: unknown, scope: FilterScope, path: Path }
@@ -157,4 +176,54 @@ function readPattern ({ column, value, scope, path }: Operand): string {
   const limit = scope.limits.pattern
   if (pattern.length > limit && countCharacters(pattern) > limit) throw at(path, invalidBody(`"${path.join('.')}" is longer than ${limit} characters`))
   return pattern
+}
+
+// Plans the filter of one column: a plain value, a list, or an object of operators (operators.ts).
+
+/** Whether a value is a JSON object. A result reference is not: it stands for a value. */
+export function isFields (value: unknown): value is Record<string, unknown> {
+  return isObject(value) && !(value instanceof ResultReference)
+}
+
+/** Plans the filter of one column. @throws INVALID_VALUE, INVALID_BODY */
+export function planColumnFilter (column: Column, value: unknown, scope: FilterScope, path: Path): Condition {
+  if (isFields(value) && hasOperators(column, value) && (column.type.structured || !isNow(value))) {
+    return combine('and', Object.entries(value).map(([name, operand]) => planOperator(name, { column, value: operand, scope, path: [...path, name] })))
+  }
+  const operand = { column, value, scope, path }
+  if (isFields(value) && !column.type.structured) {
+    const name = Object.keys(value).find((key) => operators.has(`$${key}`))
+    if (name !== undefined) throw refuse(operand, `operators begin with $: write "$${name}" instead of "${name}"`)
+  }
+  const isList = Array.isArray(value) && !column.type.structured
+  // an empty list is probably a mistake of the client; a filter that matches no row has its own form
+  if (isList && value.length === 0) throw refuse(operand, 'the list is empty; use {"$in": []} to match no row')
+  return planOperator(isList ? '$in' : '$eq', operand)
+}
+
+/** Whether an object contains operators. For JSON and geometry columns, an object with any key that does not begin with `$` is a value. */
+function hasOperators (column: Column, value: Record<string, unknown>): boolean {
+  const keys = Object.keys(value)
+  const isOperator = (key: string): boolean => key.startsWith('$')
+  return column.type.structured ? keys.length > 0 && keys.every(isOperator) : keys.some(isOperator)
+}
+
+/** INVALID_BODY; for a JSON column INVALID_VALUE with a hint, because the object may be meant as a value. */
+function unknownOperator (name: string, { column, path }: Operand): ServiceError {
+  const known = `"${name}" is not an operator; use one of ${[...operators.keys()].join(', ')}`
+  if (column.type.holdsJson !== true) return at(path, invalidBody(known))
+  return at(path, invalidValue(column.name, `${known}; send an object whose keys all begin with $ as {"$eq": …}`))
+}
+
+/** Plans one operator on one column. @throws INVALID_VALUE, INVALID_BODY */
+export function planOperator (name: string, operand: Operand): Condition {
+  const { column, scope, path } = operand
+  const operator = operators.get(name)
+  if (operator === undefined) throw unknownOperator(name, operand)
+  countCondition(scope, path)
+  const isNull = operand.value === null && operator.takesNull
+  if (!isNull && !acceptsOperator(operator, column.type)) {
+    throw refuse(operand, `the type ${column.declaration} cannot be compared with ${name}`)
+  }
+  return operator.plan(operand)
 }

@@ -1,8 +1,8 @@
-import type { Table } from '../../catalog/catalog.ts'
-import type { TableSource } from '../../catalog/catalog.ts'
+import type { Table, TableSource } from '../../catalog/catalog.ts'
 import { at, invalidBody, type Path } from '../../errors.ts'
 import type { ColumnScope } from '../columns.ts'
-import { startCount, type Counted, type FilterLimits, type PlanLimits } from '../limits.ts'
+import type { Condition, Exists, Member, Plan } from '../plan.ts'
+import { type Counted, type FilterLimits, type PlanLimits, startCount } from '../terms.ts'
 
 /** The state while the filters of one body are planned: the table of their columns, their limits and the counts so far. */
 export interface FilterScope {
@@ -45,7 +45,7 @@ export function createFilterScope (table: ColumnScope, limits: FilterLimits): Fi
   return { table, limits, counted: limits.counted ?? startCount() }
 }
 
-export interface RowScope {
+interface RowScope {
   readonly source: TableSource
   /** The table of the filters; that of the request if omitted. */
   readonly table?: Table
@@ -58,3 +58,58 @@ export interface RowScope {
 export function createRowScope ({ source, table = source.table, limits, level }: RowScope): FilterScope {
   return { ...createFilterScope(table, limits), relating: { source, table, level, levels: limits.include?.levels ?? 0 } }
 }
+
+/** Joins conditions and folds constants. An empty list is true for `and` and false for `or`. */
+export function combine (kind: 'and' | 'or', conditions: Condition[]): Condition {
+  const neutral = kind === 'and'
+  const open = conditions.filter((condition) => condition.kind !== 'constant' || condition.value !== neutral)
+  const decided = open.find((condition) => condition.kind === 'constant')
+  if (decided !== undefined) return decided
+  if (open.length === 0) return { kind: 'constant', value: neutral }
+  return open.length === 1 ? open[0] as Condition : { kind, conditions: open }
+}
+
+/** Negates a condition and folds constants. */
+export function negate (condition: Condition): Condition {
+  return condition.kind === 'constant' ? { kind: 'constant', value: !condition.value } : { kind: 'not', condition }
+}
+
+// Functions that traverse whole conditions and plans.
+
+/** A condition that contains no other conditions on the same row. */
+type Leaf = Exclude<Condition, { readonly kind: 'and' | 'or' } | { readonly kind: 'not' }>
+
+/** The leaves of a condition, in their order. */
+export function leavesOf (condition: Condition): Leaf[] {
+  switch (condition.kind) {
+    case 'and':
+    case 'or': return condition.conditions.flatMap(leavesOf)
+    case 'not': return leavesOf(condition.condition)
+    default: return [condition]
+  }
+}
+
+/** A copy of a condition with its leaves changed. */
+export function mapLeaves (condition: Condition, change: (leaf: Leaf) => Condition): Condition {
+  switch (condition.kind) {
+    case 'and':
+    case 'or': return { ...condition, conditions: condition.conditions.map((each) => mapLeaves(each, change)) }
+    case 'not': return { ...condition, condition: mapLeaves(condition.condition, change) }
+    default: return change(condition)
+  }
+}
+
+/** The `exists` conditions in a condition, outer ones first. */
+export function existsIn (condition: Condition): Exists[] {
+  return leavesOf(condition).flatMap((leaf) => leaf.kind === 'exists' ? [leaf, ...existsIn(leaf.condition)] : [])
+}
+
+/** All tables that a plan uses, its own first. */
+export function tablesOf (plan: Plan): readonly Table[] {
+  if (plan.verb === 'insert') return [plan.table]
+  const { members = [] } = plan.verb === 'select' ? plan : {}
+  return [plan.table, ...existsIn(plan.condition).map(({ table }) => table), ...members.flatMap(memberTables)]
+}
+
+const memberTables = (member: Member): Table[] =>
+  [member.table, ...existsIn(member.condition).map(({ table }) => table), ...member.kind === 'computed' ? [] : member.members.flatMap(memberTables)]
