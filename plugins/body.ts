@@ -10,7 +10,7 @@ import type {} from './auth.ts' // declares request.rowQueryGrant
 import { BodyMemory, BodyPlace } from '../src/request/body-memory.ts'
 import type { RequestLimits } from '../src/plan/terms.ts'
 import { compileBodySchema, parseBody, type FindBodyError } from '../src/request/check-body.ts'
-import { createOperationsCheck } from '../src/request/check-operations.ts'
+import { createOperationsCheck } from '../src/request/check-body.ts'
 import { readBody, type Payload } from '../src/request/read-body.ts'
 import { invalidJson, unsupportedMediaType } from '../src/errors.ts'
 

@@ -4,8 +4,8 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import fp from 'fastify-plugin'
 import { shownId } from './request-id.ts'
 import { clientGone } from '../src/dialects/dialect.ts'
-import { logRefusal } from '../src/telemetry/log-refusal.ts'
-import { answerBeforeEnd } from '../src/response/unread-body.ts'
+import { logRefusal } from '../src/telemetry/request-log.ts'
+import { answerBeforeEnd } from '../src/request/read-body.ts'
 import type {} from './telemetry.ts' // declares request.rowQueryRecord
 import {
   bodyTooLarge, internal, invalidRequest, isServiceError, isTemporary, notFound, overloaded, permissionDenied, rateLimited, refusalOf, unauthenticated,

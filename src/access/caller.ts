@@ -1,7 +1,7 @@
 /** Who waits for an answer over HTTP. */
 import type { ServerResponse } from 'node:http'
 import type { Client } from '../dialects/dialect.ts'
-import { isClosed } from '../response/closed.ts'
+import { isClosed } from '../response/budget.ts'
 import type { Grant } from './grant.ts'
 
 /** Identifies a caller among all callers: a token, a subject of an issuer, a caller of a host app; a JWT without a subject is its role of its issuer. */

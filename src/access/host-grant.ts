@@ -5,7 +5,7 @@ import type { FastifyRequest } from 'fastify'
 import { GrantSchema } from '../../schemas/grant.ts'
 import { HostGrantSchema } from '../../schemas/grant.ts'
 import { findConfigErrors, orThrow } from '../config-errors.ts'
-import { copyGrant, NotPlain } from '../plain-values.ts'
+import { copyGrant, NotPlain } from '../json/plain-values.ts'
 import { createGrant, type Grant, type GrantOptions } from './grant.ts'
 
 /** A grant of a host app, in the form of a token's entry. */

@@ -12,7 +12,7 @@ import { isObject } from '../json/exact-json.ts'
 import { splitConfig } from './split-config.ts'
 import { findOptionErrors } from './settings.ts'
 import { substitute } from './substitute.ts'
-import { withoutInvalid } from './usable.ts'
+import { withoutInvalid } from '../config-errors.ts'
 import { findUnknownVariables, readVariable, VARIABLES, withoutServices, type Environment } from './variables.ts'
 
 export type { Environment }

@@ -12,10 +12,10 @@ import { readMcpSettings, type McpSettings } from './mcp-settings.ts'
 import { parseDatabaseUrl, parseReplicaUrl } from './database-url.ts'
 import { collect, ConfigError, findConfigErrors } from '../config-errors.ts'
 import { withDefaults, type WithDefaults } from './with-defaults.ts'
-import { withoutInvalid } from './usable.ts'
+import { withoutInvalid } from '../config-errors.ts'
 import { readEntries, readRoles } from '../access/tokens.ts'
 import { MEMORY } from '../dialects/sqlite/protocol.ts'
-import { findUnplain, isPlain } from '../plain-values.ts'
+import { findUnplain, isPlain } from '../json/plain-values.ts'
 import { createTokenFile, readTokenFile, type TokenFile } from '../access/token-file.ts'
 
 /** The options of the plugin in an app. A configuration file cannot have a function. */

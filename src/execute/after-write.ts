@@ -15,7 +15,7 @@ import type {
 import { keyAfter } from '../plan/row-keys.ts'
 import { rowRefused } from '../plan/rules.ts'
 import type { AnswerSink } from '../response/answer-sink.ts'
-import { numberOf } from '../response/insert-id.ts'
+import { numberOf } from '../response/result.ts'
 import type { Result, RowCounts } from '../response/result.ts'
 import type { Value } from '../types/column-type.ts'
 import { atRow, runInsert, type WatchRow } from './insert.ts'

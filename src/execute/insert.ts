@@ -14,7 +14,7 @@ import {
 } from '../plan/plan.ts'
 import { withinRules } from '../plan/rule.ts'
 import { writeValue } from '../response/encode-row.ts'
-import { shownNumber } from '../response/insert-id.ts'
+import { shownNumber } from '../response/result.ts'
 import type { RowCounts, RowsResult } from '../response/result.ts'
 import { compileLastId } from '../sql/compile.ts'
 import { type BatchConflict, type RowBatch, toBatches } from '../sql/row-batches.ts'

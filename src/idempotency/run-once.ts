@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SchemaMoved, type Dialect, type Transaction, type TransactionOptions } from '../dialects/dialect.ts'
 import { idempotencyInProgress, idempotencyKeyReused, outcomeUnknown, overloaded, resultTooLarge, unsupported, withRetryAfter, type ServiceError } from '../errors.ts'
-import { RowCounter } from '../response/count-sink.ts'
+import { RowCounter } from '../response/page-sink.ts'
 import type { DriverValue } from '../types/column-type.ts'
 import type { Reservation } from './key.ts'
 import { insertReservation, selectAnswer, updateAnswer } from './keys-table.ts'

@@ -4,7 +4,7 @@ import { invalidBody, invalidJson, ServiceError } from '../errors.ts'
 import type { Column } from '../catalog/catalog.ts'
 import { resultColumns, type Member, type Plan } from '../plan/plan.ts'
 import type { Bigints } from './fields.ts'
-import { isPlain } from '../plain-values.ts'
+import { isPlain } from '../json/plain-values.ts'
 import { parseExactJson, type RawNumber } from '../json/exact-json.ts'
 
 type Values = Record<string, unknown>

@@ -1,6 +1,6 @@
 /** The types of `execute` and `transaction`: the body, and the result that belongs to it. */
 import type { CallGrant } from '../access/host-grant.ts'
-import type { Consistency } from '../request/consistency.ts'
+import type { Consistency } from '../request/stream-request.ts'
 import type { AnyDatabases, Bigints, Name } from './fields.ts'
 import type { TransactionRequest } from './execute-in.ts'
 import type { BodyInTransaction, BodyOf, Exactly, ResultOf, SelectFields, SelectResult, Streamed } from './requests.ts'

@@ -1,4 +1,4 @@
-import { parseSafely, type JsonError } from './parser.ts'
+import { type JsonError, parseSafely } from './parser.ts'
 
 /** The place at which a text is not JSON: `line 3 column 14`. Contains nothing of the text. Undefined if it is JSON, or nested too deeply to check. */
 export function findSyntaxError (text: string): string | undefined {
@@ -12,3 +12,19 @@ export function findSyntaxError (text: string): string | undefined {
     return `line ${lines.length} column ${(lines.at(-1) as string).length + 1}`
   }
 }
+
+/**
+ * The characters at which some readers end a line, beside CR and LF: those of Java, Python and Node's readline do. JSON has
+ * them in strings only.
+ */
+export const LINE_ENDS = ['\u0085', '\u2028', '\u2029'] as const
+
+const PATTERN = new RegExp(`[${LINE_ENDS.join('')}]`, 'g')
+
+/** JSON on one line, whoever reads it. */
+export function onOneLine (json: string): string {
+  return json.replace(PATTERN, escapeOf)
+}
+
+/** The escape of a character in JSON. */
+export const escapeOf = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`

@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer'
 import type { Readable, Writable } from 'node:stream'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server'
 import { ServiceError } from '../errors.ts'
-import { onOneLine } from '../json/line-ends.ts'
+import { onOneLine } from '../json/syntax.ts'
 import { parseBody } from '../request/check-body.ts'
 import { errorText, INVALID_REQUEST, PARSE_ERROR, readMessage } from './message.ts'
 

@@ -5,7 +5,7 @@
 import { MEMBER_NAME, MemberSchema } from '../../schemas/body.ts'
 import type { Table } from '../catalog/catalog.ts'
 import { isOne } from '../plan/relation.ts'
-import { NOT_OF_AGGREGATES } from '../request/field-combinations.ts'
+import { NOT_OF_AGGREGATES } from '../request/fields.ts'
 import type { DocumentLimits, Subject } from './document-settings.ts'
 import { aggregatesField } from './group-schemas.ts'
 import type { RelatedTable } from './related-tables.ts'

@@ -2,7 +2,7 @@
 import type { Column, Table } from '../catalog/catalog.ts'
 import { MEMBER_NAME } from '../../schemas/body.ts'
 import { findPageKey } from '../plan/page.ts'
-import { NOT_OF_GROUPS } from '../request/field-combinations.ts'
+import { NOT_OF_GROUPS } from '../request/fields.ts'
 import { defining, requiring, type Schema } from './schema.ts'
 
 /** Maximum number of further terms of `orderBy` as a text. An order of more columns is a list, or a text that the service accepts nevertheless. */

@@ -15,7 +15,7 @@ import { lockRows } from '../plan/terms.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { ResultReference } from '../plan/result-reference.ts'
 import { requireUndoable } from '../plan/terms.ts'
-import { inOperation } from '../request/check-operations.ts'
+import { inOperation } from '../request/check-body.ts'
 
 export interface PlannedOperation {
   /** The body, with its references. */

@@ -1,10 +1,10 @@
 /** The results of the operations of one run: the parts of the answer, and the values for references. */
 import { at, invalidValue, overloaded, pointer, resultTooLarge } from '../errors.ts'
-import { findBySteps } from '../json-pointer.ts'
+import { findBySteps } from '../json/pointer.ts'
 import type { ResultReference } from '../plan/result-reference.ts'
 import { parseExactJson } from '../json/exact-json.ts'
 import type { AnswerBudget, AnswerMemoryBudget } from '../response/budget.ts'
-import { dataOf } from '../response/operations.ts'
+import { dataOf } from '../response/respond.ts'
 
 export class Results {
   readonly #maxBytes: number

@@ -2,7 +2,7 @@ import { type Body, DEFAULT_LIMIT, type DeleteBody, type SelectBody, type Update
 import type { Column, Table, TableSource } from '../catalog/catalog.ts'
 import { writtenBy } from '../catalog/triggers.ts'
 import { at, invalidBody, notNullViolation, type Path, permissionDenied, pointer, unsupported } from '../errors.ts'
-import { type NamedTable, nameRelated } from '../request/related-filters.ts'
+import { type NamedTable, nameRelated } from '../request/check-related.ts'
 import { planAssignments } from './assignments.ts'
 import { getColumn } from './columns.ts'
 import { planFilters, planRequiredFilters } from './filters/filters.ts'

@@ -9,7 +9,7 @@ import {
 } from '../../schemas/filters.ts'
 import type { Column, Table, TableSource } from '../catalog/catalog.ts'
 import { at, invalidBody, type Path } from '../errors.ts'
-import { stepsOf } from '../json-pointer.ts'
+import { stepsOf } from '../json/pointer.ts'
 import { isObject } from '../json/exact-json.ts'
 import { type Value, ValueRefused } from '../types/column-type.ts'
 

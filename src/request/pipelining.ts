@@ -1,6 +1,7 @@
 /** HTTP pipelining: requests that a client sends before it has received the previous response (RFC 9112, section 9.3.2). */
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { onRequestHookHandler } from 'fastify'
+import type { FastifyInstance, onRequestHookHandler } from 'fastify'
 import { getOrCreate } from '../get-or-create.ts'
 
 /** Number of waiting requests at which a connection is paused. Requests that have already been read are not counted. */
@@ -31,4 +32,36 @@ function createWaiting (socket: Socket): Waiting {
   // Node resumes the socket when it reads the body of the next request
   socket.on('resume', () => { if (waiting.count > MAX_WAITING) socket.pause() })
   return waiting
+}
+
+// Handles requests to change the protocol of their connection, such as to WebSocket or HTTP/2 (RFC 9110, section
+// 7.8), which the service answers like any other.
+
+/**
+ * Ends a connection with the answer to such a request. Without a listener for `upgrade`, Node answers it in HTTP, but drops the bytes of the next
+ * request that have arrived together with its end, and would then read the body of that one as a request.
+ *
+ * The listener sees all requests of the server, which may be for routes of a host app. The hook does not run requests that arrive after it before the
+ * connection is closed.
+ */
+export function endAfterUpgrade (app: FastifyInstance): void {
+  const last = new WeakMap<Socket, IncomingMessage>()
+  let hasAny = false
+  app.server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
+    if (!asksForUpgrade(request) || last.has(request.socket)) return
+    hasAny = true
+    last.set(request.socket, request)
+    response.shouldKeepAlive = false
+  })
+  app.addHook('onRequest', ({ raw }, reply, done) => {
+    if (!hasAny || (last.get(raw.socket) ?? raw) === raw) done()
+    else reply.hijack() // Node closes the connection after the previous answer
+  })
+}
+
+/** The number of headers that Node keeps, unless its server has another limit. Later ones may ask for an upgrade. */
+const MAX_HEADERS = 2000
+
+function asksForUpgrade ({ headers: { upgrade, connection = '' }, rawHeaders }: IncomingMessage): boolean {
+  return (upgrade !== undefined && /upgrade/i.test(connection)) || rawHeaders.length >= MAX_HEADERS * 2
 }

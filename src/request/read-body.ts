@@ -1,14 +1,47 @@
 /** Reads the bytes of a request body, within limits. */
-import type { IncomingHttpHeaders } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
 import { bodyInPieces, bodyTooLarge, invalidRequest, overloaded, type ServiceError } from '../errors.ts'
 import type { BodyPlace } from './body-memory.ts'
-import { weighBody } from './body-weight.ts'
-import { MAX_PADDING, paddingOf } from './chunks.ts'
+
+// Bounds the small parts in which a body arrives: each takes Node about a microsecond, and its client six bytes.
+
+/** A part of fewer bytes counts as one of so many. */
+const LEAST = 256
+
+/** How many bytes parts may count beyond those that they have, if nothing allows more: those of 4112 parts of one byte. */
+const MAX_PADDING = 1_048_576
+
+/** How many bytes a part counts beyond those that it has. */
+const paddingOf = ({ length }: Buffer): number => Math.max(0, LEAST - length)
+
+// Estimates the memory that a body takes while its request runs.
+
+/** Bytes for each byte of a body: itself, its text, the texts of its values, the statement and its packet. */
+const PER_BYTE = 6
+/** Bytes for each item of a list or object, and for each list and object. Numbers with their text and empty objects are the largest. */
+const PER_ITEM = 72
+/** Bodies of up to so many bytes are not scanned. */
+const SMALL = 16_384
+/** Bytes for each byte of a small body; only `[` can take more. */
+const PER_BYTE_OF_SMALL = 32
+
+/** 1 for the characters that begin an item. */
+const BEGINS = new Uint8Array(256)
+for (const character of ',[{') BEGINS[character.charCodeAt(0)] = 1
+
+/** Returns an upper bound for ordinary bodies and an approximate number for the worst, in bytes. Characters in texts also count. */
+export function weighBody (bytes: Uint8Array): number {
+  if (bytes.length <= SMALL) return bytes.length * PER_BYTE_OF_SMALL
+  let items = 0
+  for (let at = 0; at < bytes.length; at++) items += BEGINS[bytes[at] as number] as number
+  return bytes.length * PER_BYTE + items * PER_ITEM
+}
 
 /** The source of the body: the request, or a stream that a hook of the host app has put in its place, such as for decompression. */
 export type Payload = NodeJS.ReadableStream & { readonly destroyed?: boolean, readonly receivedEncodedLength?: number }
 
-export interface ReadBodyOptions {
+interface ReadBodyOptions {
   readonly headers: IncomingHttpHeaders
   /** Maximum size in bytes. */
   readonly limit: number
@@ -16,7 +49,7 @@ export interface ReadBodyOptions {
 }
 
 /** Called at the end. `body` is undefined if there is an error. */
-export type OnBody = (error: Error | undefined, body?: Buffer) => void
+type OnBody = (error: Error | undefined, body?: Buffer) => void
 
 const FIRST_SIZE = 16_384
 const NONE = Buffer.alloc(0)
@@ -80,4 +113,69 @@ export function readBody (payload: Payload, { headers, limit, place }: ReadBodyO
   payload.on('error', onError)
   payload.resume()
   return end
+}
+
+// Reads on where a request is answered before its body has been read to its end.
+
+/** Limits for discarding the rest of a body: its size in bytes, and the total time and the time without a byte in milliseconds. */
+const [MAX_BYTES, MAX_TIME, MAX_PAUSE] = [16_777_216, 5000, 1000] as const
+
+/**
+ * Returns the answer as a stream that ends when the client has sent its body. Otherwise Node would close the connection after the answer while bytes
+ * arrive, and the system would reset it, so that the client would get an error in place of the answer. Because the headers have the length, the client
+ * has the answer at once.
+ */
+export function answerBeforeEnd (request: IncomingMessage, text: string): Readable {
+  const answer = new Readable({ read () {} })
+  answer.push(text)
+  const end = (): void => {
+    clearTimeout(whole)
+    clearTimeout(pause)
+    stop()
+    answer.push(null)
+  }
+  const stop = discard(request, { onPart: () => { pause.refresh() }, onExcess: end })
+  const [whole, pause] = [setTimeout(end, MAX_TIME), setTimeout(end, MAX_PAUSE)]
+  request.unpipe() // a hook of the host app may have piped it into a stream that nobody reads
+  request.once('end', end).once('error', end).once('close', end)
+  return answer
+}
+
+/**
+ * Closes the connection of a client that goes on sending a body in small chunks after its answer. On a connection that is
+ * kept, Node reads the rest of a body by itself, without a limit: chunks of one byte would take all of the time of the process.
+ */
+export function limitUnreadBody (request: IncomingMessage, response: ServerResponse): void {
+  if (request.headers['transfer-encoding'] === undefined) return // parts of other bodies are those of the network
+  // before Node's own listener, which would drop the body without passing it on
+  response.prependOnceListener('finish', () => {
+    if (request.complete || !response.shouldKeepAlive) return
+    const stop = discard(request, {
+      onExcess: () => {
+        stop()
+        request.socket.destroySoon()
+      }
+    })
+    request.read(0) // Node notices a reader by this
+  })
+}
+
+interface Discarding {
+  readonly onPart?: () => void
+  /** Called when there is too much of it. */
+  readonly onExcess: () => void
+}
+
+/** Reads the rest of a body. Returns a function that ends this. */
+function discard (request: IncomingMessage, { onPart = () => {}, onExcess }: Discarding): () => void {
+  let bytes = 0
+  let padding = 0
+  const onData = (part: Buffer): void => {
+    bytes += part.length
+    padding += paddingOf(part)
+    onPart()
+    if (bytes > MAX_BYTES || padding > MAX_PADDING) onExcess()
+  }
+  request.on('data', onData).resume()
+  return () => { request.removeListener('data', onData) }
 }

@@ -1,7 +1,24 @@
 /** Finds the requests that are answered with a stream: those whose header Accept asks for one of its formats. */
-import { at, invalidBody, limitOutOfRange, type ServiceError } from '../errors.ts'
+import { BodySchema, type SelectBody } from '../../schemas/body.ts'
+import type { Verb } from '../../schemas/grant.ts'
+import { at, invalidBody, limitOutOfRange, ServiceError } from '../errors.ts'
 import { isObject } from '../json/exact-json.ts'
-import { mediaTypeOf, STREAM_FORMATS, type StreamFormat } from './stream-formats.ts'
+import { compileBodySchema } from './check-body.ts'
+
+/** The formats of streams. Another one also needs a writer of its rows (src/response/stream-rows.ts) and a description (src/openapi/interface-document.ts). */
+
+export type StreamFormat = 'ndjson' | 'csv'
+
+/** The header Content-Type of each format. */
+export const CONTENT_TYPES: Readonly<Record<StreamFormat, string>> = {
+  ndjson: 'application/x-ndjson',
+  csv: 'text/csv; charset=utf-8; header=present'
+}
+
+export const STREAM_FORMATS = Object.keys(CONTENT_TYPES) as readonly StreamFormat[]
+
+/** What a client asks for in the header Accept. */
+export const mediaTypeOf = (format: StreamFormat): string => CONTENT_TYPES[format].split(';')[0] as string
 
 /** Media type -> format; undefined for an answer that is not a stream. */
 const FORMATS = new Map<string, StreamFormat | undefined>([...STREAM_FORMATS.map((format) => [mediaTypeOf(format), format] as const), ['application/json', undefined]])
@@ -55,7 +72,7 @@ export function findFormat (accept: string | undefined): StreamFormat | undefine
 const OF_ANSWERS = ['total', 'expect']
 
 /** A body without the field that is checked here. */
-export interface WithoutLimit {
+interface WithoutLimit {
   readonly body: Readonly<Record<string, unknown>>
   readonly limit: number | undefined
 }
@@ -73,3 +90,29 @@ export function takeLimit (given: object, most: number | undefined): WithoutLimi
 
 /** Whether a parsed body is one of a select. */
 export const isSelect = (body: unknown): body is object => isObject(body) && (body as { verb?: unknown }).verb === 'select'
+
+const findBodyError = compileBodySchema(BodySchema)
+
+/** Checks the parsed body of a select, and separates its limit. `most`: the maximum limit. @throws INVALID_BODY, LIMIT_OUT_OF_RANGE, and as other bodies */
+export function checkStreamBody (parsed: unknown, most: number | undefined): { readonly body: SelectBody, readonly limit: number | undefined } {
+  if (!isSelect(parsed)) throw findBodyError(parsed) ?? at(['verb'], invalidBody('"verb" must be select'))
+  const taken = takeLimit(parsed, most)
+  if (taken instanceof ServiceError) throw taken
+  const error = findBodyError(taken.body)
+  if (error !== undefined) throw error
+  return { body: taken.body as SelectBody, limit: taken.limit }
+}
+
+// Reads whether a select may use a replica, which may lag behind the primary.
+
+export type Consistency = 'primary'
+
+/**
+ * Reads the requested consistency. Writes always go to the primary. Unknown values are refused, because ignoring them could return
+ * stale rows. `place` names the header or field in messages. @throws INVALID_BODY
+ */
+export function readConsistency (verb: Verb, place: string, asked: unknown): Consistency | undefined {
+  if (asked === undefined || verb !== 'select') return undefined
+  if (String(asked).toLowerCase() !== 'primary') throw invalidBody(`${place} must be "primary"`)
+  return 'primary'
+}

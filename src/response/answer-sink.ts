@@ -2,17 +2,48 @@
 import type { Column } from '../catalog/catalog.ts'
 import type { RowSink } from '../dialects/dialect.ts'
 import { valuesIn } from '../dialects/mysql/connection/packets.ts'
-import { inPieces } from '../in-pieces.ts'
-import type { DriverValue } from '../types/column-type.ts'
-import { AnswerMemory } from './answer-memory.ts'
-import { UNLIMITED, type AnswerMemoryBudget } from './budget.ts'
-import { afterRows, BEFORE_ROWS } from './envelope.ts'
 import { overloaded, resultTooLarge, type ServiceError } from '../errors.ts'
-import { writeFragment, type RowsByMember } from './insert-members.ts'
+import { inPieces } from '../in-pieces.ts'
+import type { LinkCells } from '../plan/cells.ts'
+import type { DriverValue } from '../types/column-type.ts'
+import { AnswerMemory, type AnswerMemoryBudget, UNLIMITED } from './budget.ts'
 import { isLongRow, sizeOf } from './encode-row.ts'
-import { isBeyond, JsonRows } from './json-rows.ts'
-import { Output } from './output.ts'
+import { isBeyond, JsonRows } from './row-writer.ts'
+import type { Fragment, MemberRows } from './member-rows.ts'
+import { afterRows, BEFORE_ROWS, Output } from './output.ts'
 import type { RowWriter } from './row-writer.ts'
+
+// Inserts the rows of members into the gaps of the rows that they are related to.
+
+type RowsByMember = ReadonlyMap<LinkCells, MemberRows>
+
+/** Writes a fragment with its gaps filled. Stops and returns false if the output takes no more. */
+function writeFragment (output: Output, { bytes, start, end, gaps, gap, gapsEnd }: Fragment, rows: RowsByMember, isFull: () => boolean): boolean {
+  let from = start
+  for (let next = gap; next < gapsEnd; next++) {
+    const { at, link, place } = gaps[next] as Fragment['gaps'][number]
+    copy(output, bytes, from, at)
+    from = at
+    const related = rows.get(link)?.find(place)
+    if (related !== undefined && (isFull() || !writeFragment(output, related, rows, isFull))) return false
+  }
+  copy(output, bytes, from, end)
+  return !isFull()
+}
+
+/** The number of bytes up to which a loop is faster. */
+const SHORT = 64
+
+function copy (output: Output, bytes: Buffer, from: number, to: number): void {
+  const length = to - from
+  // the same rows may be related to many others
+  if (output.length + length > output.maxBytes) return output.overflow()
+  output.reserve(length)
+  const { bytes: target, length: at } = output
+  if (length > SHORT) bytes.copy(target, at, from, to)
+  else for (let each = 0; each < length; each++) target[at + each] = bytes[from + each] as number
+  output.length = at + length
+}
 
 const COMMA = 0x2c
 /** Bytes up to which an answer is cheaper to send as a string. */

@@ -1,6 +1,9 @@
 /** The memory for answers of one registration of the plugin: those being written, and those that clients have not read yet. */
 import type { ServerResponse } from 'node:http'
-import { isClosed } from './closed.ts'
+import type { Http2ServerResponse } from 'node:http2'
+
+/** Whether a response has been sent, or its client has disconnected. The response of HTTP/2 has no `destroyed` of its own. */
+export const isClosed = (response: ServerResponse | Http2ServerResponse): boolean => 'stream' in response ? response.stream.destroyed : response.destroyed
 
 /** Sent answers of up to so many bytes are not counted, because they fit into the send buffer of a connection. */
 const SMALL = 16_384
@@ -65,3 +68,35 @@ export class AnswerBudget implements AnswerMemoryBudget {
 
 /** The budget of answers outside of a registration. */
 export const UNLIMITED = new AnswerBudget(Infinity)
+
+/** The number of bytes that are taken from the budget at a time. */
+const STEP = 1_048_576
+
+/** The memory that one answer has taken from the budget. */
+export class AnswerMemory {
+  readonly #budget: AnswerMemoryBudget
+  #taken = 0
+
+  constructor (budget: AnswerMemoryBudget) {
+    this.#budget = budget
+  }
+
+  /** The number of bytes taken. */
+  get taken (): number {
+    return this.#taken
+  }
+
+  /** Takes more, for an answer of `length` bytes that becomes no larger than `maxBytes`. Returns false if the budget is exhausted. */
+  extend (length: number, maxBytes: number): boolean {
+    const more = Math.max(Math.min(STEP, maxBytes - this.#taken), length - this.#taken)
+    if (!this.#budget.take(more, this.#taken + more)) return false
+    this.#taken += more
+    return true
+  }
+
+  /** Gives everything back. */
+  release (): void {
+    this.#budget.give(this.#taken)
+    this.#taken = 0
+  }
+}

@@ -9,7 +9,7 @@ import { PART, type LongWork } from '../in-pieces.ts'
 import type { DriverValue, WireFormat } from '../types/column-type.ts'
 import { isJson } from '../types/json-text.ts'
 import { jsonParts, writeInParts, writeValue, type LongFormat } from './encode-row.ts'
-import type { RowFormat } from './json-rows.ts'
+import type { RowFormat } from './row-writer.ts'
 import { Output } from './output.ts'
 import { RowWriter } from './row-writer.ts'
 

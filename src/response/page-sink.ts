@@ -1,14 +1,16 @@
 import type { Column } from '../catalog/catalog.ts'
+import type { RowSink } from '../dialects/dialect.ts'
 import { copyValues, skipValues } from '../dialects/mysql/connection/packets.ts'
+import { resultTooLarge } from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'
+import { cellsOf } from '../plan/cells.ts'
 import type { SelectPlan } from '../plan/plan.ts'
 import type { DriverValue } from '../types/column-type.ts'
-import { writeValue } from './encode-row.ts'
-import type { CountResult } from './result.ts'
-import { cellsOf } from '../plan/cells.ts'
-import { RowWriter } from './row-writer.ts'
 import { AnswerSink } from './answer-sink.ts'
 import type { AnswerMemoryBudget } from './budget.ts'
+import { writeValue } from './encode-row.ts'
+import type { CountResult } from './result.ts'
+import { RowWriter } from './row-writer.ts'
 
 /** The position of the next page and the total number of rows, as members of the answer; empty if the request asked for neither. */
 export function pageMembers ({ page, limit }: SelectPlan, { total }: CountResult, sink: AnswerSink): string {
@@ -117,5 +119,84 @@ export class PageSink extends AnswerSink {
   /** Whether the row that was just taken is the last one of a complete page. */
   #isLast (): boolean {
     return this.count === this.#rows && this.#places.length > 0
+  }
+}
+
+// Sinks that read rows for the service itself, not for an answer.
+
+/** Counts rows. */
+export class RowCounter implements RowSink {
+  readonly maxBytes: number = Infinity
+  readonly full = false
+  count = 0
+
+  begin (): void { this.count = 0 }
+
+  textRow (bytes: Buffer, from: number, to: number): undefined { this.row(copyValues(bytes, from, to)) }
+
+  row (_values: ReadonlyArray<DriverValue | null>): undefined { this.count++ }
+
+  overflow (): void {}
+}
+
+/** Takes the one row of a count. */
+export class CountSink extends RowCounter {
+  override readonly maxBytes = 1024
+  /** The number as digits. */
+  digits = '0'
+
+  override row (values: ReadonlyArray<DriverValue | null>): undefined {
+    super.row(values)
+    this.digits = String(values[0])
+  }
+}
+
+/** Reads values as JSON. `maxBytes`: bytes that the rows may have. */
+abstract class JsonSink extends RowCounter {
+  override readonly maxBytes: number
+
+  constructor (maxBytes: number) {
+    super()
+    this.maxBytes = maxBytes
+  }
+
+  override overflow (): void {
+    throw resultTooLarge(`the rows are larger than ${this.maxBytes} bytes`)
+  }
+}
+
+const toJson = (column: Column, value: DriverValue | null | undefined): string => value === null || value === undefined ? 'null' : writeValue(column, value)
+
+/** Keeps the value of the first column of the last row as JSON. */
+export class ValueSink extends JsonSink {
+  readonly #column: Column
+  json: string | undefined
+
+  constructor (column: Column, maxBytes: number) {
+    super(maxBytes)
+    this.#column = column
+  }
+
+  override row (values: ReadonlyArray<DriverValue | null>): undefined {
+    super.row(values)
+    this.json = toJson(this.#column, values[0])
+  }
+}
+
+/** Compares rows with the first one. */
+export class EqualSink extends JsonSink {
+  readonly #columns: readonly Column[]
+  #first: string | undefined
+  areEqual = true
+
+  constructor (columns: readonly Column[], maxBytes: number) {
+    super(maxBytes)
+    this.#columns = columns
+  }
+
+  override row (values: ReadonlyArray<DriverValue | null>): undefined {
+    super.row(values)
+    const text = this.#columns.map((column, index) => toJson(column, values[index])).join()
+    this.areEqual &&= text === (this.#first ??= text)
   }
 }

@@ -1,11 +1,12 @@
 /** The body of a success. */
 import type { Outcome } from '../dialects/dialect.ts'
-import { writesHidden } from '../plan/rule.ts'
 import type { InsertPlan, Plan, PlannedRow, UpdatePlan, WriteTerms } from '../plan/plan.ts'
-import { findParameter, idOfInserted, idOfUpserted } from './insert-id.ts'
+import { writesHidden } from '../plan/rule.ts'
+import type { AnswerSink } from './answer-sink.ts'
+import { findParameter, idOfInserted, idOfUpserted } from './result.ts'
+import { ENVELOPE } from './output.ts'
 import { pageMembers } from './page-sink.ts'
 import type { Result, RowCounts, RowsResult } from './result.ts'
-import type { AnswerSink } from './answer-sink.ts'
 
 /** The body of the answer to an executed plan. `sink`: the sink of a select, or of a write that returns rows. */
 export function respond (plan: Plan, outcome: Result, sink?: AnswerSink): string | Buffer {
@@ -42,4 +43,25 @@ function insertedText (plan: InsertPlan, outcome: Outcome & RowsResult): string 
 function finishWrite ({ dryRun }: WriteTerms, members: string, sink: AnswerSink | undefined): string | Buffer {
   const all = dryRun === true ? `${members},"dryRun":true` : members
   return sink === undefined ? `{"success":true,"data":{${all}}}` : sink.finishWrite(all)
+}
+
+// The answer to several operations, made from the answers to each of them.
+
+const END = '}'
+
+/** The data of an answer, without its envelope. */
+export function dataOf (answer: string | Buffer): string | Buffer {
+  return answer.slice(ENVELOPE.length, -END.length)
+}
+
+/** `answers`: the answers in the order of the operations. Returns a string if all of them are short. */
+export function respondToOperations (answers: ReadonlyArray<string | Buffer>, dryRun: boolean): string | Buffer {
+  const parts: Array<string | Buffer> = [`${ENVELOPE}{"results":[`]
+  for (const [index, answer] of answers.entries()) {
+    if (index > 0) parts.push(',')
+    parts.push(dataOf(answer))
+  }
+  parts.push(`]${dryRun ? ',"dryRun":true' : ''}}}`)
+  if (parts.every((part) => typeof part === 'string')) return parts.join('')
+  return Buffer.concat(parts.map((part) => typeof part === 'string' ? Buffer.from(part) : part))
 }

@@ -1,8 +1,11 @@
 /** Answers requests that Node's HTTP parser rejects by writing to the socket, because there is no request object. */
 import { randomUUID } from 'node:crypto'
-import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http'
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import { headersTooLarge, invalidRequest, methodNotAllowed, refusalOf, requestTimeout, type ServiceError } from '../errors.ts'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import {
+  headersTooLarge, invalidRequest, methodNotAllowed, refusalOf, requestTimeout, type ServiceError
+} from '../errors.ts'
 
 /** Maps the code of a parser error to the refusal and its additional headers. */
 const refusals = new Map<string | undefined, () => { refusal: ServiceError, lines?: string }>([
@@ -63,4 +66,18 @@ function answerOf (refusal: ServiceError, lines: string): string {
   const body = JSON.stringify(refusalOf(refusal))
   return `HTTP/1.1 ${refusal.statusCode} ${STATUS_CODES[refusal.statusCode]}\r\ncontent-type: application/json; charset=utf-8\r\nx-request-id: ${randomUUID()}\r\n` +
     `${lines}content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`
+}
+
+/** The scheme and host of a request to a proxy (RFC 9112, section 3.2.2), which the router ignores. */
+const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i
+
+/**
+ * Routes a request below the prefix again that the router has refused before any hook, because its path has invalid percent-encoding or too long a name.
+ * The new path does not exist, so the request is authenticated and counted like every other one. Returns whether it was routed.
+ */
+export function routeToNothing (app: FastifyInstance, prefix: string, { raw }: FastifyRequest, reply: FastifyReply): boolean {
+  if (!(raw.url as string).replace(ORIGIN, '').startsWith(`${prefix}/`)) return false
+  raw.url = `${prefix}/-/-/-`
+  app.routing(raw, reply.raw)
+  return true
 }

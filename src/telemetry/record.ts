@@ -1,8 +1,9 @@
 /** Collects telemetry for each request. The log, the metrics, the spans and the `Server-Timing` header are derived from it. */
+import type { Socket } from 'node:net'
 import { context, type Context } from '@opentelemetry/api'
+import type { Verb } from '../../schemas/grant.ts'
 import type { Table } from '../catalog/catalog.ts'
 import type { ServiceError } from '../errors.ts'
-import type { Verb } from '../../schemas/grant.ts'
 
 /** Receives the records of finished requests. */
 export interface Collector {
@@ -132,3 +133,9 @@ export class RequestRecord {
 export function timingOf ({ planning, inDatabase = 0, total }: RequestRecord): string {
   return `plan;dur=${planning.toFixed(3)}, db;dur=${inDatabase.toFixed(3)}, total;dur=${total.toFixed(3)}`
 }
+
+/** The decorator of the app of the stand-alone server, which has no hooks of others. */
+export const OWN_APP = 'rowQueryOwnApp'
+
+/** Connections that were closed because their clients received an answer too slowly, for the reason in the log. */
+export const slowClients = new WeakSet<Socket>()

@@ -1,7 +1,10 @@
 /** The request log: one line for each request with its token's name, verb, table, status and duration, and the end of a stream. It never contains bodies, values, SQL, tokens or addresses. */
 import type { FastifyBaseLogger } from 'fastify'
-import { isTrouble, type ServiceError } from '../errors.ts'
+import type { Registry } from 'prom-client'
+import type { Database } from '../databases/database.ts'
+import { isBug, isTrouble, type ServiceError } from '../errors.ts'
 import type { Collector, RequestRecord } from './record.ts'
+import { createSpans } from './spans.ts'
 
 /** Creates the collector that writes the log: failures of the service or the database as error, everything else as info. */
 export function createRequestLog (log: FastifyBaseLogger & { isLevelEnabled?: (level: string) => boolean }): Collector {
@@ -47,6 +50,40 @@ function reasonOf ({ code, reason, message }: ServiceError): string | undefined 
 }
 
 /** Rounds to microseconds, the resolution of the clock. */
-export function round (milliseconds: number): number {
+function round (milliseconds: number): number {
   return Math.round(milliseconds * 1000) / 1000
+}
+
+interface Refused {
+  readonly refusal: ServiceError
+  /** The thrown error, whose stack is logged if it is a bug. */
+  readonly error: unknown
+  readonly requestId: string
+  readonly record: RequestRecord | null | undefined
+}
+
+/** Adds the refusal to the record of its request. Logs bugs with their stack, and faults of the service or the database that the request log does not show. */
+export function logRefusal (log: FastifyBaseLogger, { refusal, error, requestId, record }: Refused): void {
+  if (record != null) record.refusal = refusal
+  if (isBug(refusal)) log.error({ requestId, err: error }, 'unexpected error')
+  else if (isTrouble(refusal) && record?.isLogged !== true) log.warn({ requestId, code: refusal.code, reason: refusal.reason }, 'refused')
+}
+
+interface CollectorTargets {
+  readonly databases: ReadonlyMap<string, Database>
+  /** Called only with metrics. */
+  readonly registry: () => Registry
+  readonly log: FastifyBaseLogger
+}
+
+/** Creates the collectors that the settings turn on. */
+export async function createCollectors (settings: { requestLog: boolean, metrics: boolean, tracing: boolean }, { databases, registry, log }: CollectorTargets): Promise<Collector[]> {
+  const collectors: Collector[] = []
+  if (settings.requestLog) collectors.push(createRequestLog(log))
+  if (settings.metrics) {
+    const { addMetrics } = await import('./metrics.ts')
+    collectors.push(addMetrics(registry(), databases))
+  }
+  if (settings.tracing) collectors.push(createSpans(databases))
+  return collectors
 }

@@ -5,7 +5,7 @@
  */
 import t from 'tap'
 import { VERBS } from '../../schemas/grant.ts'
-import { ENVELOPE } from '../../src/response/envelope.ts'
+import { ENVELOPE } from '../../src/response/output.ts'
 import { tokenFor, tokenOf } from '../grants/support.ts'
 import { running } from '../support/connections.ts'
 import { callOf, connectTo, ERAS, send } from '../support/mcp.ts'

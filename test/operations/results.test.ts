@@ -1,6 +1,6 @@
 import t from 'tap'
 import { Results } from '../../src/operations/results.ts'
-import { AnswerMemory } from '../../src/response/answer-memory.ts'
+import { AnswerMemory } from '../../src/response/budget.ts'
 import { AnswerBudget } from '../../src/response/budget.ts'
 
 const MEGABYTE = 1_048_576

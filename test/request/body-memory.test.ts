@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import t from 'tap'
 import { BodyMemory, BodyPlace } from '../../src/request/body-memory.ts'
-import { weighBody } from '../../src/request/body-weight.ts'
+import { weighBody } from '../../src/request/read-body.ts'
 import { readBody, type Payload } from '../../src/request/read-body.ts'
 
 t.test('a caller holds at most half of what the others leave, and all is given back', async (t) => {

@@ -1,0 +1,152 @@
+/** Checks the form of the members of `$some` and `$none` at any depth of filters, and finds the tables that they name. */
+import type { TObject, TSchema } from '@sinclair/typebox'
+import { TypeCompiler } from '@sinclair/typebox/compiler'
+import { Errors, type ValueErrorType } from '@sinclair/typebox/errors'
+import {
+  type Body, type Include, MAX_INCLUDE, type Member, MEMBER_NAME, MemberSchema, type Related, RelatedSchema
+} from '../../schemas/body.ts'
+import { type CombinatorForm, COMBINATORS } from '../../schemas/filters.ts'
+import { at, invalidBody, type Path, type ServiceError } from '../errors.ts'
+import { isObject } from '../json/exact-json.ts'
+import { stepsOf } from '../json/pointer.ts'
+import { findFunctionError, NOT_OF_AGGREGATES } from './fields.ts'
+import { describeForm, findOwnError, withNames } from './fields.ts'
+
+/** Returns the first error of a member that does not match its schema. */
+function describeMember (member: object, schema: TObject, path: Path): ServiceError {
+  const [first] = Errors(schema, [], member)
+  const { path: within, type } = first as { path: string, type: ValueErrorType }
+  const { properties } = schema
+  const steps = stepsOf(within)
+  const field = steps[0] as string
+  const place = [...path, ...steps]
+  if (!Object.hasOwn(properties, field)) return at(place, invalidBody(`"${field}" is not a field of a member; its fields are ${Object.keys(properties).join(', ')}`))
+  return findOwnError({ field, path: place, type }, member) ?? at(place, invalidBody(describeForm(field, properties[field] as TSchema)))
+}
+
+const combinators: ReadonlyMap<string, CombinatorForm> = new Map(Object.entries(COMBINATORS))
+
+/** Maximum level of combinators that a setting can allow. The planner refuses deeper filters. */
+const MAX_DEPTH = 1000
+
+/** Whether a key of the filters begins with `$`; otherwise they have no members. */
+function combines (filters: unknown): boolean {
+  for (const key in filters as object) if (key.charCodeAt(0) === DOLLAR) return true
+  return false
+}
+
+const DOLLAR = 36
+
+/** The members of one `$some` or `$none` (`key`). */
+interface Found { readonly key: string, readonly members: unknown, readonly path: Path }
+
+/** Calls `visit` with the members of each `$some` and `$none`, outer ones first, until it returns a value. `path`: the path of the filters, which is restored at the end. */
+function findMembers<T> (filters: unknown, path: Array<string | number>, visit: (found: Found) => T | undefined, depth = 0): T | undefined {
+  if (!isObject(filters) || depth > MAX_DEPTH) return undefined
+  for (const key in filters) {
+    if (key.charCodeAt(0) !== DOLLAR) continue
+    const value = filters[key]
+    const inner = (each: unknown, ...steps: ReadonlyArray<string | number>): T | undefined => {
+      path.push(...steps)
+      const result = findMembers(each, path, visit, depth + 1)
+      path.length -= steps.length
+      return result
+    }
+    let result: T | undefined
+    switch (combinators.get(key)) {
+      case 'list':
+        if (Array.isArray(value)) for (let index = 0; index < value.length && result === undefined; index++) result = inner(value[index], key, index)
+        break
+      case 'filters':
+        result = inner(value, key)
+        break
+      case 'members':
+        result = visit({ key, members: value, path: [...path, key] })
+        if (isObject(value)) for (const name in value) result ??= inner((value[name] as Related | undefined)?.filters, key, name, 'filters')
+        break
+    }
+    if (result !== undefined) return result
+  }
+  return undefined
+}
+
+const related = TypeCompiler.Compile(RelatedSchema)
+
+/** Returns the first error in the form of the members of filters, not thrown. */
+export function findRelatedError (filters: unknown, path: Path): ServiceError | undefined {
+  if (!combines(filters)) return undefined
+  return findMembers(filters, [...path], ({ key, members, path: place }) => {
+    if (!isObject(members) || Object.keys(members).length === 0) return at(place, invalidBody(`"${key}" must be an object of at least one member, such as {"<table>": {"filters": {}}}`))
+    for (const [name, member] of Object.entries(members)) {
+      if (!isObject(member)) return at([...place, name], invalidBody('a member must be an object, such as {"table": "<table>"}'))
+      if (!related.Check(member)) return describeMember(member, RelatedSchema, [...place, name])
+    }
+    return undefined
+  })
+}
+
+/** Another table that a request names. */
+export interface NamedTable {
+  readonly table: string
+  /** The place in the body that names it. */
+  readonly path: Path
+  /** The field that names it: `include`, `$some` or `$none`. */
+  readonly by: string
+}
+
+/** Adds the tables that the members of filters name; their form must have been checked. */
+export function nameRelated (filters: unknown, path: Path, named: NamedTable[]): void {
+  if (!combines(filters)) return
+  findMembers(filters, [...path], ({ key, members, path: place }) => {
+    for (const [name, { table }] of Object.entries(members as Readonly<Record<string, Related>>)) named.push({ table: table ?? name, path: table === undefined ? [...place, name] : [...place, name, 'table'], by: key })
+    return undefined
+  })
+}
+
+// Checks the members of `include`, level by level: their schema, and the combination of their fields.
+
+const members = TypeCompiler.Compile(withNames(MemberSchema))
+
+/** Returns the first error of an object of members, not thrown. Levels beyond the maximum of the setting are not checked. */
+export function findIncludeError (include: Include, path: Path = ['include'], level = 1): ServiceError | undefined {
+  if (level > MAX_INCLUDE.levels) return refuse(path, `"include" has more than ${MAX_INCLUDE.levels} levels`)
+  for (const [name, member] of Object.entries(include)) {
+    const error = findMemberError(name, member, [...path, name], level)
+    if (error !== undefined) return error
+  }
+  return undefined
+}
+
+function findMemberError (name: string, member: Member, path: Path, level: number): ServiceError | undefined {
+  if (!MEMBER_NAME.test(name)) return refuse(path, 'the name of a member begins with a letter and has 1 to 64 letters, digits and _')
+  if (!isObject(member)) return refuse(path, 'a member must be an object, such as {"table": "<table>"}')
+  if (!members.Check(member)) return describeMember(member, MemberSchema, path)
+  if (member.aggregates !== undefined) {
+    const field = NOT_OF_AGGREGATES.find((each) => Object.hasOwn(member, each))
+    if (field !== undefined) return refuse([...path, field], `"${field}" is not allowed with "aggregates"`)
+    const wrong = findFunctionError(member.aggregates, [...path, 'aggregates'])
+    if (wrong !== undefined) return wrong
+  }
+  const error = findRelatedError(member.filters, [...path, 'filters'])
+  return error === undefined && member.include !== undefined ? findIncludeError(member.include, [...path, 'include'], level + 1) : error
+}
+
+const refuse = (path: Path, message: string): ServiceError => at(path, invalidBody(message))
+
+/** The other tables that a request names: in its filters, then in `include`, in the order of the request. */
+export function namedTables (body: Body): readonly NamedTable[] {
+  if (body.verb === 'insert') return []
+  const named: NamedTable[] = []
+  if (body.filters !== undefined) nameRelated(body.filters, ['filters'], named)
+  if (body.verb === 'select' && body.include !== undefined) nameMembers(body.include, ['include'], named)
+  return named
+}
+
+function nameMembers (include: Include, path: Path, named: NamedTable[]): void {
+  for (const [name, { table, filters, include: inner }] of Object.entries(include)) {
+    const place = [...path, name]
+    named.push({ table: table ?? name, path: table === undefined ? place : [...place, 'table'], by: 'include' })
+    nameRelated(filters, [...place, 'filters'], named)
+    if (inner !== undefined) nameMembers(inner, [...place, 'include'], named)
+  }
+}
