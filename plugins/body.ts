@@ -5,7 +5,7 @@ import fp from 'fastify-plugin'
 import { BodySchema } from '../schemas/body.ts'
 import { OperationsBodySchema } from '../schemas/operations.ts'
 import { callerOf } from '../src/access/caller.ts'
-import { hashBody } from '../src/idempotency/key.ts'
+import { hashBody } from '../src/idempotency/run-once.ts'
 import type {} from './auth.ts' // declares request.rowQueryGrant
 import { BodyMemory, BodyPlace } from '../src/request/body-memory.ts'
 import type { RequestLimits } from '../src/plan/terms.ts'

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import helmet from '@fastify/helmet'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { createTag, isNotModified } from '../src/openapi/document-text.ts'
+import { createTag, isNotModified } from '../src/openapi/names.ts'
 
 // Loads the program and the style of the page, whose sources are in `page/`.
 

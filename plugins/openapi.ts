@@ -5,7 +5,7 @@ import type { Database } from '../src/databases/database.ts'
 import { databaseNotFound } from '../src/errors.ts'
 import { getGrant } from '../src/access/authorize.ts'
 import { seesDatabase, type Grant } from '../src/access/grant.ts'
-import { isNotModified, type DocumentText } from '../src/openapi/document-text.ts'
+import { isNotModified, type DocumentText } from '../src/openapi/names.ts'
 import type { Documents } from '../src/openapi/documents.ts'
 import { EVERYTHING } from '../src/openapi/visible.ts'
 

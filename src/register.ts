@@ -19,7 +19,7 @@ import type { Readiness } from './databases/readiness.ts'
 import { databaseUnavailable, withReason } from './errors.ts'
 import { createWriteHook } from './in-process/on-write.ts'
 import { createDocuments } from './openapi/documents.ts'
-import { createAddTables, type AddTables } from './openapi/host-tables.ts'
+import { createAddTables, type AddTables } from './openapi/documents.ts'
 import { waitForAnswerBefore } from './request/pipelining.ts'
 import { endAfterUpgrade } from './request/pipelining.ts'
 import { limitUnreadBody } from './request/read-body.ts'
@@ -32,7 +32,7 @@ import { isTracingSetUp } from './telemetry/spans.ts'
 
 export { checkPrefix } from '../plugins/not-found.ts'
 export { execute } from './in-process/execute.ts'
-export { streamInProcess } from './in-process/stream.ts'
+export { streamInProcess } from './in-process/execute.ts'
 export { runInProcess } from './in-process/transaction.ts'
 
 export interface RegisterOptions {

@@ -1,10 +1,11 @@
 /** The table with the answers to requests with a key. It belongs to the service and is in no catalog. */
-import { KEYS_TABLE, OF_RESULT, type Column, type Table, type TableFacts } from '../catalog/catalog.ts'
+import { type Column, KEYS_TABLE, OF_RESULT, type Table, type TableFacts } from '../catalog/catalog.ts'
+import type { Dialect } from '../dialects/dialect.ts'
 import { controlTable } from '../dialects/transaction-commands.ts'
-import { DELETE_OLD, INSERT_RESERVATION, SELECT_ANSWER, UPDATE_ANSWER } from '../sql/write.ts'
 import type { Engine, Statement } from '../sql/statement.ts'
-import { unknownType } from '../types/text.ts'
+import { DELETE_OLD, DELETED_AT_ONCE, INSERT_RESERVATION, SELECT_ANSWER, UPDATE_ANSWER } from '../sql/write.ts'
 import type { Parameter } from '../types/column-type.ts'
+import { unknownType } from '../types/text.ts'
 
 /** The statements that create the table. */
 export const CREATE: Readonly<Record<Engine, string>> = {
@@ -67,4 +68,50 @@ export const updateAnswer = statementsOf('update', UPDATE_ANSWER)
 export const selectAnswer = statementsOf('select', SELECT_ANSWER, STORED)
 
 /** Parameter: the age in seconds. */
-export const deleteOld = statementsOf('delete', DELETE_OLD)
+const deleteOld = statementsOf('delete', DELETE_OLD)
+
+/** Deletes old keys in the background. */
+export interface KeyCleanUp {
+  /** Notes that a key was used, so that there may be old ones. */
+  noteUse (): void
+  stop (): void
+}
+
+/** The interval of clean-ups while keys are used, and the delay of the first one, in milliseconds. */
+const INTERVAL = 600_000
+
+interface CleanUpOptions {
+  /** How long a key is kept, in milliseconds. */
+  readonly lifetime: number
+  readonly interval?: number
+  readonly onError: (error: unknown) => void
+}
+
+/** Several processes may clean up at once: each deletes a limited number of the remaining rows at a time. */
+export function createKeyCleanUp (dialect: Dialect, { lifetime, interval = INTERVAL, onError }: CleanUpOptions): KeyCleanUp {
+  let timer: NodeJS.Timeout | undefined
+  let isStopped = false
+
+  const deleteSome = async (): Promise<number> => {
+    const statement = deleteOld[dialect.engine](Math.ceil(lifetime / 1000))
+    // REPEATABLE READ would lock the gaps into which new keys are inserted
+    const { changed } = await dialect.transaction((tx) => tx.run(statement), { readOnly: false, isolation: 'readCommitted' })
+    return changed
+  }
+
+  const deleteAll = async (): Promise<void> => {
+    if (!isStopped && await deleteSome() >= DELETED_AT_ONCE) await deleteAll()
+  }
+  const cleanUp = async (): Promise<void> => {
+    await deleteAll().catch(onError)
+    timer = undefined
+  }
+
+  return {
+    noteUse () { if (!isStopped) timer ??= setTimeout(cleanUp, interval).unref() },
+    stop () {
+      isStopped = true
+      clearTimeout(timer)
+    }
+  }
+}

@@ -2,13 +2,99 @@
  * Runs a request with a key once. One transaction inserts the key, does the work, stores the answer and commits. A second request with the key
  * waits for the first one: in the same process without a connection, in another process for the lock on the row.
  */
+import { hash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { SchemaMoved, type Dialect, type Transaction, type TransactionOptions } from '../dialects/dialect.ts'
-import { idempotencyInProgress, idempotencyKeyReused, outcomeUnknown, overloaded, resultTooLarge, unsupported, withRetryAfter, type ServiceError } from '../errors.ts'
+import type { Rule, Table } from '../catalog/catalog.ts'
+import {
+  type Client, type Dialect, type Isolation, SchemaMoved, type Transaction, type TransactionOptions
+} from '../dialects/dialect.ts'
+import {
+  at, idempotencyInProgress, idempotencyKeyReused, invalidBody, invalidIdempotencyKey, outcomeUnknown, overloaded,
+  resultTooLarge, type ServiceError, unsupported, withRetryAfter
+} from '../errors.ts'
+import { requireUndoable } from '../plan/terms.ts'
 import { RowCounter } from '../response/page-sink.ts'
 import type { DriverValue } from '../types/column-type.ts'
-import type { Reservation } from './key.ts'
-import { insertReservation, selectAnswer, updateAnswer } from './keys-table.ts'
+import { insertReservation, type KeyCleanUp, selectAnswer, updateAnswer } from './keys-table.ts'
+
+// The header `Idempotency-Key`: the requests that may have one, and the comparison of requests.
+
+/** The key of a request, as the client sent it. */
+interface RequestKey {
+  readonly text: string
+  /** SHA-256 of the bytes of the body. */
+  readonly body: string
+}
+
+/** A key that a request reserves, as it is stored: hashes of 32 bytes. */
+export interface Reservation {
+  /** The hash of the key and its owner. */
+  readonly key: Buffer
+  /** The hash of the request. */
+  readonly request: Buffer
+}
+
+/** Visible ASCII characters. */
+const FORM = /^[\x21-\x7e]{1,255}$/
+
+interface KeyOptions {
+  readonly header: unknown
+  readonly bodyHash: string
+  readonly dryRun: boolean
+}
+
+/** @throws INVALID_IDEMPOTENCY_KEY; INVALID_BODY with a dry run */
+export function readKey ({ header, bodyHash, dryRun }: KeyOptions): RequestKey | undefined {
+  if (header === undefined) return undefined
+  if (typeof header !== 'string' || !FORM.test(header)) throw invalidIdempotencyKey()
+  if (dryRun) throw at(['dryRun'], invalidBody('"dryRun" is not allowed with the header Idempotency-Key'))
+  return { text: header, body: bodyHash }
+}
+
+export const hashBody = (bytes: Buffer): string => hash('sha256', bytes)
+
+/** The caller that sends keys; other callers may use the same keys. `owner`: undefined for a JWT without a subject. */
+interface KeyOwner { readonly owner: string | undefined }
+
+interface ReservationOptions {
+  readonly key: RequestKey
+  readonly grant: KeyOwner
+  readonly database: string
+  /** The table of the path; undefined for several operations. */
+  readonly path: string | undefined
+  /** The tables that the request uses, as the grant sees them. */
+  readonly tables: readonly Table[]
+}
+
+/** @throws NOT_SUPPORTED for a JWT without a subject */
+export function createReservation ({ key, grant, database, path, tables }: ReservationOptions): Reservation {
+  const { owner } = grant
+  if (owner === undefined) throw unsupported('', 'A JWT without "sub" cannot use Idempotency-Key')
+  return {
+    key: digest([owner, key.text]),
+    request: digest([database, path ?? null, key.body, tables.map(describe)])
+  }
+}
+
+const digest = (parts: unknown): Buffer => hash('sha256', JSON.stringify(parts, (_key, value: unknown) => typeof value === 'bigint' ? `${value}n` : value), 'buffer')
+
+/** Describes what a grant allows on a table: the columns that it sees and may write, and its rules with their values. */
+function describe ({ name, columns, granted }: Table): unknown {
+  if (granted === undefined) return name
+  const { writable, rules, parents } = granted
+  const values = (each: readonly Rule[] = []): unknown => each.map(({ column, tests }) => [column.name, tests])
+  const referred = parents.map(({ key, rules: rulesOf }) => [key.name, tryRules(rulesOf, values)])
+  return [name, [...columns.keys()], [...writable.insert.keys()], [...writable.update.keys()], values(rules), referred]
+}
+
+/** Ignores missing claims, because a table may be used without those that a referenced table needs. */
+function tryRules (rulesOf: () => readonly Rule[] | undefined, values: (rules: readonly Rule[] | undefined) => unknown): unknown {
+  try {
+    return values(rulesOf())
+  } catch {
+    return null
+  }
+}
 
 /** How long a request waits for another one with its key, in milliseconds. */
 const PATIENCE = 2000
@@ -17,7 +103,7 @@ const MAX_WAITING = 1000
 /** Maximum size of a stored answer, in bytes. */
 const MAX_ANSWER = 2 ** 20
 
-export interface Once {
+interface Once {
   readonly answer: string | Buffer
   /** Whether an earlier request has done the work. */
   readonly isReplayed: boolean
@@ -69,7 +155,7 @@ function replay ({ request, answer }: Done, asked: Buffer): Once {
   return { answer, isReplayed: true }
 }
 
-export interface OnceOptions {
+interface OnceOptions {
   readonly dialect: Dialect
   readonly keysInUse: KeysInUse
   readonly reservation: Reservation
@@ -77,7 +163,7 @@ export interface OnceOptions {
 }
 
 /** @throws NOT_SUPPORTED without the table; IDEMPOTENCY_IN_PROGRESS, IDEMPOTENCY_KEY_REUSED, RESULT_TOO_LARGE; what `work` throws */
-export async function runOnce (options: OnceOptions, work: (tx: Transaction) => Promise<string | Buffer>): Promise<Once> {
+async function runOnce (options: OnceOptions, work: (tx: Transaction) => Promise<string | Buffer>): Promise<Once> {
   const { keysInUse, reservation } = options
   const waited = await keysInUse.begin(reservation)
   if (waited !== undefined) return waited
@@ -151,4 +237,44 @@ function toReservationError (error: unknown): unknown {
   if (error instanceof SchemaMoved) return unsupported('', 'The database has no table for idempotency keys; row-query keys prints the statement that creates it')
   const { code, reason } = error as ServiceError
   return LATE.has(code) && reason !== 'CLIENT_GONE' ? inProgress() : error
+}
+
+/** A database with its idempotency keys. */
+export interface KeyedDatabase {
+  readonly name: string
+  readonly dialect: Dialect
+  /** The keys that requests of this process are using, and the clean-up of old ones. */
+  readonly keysInUse: KeysInUse
+  readonly keyCleanUp: KeyCleanUp
+}
+
+/** The additional fields of a request with an idempotency key. */
+export interface Keyed {
+  readonly key?: RequestKey | undefined
+  /** Called if the answer is that to an earlier request. */
+  readonly onReplay?: () => void
+}
+
+interface KeyedRequest extends Keyed {
+  readonly grant: KeyOwner
+  readonly database: KeyedDatabase
+  /** The table of the path; undefined for several operations. */
+  readonly path: string | undefined
+  /** The tables that are used, as the grant sees them. */
+  readonly tables: readonly Table[]
+  readonly client: Client | undefined
+  readonly isolation: Isolation
+  /** As in TransactionOptions. */
+  readonly isShared: boolean
+}
+
+/** Runs `work` in a transaction, or returns the answer to an earlier request with the same key. @throws as runOnce; NOT_SUPPORTED for a table without transactions */
+export async function runWithKey (request: KeyedRequest, work: (tx: Transaction) => Promise<string | Buffer>): Promise<string | Buffer> {
+  const { key, grant, database, path, tables, client, isolation, isShared } = request
+  for (const table of tables) requireUndoable(table, '')
+  const reservation = createReservation({ key: key as RequestKey, grant, database: database.name, path, tables })
+  const { answer, isReplayed } = await runOnce({ dialect: database.dialect, keysInUse: database.keysInUse, reservation, transaction: { client, isolation, isShared } }, work)
+  database.keyCleanUp.noteUse()
+  if (isReplayed) request.onReplay?.()
+  return answer
 }

@@ -1,18 +1,18 @@
 /** Runs requests of the host app without HTTP, with the same pipeline and the same errors. */
-import { BodySchema, type Body } from '../../schemas/body.ts'
+import { type Body, BodySchema } from '../../schemas/body.ts'
 import { getAccess } from '../access/authorize.ts'
 import type { Grant } from '../access/grant.ts'
-import { compileBodySchema, parseBody, type FindBodyError } from '../request/check-body.ts'
-import { readConsistency } from '../request/stream-request.ts'
+import { type CallGrant, toCallGrant } from '../access/host-grant.ts'
 import type { Database } from '../databases/database.ts'
-import { toCallGrant, type CallGrant } from '../access/host-grant.ts'
 import { ServiceError } from '../errors.ts'
+import { openStream, type PipelineRequest, runPipeline } from '../pipeline.ts'
+import type { Plan, SelectPlan } from '../plan/plan.ts'
 import type { PlanLimits } from '../plan/terms.ts'
-import type { Plan } from '../plan/plan.ts'
+import { compileBodySchema, type FindBodyError, parseBody } from '../request/check-body.ts'
+import { checkStreamBody, readConsistency } from '../request/stream-request.ts'
 import type { Bigints } from './fields.ts'
 import { requireKnown } from './options.ts'
-import { readAnswer, toJson } from './to-values.ts'
-import { runPipeline, type PipelineRequest } from '../pipeline.ts'
+import { createRowReader, readAnswer, toJson } from './to-values.ts'
 
 export interface InProcess {
   readonly databases: ReadonlyMap<string, Database>
@@ -40,7 +40,7 @@ export function readBody<T> (given: unknown, find: FindBodyError): T {
 }
 
 /** A request whose grant is known. */
-export interface RequestAs extends Pick<PipelineRequest, 'client' | 'record' | 'resultLimit'> {
+interface RequestAs extends Pick<PipelineRequest, 'client' | 'record' | 'resultLimit'> {
   readonly database: string
   readonly table: string
   /** Returns the checked body. Called if the grant has a permission on the table. @throws INVALID_JSON, INVALID_BODY … */
@@ -49,7 +49,7 @@ export interface RequestAs extends Pick<PipelineRequest, 'client' | 'record' | '
 }
 
 /** The answer, and its plan. */
-export interface AnsweredAs { readonly answer: string | Buffer, readonly plan: Plan }
+interface AnsweredAs { readonly answer: string | Buffer, readonly plan: Plan }
 
 /** Runs a request with the rights of a grant. @throws ServiceError */
 export async function executeAs (grant: Grant, { databases, limits }: InProcess, { database, table, readBody, consistency, ...options }: RequestAs): Promise<AnsweredAs> {
@@ -74,4 +74,28 @@ export async function execute (inProcess: InProcess, request: ExecuteRequest): P
     consistency: { asked, place: '"consistency"' }
   })
   return readAnswer(answer, plan, bigints)
+}
+
+// Runs streams of the host app without HTTP.
+
+interface InProcessStreams extends InProcess {
+  readonly limits: InProcess['limits'] & { readonly streamRows?: number | undefined }
+}
+
+/** Returns the rows of a select one by one. The database is read as they are taken; leaving the loop ends the statement. @throws ServiceError, also between rows */
+export async function * streamInProcess ({ databases, limits }: InProcessStreams, { database, table, body: given, grant: granted, bigints = 'bigint', consistency: asked }: ExecuteRequest): AsyncGenerator<unknown, void, undefined> {
+  const access = getAccess(databases, toCallGrant(granted), { database, table })
+  const parsed = parseBody(toJson(given))
+  if (parsed instanceof ServiceError) throw parsed
+  const { body, limit } = checkStreamBody(parsed, limits.streamRows)
+  const consistency = readConsistency('select', '"consistency"', asked)
+  let plan: SelectPlan | undefined
+  const { readable } = await openStream({ access, body, limit, limits, consistency, format: 'ndjson', onPlan: (made) => { plan = made } })
+  try {
+    const readRow = createRowReader(plan as SelectPlan, bigints)
+    // each chunk consists of whole lines
+    for await (const chunk of readable) for (const line of String(chunk).split('\n')) if (line !== '') yield readRow(line)
+  } finally {
+    readable.destroy()
+  }
 }

@@ -1,17 +1,79 @@
-import { getAccess, type Access } from '../access/authorize.ts'
+import { type Access, getAccess } from '../access/authorize.ts'
 import type { Grant } from '../access/grant.ts'
 import { findLost, lostForNow } from '../access/granted-table.ts'
 import type { Catalog, Column, Table } from '../catalog/catalog.ts'
 import { relationsBetween } from '../catalog/relations.ts'
 import { resultTooLarge, tableNotFound } from '../errors.ts'
+import { anyOf, membersOf, type Schema } from '../openapi/value-schema.ts'
 import { isOptional } from '../openapi/table-schemas.ts'
-import { visibleTables, writableColumns, type VisibleTable } from '../openapi/visible.ts'
-import { isOne } from '../plan/relation.ts'
+import { findDefault, shownSchema } from '../openapi/value-schema.ts'
+import { type VisibleTable, visibleTables, writableColumns } from '../openapi/visible.ts'
 import { getColumn } from '../plan/columns.ts'
-import { readArguments, refuse, requireText } from './arguments.ts'
-import { describeColumns } from './column-description.ts'
-import type { Arguments, Tool } from './tool.ts'
-import { databasesOf, holdsAnywhere, usableTables, type ToolOptions } from './usable.ts'
+import { acceptsOperator, operators } from '../plan/filters/operators.ts'
+import { isOne } from '../plan/relation.ts'
+import {
+  type Arguments, databasesOf, holdsAnywhere, readArguments, refuse, requireText, type Tool, type ToolOptions,
+  usableTables
+} from './tool.ts'
+
+// The descriptions of columns in describe_table, which are short because a model reads them.
+
+/** Keywords that say more than the declaration of the column. */
+const KEPT = ['type', 'format', 'enum', 'contentEncoding', 'uniqueItems']
+/** Formats of numbers, which the declaration already shows. */
+const NUMBERS = new Set<unknown>(['int32', 'int64', 'float', 'double', 'decimal'])
+
+interface ColumnsDescription {
+  readonly columns: readonly Schema[]
+  /** The operators that filters accept, by the names that columns refer to; `default` applies to columns without a name. */
+  readonly operators: Readonly<Record<string, readonly string[]>>
+}
+
+function describeColumns (columns: readonly Column[]): ColumnsDescription {
+  const sets = Map.groupBy(columns, setOf)
+  const [usual] = Array.from(sets).sort(([, one], [, other]) => other.length - one.length)[0] ?? []
+  return {
+    columns: columns.map((column) => ({ ...describeColumn(column), ...setOf(column) !== usual && { operators: setOf(column) } })),
+    operators: Object.fromEntries(Array.from(sets, ([name, [column]]) => [name === usual ? 'default' : name, operatorsOf(column as Column)]))
+  }
+}
+
+/** The name of the set of operators that filters accept for the column. */
+const setOf = ({ type }: Column): string => type.readMember === undefined ? type.comparison : 'members'
+
+const operatorsOf = ({ type }: Column): string[] => [...operators].filter(([, operator]) => acceptsOperator(operator, type)).map(([name]) => name)
+
+function describeColumn (column: Column): Schema {
+  const { name, type, declaration, nullable, generated, autoIncrement, comment } = column
+  const fallback = findDefault(column)
+  return {
+    name,
+    type: declaration,
+    schema: shorten(column),
+    nullable,
+    ...fallback !== undefined && { default: fallback.value },
+    ...fallback === undefined && column.defaultComputed === true && { defaultComputed: true },
+    ...generated && { generated },
+    ...autoIncrement && { autoIncrement },
+    ...!type.writable && { writable: false },
+    ...comment !== '' && { comment }
+  }
+}
+
+/** The schema of the values that a select returns, without null, and with an example in place of a pattern. */
+function shorten (column: Column): Schema {
+  const { moment, schema } = column.type
+  const { description, examples = [] } = schema as { description?: string, examples?: readonly unknown[] }
+  const members = membersOf(shownSchema({ ...column, nullable: false }))
+  const hasPattern = members.some((member) => member['pattern'] !== undefined && member['contentEncoding'] === undefined)
+  const { format, ...kept } = anyOf(members.map(keepMost))
+  return { ...kept, ...!hasPattern && format !== undefined && { format }, ...description !== undefined && moment === undefined && { description }, ...hasPattern && examples.length > 0 && { example: examples[0] } }
+}
+
+function keepMost (schema: Schema): Schema {
+  const kept = Object.fromEntries(KEPT.flatMap((key) => schema[key] === undefined || NUMBERS.has(schema[key]) ? [] : [[key, schema[key]]]))
+  return { ...kept, ...typeof schema['items'] === 'object' && { items: keepMost(schema['items'] as Schema) } }
+}
 
 const NAMES = ['database', 'table', 'columns'] as const
 

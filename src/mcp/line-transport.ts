@@ -5,9 +5,11 @@ import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server'
 import { ServiceError } from '../errors.ts'
 import { onOneLine } from '../json/syntax.ts'
 import { parseBody } from '../request/check-body.ts'
+import { type Collector, RequestRecord } from '../telemetry/record.ts'
 import { errorText, INVALID_REQUEST, PARSE_ERROR, readMessage } from './message.ts'
+import type { Tools } from './tools.ts'
 
-export interface LineTransportOptions {
+interface LineTransportOptions {
   readonly input: Readable
   readonly output: Writable
   /** Maximum size of a message, in bytes. */
@@ -168,4 +170,36 @@ export class LineTransport implements Transport {
 function answeredId (message: JSONRPCMessage): unknown {
   if (!('method' in message)) return message.id
   return message.method === 'notifications/subscriptions/acknowledged' ? message.params?._meta?.['io.modelcontextprotocol/subscriptionId'] : undefined
+}
+
+interface RecordCalls {
+  readonly collectors: readonly Collector[]
+  readonly requestLog: boolean
+  readonly tracing: boolean
+}
+
+const OK = 200
+
+/** Records each call of a tool if there is no HTTP request that has a record. */
+export function recordCalls (tools: Tools, { collectors, requestLog, tracing }: RecordCalls): Tools {
+  return {
+    ...tools,
+    async call (name, args, caller) {
+      const record = new RequestRecord(requestLog, tracing)
+      const grant = caller.grant
+      const noted = (): ReturnType<typeof grant> => {
+        const found = grant()
+        record.token = found.name
+        return found
+      }
+      try {
+        return await tools.call(name, args, { ...caller, record, grant: noted })
+      } finally {
+        record.end()
+        record.requestId = caller.requestId
+        record.status = record.refusal?.statusCode ?? OK
+        for (const collector of collectors) if (collector.accepts(record.refusal)) collector.collect(record)
+      }
+    }
+  }
 }

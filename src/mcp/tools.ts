@@ -1,18 +1,20 @@
 /** The tools, and their calls. */
+import { createRequire } from 'node:module'
+import type { Server } from '@modelcontextprotocol/server'
 import type { FastifyError } from 'fastify'
 import type { Grant } from '../access/grant.ts'
+import { ConfigError } from '../config-errors.ts'
 import { internal, isBug, isServiceError, type ServiceError } from '../errors.ts'
 import { parseExactJson } from '../json/exact-json.ts'
-import type { Schema } from '../openapi/schema.ts'
+import type { Schema } from '../openapi/value-schema.ts'
 import { logRefusal } from '../telemetry/request-log.ts'
 import { createDescribeTable } from './describe-table.ts'
 import { createListTables } from './list-tables.ts'
-import { createRowTools } from './row-tools.ts'
-import type { Arguments, Caller, Tool } from './tool.ts'
-import type { ToolOptions } from './usable.ts'
+import { createRowTools, INSTRUCTIONS } from './row-tools.ts'
+import type { Arguments, Caller, Tool, ToolOptions } from './tool.ts'
 
 /** A tool in the form of the protocol. */
-export interface ToolDescription {
+interface ToolDescription {
   readonly name: string
   readonly title: string
   readonly description: string
@@ -21,7 +23,7 @@ export interface ToolDescription {
 }
 
 /** The result of a call in the form of the protocol; a type, because an interface has no index signature. */
-export type ToolResult = {
+type ToolResult = {
   content: Array<{ type: 'text', text: string }>
   structuredContent: Record<string, unknown>
   isError?: true
@@ -86,4 +88,34 @@ function refusalText (refusal: ServiceError, { requestId, limit }: { readonly re
   const { code, message, details } = refusal
   const text = JSON.stringify({ code, message, details, ...isBug(refusal) && { requestId } })
   return Buffer.byteLength(text) <= limit ? text : JSON.stringify({ code, message: message.slice(0, KEPT), details: [] })
+}
+
+// Loads the implementation of the protocol, an optional peer dependency, and makes it serve the tools.
+
+export type Sdk = typeof import('@modelcontextprotocol/server')
+
+const PACKAGE = '@modelcontextprotocol/server'
+
+/** Resolved by package name, because the relative path differs after compilation. */
+const { version } = createRequire(import.meta.url)('fastify-row-query/package.json') as { version: string }
+
+/** `load`: imports the package or a part of it. @throws ConfigError if it is not installed */
+export async function loadSdk<T> (load: () => Promise<T>): Promise<T> {
+  try {
+    return await load()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error
+    throw new ConfigError([`mcp: requires the package ${PACKAGE}; install it with: npm install ${PACKAGE}`])
+  }
+}
+
+/** Creates the server of one connection or one request. */
+export function createToolServer ({ Server, ProtocolError, ProtocolErrorCode }: Sdk, tools: Tools, getCaller: (signal: AbortSignal) => Caller): Server {
+  const server = new Server({ name: 'row-query', version }, { capabilities: { tools: {} }, instructions: INSTRUCTIONS })
+  server.setRequestHandler('tools/list', (_request, { mcpReq: { signal } }) => ({ tools: tools.list(getCaller(signal).grant()) }))
+  server.setRequestHandler('tools/call', async ({ params: { name, arguments: args = {} } }, { mcpReq: { signal } }) => {
+    if (!tools.has(name)) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name}`)
+    return await tools.call(name, args as Arguments, getCaller(signal))
+  })
+  return server
 }

@@ -1,23 +1,86 @@
 /** The document of one database: one path for each table, with the schemas of its columns. */
-import { VERBS, type Verb } from '../../schemas/grant.ts'
-import type { DocumentLimits, DocumentSettings, Subject } from './document-settings.ts'
+import { type Verb, VERBS } from '../../schemas/grant.ts'
+import type { Column, Table } from '../catalog/catalog.ts'
 import { resultTooLarge, type ServiceError } from '../errors.ts'
 import { allOf, inPieces, type LongWork } from '../in-pieces.ts'
-import { Members, writeDocument, type DocumentText } from './document-text.ts'
-import { REFUSAL, refusalSchema, responseReferences, sharedResponses } from './error-responses.ts'
-import { createFilterSchemas, nameOfFilter } from './filter-schemas.ts'
-import { GROUPS } from './group-schemas.ts'
+import type { DocumentLimits, DocumentSettings, Subject } from './visible.ts'
+import { type DocumentText, Members, writeDocument } from './names.ts'
+import { REFUSAL, refusalSchema, responseReferences, sharedResponses } from './operation.ts'
+import { createFilterSchemas, nameOfFilter } from './select-schemas.ts'
+import { GROUPS } from './select-schemas.ts'
+import { formNames, formSchemas } from './request-schemas.ts'
 import { canInclude, MEMBER_NAMES, memberSchemas } from './member-schemas.ts'
-import { createNames, pascalCase, type Names } from './names.ts'
+import { createNames, type Names, pascalCase } from './names.ts'
 import { createHead, createPathItem, securitySchemes } from './operation.ts'
 import { createOperationsItem, OPERATION, OPERATION_NAMES, operationSchemas } from './operations-schemas.ts'
-import { requestExamples } from './request-examples.ts'
-import { findRelatedTables } from './related-tables.ts'
-import { plainText, refTo, type Schema } from './schema.ts'
-import { ENDINGS, tableSchemas } from './table-schemas.ts'
-import { MAX_TYPED_TABLES, TYPED_NAMES, typedOperations } from './typed-operations.ts'
-import type { VisibleTable } from './visible.ts'
-import { formNames, formSchemas } from './write-schemas.ts'
+import { membersOf, plainText, refTo, type Schema } from './value-schema.ts'
+import { ENDINGS, filterKey, tableSchemas } from './table-schemas.ts'
+import { MAX_TYPED_TABLES, TYPED_NAMES, typedOperations } from './operations-schemas.ts'
+import { findRelatedTables, type VisibleTable, writableColumns } from './visible.ts'
+
+// Example requests for a table, one for each verb, which can be sent unchanged.
+
+/** Maximum number of columns in the example of select. */
+const MAX_COLUMNS = 6
+const ROWS = 10
+
+const build: Readonly<Record<Verb, (table: Table, columns: readonly Column[]) => object>> = {
+  select: (table, columns) => ({
+    columns: columns.slice(0, MAX_COLUMNS).map(({ name }) => name),
+    ...orderOf(keyOf(table, columns)),
+    limit: ROWS
+  }),
+  insert: (table) => ({ data: rowOf(toInsert(table)) }),
+  update: (table, columns) => ({ data: rowOf(toUpdate(table)), filters: filterWithoutMatch(keyOf(table, columns)) }),
+  delete: (table, columns) => ({ filters: filterWithoutMatch(keyOf(table, columns)) })
+}
+
+/** Returns the OpenAPI examples by verb. */
+function requestExamples (table: Table, verbs: readonly Verb[]): Record<string, Schema> {
+  const columns = [...table.columns.values()]
+  return Object.fromEntries(verbs.map((verb) => [verb, { summary: verb, value: { verb, ...build[verb](table, columns) } }]))
+}
+
+function exampleOf ({ type }: Column): unknown {
+  return (type.schema.examples as unknown[])[0]
+}
+
+function rowOf (columns: readonly Column[]): object {
+  return Object.fromEntries(columns.map((column) => [column.name, exampleOf(column)]))
+}
+
+/** The required columns; if there are none, one optional column. */
+function toInsert (table: Table): Column[] {
+  const writable = writableColumns(table, 'insert')
+  const required = writable.filter((column) => table.requiredColumns.includes(column) || table.granted?.given.has(column.name) === true)
+  return required.length > 0 ? required : writable.filter(({ autoIncrement }) => !autoIncrement).slice(0, 1)
+}
+
+/** One column, preferably not part of a key. */
+function toUpdate (table: Table): Column[] {
+  const { primaryKey, foreignKeys } = table
+  const keys = new Set([...primaryKey, ...foreignKeys.flatMap((key) => key.columns)])
+  const writable = writableColumns(table, 'update')
+  const others = writable.filter(({ name }) => !keys.has(name))
+  return (others.length > 0 ? others : writable).slice(0, 1)
+}
+
+/** The column that identifies rows in examples: the first of the primary key, or the first that can be compared. */
+function keyOf ({ primaryKey }: Table, columns: readonly Column[]): Column {
+  return columns.find(({ name }) => name === primaryKey[0]) ?? columns.find(({ type }) => type.comparison !== 'none') ?? columns[0] as Column
+}
+
+function orderOf ({ name, type }: Column): object {
+  if (!type.sortable) return {}
+  return { orderBy: /^\w+$/.test(name) ? `${name} DESC` : [{ [name]: 'DESC' }] }
+}
+
+/** Filters that are unlikely to match a row, because users may send an example without reading it. */
+function filterWithoutMatch (column: Column): object {
+  const key = filterKey(column)
+  if (column.type.comparison === 'none') return { [key]: null }
+  return { [key]: membersOf(column.type.schema).some(({ type }) => type === 'integer') ? 0 : exampleOf(column) }
+}
 
 /** Schema names that no table may use. */
 const SHARED = [REFUSAL, ...Object.keys(GROUPS), ...MEMBER_NAMES, ...OPERATION_NAMES, ...TYPED_NAMES]

@@ -1,16 +1,90 @@
 /** The OpenAPI documents of a service. Each is created on its first request and cached as long as its catalog is current. */
+import { hash } from 'node:crypto'
+import createError from '@fastify/error'
+import { VERBS } from '../../schemas/grant.ts'
+import { type Grant, seesDatabase } from '../access/grant.ts'
+import { type HostGrant, toGrant } from '../access/host-grant.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
-import { VERBS } from '../../schemas/grant.ts'
-import { seesDatabase, type Grant } from '../access/grant.ts'
+import { isServiceError, overloaded, resultTooLarge } from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'
-import { createDatabaseDocument } from './database-document.ts'
-import { createDocumentCache, type DocumentCache } from './document-cache.ts'
-import type { DocumentSettings } from './document-settings.ts'
-import type { DocumentText } from './document-text.ts'
-import { createInterfaceDocument } from './interface-document.ts'
-import { createTurns } from './turns.ts'
-import { cacheKeyOf, visibleTables } from './visible.ts'
+import { createDatabaseDocument, createDatabaseDocumentNow } from './database-document.ts'
+import { createInterfaceDocument, operationIdOf } from './interface-document.ts'
+import { type DocumentText, pascalCase } from './names.ts'
+import { type Operation, securitySchemes } from './operation.ts'
+import type { Schema, Schemas } from './value-schema.ts'
+import { cacheKeyOf, type DocumentSettings, visibleTables } from './visible.ts'
+
+// A bounded cache of documents, because that of a large database has megabytes and every grant can have its own.
+
+/** Returns the document of the key; calls `make` if it is neither cached nor being made. */
+type DocumentCache = (key: string, make: () => Promise<DocumentText>) => Promise<DocumentText>
+
+const { code: TOO_LARGE } = resultTooLarge('')
+/** Memory of a refusal, in bytes, about. */
+const REFUSAL_SIZE = 8192
+
+interface Entry { readonly document: Promise<DocumentText>, bytes: number }
+
+/**
+ * `limit`: bytes of all documents together; the newest document is kept whatever its size. Concurrent calls with one key share one
+ * `make`. The least recently used document is removed first. A failed `make` is not
+ * cached, unless the document is too large: finding that out takes as long as making one.
+ */
+export function createDocumentCache (limit: number): DocumentCache {
+  const entries = new Map<string, Entry>()
+  let bytes = 0
+
+  const drop = (key: string, entry: Entry): void => {
+    entries.delete(key)
+    bytes -= entry.bytes
+  }
+
+  const start = (key: string, make: () => Promise<DocumentText>): Entry => {
+    const entry: Entry = { document: make(), bytes: 0 }
+    const keep = (size: number): void => {
+      entry.bytes = size
+      bytes += size
+      // documents that are still being made have no size yet and stay
+      for (const [oldest, each] of entries) if (bytes > limit && each !== entry && each.bytes > 0) drop(oldest, each)
+    }
+    entry.document.then((made) => keep(made.bytes.length), (error: Error) => {
+      if (isServiceError(error) && error.code === TOO_LARGE) keep(REFUSAL_SIZE)
+      else drop(key, entry)
+    })
+    return entry
+  }
+
+  return (name, make) => {
+    // for some grants, the key contains the names of all columns
+    const key = hash('sha256', name)
+    const entry = entries.get(key) ?? start(key, make)
+    entries.delete(key)
+    entries.set(key, entry)
+    return entry.document
+  }
+}
+
+/** Runs `work` when it is its turn. @throws OVERLOADED if too many already wait, and what `work` throws */
+type TakeTurn = <T>(work: () => Promise<T>) => Promise<T>
+
+/** Limits how many run at once to `running`, while up to `waiting` others wait in the order of their arrival. */
+export function createTurns ({ running, waiting }: { readonly running: number, readonly waiting: number }): TakeTurn {
+  const queue: Array<() => void> = []
+  let free = running
+  return async (work) => {
+    if (free > 0) free--
+    else if (queue.length >= waiting) throw overloaded()
+    else await new Promise<void>((resolve) => { queue.push(resolve) })
+    try {
+      return await work()
+    } finally {
+      const next = queue.shift()
+      if (next === undefined) free++
+      else next()
+    }
+  }
+}
 
 /** Maximum bytes of cached documents for each catalog. Grants with the same rights share a document. */
 const MAX_CACHED_BYTES = 64 * 2 ** 20
@@ -26,7 +100,7 @@ export interface Documents {
   ofDatabase (database: Database, grant: Grant): Promise<DocumentText>
 }
 
-export interface DocumentsOptions {
+interface DocumentsOptions {
   readonly databases: ReadonlyMap<string, Database>
   readonly settings: DocumentSettings
 }
@@ -52,4 +126,73 @@ export function createDocuments ({ databases, settings }: DocumentsOptions): Doc
       })))
     }
   }
+}
+
+// Adds the tables of databases to the document of a host app, by a `transformObject` for @fastify/swagger.
+
+/** The parts of a document of @fastify/swagger that are used here. */
+interface HostDocument {
+  readonly openapi?: string
+  readonly paths?: object
+  readonly tags?: readonly object[]
+  readonly components?: object
+}
+
+/** The option `transformObject` of @fastify/swagger. Its type depends on versions of other packages. */
+type SwaggerDocument = { readonly openapiObject: object } | { readonly swaggerObject: object }
+export type TransformObject = (document: SwaggerDocument) => any
+
+/** Returns the document with the presently known tables that the grant sees. @throws Error if the grant or the version of the document is not valid */
+export type AddTables = (grant: HostGrant, document: SwaggerDocument) => object
+
+const WrongVersion = createError('ROW_QUERY_HOST_DOCUMENT', 'Tables can only be added to a document of OpenAPI 3.1: register @fastify/swagger with openapi: { openapi: "3.1.0" }')
+
+type PathItem = { readonly post: Operation & { readonly tags: readonly string[] } }
+
+export function createAddTables ({ databases, settings }: DocumentsOptions): AddTables {
+  return (given, document) => {
+    const grant = toGrant(given, 'swaggerTables() was called with')
+    const host = ('openapiObject' in document ? document.openapiObject : {}) as HostDocument
+    if (host.openapi?.startsWith('3.1') !== true) throw new WrongVersion()
+    return [...databases.values()].filter(({ name }) => seesDatabase(grant, name)).reduce((whole, database) => {
+      const catalog = database.latestCatalog()
+      if (catalog === undefined) return whole
+      const tables = visibleTables(catalog, grant, database.name)
+      const text = String(createDatabaseDocumentNow({ database: database.name, tables, settings }).bytes)
+      return addTables(whole, text, { database: database.name, prefix: settings.prefix })
+    }, host)
+  }
+}
+
+/** Adds tables under names that begin with the path prefix and the database, because an app can register the plugin several times. */
+function addTables (host: HostDocument, text: string, { database, prefix }: { database: string, prefix: string }): HostDocument {
+  const own = `${prefix === '' ? '' : pascalCase(prefix)}${pascalCase(database)}`
+  const renamed = text.replace(/"#\/components\/(schemas|responses)\//g, `$&${own}`)
+  const { paths, tags, components } = JSON.parse(renamed) as { paths: Record<string, PathItem>, tags: Array<{ name: string }>, components: { schemas: Schemas, responses?: Schemas } }
+  const rename = (schemas: Schemas = {}): Schemas => Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [own + name, schema]))
+  const tagOf = (name: string): string => `${database}.${name}`
+  const scheme = `${own}Token`
+  const base = basePath(host, prefix)
+  const added = Object.entries(paths).map(([path, { post }]) => {
+    const operationId = post.operationId.replace(/^query/, `query${own}`).replace(/^run.*(?=Operations$)/, `run${own}`)
+    return [base + path, { post: { ...post, operationId, tags: post.tags.map(tagOf), security: [{ [scheme]: [] }] } }]
+  })
+  const { schemas, responses, securitySchemes: schemes, ...others } = (host.components ?? {}) as { schemas?: Schemas, responses?: Schemas, securitySchemes?: Schemas }
+  return {
+    ...host,
+    tags: [...host.tags ?? [], ...tags.map((tag) => ({ ...tag, name: tagOf(tag.name) }))],
+    paths: { ...host.paths, ...Object.fromEntries(added) },
+    components: {
+      ...others,
+      schemas: { ...schemas, ...rename(components.schemas) },
+      responses: { ...responses, ...rename(components.responses) },
+      securitySchemes: { ...schemes, [scheme]: securitySchemes['token'] as Schema }
+    }
+  }
+}
+
+/** The prefix in the document of the host, from which @fastify/swagger removes the path of a server. */
+function basePath ({ paths }: HostDocument, prefix: string): string {
+  const generic = Object.entries(paths ?? {}).find(([, item]) => (item as Partial<PathItem>).post?.operationId === operationIdOf(prefix))
+  return generic === undefined ? prefix : generic[0].replace(/\/\{database\}\/\{table\}$/, '')
 }

@@ -1,6 +1,15 @@
 /** The parts that all documents share: the head, and operation objects (OpenAPI 3.1, section 4.8.10), one POST for each path. */
-import type { DocumentSettings } from './document-settings.ts'
-import type { Schema } from './schema.ts'
+import { STATUS_CODES } from 'node:http'
+import { RefusalSchema } from '../../schemas/answer.ts'
+import { MAX_LIMIT } from '../../schemas/body.ts'
+import * as errors from '../errors.ts'
+import {
+  at, catalogue, isTemporary, methodNotAllowed, pointer, rateLimited, refusalOf, requestTimeout, type ServiceError,
+  unauthenticated, withDetails
+} from '../errors.ts'
+import { pascalCase } from './names.ts'
+import type { Schema } from './value-schema.ts'
+import type { DocumentSettings } from './visible.ts'
 
 /** Version of OpenAPI. */
 const OPENAPI = '3.1.0'
@@ -8,7 +17,7 @@ const OPENAPI = '3.1.0'
 /** Status of every successful response. */
 const OK = 200
 
-export const REQUEST_ID_DESCRIPTION = 'Identifies the request in the log.'
+const REQUEST_ID_DESCRIPTION = 'Identifies the request in the log.'
 
 export interface Operation {
   readonly operationId: string
@@ -89,3 +98,116 @@ export function createHead (database: string | undefined, { prefix, info = {} }:
 export const securitySchemes: Schema = {
   token: { type: 'http', scheme: 'bearer', description: 'A token of the service: `Authorization: Bearer <token>`.' }
 }
+
+// The error responses of a document: one for each status, with an example of each code.
+
+// An example of each error, as clients see it.
+
+const examples: readonly ServiceError[] = [
+  errors.invalidRequest('it could not be parsed'),
+  errors.invalidJson('error at line 1 column 18'),
+  at(['verb'], errors.invalidBody('"verb" must be one of select, insert, update, delete')),
+  at(['filters'], errors.filtersRequired('delete')),
+  at(['columns', 1], errors.columnNotFound('colour', 'table "products"')),
+  at(['data', 'price'], errors.invalidValue('price', 'can have at most 2 digits after the decimal point')),
+  at(['orderBy'], errors.invalidOrderBy('contains a column twice')),
+  at(['limit'], errors.limitOutOfRange(MAX_LIMIT)),
+  at(['data', 'line_total'], errors.columnNotWritable('line_total', 'the database computes it')),
+  withDetails(errors.missingColumn('"name"'), { path: pointer('data', 'name'), message: 'has no default' }),
+  errors.invalidIdempotencyKey(),
+  errors.unauthenticated('The token is not valid'),
+  errors.permissionDenied('The token does not have the permission delete'),
+  errors.originNotAllowed('https://other.example.com'),
+  errors.databaseNotFound('shop'),
+  errors.tableNotFound('products', 'shop'),
+  errors.notFound(),
+  errors.methodNotAllowed('GET'),
+  errors.requestTimeout(),
+  withDetails(errors.uniqueViolation(), { path: pointer('data', 'email'), message: 'unique key "email" on "email"' }),
+  withDetails(errors.foreignKeyViolation(), { path: pointer('data', 'customer_id'), message: 'foreign key "orders_customer" on "customer_id"' }),
+  errors.idempotencyInProgress(),
+  at(['expect'], errors.expectationFailed('there are 0 rows in "products" for these filters, and 1 is expected')),
+  errors.bodyTooLarge(),
+  errors.unsupportedMediaType(),
+  errors.notNullViolation(),
+  errors.checkViolation(),
+  errors.valueOutOfRange(),
+  errors.resultTooLarge('the answer would be larger than 50331648 bytes; request fewer rows, or name fewer "columns"'),
+  errors.unreadableValue('place', 'contains bytes that are not a geometry'),
+  errors.unsupported('/dryRun', 'the engine of table "products" has no transactions, so that nothing can be undone'),
+  errors.idempotencyKeyReused(),
+  errors.writeRefused(),
+  errors.brokenDefinition(),
+  errors.rateLimited(),
+  errors.headersTooLarge(),
+  errors.internal(),
+  errors.outcomeUnknown(),
+  errors.databaseUnavailable(),
+  errors.deadlock(),
+  errors.lockTimeout(),
+  errors.overloaded(),
+  errors.keysUnavailable(),
+  errors.queryTimeout()
+]
+
+/** HTTP status -> examples of its errors. */
+const examplesByStatus: ReadonlyMap<number, readonly ServiceError[]> = Map.groupBy(examples, ({ statusCode }) => statusCode)
+
+/** Name of the schema of an error response. */
+export const REFUSAL = 'ErrorResponse'
+
+/** The schema of an error response, with the list of all codes. */
+export const refusalSchema: Schema = {
+  ...RefusalSchema,
+  properties: {
+    ...RefusalSchema.properties,
+    error: { ...RefusalSchema.properties.error, properties: { ...RefusalSchema.properties.error.properties, code: { type: 'string', enum: [...catalogue.keys()] } } }
+  }
+}
+
+const header = (type: string, description: string): Schema => ({ description, schema: { type } })
+
+const REQUEST_ID = { 'x-request-id': header('string', REQUEST_ID_DESCRIPTION) }
+const RETRY_AFTER = { 'Retry-After': header('integer', 'Seconds to wait before a retry.') }
+
+/** Additional headers of an error response, by error code. */
+const headers = new Map<string, Schema>([
+  [unauthenticated('').code, { 'WWW-Authenticate': header('string', 'The scheme Bearer (RFC 6750).') }],
+  [methodNotAllowed('').code, { Allow: header('string', 'POST') }],
+  [requestTimeout().code, RETRY_AFTER],
+  [rateLimited().code, {
+    ...RETRY_AFTER,
+    'RateLimit-Limit': header('integer', 'Maximum requests in a window.'),
+    'RateLimit-Remaining': header('integer', 'Remaining requests in the current window.'),
+    'RateLimit-Reset': header('integer', 'Seconds until the next window.')
+  }]
+])
+
+function headersOf (error: ServiceError): Schema {
+  return { ...(isTemporary(error) ? RETRY_AFTER : headers.get(error.code)), ...REQUEST_ID }
+}
+
+/** Name of the shared response of a status: 404 -> NotFound. */
+function nameOf (status: number): string {
+  return pascalCase(STATUS_CODES[status] as string)
+}
+
+/** Creates the responses by status. `schema`: the schema of an error response, or a reference to it. */
+export function errorResponses (schema: Schema): Record<string, Schema> {
+  return Object.fromEntries([...examplesByStatus].map(([status, errors]) => {
+    return [status, {
+      description: `${STATUS_CODES[status]}: ${errors.map(({ code }) => code).join(', ')}`,
+      headers: headersOf(errors[0] as ServiceError),
+      content: { 'application/json': { schema, examples: Object.fromEntries(errors.map((error) => [error.code, { value: refusalOf(error) }])) } }
+    }]
+  }))
+}
+
+/** Creates the responses by name, for `components.responses`. */
+export function sharedResponses (schema: Schema): Record<string, Schema> {
+  return Object.fromEntries(Object.entries(errorResponses(schema)).map(([status, response]) => [nameOf(Number(status)), response]))
+}
+
+/** References to the shared responses, by status. */
+export const responseReferences: Record<string, Schema> =
+  Object.fromEntries([...examplesByStatus.keys()].map((status) => [status, { $ref: `#/components/responses/${nameOf(status)}` }]))

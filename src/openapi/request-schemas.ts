@@ -1,20 +1,117 @@
 /** The request and response schemas of one table: those of the interface, with the schemas of its columns. */
 import { ANSWERS } from '../../schemas/answer.ts'
-import { BODIES } from '../../schemas/body.ts'
+import { BODIES, MAX_ROWS } from '../../schemas/body.ts'
+import { BOUNDS } from '../../schemas/filters.ts'
 import type { Verb } from '../../schemas/grant.ts'
 import { mayUse } from '../access/authorize.ts'
-import type { Table } from '../catalog/catalog.ts'
+import type { Column, Key, Table } from '../catalog/catalog.ts'
+import { keysOf } from '../plan/insert.ts'
 import { findPageKey, isPlaced } from '../plan/page.ts'
 import { rowKeysOf } from '../plan/row-keys.ts'
-import type { Subject } from './document-settings.ts'
-import { groupFields } from './group-schemas.ts'
-import { pascalCase } from './names.ts'
+import type { UpdateForm } from '../types/column-type.ts'
 import { includeField, includeRules } from './member-schemas.ts'
-import { hasConflicts, insertData, insertRules, onConflictName } from './insert-schemas.ts'
-import { orderSchema, selectRules, sortable } from './select-schemas.ts'
-import { anyOf, closedObject, orNull, plainText, refTo, unionByVerb, type Schema, type Schemas } from './schema.ts'
-import { bare, shownSchema, withoutDefault } from './value-schema.ts'
-import { expectSchema, returningSchema } from './write-schemas.ts'
+import { pascalCase } from './names.ts'
+import { groupFields, orderSchema, selectRules, sortable } from './select-schemas.ts'
+import {
+  anyOf, bare, changedJson, closedObject, defining, membersOf, orNull, plainText, refTo, requiring, type Schema,
+  type Schemas, shownSchema, takenSchema, unionByVerb, withoutDefault
+} from './value-schema.ts'
+import { type Subject, type VisibleTable, writableColumns } from './visible.ts'
+
+// The schemas of a list of rows, and of `onConflict`.
+
+export const onConflictName = (name: string): string => `${name}OnConflict`
+
+/** `data` of an insert: a row or a list. */
+function insertData (name: string, { description }: Schema): Schema {
+  const row = refTo(`${name}Insert`)
+  return { ...anyOf([row, { type: 'array', items: row, minItems: 1, maxItems: MAX_ROWS }]), description }
+}
+
+/** Requires a value for the column that the database numbers, if a conflict would write this column. */
+function insertRules (table: Table): Schema {
+  const number = table.identity?.autoIncrement === true ? table.identity.name : undefined
+  if (number === undefined || !hasConflicts(table) || !writableColumns(table, 'insert').some(({ name }) => name === number)) return {}
+  const needed = requiring(number)
+  return {
+    if: requiring('onConflict', requiring('set', { type: 'array', contains: { enum: [number] } })),
+    then: defining({ data: { ...needed, items: needed } })
+  }
+}
+
+/** Whether there can be conflicts, which need a unique key. */
+export const hasConflicts = (table: Table): boolean => keysOf(table).length > 0
+
+/** The columns of each key, without keys that have the same columns. */
+function distinct (keys: readonly Key[]): string[][] {
+  return [...new Map(keys.map(({ columns }) => [[...columns].sort().join('\0'), [...columns]])).values()]
+}
+
+/** The schema of a list of so many of these columns. */
+const keyChoice = (names: readonly string[], length: number): Schema => ({ type: 'array', items: { type: 'string', enum: names }, minItems: length, maxItems: length, uniqueItems: true })
+
+/** The schema of `onConflict`. A caller who may not update can only leave existing rows unchanged. */
+export function onConflictSchema ({ name, table, verbs }: Subject): Schema {
+  const keys = keysOf(table)
+  const [wide, single] = [keys.filter((key) => key.columns.length > 1), keys.filter((key) => key.columns.length === 1)].map(distinct) as [string[][], string[][]]
+  const choices = [...single.length > 0 ? [keyChoice(single.flat(), 1)] : [], ...wide.map((names) => keyChoice(names, names.length))]
+  const listed = keys.map(({ columns }) => columns.map((column) => `"${column}"`).join(', ')).join('; or ')
+  const columns = writableColumns(table, 'update').map((column) => column.name)
+  const nothing = { type: 'array', items: { type: 'string' }, maxItems: 0, description: 'Empty: existing rows stay as they are.' }
+  return closedObject([
+    ['key', { ...anyOf(choices), description: plainText(`The columns of one unique key: ${listed}.`) }],
+    ['set', verbs.includes('update') && columns.length > 0
+      ? {
+          ...anyOf([{ type: 'array', items: { type: 'string', enum: columns }, uniqueItems: true }, refTo(`${name}Update`)]),
+          description: 'What to change in a row that exists: columns, which get the value of the row in `data`, or values. If left out, every column that the row in `data` has, except those of the key. An empty list changes nothing.'
+        }
+      : nothing]
+  ], { required: verbs.includes('update') ? ['key'] : ['key', 'set'], description: 'Updates the rows that have the same values in a unique key, instead of refusing them.' })
+}
+
+// The schemas of forms such as `{"$inc": 5}`, and of `returning` and `expect`.
+
+const titleOf = ({ schema }: UpdateForm): string => schema.title as string
+
+/** The forms of a column that are not already its values, as they are for a JSON column. An insert has only those that need no stored value. */
+function ownForms ({ type: { holdsJson, forms = [] } }: Column, verb: 'insert' | 'update'): readonly UpdateForm[] {
+  return holdsJson === true ? [] : forms.filter(({ sql }) => verb === 'update' || sql === undefined)
+}
+
+/** The schema of the values and forms that an insert or update accepts for a column. */
+export function changeSchema (column: Column, verb: 'insert' | 'update'): Schema {
+  if (column.type.holdsJson === true && verb === 'update') return changedJson(column)
+  const taken = takenSchema(column)
+  const forms = ownForms(column, verb)
+  if (forms.length === 0) return taken
+  const { description, 'x-sql-type': declaration, ...value } = taken
+  return { ...anyOf([...membersOf(value), ...forms.map((form) => refTo(titleOf(form)))]), ...description !== undefined && { description }, 'x-sql-type': declaration }
+}
+
+/** The forms that the writes and filters of these tables accept, by the names of their schemas. */
+export function formSchemas (subjects: readonly VisibleTable[]): Schemas {
+  const forms = subjects.flatMap(({ table, verbs }) => [
+    ...(['insert', 'update'] as const).flatMap((verb) => verbs.includes(verb) ? writableColumns(table, verb).flatMap((column) => ownForms(column, verb)) : []),
+    ...verbs.some((verb) => verb !== 'insert') ? [...table.columns.values()].filter(({ type }) => type.moment?.isComparable === true).flatMap((column) => ownForms(column, 'insert')) : []
+  ])
+  return Object.fromEntries(forms.map((form) => [titleOf(form), closedObject([[form.name, anyOf(membersOf(form.schema).map(bare))]], { required: [form.name], description: form.sql === undefined ? `${String(form.schema.description)}` : `Computes the new value from the stored one: ${form.name}.` })]))
+}
+
+/** Names that forms may have in a document. */
+export function formNames (tables: readonly Table[]): string[] {
+  return tables.flatMap(({ columnList }) => columnList.flatMap((column) => ownForms(column, 'update')).map(titleOf))
+}
+
+/** `returning`, with the columns of a table. `name`: the prefix of the table's schema names. */
+function returningSchema (name: string, { description }: Schema): Schema {
+  return { anyOf: [{ type: 'array', items: refTo(`${name}Column`), minItems: 1, uniqueItems: true }, { type: 'string', enum: ['*'] }], description }
+}
+
+const COUNT: Schema = { type: 'integer', format: 'int64', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }
+
+function expectSchema ({ description }: Schema): Schema {
+  return { anyOf: [COUNT, closedObject(BOUNDS.map((name) => [name, COUNT]), { minProperties: 1 })], description }
+}
 
 export function requestName (name: string, verb: Verb): string {
   return `${name}${pascalCase(verb)}Request`

@@ -1,8 +1,12 @@
 /** The part of a database that a grant may see and use; documents contain nothing else. */
-import type { Catalog, Column, Table } from '../catalog/catalog.ts'
-import { VERBS, type Verb } from '../../schemas/grant.ts'
-import { createGrant, permissionsOn, type Grant } from '../access/grant.ts'
+import { type Verb, VERBS } from '../../schemas/grant.ts'
+import type { OpenapiInfo } from '../../schemas/options.ts'
+import { createGrant, type Grant, permissionsOn } from '../access/grant.ts'
 import { describeTable } from '../access/granted-table.ts'
+import type { Catalog, Column, ForeignKey, Table } from '../catalog/catalog.ts'
+import { type Pair, relationsBetween } from '../catalog/relations.ts'
+import { getOrCreate } from '../get-or-create.ts'
+import type { RequestLimits } from '../plan/terms.ts'
 
 export interface VisibleTable { readonly table: Table, readonly verbs: readonly Verb[] }
 
@@ -29,7 +33,7 @@ export function writableColumns (table: Table, verb: 'insert' | 'update'): Colum
 }
 
 /** Whether the database can write the column. */
-export function isWritable ({ generated, type }: Column): boolean {
+function isWritable ({ generated, type }: Column): boolean {
   return !generated && type.writable
 }
 
@@ -49,3 +53,53 @@ const verbsIn = (permissions: ReadonlySet<Verb>): Verb[] => VERBS.filter((verb) 
 
 /** A grant with all permissions, for public documents and the command line. */
 export const EVERYTHING: Grant = createGrant('everything', { permissions: VERBS })
+
+// Finds the tables that are related by foreign keys, for documents and types.
+
+/** A table whose rows are related to those of another one by only one relation, so that `on` can be omitted. */
+export interface RelatedTable { readonly other: Table, readonly on: readonly Pair[] }
+
+/** For each table with foreign keys from or to others: the related tables from which the caller may select. */
+export function findRelatedTables (tables: readonly VisibleTable[]): ReadonlyMap<Table, readonly RelatedTable[]> {
+  const byName = new Map(tables.filter(({ verbs }) => verbs.includes('select')).map(({ table }) => [table.name, table]))
+  const neighbours = new Map<Table, Set<Table>>()
+  const connect = (table: Table, other: Table): unknown => getOrCreate(neighbours, table, () => new Set()).add(other)
+  for (const table of byName.values()) {
+    for (const { referencedTable } of table.foreignKeys) {
+      const other = byName.get(referencedTable)
+      if (other === undefined) continue
+      connect(table, other)
+      connect(other, table)
+    }
+  }
+  return new Map(Array.from(neighbours, ([table, others]) => [table, [...others].flatMap((other): RelatedTable[] => {
+    const relations = relationsBetween(table, other)
+    return relations.length === 1 ? [{ other, on: relations[0] as readonly Pair[] }] : []
+  })]))
+}
+
+// The settings and tables that documents depend on.
+
+/** The limits that documents state. */
+export type DocumentLimits = Pick<RequestLimits, 'values' | 'pattern' | 'offset' | 'operations' | 'include'>
+
+export interface DocumentSettings {
+  /** Path prefix of the service. */
+  readonly prefix: string
+  readonly limits: DocumentLimits
+  /** Replaces the title, licence and so on. */
+  readonly info?: OpenapiInfo | undefined
+}
+
+/** A table in a document. */
+export interface Subject extends VisibleTable {
+  /** Prefix of its schema names. */
+  readonly name: string
+  readonly limits: DocumentLimits
+  /** The names of tables that filters can relate without `on`, and the prefixes of their schemas. */
+  readonly related: ReadonlyArray<{ readonly table: string, readonly name: string }>
+  /** Whether the document may name the table and columns that a foreign key refers to. */
+  readonly isVisible: (key: ForeignKey) => boolean
+  /** The tables that `include` can name without `on`; undefined if a select has no `include`. */
+  readonly members: readonly RelatedTable[] | undefined
+}

@@ -4,19 +4,88 @@ import type { Grant } from '../access/grant.ts'
 import type { Table } from '../catalog/catalog.ts'
 import { toUnresolved } from '../databases/broken-definitions.ts'
 import type { Database } from '../databases/database.ts'
-import { SchemaMoved, type ReadOptions, type Transaction } from '../dialects/dialect.ts'
-import { brokenDefinition, ServiceError, withReason } from '../errors.ts'
+import { type ReadOptions, SchemaMoved, type Transaction } from '../dialects/dialect.ts'
+import {
+  at, brokenDefinition, invalidValue, overloaded, pointer, resultTooLarge, ServiceError, withReason
+} from '../errors.ts'
 import { answerIn } from '../execute/execute.ts'
-import { runWithKey, type Keyed } from '../idempotency/run-with-key.ts'
-import type { PlanLimits } from '../plan/terms.ts'
+import { type Keyed, runWithKey } from '../idempotency/run-once.ts'
+import { parseExactJson } from '../json/exact-json.ts'
+import { findBySteps } from '../json/pointer.ts'
 import { tablesOf } from '../plan/filters/scope.ts'
+import type { ResultReference } from '../plan/result-reference.ts'
+import type { PlanLimits } from '../plan/terms.ts'
 import { inOperation } from '../request/check-body.ts'
-import { respondToOperations } from '../response/respond.ts'
+import type { AnswerBudget, AnswerMemoryBudget } from '../response/budget.ts'
+import { dataOf, respondToOperations } from '../response/respond.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
-import { planOperations, type PlannedOperation } from './plan-operations.ts'
-import { Results } from './results.ts'
+import { type PlannedOperation, planOperations } from './plan-operations.ts'
 
-export interface OperationsRequest extends ReadOptions, Keyed {
+// The results of the operations of one run: the parts of the answer, and the values for references.
+
+export class Results {
+  readonly #maxBytes: number
+  readonly #budget: AnswerBudget
+  readonly #answers: Array<string | Buffer> = []
+  /** Parsed results that references lead to. */
+  readonly #parsed = new Map<number, unknown>()
+  #bytes = 0
+
+  /** `maxBytes`: bytes that the whole answer may have; the budget may allow less. */
+  constructor (maxBytes: number, budget: AnswerBudget) {
+    this.#maxBytes = Math.min(maxBytes, budget.largest)
+    this.#budget = budget
+  }
+
+  /** The bytes that are left. */
+  get room (): number {
+    return this.#maxBytes - this.#bytes
+  }
+
+  /** The memory for the next answer. */
+  get budget (): AnswerMemoryBudget {
+    return this.#budget.after(this.#bytes)
+  }
+
+  get answers (): ReadonlyArray<string | Buffer> {
+    return this.#answers
+  }
+
+  /** Adds the answer of the next operation. @throws RESULT_TOO_LARGE, OVERLOADED */
+  add (answer: string | Buffer): void {
+    const size = Buffer.byteLength(answer)
+    if (size > this.room) throw resultTooLarge(`the answer would be larger than ${this.#maxBytes} bytes; request fewer rows, or name fewer "columns"`)
+    if (!this.#budget.take(size, this.#bytes + size)) throw overloaded()
+    this.#bytes += size
+    this.#answers.push(answer)
+  }
+
+  /** Frees the memory. */
+  drop (): void {
+    this.#budget.give(this.#bytes)
+    this.#bytes = 0
+  }
+
+  /** Sets the value of a reference. @throws INVALID_VALUE if it leads to nothing */
+  resolve (reference: ResultReference): void {
+    const value = findBySteps(this.#resultOf(reference.operation), reference.steps)
+    if (value === undefined) throw nothingAt(reference)
+    reference.value = value
+  }
+
+  #resultOf (index: number): unknown {
+    if (!this.#parsed.has(index)) this.#parsed.set(index, parseExactJson(dataOf(this.#answers[index] as string | Buffer).toString()))
+    return this.#parsed.get(index)
+  }
+}
+
+function nothingAt ({ operation, steps, path }: ResultReference) {
+  const column = path.findLast((step) => typeof step === 'string' && !step.startsWith('$')) as string
+  const place = steps.reduce((place, step) => place + pointer(step), pointer(operation))
+  return at(path, invalidValue(column, `"${place}" leads to nothing`))
+}
+
+interface OperationsRequest extends ReadOptions, Keyed {
   readonly grant: Grant
   readonly database: Database
   readonly body: OperationsBody

@@ -1,8 +1,8 @@
 /** Keys in use in one process, without a database. */
 import t from 'tap'
 import { createGrant, type Grant } from '../../src/access/grant.ts'
-import { createKeyCleanUp } from '../../src/idempotency/clean-up.ts'
-import { createReservation, hashBody, readKey, type Reservation } from '../../src/idempotency/key.ts'
+import { createKeyCleanUp } from '../../src/idempotency/keys-table.ts'
+import { createReservation, hashBody, readKey, type Reservation } from '../../src/idempotency/run-once.ts'
 import { CREATE } from '../../src/idempotency/keys-table.ts'
 import { KeysInUse } from '../../src/idempotency/run-once.ts'
 import { onEachDialect } from '../support/dialects.ts'

@@ -1,11 +1,11 @@
 /** What documents are made with: names, texts, turns and the cache. */
 import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
-import { createDocumentCache } from '../../src/openapi/document-cache.ts'
-import type { DocumentText } from '../../src/openapi/document-text.ts'
+import { createDocumentCache } from '../../src/openapi/documents.ts'
+import type { DocumentText } from '../../src/openapi/names.ts'
 import { createNames, pascalCase } from '../../src/openapi/names.ts'
-import { orNull, plainText } from '../../src/openapi/schema.ts'
-import { createTurns } from '../../src/openapi/turns.ts'
+import { orNull, plainText } from '../../src/openapi/value-schema.ts'
+import { createTurns } from '../../src/openapi/documents.ts'
 import { overloaded, resultTooLarge } from '../../src/errors.ts'
 
 const named: Array<[text: string, name: string]> = [

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Results } from '../../src/operations/results.ts'
+import { Results } from '../../src/operations/run-operations.ts'
 import { AnswerMemory } from '../../src/response/budget.ts'
 import { AnswerBudget } from '../../src/response/budget.ts'
 
