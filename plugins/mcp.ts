@@ -3,7 +3,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import fp from 'fastify-plugin'
 import { getGrant } from '../src/access/authorize.ts'
 import { Caller } from '../src/access/caller.ts'
-import { MCP_PATH, type McpSettings } from '../src/config/mcp-settings.ts'
+import { MCP_PATH, type McpSettings } from '../src/config/settings.ts'
 import { invalidJson, methodNotAllowed, originNotAllowed } from '../src/errors.ts'
 import type { InProcess } from '../src/in-process/execute.ts'
 import { errorText, PARSE_ERROR, readMessage } from '../src/mcp/message.ts'

@@ -1,13 +1,30 @@
+import { KeyObject } from 'node:crypto'
+import type { JwtIssuer } from '../access/jwt-settings.ts'
+import { downloadKeys, reasonOfDownload } from '../access/key-set.ts'
 import { loadConfig } from '../config/load.ts'
-import { splitConfig } from '../config/split-config.ts'
 import { resolveSettings } from '../config/settings.ts'
+import { splitConfig } from '../config/split-config.ts'
 import { createShop } from '../demo/shop.ts'
 import { checkDatabase } from './check/database.ts'
-import { has, write, type Findings } from './check/findings.ts'
-import { checkTokens, listGrants } from './check/granted.ts'
-import { checkIssuers } from './check/issuers.ts'
+import { checkTokens, type Findings, findings, has, listGrants, write } from './check/findings.ts'
 import { COMMANDS } from './commands.ts'
-import { parseFlags } from './flags.ts'
+import { parseFlags } from './commands.ts'
+
+/** Downloads the keys of issuers, as the service does. The URLs are not shown. */
+async function checkIssuers (issuers: readonly JwtIssuer[]): Promise<Findings> {
+  return (await Promise.all(issuers.map(checkIssuer))).flat()
+}
+
+async function checkIssuer ({ setting, keys }: JwtIssuer): Promise<Findings> {
+  if (keys instanceof KeyObject) return []
+  const name = `${setting}.jwks`
+  try {
+    const { length } = await downloadKeys(keys, new AbortController().signal)
+    return length > 0 ? findings('line', [`${name}: answers, ${length} keys`]) : findings('error', [`${name}: has no public key with a "kid" that verifies signatures`])
+  } catch (error) {
+    return findings('error', [`${name}: the keys cannot be downloaded (${reasonOfDownload(error)})`])
+  }
+}
 
 /**
  * `row-query check`: prints for each database whether it and its replicas answer, its tables, the privileges of the account and their risks, and what each

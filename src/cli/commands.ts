@@ -1,3 +1,7 @@
+import { parseArgs, type ParseArgsConfig } from 'node:util'
+import { ConfigError } from '../config-errors.ts'
+import { findNearest } from '../config/nearest.ts'
+
 /** The commands of `row-query`: their arguments and flags, for parsing them and for the help. */
 
 interface Flag {
@@ -119,4 +123,30 @@ export function describeCommand (name: CommandName): string {
 function alignLines (lines: ReadonlyArray<readonly [term: string, description: string]>): string {
   const width = Math.max(...lines.map(([term]) => term.length))
   return lines.map(([term, description]) => `  ${term.padEnd(width)}  ${description}`).join('\n')
+}
+
+/** Parses the arguments of a command like `parseArgs`. @throws ConfigError with a line for each unknown flag, which suggests a similar one */
+export function parseFlags<T extends ParseArgsConfig> (command: CommandName, config: T): ReturnType<typeof parseArgs<T>> {
+  const { options = {} } = config
+  const { tokens = [] } = parseArgs({ ...config, strict: false, tokens: true })
+  const unknown = tokens.flatMap((token) => token.kind === 'option' && !Object.hasOwn(options, token.name) ? token : [])
+  if (unknown.length > 0) throw new ConfigError(unknown.map(({ rawName, name }) => `${rawName}: is not a flag of ${command}; ${describeFlags(name, Object.keys(options))}`))
+  return parseArgs(config)
+}
+
+function describeFlags (name: string, known: readonly string[]): string {
+  const nearest = findNearest(name, known)
+  return nearest === undefined ? `the flags are ${known.map((each) => `--${each}`).join(', ')}` : `did you mean --${nearest}?`
+}
+
+/**
+ * Suppresses the warning of Node 22 that node:sqlite is experimental: the program is tested with it. Must be called before node:sqlite is
+ * loaded.
+ */
+export function silenceSqliteWarning (): void {
+  const { emitWarning } = process
+  process.emitWarning = (warning: string | Error, ...rest: unknown[]): void => {
+    if (String(warning).startsWith('SQLite is an experimental feature')) return
+    Reflect.apply(emitWarning, process, [warning, ...rest])
+  }
 }

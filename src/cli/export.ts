@@ -16,7 +16,7 @@ import { AnswerBudget } from '../response/budget.ts'
 import { GRACE } from '../response/row-stream.ts'
 import { commandGrant } from './command-grant.ts'
 import { COMMANDS } from './commands.ts'
-import { parseFlags } from './flags.ts'
+import { parseFlags } from './commands.ts'
 import { findTarget, saveStream } from './save-stream.ts'
 import { stop } from './stop.ts'
 

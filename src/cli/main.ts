@@ -6,7 +6,7 @@
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 if (major > 22 || (major === 22 && minor >= 13)) {
   // loaded before the rest, which takes longer
-  Promise.all([import('./reload.ts'), import('./stop.ts')]).then(([{ catchReloadSignal }, { stop }]) => {
+  Promise.all([import('./start-server.ts'), import('./stop.ts')]).then(([{ catchReloadSignal }, { stop }]) => {
     if (process.argv[2] === 'serve') catchReloadSignal()
     if (process.argv[2] === 'export') stop.listen()
     return import('./run.ts')

@@ -4,7 +4,7 @@ import type { Grant } from '../access/grant.ts'
 import { createTokenStore } from '../access/tokens.ts'
 import { watchTokens } from '../access/token-file.ts'
 import { loadConfig } from '../config/load.ts'
-import { withMcpDefaults } from '../config/mcp-settings.ts'
+import { withMcpDefaults } from '../config/settings.ts'
 import { splitConfig } from '../config/split-config.ts'
 import { resolveSettings, type Settings } from '../config/settings.ts'
 import { openDatabases } from '../databases/open.ts'
@@ -21,7 +21,7 @@ import { createRegistry } from '../telemetry/registry.ts'
 import { isTracingSetUp } from '../telemetry/spans.ts'
 import { commandGrant, type CommandGrant } from './command-grant.ts'
 import { COMMANDS } from './commands.ts'
-import { parseFlags } from './flags.ts'
+import { parseFlags } from './commands.ts'
 
 /** `row-query mcp`: serves the tools on standard input and output until the input ends. Standard output has only messages; the log goes to standard error. @throws ConfigError */
 export async function mcp (args: string[]): Promise<number> {

@@ -1,18 +1,47 @@
 /** Reads the arguments of commands that print something about one database. */
-import { seesDatabase, type Grant } from '../access/grant.ts'
-import { createCatalog, type Catalog } from '../catalog/catalog.ts'
-import { loadConfig } from '../config/load.ts'
+import { type Grant, seesDatabase } from '../access/grant.ts'
+import { type Catalog, createCatalog } from '../catalog/catalog.ts'
 import { ConfigError } from '../config-errors.ts'
-import { splitConfig } from '../config/split-config.ts'
+import { loadConfig } from '../config/load.ts'
 import { resolveSettings, type Settings } from '../config/settings.ts'
-import type { DatabaseConfig } from '../databases/open.ts'
+import { splitConfig } from '../config/split-config.ts'
+import { type DatabaseConfig, openDialect } from '../databases/open.ts'
 import { createShop } from '../demo/shop.ts'
-import type { DocumentSettings } from '../openapi/visible.ts'
-import { EVERYTHING } from '../openapi/visible.ts'
-import { COMMANDS, type CommandName } from './commands.ts'
-import { parseFlags } from './flags.ts'
-import { describeConnectProblem } from './check/connect-problem.ts'
-import { openOnce } from './one-connection.ts'
+import type { Dialect } from '../dialects/dialect.ts'
+import { ServiceError } from '../errors.ts'
+import { type DocumentSettings, EVERYTHING } from '../openapi/visible.ts'
+import { type CommandName, COMMANDS } from './commands.ts'
+import { parseFlags } from './commands.ts'
+
+/** Reasons of a server that does answer, but cannot be used. */
+const REFUSALS: ReadonlyMap<string, string> = new Map([
+  ['ER_ACCESS_DENIED_ERROR', 'the server refuses the user name or the password'],
+  ['ER_ACCESS_DENIED_NO_PASSWORD_ERROR', 'the server refuses the user name or the password'],
+  ['ER_DBACCESS_DENIED_ERROR', 'the account has no privilege in the database, which may not exist'],
+  ['ER_BAD_DB_ERROR', 'the server does not have the database'],
+  ['ER_HOST_NOT_PRIVILEGED', 'the server does not accept connections of this machine'],
+  ['ER_NOT_SUPPORTED_AUTH_MODE', 'the account logs in in a way that is not supported'],
+  ['ER_CON_COUNT_ERROR', 'the server has too many connections'],
+  ['ER_USER_LIMIT_REACHED', 'the account has too many connections']
+])
+
+/** Says why a database cannot be used, with the name of the error. @throws any other error, which is a bug */
+export function describeConnectProblem (error: unknown): string {
+  if (error instanceof ConfigError) return error.message
+  if (!(error instanceof ServiceError)) throw error
+  const { reason = error.code } = error
+  // such as SERVER_TOO_OLD: …
+  const said = REFUSALS.get(reason) ?? (reason.includes(': ') ? 'the server cannot be used' : 'does not answer')
+  return `${said} (${reason})`
+}
+
+/** The wait is longer than the time limit for connecting, so that connection errors are reported. */
+const ONE_CONNECTION = { size: 1, queue: 1, wait: 60_000 }
+
+/** Opens a database for one command, which must close it. @throws ConfigError if a SQLite file cannot be opened */
+export function openOnce (config: DatabaseConfig): Promise<Dialect> {
+  return openDialect({ ...config, pool: ONE_CONNECTION })
+}
 
 interface Chosen {
   readonly databases: readonly DatabaseConfig[]

@@ -2,21 +2,21 @@
 import { createRequire } from 'node:module'
 import { ConfigError } from '../config-errors.ts'
 import { COMMANDS, describeCommand, describeProgram, type CommandName } from './commands.ts'
-import { silenceSqliteWarning } from './sqlite-warning.ts'
+import { silenceSqliteWarning } from './commands.ts'
 
 type Command = (args: string[]) => Promise<number>
 
 /** Loads each command only when it is used: creating a token does not need the server. */
 const commands: Readonly<Record<CommandName, () => Promise<Command>>> = {
   serve: async () => (await import('./serve.ts')).serve,
-  token: async () => (await import('./token.ts')).token,
+  token: async () => (await import('./print.ts')).token,
   check: async () => (await import('./check.ts')).check,
   health: async () => (await import('./health.ts')).health,
-  openapi: async () => (await import('./openapi.ts')).openapi,
-  types: async () => (await import('./types.ts')).types,
+  openapi: async () => (await import('./print.ts')).openapi,
+  types: async () => (await import('./print.ts')).types,
   mcp: async () => (await import('./mcp.ts')).mcp,
   export: async () => (await import('./export.ts')).exportRows,
-  keys: async () => (await import('./keys.ts')).keys
+  keys: async () => (await import('./print.ts')).keys
 }
 
 const isCommand = (name: string): name is CommandName => Object.hasOwn(COMMANDS, name)

@@ -1,12 +1,203 @@
 /** The server in this process: it answers the requests alone, or as one of several workers. */
+import { setFlagsFromString } from 'node:v8'
+import closeWithGrace from 'close-with-grace'
+import type { FastifyInstance } from 'fastify'
 import type { RowQueryOptions } from '../../schemas/options.ts'
+import { type Grant, permissionsOn } from '../access/grant.ts'
+import { ConfigError } from '../config-errors.ts'
 import type { ServerSettings } from '../config/split-config.ts'
 import { createServer, type Server } from '../server/server.ts'
-import type { Tables } from './first-contact.ts'
-import { tuneGarbageCollection } from './garbage.ts'
-import { listen } from './listen.ts'
-import { onReload } from './reload.ts'
-import { closeOnSignal } from './shutdown.ts'
+
+// What `row-query serve` prints for configured databases: their addresses and tables, and a request to try.
+
+/** Maximum number of databases and of tables of each that are printed. */
+const MAX_DATABASES = 10
+const MAX_TABLES = 10
+
+/** The tables of each database; undefined while they are not known. */
+type Tables = ReadonlyMap<string, readonly string[] | undefined>
+
+interface FirstContact {
+  readonly address: string
+  readonly prefix: string
+  readonly tables: Tables
+  /** The grants of the configured tokens. */
+  readonly grants: readonly Grant[]
+  /** Whether the docs page is enabled. */
+  readonly docs: boolean
+}
+
+/** The text contains no token: its request takes the token from the variable API_TOKEN of the shell. */
+export function describeFirstContact ({ address, prefix, tables, grants, docs }: FirstContact): string {
+  const base = `${address}${prefix}`
+  const addresses = Array.from(tables, ([database, names]) => `${base}/${encodeURIComponent(database)}/${describeTables(names)}`)
+  const more = addresses.length - MAX_DATABASES
+  const lines = addresses.slice(0, MAX_DATABASES).map((line, index) => `${index === 0 ? '  address  ' : '           '}${line}\n`)
+  const example = findExample(tables, grants)
+  return `
+${lines.join('')}${more > 0 ? `           and ${more} more databases\n` : ''}${docs ? `  page     ${base}/docs\n` : ''}${example === undefined ? '' : describeExample(example, base)}
+`
+}
+
+/** `{customers,orders}`. In paths, names are percent-encoded. */
+function describeTables (names: readonly string[] | undefined): string {
+  if (names === undefined) return '{table}  (the database has not answered yet)'
+  const shown = names.slice(0, MAX_TABLES).map(encodeURIComponent).join(',')
+  if (names.length === 0) return '{table}  (there are no tables)'
+  return names.length > MAX_TABLES ? `{${shown},…}  (${names.length} tables)` : `{${shown}}`
+}
+
+interface Example { readonly grant: Grant, readonly database: string, readonly table: string }
+
+/** The first table from which a token may select. */
+function findExample (tables: Tables, grants: readonly Grant[]): Example | undefined {
+  for (const grant of grants) {
+    for (const [database, names = []] of tables) {
+      const table = names.find((name) => permissionsOn(grant, database, name).has('select'))
+      if (table !== undefined) return { grant, database, table }
+    }
+  }
+  return undefined
+}
+
+function describeExample ({ grant, database, table }: Example, base: string): string {
+  // encodeURIComponent does not encode the quote, which would end the string of the shell
+  const path = [database, table].map((name) => encodeURIComponent(name).replaceAll("'", '%27')).join('/')
+  return `  token    that of ${JSON.stringify(grant.name)}; export it as API_TOKEN before you run this command
+
+Try it:
+
+  curl -s '${base}/${path}' -H "Authorization: Bearer $API_TOKEN" -H 'Content-Type: application/json' -d '{"verb":"select","limit":3}'
+`
+}
+
+/**
+ * Flags that adapt the garbage collector of V8 to a server, in which most objects live for one request. They change only performance;
+ * `node --trace-gc` and `--trace-deopt` show their effect. docs/operations.md has the measurements.
+ *
+ * - no-allocation-site-pretenuring: V8 allocates objects in the old generation if objects from the same place in the code have often survived
+ *   a collection. In a server, each collection finds objects of running requests. Once allocated as old objects, they stay in memory until
+ *   the next full collection, and keep other objects alive.
+ * - external-memory-accounted-in-global-limit: V8 starts a full collection for every 64 MB of memory outside its heap, such as buffers. Large
+ *   answers would cause several a second. With the flag, as in later versions of V8, external memory counts towards the limit of the heap.
+ * - no-memory-reducer-favors-memory: when the program is idle, V8 collects garbage to release memory, and then also drops the hidden classes
+ *   that no object has at that time, and the machine code that depends on them. The next requests are many times slower.
+ * - heap-growing-percent: V8 lets the heap grow to 1.1 to 4 times its live size before the next full collection, and to less if collections
+ *   take much time. Large answers after an idle period caused ten full collections a second. The flag sets the factor to 2.5.
+ */
+const FLAGS = [
+  { flag: '--no-allocation-site-pretenuring', since: 12 },
+  { flag: '--external-memory-accounted-in-global-limit', since: 13 },
+  { flag: '--no-memory-reducer-favors-memory', since: 13 },
+  { flag: '--heap-growing-percent=150', since: 13 }
+]
+
+/**
+ * Returns the flags that a version of V8, such as `13.6.233.17-node.54`, supports: V8 prints a warning for an unknown flag. Node 22 has V8 12,
+ * Node 24 has V8 13.
+ */
+export function garbageFlags (version: string): string[] {
+  return FLAGS.filter(({ since }) => Number.parseInt(version) >= since).map(({ flag }) => flag)
+}
+
+/** Must be called before the first request. V8 reads these flags while the program runs. */
+export function tuneGarbageCollection (): void {
+  garbageFlags(process.versions.v8).forEach((flag) => setFlagsFromString(flag))
+}
+
+/** Maps the code of a system error to the setting that causes it, and the reason. */
+const listenErrors = new Map([
+  ['EADDRINUSE', 'port: is in use by another program'],
+  ['EACCES', 'port: this user may not listen on it'],
+  ['EADDRNOTAVAIL', 'host: is not an address of this machine'],
+  ['ENOTFOUND', 'host: is not a known host']
+])
+
+interface ListenOptions {
+  readonly host: string
+  readonly port: number
+  /** The text of the log line for each address. */
+  readonly listenTextResolver?: (address: string) => string
+}
+
+/**
+ * Returns the address. `settings`: the prefix of the settings `host` and `port` in errors. `whole`: the app to close if listening fails.
+ * @throws ConfigError
+ */
+export async function listen (app: FastifyInstance, options: ListenOptions, settings = '', whole = app): Promise<string> {
+  try {
+    return await app.listen(options)
+  } catch (error) {
+    await whole.close()
+    const { code } = error as { code: string }
+    throw new ConfigError([`${settings}${listenErrors.get(code) ?? `host: cannot listen (${code})`} (${options.host}, port ${options.port})`])
+  }
+}
+
+/** Reloads at SIGHUP, which is caught from the start, because a signal without a handler would end the process. */
+let reload: (() => void) | undefined
+let isDue = false
+
+/** Reloads at once, or when the process is ready: it may have read its files before the signal. */
+export function requestReload (): void {
+  if (reload === undefined) isDue = true
+  else reload()
+}
+
+export function catchReloadSignal (): void {
+  process.on('SIGHUP', requestReload)
+}
+
+/** Sets how this process reloads, once it is ready. */
+export function onReload (use: () => void): void {
+  reload = use
+  if (isDue) use()
+}
+
+type Shutdown = ServerSettings['shutdown']
+
+/**
+ * Shuts down gracefully on SIGTERM or SIGINT: the server reports that it is not ready, waits `delay` so that load balancers notice, closes the port,
+ * waits up to `timeout` for running requests, cuts off streams shortly before that, closes the pools and exits with 0. It exits with 1 if requests are
+ * still running, or after an uncaught error. If the server could not listen, the exit code stays as it is.
+ */
+function closeOnSignal (server: Server, shutdown: Shutdown): void {
+  createShutdown(server, shutdown, [])
+}
+
+/** Signals that a terminal or a supervisor may send to every process of the service: the primary process decides what a worker does. */
+const GROUP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const
+
+/** Ignores the signals of the process group. Must be called when a worker starts. */
+export function leaveSignalsToPrimary (): void {
+  for (const signal of GROUP_SIGNALS) process.on(signal, () => {})
+}
+
+/** How much later than the primary process a worker closes the port, in milliseconds, because the last connections are on their way to it. */
+const LATER = 100
+
+/** Returns a function that shuts a worker down in the same way, and does so after an uncaught error. */
+export function createWorkerShutdown (server: Server, { delay, timeout }: Shutdown): () => void {
+  return createShutdown(server, { delay: delay + LATER, timeout }, GROUP_SIGNALS)
+}
+
+/**
+ * How long before the time limit streams are cut off: a part of it, and milliseconds at least. Meanwhile their statements end in the database, and clients
+ * take what was read before.
+ */
+const FOR_STREAMS = { part: 0.1, least: 1000 }
+
+function createShutdown ({ app, drain, rows }: Server, { delay, timeout }: Shutdown, ignored: typeof GROUP_SIGNALS | []): () => void {
+  const onTimeout = (): void => app.log.error('shutdown timed out while requests were running')
+  const { close } = closeWithGrace({ delay: delay + timeout, logger: false, skip: ['SIGHUP', 'beforeExit', ...ignored], onTimeout }, async ({ err }) => {
+    if (err !== undefined) app.log.fatal({ err }, 'shutting down after an uncaught error')
+    const before = Math.min(timeout, Math.max(timeout * FOR_STREAMS.part, FOR_STREAMS.least))
+    setTimeout(() => rows.endStreams(), delay + timeout - before).unref()
+    await drain.start(err === undefined ? delay : 0)
+    await app.close()
+  })
+  return close
+}
 
 export interface ServerConfiguration {
   readonly server: ServerSettings

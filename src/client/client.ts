@@ -2,9 +2,13 @@
 import type { AnyDatabases, Bigints, Name, Position } from '../in-process/fields.ts'
 import type { FiltersIn, RowWith, TableName } from '../in-process/related.ts'
 import type {
-  AnyOperation, DeleteFields, DeleteResult, ExactList, Exactly, InsertFields, InsertResult, OperationResult, RowsFields, SelectFields, SelectResult, Streamed, UpdateFields, UpdateResult
+  AnyOperation, DeleteFields, DeleteResult, ExactList, Exactly, InsertFields, InsertResult, OperationResult,
+  RowsFields, SelectFields, SelectResult, Streamed, UpdateFields, UpdateResult
 } from '../in-process/requests.ts'
+import { RowQueryError } from './options.ts'
+import { writeJson } from './send.ts'
 import type { RequestOptions } from './options.ts'
+import type { Send } from './send.ts'
 
 export interface Client<All extends AnyDatabases = AnyDatabases, N extends Bigints = 'bigint'> {
   /** Returns the methods of a database without sending a request. */
@@ -47,4 +51,34 @@ export interface DatabaseClient<Tables, N extends Bigints = 'bigint'> {
   rows<T extends Name<Tables>, const F extends Streamed<SelectFields<Tables, T>> = {}>(table: T, fields?: Exactly<F, Streamed<SelectFields<Tables, T, F>>>, options?: ReadOptions): AsyncGenerator<SelectResult<Tables, T, F, N>['rows'][number], void, undefined>
   /** Runs operations in one transaction, up to 100 if the service has no other limit: either all of them happen or none. `{ $ref: '/0/id' }` takes a value from an earlier result. */
   transaction<const Operations extends ReadonlyArray<AnyOperation<Tables>>, X extends boolean | undefined = undefined>(operations: ExactList<Tables, Operations>, fields?: OperationsFields<X>, options?: RequestOptions): Promise<{ results: { -readonly [I in keyof Operations]: OperationResult<Tables, Operations[I], N> } } & ([X] extends [undefined] ? unknown : { dryRun?: true })>
+}
+
+// The methods of a database.
+
+export function createDatabase (send: Send, name: string): DatabaseClient<any, any> {
+  // the verb comes last, so that the fields cannot override it
+  const method = (verb: string) => (table: string, fields?: object, options?: RequestOptions): Promise<any> => send([name, table], { ...fields, verb }, options)
+  const select = method('select')
+  return {
+    select,
+    insert: method('insert'),
+    update: method('update'),
+    delete: method('delete'),
+    async * pages (table: string, fields?: { after?: unknown }, options?: RequestOptions): AsyncGenerator<any> {
+      let after = fields?.after ?? null
+      do {
+        const { rows, next } = await select(table, { ...fields, after }, options)
+        // without progress, the loop would not end
+        if (!Array.isArray(rows) || (next !== null && !(rows.length > 0 && next instanceof Object && writeJson(next) !== writeJson(after)))) {
+          throw new RowQueryError('UNEXPECTED_ANSWER', 'Not the next page')
+        }
+        yield * rows
+        after = next
+      } while (after !== null)
+    },
+    async * rows (table: string, fields?: object, options?: RequestOptions): AsyncGenerator<any> {
+      yield * await send([name, table], { ...fields, verb: 'select' }, options, true)
+    },
+    transaction: (operations: readonly object[], fields?: object, options?: RequestOptions): Promise<any> => send([name], { ...fields, operations }, options)
+  }
 }

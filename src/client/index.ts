@@ -1,12 +1,12 @@
 /** The client, `fastify-row-query/client`. It runs wherever `fetch` does, and imports only types from the other rooms. */
 import type { AnyDatabases } from '../in-process/fields.ts'
 import type { Client } from './client.ts'
-import { createDatabase } from './database.ts'
+import { createDatabase } from './client.ts'
 import type { ClientOptions } from './options.ts'
 import { createSend } from './send.ts'
 
-export { RowQueryError } from './errors.ts'
-export type { ErrorDetail, ErrorFacts } from './errors.ts'
+export { RowQueryError } from './options.ts'
+export type { ErrorDetail, ErrorFacts } from './options.ts'
 export type { ClientOptions, RequestOptions, SendOptions } from './options.ts'
 export type { Client, DatabaseClient, OperationsFields, ReadOptions, WriteOptions } from './client.ts'
 export type { OperationOf, Reference } from '../in-process/requests.ts'

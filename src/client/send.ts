@@ -1,12 +1,99 @@
 /** Sends a request, reads its answer, and repeats requests that may be repeated. */
-import { readAnswer } from './answer.ts'
-import { connectionFailed, RowQueryError } from './errors.ts'
-import { randomId, writeJson } from './json.ts'
-import type { ClientOptions, RequestOptions } from './options.ts'
-import { readRows } from './rows.ts'
+import { parseSafely } from '../json/parser.ts'
+import {
+  type ClientOptions, connectionFailed, type ErrorDetail, type RequestOptions, RowQueryError
+} from './options.ts'
+
+// Reads and writes JSON with integers of any size, which `JSON.stringify` refuses.
+
+/** The kinds of JSON values other than numbers, by the names that `Object.prototype.toString` gives them. */
+const KINDS = / (Object|Array|String|Boolean|Null)\]$/
+
+/** Parses JSON. `toLarge` converts the digits of integers beyond 2^53. @throws SyntaxError, RangeError */
+export function parseJson (text: string, toLarge: (digits: string) => unknown): unknown {
+  // JSON.parse is faster, but rounds such integers, and may return wrong keys for those with a backslash
+  return /\\|\d{16}/.test(text) ? parseSafely(text, (value, source) => Number.isSafeInteger(value) || !/^-?\d+$/.test(source) ? value : toLarge(source)) : JSON.parse(text)
+}
+
+/** Writes JSON, with bigints as integers. @throws RowQueryError INVALID_BODY for values that JSON does not have */
+export function writeJson (value: unknown): string {
+  const mark = randomId()
+  const text = JSON.stringify(value, function (this: Record<string, unknown>, key, given: unknown) {
+    // not `given`, because many programs add a toJSON to bigints that converts them to strings
+    const original = this[key]
+    if (typeof original === 'bigint') return `${mark}${original}`
+    // JSON.stringify would omit undefined, so that a filter is missing, and write NaN and an invalid Date as null and a Map or a promise as {}
+    if ((given === null && original !== null) || (typeof given === 'number' ? !Number.isFinite(given) : !KINDS.test(Object.prototype.toString.call(given)))) throw new RowQueryError('INVALID_BODY', `"${key}" has a value that JSON does not have`)
+    return given
+  })
+  return text.replaceAll(new RegExp(`"${mark}(-?\\d+)"`, 'g'), '$1')
+}
+
+/** 128 random bits, so that no value can contain the id. Browsers have `crypto.randomUUID` only in pages loaded over HTTPS. */
+export const randomId = (): string => crypto.getRandomValues(new Uint32Array(4)).join('-')
+
+// Reads an answer of the service, and recognizes answers of others.
+
+interface Envelope { success?: boolean, data?: unknown, error?: { code: unknown, message: string, details?: readonly ErrorDetail[] } }
+
+/** Returns `data` of a successful answer, and otherwise the error (not thrown). */
+function readAnswer ({ status, headers }: Response, text: string, toLarge: (digits: string) => unknown): unknown {
+  let answer: Envelope | undefined
+  try {
+    answer = parseJson(text, toLarge) as Envelope
+  } catch {} // reported below
+  const { success, data, error } = answer ?? {}
+  if (success === true && data instanceof Object) return data
+  const after = headers.get('retry-after')
+  const isOurs = typeof error?.code === 'string'
+  // without its text, which can contain rows
+  const message = isOurs ? error.message : `The answer (status ${status}, ${headers.get('content-type')}) is not one of the service`
+  return new RowQueryError(isOurs ? error.code as string : 'UNEXPECTED_ANSWER', message, {
+    status,
+    details: error?.details,
+    requestId: headers.get('x-request-id') ?? undefined,
+    // the header has seconds or a date
+    retryAfter: after === null ? undefined : Math.max(0, Number(after) || (Date.parse(after) - Date.now()) / 1000 || 0)
+  })
+}
+
+// Reads the rows of a stream.
+
+interface Reading {
+  readonly signal: AbortSignal | undefined
+  /** Called at the end. */
+  readonly forget: () => void
+}
+
+/** @throws RowQueryError NO_ANSWER where the connection ends before the rows; the reason of the signal */
+export async function * readRows ({ body }: Response, toLarge: (digits: string) => unknown, { signal, forget }: Reading): AsyncGenerator<unknown> {
+  const reader = (body as ReadableStream<Uint8Array>).getReader()
+  const decoder = new TextDecoder()
+  let rest = ''
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      const lines = (rest + decoder.decode(value, { stream: !done })).split('\n')
+      rest = lines.pop() as string
+      for (const line of lines) {
+        signal?.throwIfAborted()
+        yield parseJson(line, toLarge)
+      }
+      if (done) break
+    }
+    // a line without its end; not its text, which is a part of a row
+    if (rest !== '') throw new Error('The last line has no end')
+  } catch (cause) {
+    signal?.throwIfAborted()
+    throw connectionFailed(cause)
+  } finally {
+    forget()
+    reader.cancel().catch(() => {})
+  }
+}
 
 /** The body of one request, or of several operations. */
-export interface ClientBody { readonly verb?: string, readonly operations?: ReadonlyArray<{ readonly verb?: string }>, readonly dryRun?: unknown }
+interface ClientBody { readonly verb?: string, readonly operations?: ReadonlyArray<{ readonly verb?: string }>, readonly dryRun?: unknown }
 
 /**
  * Sends a request to the path of these names below the address of the service, and returns `data` of its answer, or a generator of the rows of

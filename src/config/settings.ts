@@ -1,22 +1,46 @@
 /** Turns the options of the plugin into settings: checks them, fills in the defaults and parses URLs and tokens. */
-import { DatabaseSchema, OptionsSchema, type DatabaseOptions, type RowQueryOptions } from '../../schemas/options.ts'
-import type { DatabaseConfig } from '../databases/open.ts'
-import { limitStreams } from '../databases/streams.ts'
-import { readJwtIssuers, type JwtIssuer } from '../access/jwt-settings.ts'
+import { type Verb, VERBS } from '../../schemas/grant.ts'
+import {
+  type DatabaseOptions, DatabaseSchema, type McpOptions, McpSchema, OptionsSchema, type RowQueryOptions
+} from '../../schemas/options.ts'
 import type { Grant } from '../access/grant.ts'
 import type { Authenticate } from '../access/host-grant.ts'
-import type { OnWrite } from '../in-process/on-write.ts'
-import type { RequestLimits } from '../plan/terms.ts'
-import type { StoredToken } from '../access/tokens.ts'
-import { readMcpSettings, type McpSettings } from './mcp-settings.ts'
-import { parseDatabaseUrl, parseReplicaUrl } from './database-url.ts'
-import { collect, ConfigError, findConfigErrors } from '../config-errors.ts'
-import { withDefaults, type WithDefaults } from './with-defaults.ts'
-import { withoutInvalid } from '../config-errors.ts'
-import { readEntries, readRoles } from '../access/tokens.ts'
-import { MEMORY } from '../dialects/sqlite/protocol.ts'
-import { findUnplain, isPlain } from '../json/plain-values.ts'
+import { type JwtIssuer, readJwtIssuers } from '../access/jwt-settings.ts'
 import { createTokenFile, readTokenFile, type TokenFile } from '../access/token-file.ts'
+import { readEntries, readRoles, type StoredToken } from '../access/tokens.ts'
+import { collect, ConfigError, findConfigErrors, withoutInvalid } from '../config-errors.ts'
+import { limitStreams } from '../databases/database.ts'
+import type { DatabaseConfig } from '../databases/open.ts'
+import { MEMORY } from '../dialects/sqlite/protocol.ts'
+import type { OnWrite } from '../in-process/on-write.ts'
+import { findUnplain, isPlain } from '../json/plain-values.ts'
+import type { RequestLimits } from '../plan/terms.ts'
+import { parseDatabaseUrl, parseReplicaUrl } from './database-url.ts'
+import { withDefaults, type WithDefaults } from './with-defaults.ts'
+
+/** The tools for language models. */
+export interface McpSettings {
+  /** In the order of VERBS. */
+  readonly verbs: readonly Verb[]
+  /** Maximum size of a result, in bytes. */
+  readonly resultLimit: number
+  readonly url: string | undefined
+}
+
+/** The last part of the path of the tools, which no database may have as its name while they are enabled. */
+export const MCP_PATH = 'mcp'
+
+/** Fills in the defaults, also if the setting is missing, as for `row-query mcp`. */
+export function withMcpDefaults (options: McpOptions = {}): McpSettings {
+  const { verbs, resultLimit, url } = withDefaults<WithDefaults<McpOptions, 'url'>>(McpSchema, options)
+  return { verbs: VERBS.filter((verb) => verbs.includes(verb)), resultLimit, url }
+}
+
+/** Adds a line to `errors` for each error. */
+function readMcpSettings (errors: string[], options: McpOptions, databases: object): McpSettings {
+  if (Object.hasOwn(databases, MCP_PATH)) errors.push(`databases.${MCP_PATH}: is the path of the tools of "mcp"; give the database another name`)
+  return withMcpDefaults(options)
+}
 
 /** The options of the plugin in an app. A configuration file cannot have a function. */
 export type AppOptions = RowQueryOptions & {

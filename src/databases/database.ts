@@ -1,18 +1,98 @@
 import type { Body } from '../../schemas/body.ts'
-import type { Catalog } from '../catalog/catalog.ts'
-import { BrokenDefinitions } from './broken-definitions.ts'
-import { createCatalogInParts } from '../catalog/catalog.ts'
+import { type Catalog, createCatalogInParts } from '../catalog/catalog.ts'
 import { createCatalogStore } from '../catalog/store.ts'
 import type { Dialect, Transaction } from '../dialects/dialect.ts'
-import { inPieces } from '../in-pieces.ts'
+import { streamsBusy } from '../errors.ts'
 import { createKeyCleanUp } from '../idempotency/keys-table.ts'
-import { KeysInUse } from '../idempotency/run-once.ts'
-import type { KeyedDatabase } from '../idempotency/run-once.ts'
+import { type KeyedDatabase, KeysInUse } from '../idempotency/run-once.ts'
+import { inPieces } from '../in-pieces.ts'
 import type { Plan } from '../plan/plan.ts'
-import { RunningRequests } from './running-requests.ts'
-import { Streams, type StreamLimits } from './streams.ts'
-import { UNLIMITED, type AnswerBudget } from '../response/budget.ts'
+import { type AnswerBudget, UNLIMITED } from '../response/budget.ts'
 import type { StatementCounts } from '../sql/statement-cache.ts'
+import { BrokenDefinitions } from './broken-definitions.ts'
+
+/** Counts the requests that use a database, so that closing it can wait for them. Fastify only waits for those that came over a connection. */
+export class RunningRequests {
+  #count = 0
+  #onEnd: (() => void) | undefined
+
+  begin (): void {
+    this.#count++
+  }
+
+  end (): void {
+    if (--this.#count === 0) this.#onEnd?.()
+  }
+
+  /** Resolves when no request runs, or after so many milliseconds. May be called once. */
+  async ended (milliseconds: number): Promise<void> {
+    if (this.#count === 0) return
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#onEnd = resolve
+    const timer = setTimeout(resolve, milliseconds)
+    await promise
+    clearTimeout(timer)
+  }
+}
+
+/** A running stream. */
+interface RunningStream {
+  /** Cuts the stream off. */
+  fail (error: Error): void
+}
+
+/** The maximum number of streams at a time: of one caller, and of all callers together. */
+export interface StreamLimits {
+  readonly ofCaller: number
+  readonly ofAll: number
+}
+
+/** The callers that may use their full number of streams at the same time, unless the pool is too small for them. */
+const CALLERS = 4
+
+/**
+ * `most`: the setting `limits.streams`. A stream keeps its connection for minutes: half of the pool remains for short requests, and half of the rest for other
+ * callers.
+ */
+export function limitStreams (most: number, poolSize: number): StreamLimits {
+  const half = (number: number): number => Math.max(1, Math.floor(number / 2))
+  return { ofCaller: Math.min(most, half(half(poolSize))), ofAll: Math.min(CALLERS * most, half(poolSize)) }
+}
+
+/** The running streams of a database, with the callers that they belong to. */
+export class Streams {
+  readonly #limits: StreamLimits
+  readonly #running = new Map<RunningStream, string>()
+
+  constructor (limits: StreamLimits) {
+    this.#limits = limits
+  }
+
+  get running (): number {
+    return this.#running.size
+  }
+
+  /** @throws OVERLOADED if the caller has too many streams, or all callers have */
+  add (stream: RunningStream, caller: string): void {
+    const { ofCaller, ofAll } = this.#limits
+    if (this.#running.size >= ofAll || this.#countOf(caller) >= ofCaller) throw streamsBusy()
+    this.#running.set(stream, caller)
+  }
+
+  #countOf (caller: string): number {
+    let count = 0
+    for (const each of this.#running.values()) if (each === caller) count++
+    return count
+  }
+
+  remove (stream: RunningStream): void {
+    this.#running.delete(stream)
+  }
+
+  failAll (error: () => Error): void {
+    for (const stream of this.#running.keys()) stream.fail(error())
+  }
+}
 
 /** A configured database: its name in paths, its dialect and its catalog. */
 export interface Database extends KeyedDatabase {
@@ -54,7 +134,7 @@ export interface PendingWrite {
 /** Called in the transaction of each write, before COMMIT. An error that it throws undoes the write. */
 export type WriteHook = (write: PendingWrite) => Promise<void>
 
-export interface DatabaseSettings {
+interface DatabaseSettings {
   name: string
   dialect: Dialect
   resultLimit: number

@@ -8,7 +8,7 @@ import fc from 'fast-check'
 import { setImmediate } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { type ClientOptions, createClient, RowQueryError } from '../../src/client/index.ts'
-import { parseJson, randomId, writeJson } from '../../src/client/json.ts'
+import { parseJson, randomId, writeJson } from '../../src/client/send.ts'
 import { ROOT } from '../support/markdown.ts'
 import '../support/seed.ts'
 

@@ -10,7 +10,7 @@ import { ServerSchema } from '../../schemas/server-settings.ts'
 import { ALIASES, FLAGS, loadConfig } from '../../src/config/load.ts'
 import { resolveSettings } from '../../src/config/settings.ts'
 import { splitConfig } from '../../src/config/split-config.ts'
-import { OTHER_VARIABLES, type Variable, VARIABLES } from '../../src/config/variables.ts'
+import { OTHER_VARIABLES, type Variable, VARIABLES } from '../../src/config/substitute.ts'
 import { codeBlocks, readDocument, ROOT, tableRows } from '../support/markdown.ts'
 
 const document = readDocument('docs/configuration.md')

@@ -7,10 +7,10 @@ import t from 'tap'
 import type { Config } from '../../schemas/options.ts'
 import { hashToken } from '../../src/access/tokens.ts'
 import { ConfigError, findConfigErrors } from '../../src/config-errors.ts'
-import { parseConfigJson } from '../../src/config-json.ts'
+import { parseConfigJson } from '../../src/config/config-json.ts'
 import { DEMO_PATH, type Environment, type Flags, loadConfig } from '../../src/config/load.ts'
 import { substitute } from '../../src/config/substitute.ts'
-import { findUnknownVariables, VARIABLES, withoutServices } from '../../src/config/variables.ts'
+import { findUnknownVariables, VARIABLES, withoutServices } from '../../src/config/substitute.ts'
 import { TOKEN } from '../support/service.ts'
 
 const all = ['select', 'insert', 'update', 'delete']

@@ -9,7 +9,7 @@ import { ConfigError } from '../../src/config-errors.ts'
 import { databaseNameOf, parseDatabaseUrl, parseReplicaUrl } from '../../src/config/database-url.ts'
 import { resolveSettings } from '../../src/config/settings.ts'
 import { HTTP_DEFAULTS, splitConfig } from '../../src/config/split-config.ts'
-import { divideConfig } from '../../src/config/workers.ts'
+import { divideConfig } from '../../src/config/split-config.ts'
 import type { MysqlAddress } from '../../src/dialects/mysql/options.ts'
 import { createCertificate } from '../support/certificates.ts'
 

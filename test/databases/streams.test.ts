@@ -1,5 +1,5 @@
 import t from 'tap'
-import { limitStreams, Streams } from '../../src/databases/streams.ts'
+import { limitStreams, Streams } from '../../src/databases/database.ts'
 
 const stream = () => ({ fail () {} })
 

@@ -1,23 +1,209 @@
 /** Checks one configured database: the server of its URL, its replicas, and the grants on its tables. */
-import { createCatalog, type Catalog, type Table } from '../../catalog/catalog.ts'
+import { VERBS } from '../../../schemas/grant.ts'
+import { findTableGrant, type Grant, permissionsOn, type TableGrant } from '../../access/grant.ts'
+import { findUncheckedKeys } from '../../access/granted-table.ts'
+import { bindRules, describeRule, findBrokenRule, resolveRules } from '../../access/rules.ts'
+import {
+  type Catalog, createCatalog, type Index, KEYS_TABLE, mayFillColumns, type Table, type TableFacts
+} from '../../catalog/catalog.ts'
+import { relationsBetween } from '../../catalog/relations.ts'
 import type { DatabaseConfig } from '../../databases/open.ts'
-import type { Dialect } from '../../dialects/dialect.ts'
-import { reportGrant } from '../grant-report.ts'
-import { openOnce } from '../one-connection.ts'
-import { describeConnectProblem } from './connect-problem.ts'
-import { about, findings, listNames, type Findings } from './findings.ts'
-import type { Granted } from './granted.ts'
-import { comparePrivileges } from './privileges.ts'
-import { checkTables, findKeysTable } from './tables.ts'
+import type { Denied, Dialect, TableUse } from '../../dialects/dialect.ts'
+import { findKeysTableProblems } from '../../idempotency/keys-table.ts'
+import { findMemberIndex } from '../../plan/relation.ts'
+import { isWhole } from '../../plan/row-keys.ts'
+import type { Engine } from '../../sql/statement.ts'
+import { describeConnectProblem, openOnce } from '../one-database.ts'
+import { about, findings, type Findings, type Granted, listNames } from './findings.ts'
 
-export interface Context {
+// What `row-query check` reports about a grant: what it may do in a database, and errors that only the catalog shows.
+
+/** Reports nothing if the grant does not see the database. */
+function reportGrant (granted: Granted, database: string, catalog: Catalog): Findings {
+  const { label, grant } = granted
+  const ofDatabase = grant.databases === 'all' ? undefined : grant.databases.get(database)
+  if (grant.databases !== 'all' && ofDatabase === undefined) return []
+  const tables = ofDatabase?.tables ?? 'all'
+  const found = tables === 'all'
+    ? findings('line', [`${verbsOf(grant.permissions)} on all tables`])
+    : [...tables.keys()].flatMap((name) => reportTable(granted, database, name, catalog.tables.get(name)))
+  return about(label, [...found, ...findings('warning', findUnchecked(grant, database, catalog))])
+}
+
+/** Foreign keys that the grant can only set to null. */
+function findUnchecked (grant: Grant, database: string, catalog: Catalog): string[] {
+  return [...catalog.tables.values()].flatMap((table) => {
+    const permissions = permissionsOn(grant, database, table.name)
+    if (!permissions.has('insert') && !permissions.has('update')) return []
+    return findUncheckedKeys(grant, database, catalog, table).map(({ columns, reason }) => `rules cannot be checked for ${columns.map((column) => `"${column}"`).join(', ')} of "${table.name}", so only null can be written: ${reason}`)
+  })
+}
+
+const verbsOf = (permissions: ReadonlySet<string>): string => VERBS.filter((verb) => permissions.has(verb)).join(', ') || 'nothing'
+
+function reportTable ({ grant, knowsClaims }: Granted, database: string, name: string, table: Table | undefined): Findings {
+  const granted = findTableGrant(grant, database, name) as TableGrant
+  const permissions = permissionsOn(grant, database, name)
+  const { columns, rules, named = [] } = granted
+  const lacking = findings('error', named.filter((verb) => !grant.permissions.has(verb)).map((verb) => `"${name}" names the permission ${verb}, which "permissions" of the entry lacks`))
+  if (table === undefined) {
+    return [...lacking, ...rules.length > 0 ? findings('error', [`the database has no table "${name}", for which there are rules`]) : findings('warning', [`the database has no table "${name}"`])]
+  }
+  const broken = findBrokenRule(rules, table.columns)
+  if (broken !== undefined) return [...lacking, ...findings('error', [`"${name}" does not exist for it: a rule does not apply: ${broken}`])]
+  const list = (names: ReadonlySet<string>): string => [...names].join(', ') || 'no column'
+  const verbs = columns === undefined
+    ? verbsOf(permissions)
+    : VERBS.filter((verb) => permissions.has(verb)).map((verb) => verb === 'delete' ? verb : `${verb} ${list(columns[verb])}`).join('; ') || 'nothing'
+  const unknown = [...new Set(columns === undefined ? [] : [...columns.select, ...columns.insert, ...columns.update])].filter((column) => !table.columns.has(column))
+  const refused = knowsClaims ? findRefusedClaim(grant, granted, table) : undefined
+  const written = table.kind === 'view' ? VERBS.filter((verb) => verb !== 'select' && permissions.has(verb)) : []
+  return [
+    ...findings('line', [
+      `${verbs} on ${name}${rules.length > 0 ? `, rows with ${rules.map(describeRule).join(' and ')}` : ''}`,
+      ...(rules.length > 0 && !table.triggers.known && (permissions.has('insert') || permissions.has('update'))
+        ? [`writes to ${name} are checked by further statements, because the account lacks the privilege TRIGGER and does not see whether there are triggers`]
+        : [])
+    ]),
+    ...lacking,
+    ...findings('error', [
+      ...refused === undefined ? [] : [`each request to "${name}" is refused: ${refused}`],
+      ...permissions.has('insert') && table.kind === 'table' ? findInsertErrors(granted, table) : []
+    ]),
+    ...findings('warning', unknown.map((column) => `"${name}" has no column "${column}"`)),
+    // permissions that the table itself names are intended, so that it is an error
+    ...findings(written.some((verb) => named.includes(verb)) ? 'error' : 'warning', written.length === 0 ? [] : [`"${name}" is a view, which can only be selected from: ${written.join(', ')} always fails`])
+  ]
+}
+
+/** The message of the refusal, if a rule cannot use the claims of the entry. */
+function findRefusedClaim ({ claims }: Grant, { rules }: TableGrant, { columns }: Table): string | undefined {
+  try {
+    bindRules(resolveRules(rules, claims), columns)
+    return undefined
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+
+/** An insert must have a value for each required column and for each column with a rule. */
+function findInsertErrors ({ columns, rules }: TableGrant, table: Table): string[] {
+  const isWritable = (column: string): boolean => columns === undefined || columns.insert.has(column)
+  const filled = new Set(rules.filter(({ isEquality }) => isEquality).map(({ column }) => column))
+  const required = mayFillColumns(table) ? [] : table.requiredColumns.map(({ name }) => name).filter((name) => !isWritable(name) && !filled.has(name))
+  const ruled = rules.map(({ column }) => column).filter((column) => !isWritable(column) && !filled.has(column) && table.columns.get(column)?.generated === false)
+  return [
+    ...required.map((column) => `insert into "${table.name}" always fails: column "${column}" has no default, cannot be written and gets no value by a rule`),
+    ...ruled.filter((column) => !required.includes(column)).map((column) => `insert into "${table.name}" always fails: column "${column}" has a rule that gives it no value, and cannot be written`)
+  ]
+}
+
+// Compares the grants with the privileges of the account.
+
+type FindDenied = (uses: readonly TableUse[]) => Promise<Denied[]>
+
+interface Compared {
+  /** The name of the database. */
+  readonly database: string
+  readonly catalog: Catalog
+  readonly grants: readonly Granted[]
+  readonly findDenied: FindDenied
+}
+
+/** A line for each grant that the account does not have the privileges for. `isReplica`: only selects are sent to it. */
+async function comparePrivileges ({ database, catalog, grants, findDenied }: Compared, isReplica = false): Promise<Findings> {
+  const known = new Map<string, Denied[]>()
+  const all: Findings[] = []
+  for (const { label, grant } of grants) {
+    const uses = [...catalog.tables.values()].flatMap((table) => usesOf(grant, database, table)).filter(({ verb }) => !isReplica || verb === 'select')
+    // most grants have the same uses, which are asked for once
+    const asked = uses.filter((use) => !known.has(JSON.stringify(use)))
+    const found = Map.groupBy(await findDenied(asked), ({ table, verb }) => `${verb} ${table}`)
+    for (const use of asked) known.set(JSON.stringify(use), found.get(`${use.verb} ${use.table}`) ?? [])
+    all.push(about(label, findings('warning', describe(uses.flatMap((use) => known.get(JSON.stringify(use)) ?? [])))))
+  }
+  return all.flat()
+}
+
+/** What a grant allows on a table. Filters of updates and deletes also read columns. */
+function usesOf (grant: Grant, database: string, table: Table): TableUse[] {
+  const permissions = permissionsOn(grant, database, table.name)
+  const columns = findTableGrant(grant, database, table.name)?.columns
+  const isUsed = (verb: TableUse['verb']): boolean => permissions.has(verb) || (verb === 'select' && (permissions.has('update') || permissions.has('delete')))
+  return VERBS.filter((verb) => isUsed(verb) && (verb === 'select' || table.kind === 'table')).map((verb): TableUse => {
+    if (verb === 'delete') return { table: table.name, verb, columns: [] }
+    const written = table.columnList.filter(({ name, generated, type }) => (verb === 'select' || (!generated && type.writable)) && (columns === undefined || columns[verb].has(name)))
+    return { table: table.name, verb, columns: written.map(({ name }) => name) }
+  })
+}
+
+function describe (denied: readonly Denied[]): string[] {
+  const whole = denied.filter(({ columns, reason }) => columns === undefined && reason === undefined)
+  const verbs = Map.groupBy(whole, ({ table }) => table)
+  const tables = Map.groupBy(verbs, ([, uses]) => uses.map(({ verb }) => verb.toUpperCase()).join(', '))
+  return [
+    ...Array.from(tables, ([privileges, list]) => `the database account lacks ${privileges} on ${listNames(list.map(([table]) => table))}`),
+    ...denied.flatMap(({ table, verb, columns, reason }) => {
+      if (reason !== undefined) return [`"${table}" cannot be read (${reason})`]
+      return columns === undefined ? [] : [`the database account lacks ${verb.toUpperCase()} on ${listNames(columns)} of "${table}"`]
+    })
+  ]
+}
+
+// Reports what tables lack for features of the service.
+
+interface CheckedTables {
+  readonly engine: Engine
+  readonly catalog: Catalog
+  /** The tables as introspected, including the one for idempotency keys. */
+  readonly facts: readonly TableFacts[]
+}
+
+const findKeysTable = (facts: readonly TableFacts[]): TableFacts | undefined => facts.find(({ name }) => name.toLowerCase() === KEYS_TABLE)
+
+function checkTables ({ engine, catalog, facts }: CheckedTables): Findings {
+  const keys = findKeysTable(facts)
+  const tables = [...catalog.tables.values()]
+  const broken = facts.filter(({ columns }) => columns.length === 0).map(({ name }) => name)
+  return [
+    ...findings('warning', broken.length === 0 ? [] : [`left out, because the database cannot open them: ${listNames(broken)}`]),
+    ...findings('warning', keys === undefined ? [] : findKeysTableProblems(keys, engine).map((problem) => `the table "${keys.name}" is not as "row-query keys" prints it: ${problem}`)),
+    ...findings('note', [
+      ...keys === undefined ? [`there is no table "${KEYS_TABLE}", so requests with an Idempotency-Key are refused; "row-query keys" prints its statement`] : [],
+      ...tables.flatMap(findUnnameableKeys),
+      ...tables.flatMap((table) => findMissingIndexes(table, catalog))
+    ])
+  ]
+}
+
+/** Unique keys that `onConflict` cannot name and that do not identify rows. */
+function findUnnameableKeys (table: Table): string[] {
+  return table.indexes.filter((index) => index.unique && !isWhole(index)).map((index) => `unique key "${index.name}" of "${table.name}" cannot be named in "onConflict", because it compares ${describeParts(index, table)}`)
+}
+
+function describeParts ({ parts }: Index, { engine }: Table): string {
+  if (parts.some(({ prefix }) => prefix)) return 'only the beginnings of values'
+  return engine === 'sqlite' ? 'an expression, or a column by another collation than its own' : 'an expression'
+}
+
+/** Foreign keys without an index: an `include` by them would read the whole table that has the key. */
+function findMissingIndexes (table: Table, { tables }: Catalog): string[] {
+  const parents = new Set(table.foreignKeys.flatMap(({ referencedTable }) => tables.get(referencedTable) ?? []))
+  const slow = [...parents].flatMap((parent) => relationsBetween(parent, table).filter((pairs) => {
+    const isOurs = table.foreignKeys.some(({ columns }) => columns.length === pairs.length && pairs.every(({ other }) => columns.includes(other.name)))
+    return isOurs && findMemberIndex(table, pairs, new Set(), []) === undefined
+  }).map((pairs) => ({ parent, columns: pairs.map(({ other }) => other.name) })))
+  return slow.map(({ parent, columns }) => `"${table.name}" has no index that begins with ${columns.map((name) => JSON.stringify(name)).join(' or ')}: each "include" of its rows in those of "${parent.name}" reads the whole table`)
+}
+
+interface Context {
   /** The names of all configured databases on their servers. */
   readonly configured: readonly string[]
   readonly grants: readonly Granted[]
 }
 
 /** `heading`: whether the database answers. */
-export interface DatabaseReport { readonly heading: string, readonly answers: boolean, readonly findings: Findings }
+interface DatabaseReport { readonly heading: string, readonly answers: boolean, readonly findings: Findings }
 
 export async function checkDatabase (config: DatabaseConfig, context: Context): Promise<DatabaseReport> {
   const { name } = config

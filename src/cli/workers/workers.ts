@@ -1,14 +1,96 @@
 /** The worker processes, as their primary process sees them. */
+import type { ChildProcess } from 'node:child_process'
 import cluster, { type Worker } from 'node:cluster'
+import { subscribe } from 'node:diagnostics_channel'
+import { Server as HttpServer } from 'node:http'
+import type { Server } from 'node:net'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Config } from '../../../schemas/options.ts'
 import { ConfigError } from '../../config-errors.ts'
 import type { Started } from '../start-server.ts'
-import type { Accepting } from './accepting.ts'
-import type { ToPrimary, ToWorker } from './messages.ts'
-import { WorkerMetrics, type MeasuredWorker } from './metrics.ts'
+import { type MeasuredWorker, type Snapshot, WorkerMetrics } from './metrics.ts'
+
+// What `node:cluster` leaves undone with the connections that the primary process accepts for its workers. It closes
+// their port only when the last worker does, and a connection on its way to that worker would be neither answered nor
+// closed until the primary process ends. It forgets the connections on their way to a worker that is killed, which
+// would stay open for ever.
+
+/** A port or a connection, as Node has it. */
+interface Handle {
+  /** Negative if it is closed. */
+  readonly fd: number
+  /** Of a port: gives a connection to the next worker. */
+  readonly onconnection?: (error: number, connection: Handle) => void
+  close (): void
+}
+
+/** A server with a private field of Node. */
+type ListeningServer = Server & { _handle?: Handle | null }
+
+/** A message by which Node sends a connection to a worker, and that of the worker which has taken it. */
+interface ClusterMessage { readonly act?: string, readonly seq?: number, readonly ack?: number }
+
+export class Accepting {
+  readonly #ports = new Set<Handle>()
+
+  /** Must be created before the workers start. */
+  constructor () {
+    subscribe('tracing:net.server.listen:asyncEnd', (message) => {
+      const { server } = message as { server: ListeningServer }
+      // the port of the metrics belongs to this process
+      if (!(server instanceof HttpServer) && server._handle != null) this.#ports.add(server._handle)
+    })
+  }
+
+  /** Stops accepting connections for the workers. Accepted connections still reach them. */
+  end (): void {
+    for (const port of this.#ports) port.close()
+  }
+
+  /** Gives the connections that a worker has not taken when it ends to another one. Closes them if there is none. */
+  follow (worker: ChildProcess): void {
+    const sent = new Map<number | undefined, Handle>()
+    const send = worker.send.bind(worker) as (...args: readonly unknown[]) => boolean
+    worker.send = (message: ClusterMessage, ...rest: readonly unknown[]): boolean => {
+      if (message.act === 'newconn') sent.set(message.seq, rest[0] as Handle)
+      return send(message, ...rest)
+    }
+    worker.on('internalMessage', ({ ack }: ClusterMessage) => { sent.delete(ack) })
+    // not `disconnect`, which Node emits only when the worker has acknowledged every connection
+    worker.once('close', () => {
+      for (const connection of sent.values()) this.#giveAway(connection)
+    })
+  }
+
+  #giveAway (connection: Handle): void {
+    const port = [...this.#ports].find(({ fd, onconnection }) => fd >= 0 && onconnection !== undefined)
+    if (port?.onconnection === undefined) connection.close()
+    else port.onconnection(0, connection)
+  }
+}
+
+// The messages between the primary process and its workers.
+
+export type ToWorker =
+  /** The reply to `hello`: the configuration of the worker, with its shares of the limits. */
+  | { readonly kind: 'start', readonly config: Config }
+  | { readonly kind: 'reload' }
+  | { readonly kind: 'shutdown' }
+  /** Asks for `snapshot`. */
+  | { readonly kind: 'measure' }
+  /** The reply to `scrape`: the metrics of all workers. */
+  | { readonly kind: 'metrics', readonly text: string }
+
+export type ToPrimary =
+  /** The first message of a worker, which loses messages that arrive before it listens for them. */
+  | { readonly kind: 'hello' }
+  | { readonly kind: 'listening', readonly started: Started }
+  /** The worker could not start, and ends. `errors`: the errors of the configuration. */
+  | { readonly kind: 'failed', readonly errors: readonly string[] | undefined, readonly message: string, readonly stack: string | undefined }
+  | { readonly kind: 'snapshot', readonly snapshot: Snapshot }
+  | { readonly kind: 'scrape' }
 
 /** Has the extension of this file: TypeScript in the repository, JavaScript in the package. */
 const PROGRAM = fileURLToPath(new URL(`./worker${extname(fileURLToPath(import.meta.url))}`, import.meta.url))
@@ -16,7 +98,7 @@ const PROGRAM = fileURLToPath(new URL(`./worker${extname(fileURLToPath(import.me
 /** Signals by which others end a process, which is not a failure to start. */
 const KILLED: ReadonlySet<NodeJS.Signals | null> = new Set(['SIGKILL', 'SIGTERM', 'SIGINT', 'SIGHUP'])
 
-export interface WorkersOptions {
+interface WorkersOptions {
   /** One for each worker, with its share of the limits. */
   readonly configs: readonly Config[]
   readonly log: FastifyBaseLogger

@@ -1,8 +1,8 @@
 /** Parses the JSON of configuration files. */
-import { parseSafely } from './json/parser.ts'
-import { findSyntaxError } from './json/syntax.ts'
-import { lookOver, repeatsKey } from './json/exact-json.ts'
-import { orThrow } from './config-errors.ts'
+import { orThrow } from '../config-errors.ts'
+import { lookOver, repeatsKey } from '../json/exact-json.ts'
+import { parseSafely } from '../json/parser.ts'
+import { findSyntaxError } from '../json/syntax.ts'
 
 /**
  * Integers that a double cannot represent become bigints, because claims of tokens must be exact. A repeated key is refused: JSON.parse would use the last one.
