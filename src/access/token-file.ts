@@ -5,7 +5,7 @@ import { Type } from '@sinclair/typebox'
 import type { FastifyBaseLogger } from 'fastify'
 import { type TokenOptions, TokenSchema } from '../../schemas/options.ts'
 import { ConfigError, findConfigErrors, orThrow } from '../config-errors.ts'
-import { parseConfigJson } from '../config/config-json.ts'
+import { parseConfigJson } from '../json/syntax.ts'
 import { readEntries, UNIQUE } from './tokens.ts'
 import type { StoredToken } from './tokens.ts'
 

@@ -3,7 +3,7 @@ import { createGrant, withClaims, type Grant } from '../access/grant.ts'
 import { checkClaims, type Claims } from '../access/rules.ts'
 import type { StoredToken } from '../access/tokens.ts'
 import { ConfigError, orThrow } from '../config-errors.ts'
-import { parseConfigJson } from '../config/config-json.ts'
+import { parseConfigJson } from '../json/syntax.ts'
 import type { Settings } from '../config/settings.ts'
 import { isObject } from '../json/exact-json.ts'
 

@@ -1,3 +1,5 @@
+/** JSON as text: where it is wrong, that of configuration files, and on one line. */
+import { lookOver, repeatsKey } from './exact-json.ts'
 import { type JsonError, parseSafely } from './parser.ts'
 
 /** The place at which a text is not JSON: `line 3 column 14`. Contains nothing of the text. Undefined if it is JSON, or nested too deeply to check. */
@@ -28,3 +30,26 @@ export function onOneLine (json: string): string {
 
 /** The escape of a character in JSON. */
 export const escapeOf = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+
+/**
+ * Integers that a double cannot represent become bigints, because claims of tokens must be exact. A repeated key is refused: JSON.parse would use the last one.
+ * @throws Error with the reason; it contains no part of the file, which can contain secrets
+ */
+export function parseConfigJson (text: string): unknown {
+  if (text.trim() === '') throw new Error('is empty')
+  const parsed = parseOrThrow(text)
+  if (repeatsKey(lookOver(text), parsed)) throw new Error('has a key twice in one object')
+  return parsed
+}
+
+function parseOrThrow (text: string): unknown {
+  try {
+    return parseSafely(text, keepInteger)
+  } catch {
+    throw new Error(['is not valid JSON', findSyntaxError(text)].join(', '))
+  }
+}
+
+function keepInteger (value: number, source: string): number | bigint {
+  return !Number.isSafeInteger(value) && /^-?\d+$/.test(source) ? BigInt(source) : value
+}
