@@ -1,115 +1,105 @@
-/** The package's plugin. Importing it loads only the check of the options; registering it loads the rest (src/register.ts). */
-import createError from '@fastify/error'
-import type { FastifyInstance, FastifyPluginAsync, RegisterOptions } from 'fastify'
-import fp from 'fastify-plugin'
+/** Registers the parts of the plugin in the order in which they handle a request. It is not loaded before the plugin is registered. */
+import type { FastifyInstance, onRequestHookHandler } from 'fastify'
 import type { Registry } from 'prom-client'
-import type { HostGrant } from './access/host-grant.ts'
-import { createTokenStore, type TokenStore } from './access/tokens.ts'
-import { resolveSettings, type AppOptions } from './config/settings.ts'
+import answerHeaders from '../plugins/answer-headers.ts'
+import auth from '../plugins/auth.ts'
+import body from '../plugins/body.ts'
+import catalogs from '../plugins/catalogs.ts'
+import errors from '../plugins/errors.ts'
+import notFoundAnswers from '../plugins/not-found.ts'
+import openapi from '../plugins/openapi.ts'
+import requestId from '../plugins/request-id.ts'
+import telemetry from '../plugins/telemetry.ts'
+import { createJwtVerifier, type JwtVerifier } from './access/jwt.ts'
+import { watchTokens, type TokenWatch } from './access/token-file.ts'
+import type { TokenStore } from './access/tokens.ts'
+import type { Settings } from './config/settings.ts'
 import type { Database } from './databases/database.ts'
-import { createReadiness } from './databases/open.ts'
-import type { ExecuteRequest } from './in-process/execute.ts'
-import type { InProcessTransaction, InProcessTransactionOptions } from './in-process/transaction.ts'
-import type { AnyDatabases, Name } from './in-process/fields.ts'
-import type { Execute, Stream } from './in-process/transaction.ts'
-import type { TransformObject } from './openapi/documents.ts'
-import type { Registered } from './register.ts'
-import { createRegistry } from './telemetry/registry.ts'
+import type { Readiness } from './databases/open.ts'
+import { databaseUnavailable, withReason } from './errors.ts'
+import { createWriteHook } from './in-process/on-write.ts'
+import { createDocuments } from './openapi/documents.ts'
+import { createAddTables, type AddTables } from './openapi/documents.ts'
+import { waitForAnswerBefore } from './request/pipelining.ts'
+import { endAfterUpgrade } from './request/pipelining.ts'
+import { limitUnreadBody } from './request/read-body.ts'
+import { AnswerBudget } from './response/budget.ts'
+import { OWN_APP } from './telemetry/record.ts'
+import { addRoute } from './route.ts'
+import { createCollectors } from './telemetry/request-log.ts'
+import { createRequestLog } from './telemetry/request-log.ts'
+import { isTracingSetUp } from './telemetry/spans.ts'
 
-/** A second registration would open each database again, and the first connections would never be closed. */
-const AlreadyRegistered = createError('ROW_QUERY_ALREADY_REGISTERED', 'The plugin of this createRowQuery() is already registered: call createRowQuery() again to register another one')
+export { checkPrefix } from '../plugins/not-found.ts'
+export { execute } from './in-process/execute.ts'
+export { streamInProcess } from './in-process/execute.ts'
+export { runInProcess } from './in-process/transaction.ts'
 
-/** `encapsulate`: hooks, parsers and decorators do not affect the host app. */
-const META = { name: 'fastify-row-query', fastify: '5.x', encapsulate: true }
+export interface RegisterOptions {
+  readonly settings: Settings
+  readonly tokens: TokenStore
+  readonly readiness: Readiness
+  /** Called only with metrics. */
+  readonly registry: () => Registry
+}
 
-export interface RowQuery<Databases extends AnyDatabases = AnyDatabases> {
-  /** Can be registered once, with any prefix. */
-  readonly plugin: FastifyPluginAsync
+export interface Registered {
+  readonly databases: ReadonlyMap<string, Database>
+  readonly addTables: AddTables
   /** Reads the catalog of each database and the token file again. */
   refresh (): Promise<void>
-  /** Executes a request without HTTP. The app must be ready. @throws ServiceError with the code of the HTTP answer */
-  readonly execute: Execute<Databases>
-  /**
-   * Reads any number of rows of a select one by one: the database is read as the rows are taken. Leaving the loop ends the statement.
-   * @throws ServiceError, also between rows
-   */
-  readonly stream: Stream<Databases>
-  /**
-   * Runs a function whose requests happen in one transaction: commits when it resolves, rolls back when it throws. The function may run again
-   * after a deadlock or if the tables have changed. @throws ServiceError; what the function throws
-   */
-  transaction<D extends Name<Databases>, T> (database: D, use: (tx: InProcessTransaction<Databases[D]>) => Promise<T>, options?: InProcessTransactionOptions): Promise<T>
-  /** Cuts off running streams, which closing the app would wait for: they end without their last bytes, so that their clients get an error. */
+  /** Cuts off the streams that run. */
   endStreams (): void
-  /** Returns a `transformObject` for @fastify/swagger, which adds the tables that the grant sees to the document of the app (OpenAPI 3.1). */
-  swaggerTables (grant: HostGrant): TransformObject
-  /** Whether all databases are available. The result is cached for one second; resolves within one second and never rejects. */
-  isReady (): Promise<boolean>
-  /** The names of the tables and views of each database; undefined until its catalog has been read. */
-  tables (): ReadonlyMap<string, readonly string[] | undefined>
-  /** The Prometheus metrics; empty unless the option `metrics` is set. */
-  readonly registry: Registry
-  /** Looks up the grant of a token, for other routes of the app that accept the same tokens. */
-  readonly tokens: TokenStore
 }
 
-/**
- * Creates the plugin and an object to control it. `Databases`: the interfaces that `row-query types` prints, by database.
- * @throws ConfigError with all errors in the options
- */
-export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (options: AppOptions): RowQuery<Databases> {
-  const settings = resolveSettings(options)
-  const tokens = createTokenStore(settings.tokens, settings.tokenFile?.tokens)
-  const registry = createRegistry()
-  let parts: (Registered & Pick<typeof import('./register.ts'), 'execute' | 'runInProcess' | 'streamInProcess'>) | undefined
-  let isRegistered = false
-  const readiness = createReadiness(() => parts?.databases ?? new Map())
-  const partsFor = (method: string): NonNullable<typeof parts> => {
-    if (parts === undefined) throw new Error(`${method}() requires that the plugin is registered and the app is ready`)
-    return parts
-  }
-
-  const plugin: FastifyPluginAsync = fp(async (app: FastifyInstance) => {
-    const { checkPrefix, registerParts, execute, runInProcess, streamInProcess } = await import('./register.ts')
-    if (isRegistered) throw new AlreadyRegistered()
-    checkPrefix(app)
-    isRegistered = true
-    parts = { ...await registerParts(app, { settings, tokens, readiness, registry }), execute, runInProcess, streamInProcess }
-  }, META)
-
-  return {
-    plugin,
-    swaggerTables: (grant) => (document) => partsFor('swagger').addTables(grant, document),
-    isReady: readiness.isReady,
-    tables: () => new Map(Array.from(parts?.databases ?? [], ([name, database]) => [name, tableNames(database)])),
-    get registry () { return registry() },
-    tokens,
-    execute: (async (request: ExecuteRequest) => {
-      const { databases, execute } = partsFor('execute')
-      return await execute({ databases, limits: settings.limits }, request)
-    }) as Execute<Databases>,
-    stream: ((request: ExecuteRequest) => {
-      const { databases, streamInProcess } = partsFor('stream')
-      return streamInProcess({ databases, limits: settings.limits }, request)
-    }) as Stream<Databases>,
-    transaction: async (database, use, transactionOptions = {}) => {
-      const { databases, runInProcess } = partsFor('transaction')
-      return await runInProcess({ databases, limits: settings.limits }, database, { ...transactionOptions, use })
-    },
-    refresh: async () => { await parts?.refresh() },
-    endStreams: () => parts?.endStreams()
-  }
+/** The server of the stand-alone app does so for all requests. */
+const endUnread: onRequestHookHandler = ({ raw }, reply, done) => {
+  limitUnreadBody(raw, reply.raw)
+  done()
 }
 
-function tableNames (database: Database): string[] | undefined {
-  const catalog = database.latestCatalog()
-  return catalog && [...catalog.tables.keys()]
+/** Headers that browsers send to the tools. */
+const MCP_HEADERS = ['mcp-protocol-version', 'mcp-method', 'mcp-name']
+
+/** Loads the modules that the options need, so that a missing module stops the start instead of failing requests. */
+export async function registerParts (app: FastifyInstance, { settings, tokens, readiness, registry }: RegisterOptions): Promise<Registered> {
+  let tokenWatch: TokenWatch | undefined
+  let jwt: JwtVerifier | undefined
+  if (settings.cors !== undefined) (await import('../plugins/cors.ts')).refuseOuterCors(app)
+  await app.register(notFoundAnswers)
+  const budget = new AnswerBudget(settings.answerMemory)
+  const onWrite = settings.onWrite && createWriteHook(settings.onWrite, settings.limits, app.log)
+  await app.register(catalogs, { databases: settings.databases, budget, onWrite })
+  const databases = app.rowQueryDatabases
+  if (settings.tokenFile !== undefined) tokenWatch = watchTokens({ file: settings.tokenFile.file, log: app.log, onChange: tokens.replace })
+  if (settings.jwt.length > 0) jwt = await createJwtVerifier({ issuers: settings.jwt, roles: settings.roles, log: app.log })
+  app.addHook('preClose', async () => readiness.end())
+  app.addHook('onClose', async () => {
+    tokenWatch?.stop()
+    jwt?.stop()
+  })
+
+  endAfterUpgrade(app)
+  if (!app.hasDecorator(OWN_APP)) app.addHook('onRequest', endUnread)
+  app.addHook('onRequest', waitForAnswerBefore)
+  await app.register(errors)
+  await app.register(requestId)
+  await app.register(answerHeaders)
+  if (settings.cors !== undefined) await app.register(import('../plugins/cors.ts'), { ...settings.cors, headers: settings.mcp === undefined ? [] : MCP_HEADERS })
+  const { requestLog, serverTiming } = settings
+  const tracing = settings.tracing && isTracingSetUp()
+  const collectors = await createCollectors({ ...settings, tracing }, { databases, registry, log: app.log })
+  if (collectors.length > 0 || serverTiming) await app.register(telemetry, { databases, collectors, requestLog, tracing, serverTiming })
+  const described = { databases, settings: { prefix: app.prefix, limits: settings.limits, info: settings.openapiInfo } }
+  const documents = createDocuments(described)
+  if (settings.docs) await app.register(import('../plugins/docs-page.ts'), { isPublic: settings.openapi === 'public' })
+  if (settings.failedLogins.max > 0) await app.register(import('../plugins/failed-logins.ts'), settings.failedLogins)
+  await app.register(auth, { tokens, jwt, authenticate: settings.authenticate })
+  if (settings.rateLimit !== undefined) await app.register(import('../plugins/rate-limit.ts'), settings.rateLimit)
+  if (settings.openapi !== 'off') await app.register(openapi, { documents, databases, isPublic: settings.openapi === 'public' })
+  await app.register(body, settings)
+  if (settings.mcp !== undefined) await app.register(import('../plugins/mcp.ts'), { databases, limits: settings.limits, settings: settings.mcp, issuers: settings.jwt.map(({ issuer }) => issuer), origins: settings.cors?.origins ?? [] })
+  // streams are logged even if requests are not
+  addRoute(app, { databases, limits: settings.limits, budget, collectors: requestLog ? collectors : [...collectors, createRequestLog(app.log)] })
+  return { databases, addTables: createAddTables(described), refresh: async () => { await Promise.all([tokenWatch?.refresh(), ...Array.from(databases.values(), (database) => database.refresh())]) }, endStreams: () => { for (const { streams } of databases.values()) streams.failAll(() => withReason(databaseUnavailable(), 'SHUTDOWN')) } }
 }
-
-/** The options of the plugin, and those of Fastify for all plugins. */
-export type PluginOptions = AppOptions & RegisterOptions
-
-/** `app.register(rowQuery, { prefix: '/api', databases: { … }, tokens: [ … ] })` */
-export const rowQuery: FastifyPluginAsync<PluginOptions> = fp(async (app: FastifyInstance, { prefix, logLevel, logSerializers, ...options }: PluginOptions) => {
-  await app.register(createRowQuery(options).plugin)
-}, META)

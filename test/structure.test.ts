@@ -86,8 +86,8 @@ t.test('jose is loaded only if JWTs are configured', async (t) => {
   t.same(sources.filter(({ text }) => text.includes("await import('jose')")).map(({ path }) => path), ['src/access/jwt.ts'])
 })
 
-t.test('only src/register.ts and src/server import plugins', async (t) => {
-  t.same(importing(outside('src/register.ts', 'src/server', 'plugins'), (name) => name.startsWith('plugins/')), [])
+t.test('only src/app.ts and src/server import plugins', async (t) => {
+  t.same(importing(outside('src/app.ts', 'src/server', 'plugins'), (name) => name.startsWith('plugins/')), [])
 })
 
 t.test('src/client imports only src/json and types of the rest, and nothing of Node', async (t) => {

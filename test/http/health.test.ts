@@ -1,7 +1,7 @@
 /** What an operator asks: whether the service is ready, and its metrics. */
 import Fastify from 'fastify'
 import t from 'tap'
-import { createRowQuery } from '../../src/app.ts'
+import { createRowQuery } from '../../src/index.ts'
 import { parseMetrics, valueOf } from '../support/metrics.ts'
 import { createProxy } from '../support/recorder.ts'
 import { onEachEngine, type Service, startService } from '../support/service.ts'

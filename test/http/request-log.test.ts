@@ -1,7 +1,7 @@
 /** The request id, the request log and Server-Timing. */
 import Fastify from 'fastify'
 import t from 'tap'
-import { createRowQuery } from '../../src/app.ts'
+import { createRowQuery } from '../../src/index.ts'
 import { requestId } from '../../plugins/request-id.ts'
 import { onEachEngine, sharedOnEachEngine, startService, TOKEN } from '../support/service.ts'
 import { shop } from '../support/shop.ts'

@@ -4,7 +4,7 @@ import { context, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace, TraceFlags, typ
 import { InMemorySpanExporter, NodeTracerProvider, SimpleSpanProcessor, type ReadableSpan } from '@opentelemetry/sdk-trace-node'
 import Fastify from 'fastify'
 import t, { type Test } from 'tap'
-import { createRowQuery } from '../../src/app.ts'
+import { createRowQuery } from '../../src/index.ts'
 import { isTracingSetUp } from '../../src/telemetry/spans.ts'
 import { hashToken } from '../../src/access/tokens.ts'
 import { onEachEngine, sharedOnEachEngine, startService, TOKEN } from '../support/service.ts'
