@@ -100,7 +100,7 @@ export const MEMBER_NAME = /^[A-Za-z][A-Za-z0-9_]{0,63}$/
 /** Levels of `include` and members that settings can allow. */
 export const MAX_INCLUDE = { levels: 10, members: 50 }
 
-/** The members of a row by name: rows of other tables. Checked by src/request/check-include.ts, because members have members. */
+/** The members of a row by name: rows of other tables. Checked by src/request/check-related.ts, because members have members. */
 export interface Include { readonly [name: string]: Member }
 
 const IncludeSchema = Type.Unsafe<Include>(Type.Object({}, {
@@ -115,7 +115,7 @@ const RELATION = {
   on: Type.Optional(Type.Record(Type.String(), Type.String(), { minProperties: 1, description: 'Column of this table to the column of the other table that has the same value; the foreign key between both tables if left out.' }))
 }
 
-/** A member of `$some` or `$none` in filters. Checked by src/request/related-filters.ts, because filters have members at any depth. */
+/** A member of `$some` or `$none` in filters. Checked by src/request/check-related.ts, because filters have members at any depth. */
 export const RelatedSchema = Type.Object({ ...RELATION, filters: Type.Optional(Filters) }, { ...closed, description: 'Rows of another table that are related to the row.' })
 
 export const MemberSchema = Type.Object({
@@ -128,7 +128,7 @@ export const MemberSchema = Type.Object({
 export const SelectBodySchema = Type.Object({
   verb: Type.Literal('select'),
   ...ROWS,
-  // repeats are found by src/request/field-combinations.ts
+  // repeats are found by src/request/fields.ts
   groupBy: Type.Optional(Type.Array(Type.Union([Type.String(), Type.Record(Type.String({ pattern: RESULT_NAME }), PartSchema, { ...closed, minProperties: 1, maxProperties: 1 })]), {
     minItems: 1, maxItems: MAX_COLUMNS, description: 'Returns one row for each combination of values of these columns. An entry such as {"month": {"$month": "<column>"}} groups by a part of time, and gives it a name.'
   })),

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 const root = fileURLToPath(new URL('..', import.meta.url))
 
 interface Source {
-  /** From the root of the project: `src/plan/select.ts`. */
+  /** From the root of the project: `src/plan/create-plan.ts`. */
   readonly path: string
   readonly text: string
   /** What it imports: files of ours by their paths, the rest by name. */

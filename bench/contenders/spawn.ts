@@ -24,7 +24,7 @@ export interface Spawned {
 }
 
 /**
- * In the pauses between turns V8 would free memory and discard machine code (src/cli/garbage.ts, where the
+ * In the pauses between turns V8 would free memory and discard machine code (src/cli/start-server.ts, where the
  * service prevents the same). All contenders keep their code, because the cost of continuous requests is measured.
  */
 const KEEP_WHAT_IS_COMPILED = '--no-memory-reducer-favors-memory'

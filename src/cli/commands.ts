@@ -1,6 +1,6 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { ConfigError } from '../config-errors.ts'
-import { findNearest } from '../errors.ts'
+import { findNearest } from '../config-errors.ts'
 
 /** The commands of `row-query`: their arguments and flags, for parsing them and for the help. */
 

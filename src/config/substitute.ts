@@ -6,7 +6,7 @@ import { type Verb, VERBS } from '../../schemas/grant.ts'
 import { ConfigSchema, DatabaseSchema, type TokenOptions } from '../../schemas/options.ts'
 import { hashToken, MIN_TOKEN_LENGTH } from '../access/tokens.ts'
 import { findConfigErrors, orThrow } from '../config-errors.ts'
-import { findNearest } from '../errors.ts'
+import { findNearest } from '../config-errors.ts'
 
 // The environment variables of settings. Their names and types are derived from the schemas.
 

@@ -16,7 +16,7 @@ export interface RowSink {
   /** Called before the first row, and again if the statement runs again. `columns`: the columns as the database has them now. */
   begin (columns: readonly Column[]): void
   /**
-   * A row of MySQL's text protocol (mysql/length-encoded.ts), in `bytes` from `from` to `to`. A long row is taken between turns of the event loop: then it returns
+   * A row of MySQL's text protocol (connection/packets.ts), in `bytes` from `from` to `to`. A long row is taken between turns of the event loop: then it returns
    * a promise, before whose end no other row may follow. @throws UNREADABLE_VALUE, or the promise rejects with it
    */
   textRow (bytes: Buffer, from: number, to: number): Promise<void> | undefined

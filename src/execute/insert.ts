@@ -1,6 +1,6 @@
 /**
  * Runs an insert or upsert. One statement is enough as long as the database accepts all rows. If not, the rows are divided
- * until the refused one is found. A row that collides in a key other than the named one is resolved by itself (resolve-row.ts).
+ * until the refused one is found. A row that collides in a key other than the named one is resolved by itself.
  */
 import { type Column, mayFillColumns, mayFire, type Table } from '../catalog/catalog.ts'
 import { type Outcome, refusesRow } from '../dialects/dialect.ts'
@@ -84,7 +84,7 @@ function assignmentsOf ({ rows, conflict: { written, assignments } }: Upsert): A
 }
 
 // Looks up the rows of an upsert on SQLite, which leaves a row that does not satisfy the rules of a grant unchanged
-// (src/sql/upsert.ts): such a row is refused as MySQL's statement refuses it.
+// (src/sql/insert.ts): such a row is refused as MySQL's statement refuses it.
 
 type Guarded = Conflict & { readonly within: Condition }
 
@@ -104,7 +104,7 @@ async function requireWithin ({ guard: { key, within }, row, table }: { readonly
 // Finds the id of the row of an upsert if neither the request nor the outcome of the statement has it.
 
 /**
- * Whether the id may need a SELECT after the upsert. MySQL reports the value of an AUTO_INCREMENT column (src/sql/upsert.ts), except for unchanged rows of
+ * Whether the id may need a SELECT after the upsert. MySQL reports the value of an AUTO_INCREMENT column (src/sql/insert.ts), except for unchanged rows of
  * tables with UPDATE triggers. A value of the key is the id itself, unless the database may consider different values equal.
  */
 function mustReadId ({ table, isList, conflict }: InsertPlan, engine: Engine): boolean {

@@ -1,5 +1,5 @@
 import { invalidBody } from '../errors.ts'
-import { findNearest } from '../errors.ts'
+import { findNearest } from '../config-errors.ts'
 
 /** Refuses misspelt options, because `dryrun` would write and `consistancy` would read from a replica. `call`: for the message. @throws INVALID_BODY */
 export function requireKnown (given: object, known: ReadonlySet<string>, call: string): void {

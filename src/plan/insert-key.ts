@@ -11,7 +11,7 @@ export function findInsertKey (table: Table, rows: readonly PlannedRow[]): reado
   return rowKeysOf(table).find((key) => isGiven(key, rows))
 }
 
-/** Null for a NOT NULL column is refused later (not-null.ts). */
+/** Null for a NOT NULL column is refused later (create-plan.ts). */
 const isGiven = (key: readonly Column[], rows: readonly PlannedRow[]): boolean =>
   key.every((column) => column.autoIncrement || rows.every((row) => givenValue(row, column) !== null || (!column.nullable && row.columns.includes(column))))
 

@@ -1,7 +1,7 @@
 /**
  * The moments of a plan (`{"$now": …}`). A plan of one statement leaves them to the database. For several statements the clock is read first, so that
  * all of them see the same moment. The plan of a write is then settled, so that the written keys are known; the statements of a select are
- * settled as they run (src/sql/moments.ts).
+ * settled as they run (src/sql/statement.ts).
  */
 import type { Column } from '../catalog/catalog.ts'
 import { valueOutOfRange, withDetails, pointer } from '../errors.ts'

@@ -13,7 +13,7 @@ import type { PlanLimits } from './terms.ts'
 
 // Plans the rows after a position. The condition is an OR that compares column by column: `a > ? or (a = ? and id >
 // ?)`. With it, both servers read an index from the position on; with `(a, id) > (?, ?)` they would read it from its
-// beginning. NULL is the lowest value, which it is for every engine by default (src/sql/order.ts).
+// beginning. NULL is the lowest value, which it is for every engine by default (src/sql/conditions.ts).
 
 /** Plans the rows of a table after a position; all rows after null. @throws INVALID_BODY if it has other columns than the order, INVALID_VALUE */
 function planPosition (after: Readonly<Record<string, unknown>> | null, order: readonly Order[], { engine }: Pick<Table, 'engine'>): Condition {

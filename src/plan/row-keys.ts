@@ -43,7 +43,7 @@ export function findUpdateKey (table: Table, assignments: readonly Assignment[])
     const given = assigned.get(column)
     if (given === undefined) return isUnchanged(column)
     const { form, parameter } = given
-    // null for a NOT NULL column is refused later (not-null.ts)
+    // null for a NOT NULL column is refused later (create-plan.ts)
     return form === undefined ? parameter !== null || !column.nullable : isSum(column, parameter)
   }
   const find = (isUsable: (column: Column) => boolean, nullable: boolean) => keys.find((key) => mayBeNull(key) === nullable && key.every(isUsable))

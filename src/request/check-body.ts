@@ -50,7 +50,7 @@ export function clampNumbers (body: unknown): unknown {
   return body
 }
 
-/** The same for members, which have fields like the body. Deeper members are refused later (check-include.ts). */
+/** The same for members, which have fields like the body. Deeper members are refused later (check-related.ts). */
 function clampMembers (include: unknown, level: number): void {
   if (!isObject(include) || level > MAX_INCLUDE.levels) return
   for (const member of Object.values(include)) {

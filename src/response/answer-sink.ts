@@ -1,4 +1,4 @@
-/** Writes the rows of a select into its answer as they arrive: the rows (json-rows.ts) and the text around them (envelope.ts), within its memory (answer-memory.ts). */
+/** Writes the rows of a select into its answer as they arrive: the rows (row-writer.ts) and the text around them (output.ts), within its memory (budget.ts). */
 import type { Column } from '../catalog/catalog.ts'
 import type { RowSink } from '../dialects/dialect.ts'
 import { valuesIn } from '../dialects/mysql/connection/packets.ts'

@@ -195,7 +195,7 @@ const emptyComputed = (columns: ReadonlyArray<Pick<Column, 'name' | 'nullable'>>
 export interface RowFormat {
   /** `columns`: the columns of the next rows, as the database has them now. */
   begin (columns: readonly Column[]): void
-  /** A row of MySQL's text protocol (mysql/length-encoded.ts), in `bytes` from `from` to `to`. @throws UNREADABLE_VALUE */
+  /** A row of MySQL's text protocol (connection/packets.ts), in `bytes` from `from` to `to`. @throws UNREADABLE_VALUE */
   textRow (output: Output, bytes: Buffer, from: number, to: number): void
   /** A row of values as a driver returns them. @throws UNREADABLE_VALUE */
   row (output: Output, values: ReadonlyArray<DriverValue | null>): void

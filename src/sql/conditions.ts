@@ -163,7 +163,7 @@ function compileExists ({ negated, table, on, condition, index }: Exists, { oute
 
 // The terms of ORDER BY. None of them says where NULL comes: for MySQL, MariaDB and SQLite it is the lowest value by
 // default, first in ascending and last in descending order. The rows after a position depend on it
-// (src/plan/position.ts).
+// (src/plan/page.ts).
 
 /** `expressionOf`: the SQL of the column of a term. */
 export function orderTerms (order: readonly Order[], expressionOf: (term: Order) => Expression<unknown>): Array<RawBuilder<unknown>> {

@@ -106,7 +106,7 @@ export function compileInsert (batch: RowBatch, engine: Engine, counts: Statemen
   const { mark, statementCache } = builderFor(engine, batch.table)
   const parameters = cellsOf(batch, engine)
   const key = keyOf(batch, engine, { mark, parameters })
-  // SQLite's statement compares the new values with the stored ones (upsert.ts)
+  // SQLite's statement compares the new values with the stored ones
   const { assignments, written } = batch.conflict ?? { assignments: [], written: NONE }
   if (engine === 'sqlite' && skipsUnchanged(batch.table, assignments, written)) for (const assignment of assignments) addParameters(assignment, parameters)
   const kept = statementCache.get(key)

@@ -65,7 +65,7 @@ function limitKey ({ limit }: UpdatePlan | DeletePlan, { parameters }: Traversal
   return '<'
 }
 
-/** The first mark of computed columns, beyond those of the columns of a table (marks.ts). */
+/** The first mark of computed columns, beyond those of the columns of a table (kysely-builder.ts). */
 const FIRST_COMPUTED = 0x2000
 
 /** Includes the names of computed columns, because a cached statement contains them. They consist of letters, digits and `_`. */

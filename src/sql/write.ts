@@ -26,7 +26,7 @@ const orAbort = ({ hasConflictClause }: Table): RawBuilder<unknown> => hasConfli
 /**
  * `update <table> set … where …`. MySQL counts the changed rows. SQLite counts the matched rows, so the statement skips those that already have
  * the values; it compares texts byte by byte, because different texts may be equal in the collation of the column. If a hidden column is
- * written, all matched rows count (src/plan/hidden.ts).
+ * written, all matched rows count (src/plan/rule.ts).
  */
 export function compileUpdate ({ table, assignments, condition, limit }: UpdatePlan, engine: Engine): BuiltStatement {
   const builder = statementBuilder(engine, table)

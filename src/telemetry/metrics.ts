@@ -132,7 +132,7 @@ const STREAM_BUCKETS = [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120]
 
 interface EndedStream extends StreamEnd { readonly database: string, readonly rows: number, readonly seconds: number }
 
-/** Adds the metrics of streams that have ended: their number by reason, rows, bytes and durations. The reasons are codes of errors, and those of src/stream-route.ts. */
+/** Adds the metrics of streams that have ended: their number by reason, rows, bytes and durations. The reasons are codes of errors, and those of src/route.ts. */
 function addStreamMetrics (registers: Registry[]): (stream: EndedStream) => void {
   const ends = new Counter({
     name: 'row_query_streams_total',

@@ -165,7 +165,7 @@ t.test('a long value that cannot be read is refused by its column', async (t) =>
 
 /** Writes one row of 15 MB in each format, in a process of its own. */
 const PROGRAM = `
-const [{ CsvRows }, { JsonRows }, { Output }, { mysqlType }, { sqliteType }] = await Promise.all(['response/csv-rows', 'response/json-rows', 'response/output', 'types/mysql', 'types/sqlite'].map((file) => import(process.argv[1] + file + '.ts')))
+const [{ CsvRows }, { JsonRows }, { Output }, { mysqlType }, { sqliteType }] = await Promise.all(['response/csv-rows', 'response/row-writer', 'response/output', 'types/mysql', 'types/sqlite'].map((file) => import(process.argv[1] + file + '.ts')))
 const facts = { length: null, bytes: null, scale: null, charset: 'utf8mb4', srid: null, json: false }
 const column = (type) => ({ name: 'c', type, declaration: '', nullable: true, generated: false, autoIncrement: false, optional: true, defaultText: null, comment: '' })
 const text = '["a","b"],'.repeat(1_500_000)

@@ -28,7 +28,7 @@ const raised: Refuse = () => checkViolation()
 const usedTwice: Refuse = (statement, error) => statement.isRelated === true
   ? unsupported('/filters', '"$some" and "$none" cannot name a table that the write itself changes, as a trigger or a view does: select the rows first, and filter by their keys')
   : numberOf(error) === 1442 ? raised(statement, error) : cannot(statement, error)
-/** The guard of an upsert (src/sql/upsert.ts): the row collides in a key other than the named one, and perhaps also in the named one. */
+/** The guard of an upsert (src/sql/insert.ts): the row collides in a key other than the named one, and perhaps also in the named one. */
 const twoRows: Refuse = ({ isUpsert = false }) => isUpsert ? uniqueViolation() : checkViolation()
 const unique: Refuse = (statement, { message }) =>
   isLastNumber(statement, message) ? noNumberLeft(statement) : uniqueViolationOf(uniqueKeyIn(message, statement))

@@ -1,4 +1,4 @@
-/** Plans `filters`: combinators in this file, the filter of one column in column-filter.ts. */
+/** Plans `filters`: combinators in this file, the filter of one column in operators.ts. */
 import type { Related } from '../../../schemas/body.ts'
 import { type CombinatorName, COMBINATORS } from '../../../schemas/filters.ts'
 import type { TableSource } from '../../catalog/catalog.ts'
@@ -15,7 +15,7 @@ import { countCondition, countTable, createRowScope, type FilterScope, type Rela
 // Plans `$some` and `$none`: whether a row of another table is related to the row and passes filters of its own.
 
 interface MembersToPlan {
-  /** The members by name, whose form has been checked (src/request/related-filters.ts). */
+  /** The members by name, whose form has been checked (src/request/check-related.ts). */
   readonly members: unknown
   readonly negated: boolean
   readonly scope: FilterScope

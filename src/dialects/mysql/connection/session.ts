@@ -4,9 +4,9 @@ import mysql, { type Connection, type ConnectionOptions, type ResultSetHeader } 
 import { getOrCreate } from '../../../get-or-create.ts'
 import { AS_BYTES, connectionOptions, type Host, type MysqlAddress } from '../options.ts'
 import { toOkPacket } from './packets.ts'
-import { ReadMemory } from './read-memory.ts'
+import { ReadMemory } from './session-settings.ts'
 import { parseServerVersion, versionProblem, type ServerVersion } from '../options.ts'
-import { ISOLATION, sessionStatement, transactionStatement } from './read-memory.ts'
+import { ISOLATION, sessionStatement, transactionStatement } from './session-settings.ts'
 
 export interface Session {
   readonly connection: Connection
@@ -14,7 +14,7 @@ export interface Session {
   readonly memory: ReadMemory
   readonly address: MysqlAddress
   readonly host: Host
-  /** The epoch in which the session was opened (failover.ts). */
+  /** The epoch in which the session was opened (connector.ts). */
   readonly epoch: number
   /** The identity that the server states, because one address may lead to several servers. */
   readonly server: string

@@ -1,7 +1,7 @@
 /**
  * The command that runs a statement. mysql2 connects, frames packets and queues commands; this file replaces its command for queries: the bytes of
  * each row go to the sink as they are, and the connection's options are not copied. It relies on private parts of mysql2, so it is used only if a
- * trial has shown that it works (try-reader.ts); otherwise plain-command.ts does the same by mysql2's public interface.
+ * trial has shown that it works (try-reader.ts); otherwise try-reader.ts does the same by mysql2's public interface.
  */
 import type { Connection, QueryError } from 'mysql2'
 import { SchemaMoved, type RowSink } from '../../dialect.ts'

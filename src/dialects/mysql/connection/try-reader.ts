@@ -1,7 +1,7 @@
 /**
  * Tests statement-command.ts once per process before it is used, because it relies on private parts of mysql2, which any version may change. The same
- * statements run by mysql2's public interface and by statement-command.ts. If the results differ, or none arrives in time, plain-command.ts reads the
- * rows.
+ * statements run by mysql2's public interface and by statement-command.ts. If the results differ, or none arrives in time, the public interface reads
+ * the rows.
  */
 import mysql, { type Connection, type FieldPacket, type QueryError, type ResultSetHeader } from 'mysql2'
 import type { Column } from '../../../catalog/catalog.ts'

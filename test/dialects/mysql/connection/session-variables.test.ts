@@ -4,7 +4,7 @@
  * considered fails this test.
  */
 import t from 'tap'
-import { sessionStatement, SETTINGS } from '../../../../src/dialects/mysql/connection/read-memory.ts'
+import { sessionStatement, SETTINGS } from '../../../../src/dialects/mysql/connection/session-settings.ts'
 import { createTestDatabase, engines } from '../../../servers/engines.ts'
 import { run, connect } from '../../../support/mysql.ts'
 

@@ -139,7 +139,7 @@ export const SETTINGS: readonly Setting[] = [
 /** Variables outside of SETTINGS that a trigger must not change for later statements. */
 const WATCHED = ['timestamp', 'insert_id', 'last_insert_id', 'transaction_read_only', 'transaction_isolation']
 
-/** SQL for one kind of server, in its version comments. MySQL before 8.0 and MariaDB before 10.7 are refused after connecting (server-version.ts). */
+/** SQL for one kind of server, in its version comments. MySQL before 8.0 and MariaDB before 10.7 are refused after connecting (options.ts). */
 const only: Record<Server, (text: string) => string> = {
   mysql: (text) => `/*!80000 ${text} */`,
   mariadb: (text) => `/*M!100700 ${text} */`
