@@ -1,7 +1,8 @@
 /** The options of the plugin and the configuration file, with their defaults. A test compares them with `docs/configuration.md`. */
 import { type Static, Type } from '@sinclair/typebox'
 import { MAX_INCLUDE } from './body.ts'
-import { ClaimsSchema, GrantDatabasesSchema, PermissionsSchema, RolesSchema, VERBS } from './grant.ts'
+import { ClaimsSchema, GrantDatabasesSchema, PermissionsSchema, VERBS } from './grant.ts'
+import { RolesSchema } from './role.ts'
 import { DEFAULT_OPERATIONS, MAX_OPERATIONS } from './operations.ts'
 import { closed, Milliseconds, ServerSchema } from './server-settings.ts'
 

@@ -231,14 +231,13 @@ t.test('the types of options are those of their schemas', async (t) => {
   writeFileSync(join(folder, 'same.ts'), `
     import type { Static } from '@sinclair/typebox'
     import type * as options from './node_modules/fastify-row-query/dist/schemas/options.js'
-    import type * as jwt from './node_modules/fastify-row-query/dist/schemas/jwt.js'
     import type * as role from './node_modules/fastify-row-query/dist/schemas/role.js'
     import type * as server from './node_modules/fastify-row-query/dist/schemas/server-settings.js'
     type Same<A, B> = [A] extends [B] ? [B] extends [A] ? true : false : false
     export const same: [
       Same<options.RowQueryOptions, Static<typeof options.OptionsSchema>>, Same<options.Config, Static<typeof options.ConfigSchema>>,
       Same<options.DatabaseOptions, Static<typeof options.DatabaseSchema>>, Same<options.TokenOptions, Static<typeof options.TokenSchema>>,
-      Same<jwt.JwtOptions, Static<typeof jwt.JwtSchema>>, Same<role.RolesOptions, Static<typeof role.RolesSchema>>,
+      Same<options.JwtOptions, Static<typeof options.JwtSchema>>, Same<role.RolesOptions, Static<typeof role.RolesSchema>>,
       Same<server.ServerConfig, Static<typeof server.ServerSchema>>, Same<server.HttpOptions, Static<typeof server.HttpSchema>>,
       Same<server.HttpsOptions, Static<typeof server.HttpsSchema>>
     ] = [true, true, true, true, true, true, true, true, true]
