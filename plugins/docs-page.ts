@@ -18,7 +18,7 @@ const IS_BUILT = !import.meta.url.endsWith('.ts')
  */
 async function loadBundle (): Promise<() => Promise<Bundle>> {
   if (!IS_BUILT) return bundleOnce
-  const read = async (name: string): Promise<Uint8Array> => await readFile(new URL(`../../page/${name}`, import.meta.url))
+  const read = async (name: string): Promise<Uint8Array> => await readFile(new URL(`../page/${name}`, import.meta.url))
   const [script, style] = await Promise.all([read('main.js'), read('main.css')])
   return async () => ({ script, style })
 }

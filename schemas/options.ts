@@ -16,7 +16,7 @@ export type SignatureAlgorithm = typeof SIGNATURE_ALGORITHMS[number]
 
 const text = { minLength: 1 }
 
-const JwtSchema = Type.Object({
+export const JwtSchema = Type.Object({
   issuer: Type.String({ ...text, description: 'value of the claim "iss"' }),
   audience: Type.Union([Type.String(text), Type.Array(Type.String(text), { minItems: 1 })], {
     description: 'value of the claim "aud", or a list of accepted values'
@@ -124,7 +124,7 @@ const CorsSchema = Type.Object({
 const Url = Type.String({ pattern: '^https?://[^\\s]+$' })
 const describe = <T extends ReturnType<typeof Type.String>>(schema: T, description: string): T => ({ ...schema, description })
 
-const OpenapiInfoSchema = Type.Object({
+export const OpenapiInfoSchema = Type.Object({
   title: Type.Optional(Type.String({ minLength: 1, default: 'Row Query', description: 'title of the document of the interface; followed by the name of the database in the others' })),
   description: Type.Optional(Type.String({ description: 'description of the documents, in Markdown; default: what requests and answers have in common' })),
   version: Type.Optional(Type.String({ minLength: 1, default: '1.0.0', description: 'version of the described interface' })),
