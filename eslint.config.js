@@ -1,7 +1,16 @@
 import neostandard from 'neostandard'
 
-export default neostandard({
-  ts: true,
-  filesTs: ['page/*.tsx'],
-  ignores: ['dist', 'coverage', '.tap', '.cache']
-})
+/** Texts and SQL are read as they are sent. */
+const ignore = { ignoreTemplateLiterals: true, ignoreRegExpLiterals: true }
+
+export default [
+  ...neostandard({
+    ts: true,
+    filesTs: ['page/*.tsx'],
+    ignores: ['dist', 'coverage', '.tap', '.cache']
+  }),
+  {
+    files: ['src/**', 'plugins/**', 'schemas/**'],
+    rules: { '@stylistic/max-len': ['error', { code: 120, ...ignore }] }
+  }
+]

@@ -1,4 +1,7 @@
-/** Sets default headers of every response, so that caches store no rows and browsers guess no content type. Routes may override them. */
+/**
+ * Sets default headers of every response, so that caches store no rows and browsers guess no content type. Routes may
+ * override them.
+ */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 

@@ -1,6 +1,6 @@
 /**
- * Authenticates requests: sets `request.rowQueryGrant`, or refuses with 401 before the body is read. A bearer token is looked up by its hash,
- * then verified as a JWT; the function of the host app is called last.
+ * Authenticates requests: sets `request.rowQueryGrant`, or refuses with 401 before the body is read. A bearer token is
+ * looked up by its hash, then verified as a JWT; the function of the host app is called last.
  */
 import fastifyAuth from '@fastify/auth'
 import bearerAuth from '@fastify/bearer-auth'
@@ -46,7 +46,12 @@ export default fp(async function auth (app: FastifyInstance, { tokens, jwt, auth
     return false
   }
 
-  const checkJwt = (verifier: JwtVerifier, token: string, sha256: string, request: FastifyRequest): boolean | Promise<boolean> => {
+  const checkJwt = (
+    verifier: JwtVerifier,
+    token: string,
+    sha256: string,
+    request: FastifyRequest
+  ): boolean | Promise<boolean> => {
     const accept = (grant: Grant): true => {
       request.rowQueryGrant = grant
       return true
@@ -63,7 +68,10 @@ export default fp(async function auth (app: FastifyInstance, { tokens, jwt, auth
     try {
       request.rowQueryGrant = await getHostGrant(authenticate as Authenticate, request)
     } catch (thrown) {
-      if (!isUnauthenticated(toRefusal(Object(thrown)))) request.rowQueryAuthError = thrown instanceof Error ? thrown : new Error('authenticate() threw something that is not an Error')
+      if (!isUnauthenticated(toRefusal(Object(thrown)))) {
+        request.rowQueryAuthError =
+          thrown instanceof Error ? thrown : new Error('authenticate() threw something that is not an Error')
+      }
     }
     if (request.rowQueryGrant !== null) return
     const { rowQueryAuthError: error } = request
@@ -84,15 +92,22 @@ export default fp(async function auth (app: FastifyInstance, { tokens, jwt, auth
       request.rowQueryGrant = tokens.findGrantByHash(sha256) ?? null
       if (request.rowQueryGrant !== null) return true
       const expired = tokens.findExpired(sha256)
-      if (expired !== undefined) request.rowQueryAuthError = withReason(unauthenticated('The token is not valid'), `the token "${expired}" has expired`)
-      else if (jwt !== undefined) return checkJwt(jwt, token, sha256, request)
+      if (expired !== undefined) {
+        request.rowQueryAuthError = withReason(
+          unauthenticated('The token is not valid'),
+          `the token "${expired}" has expired`
+        )
+      } else if (jwt !== undefined) return checkJwt(jwt, token, sha256, request)
       // counted now, because the package handles the result in a later turn of the event loop
       countIfLast(request)
       return false
     }
   })
   // tried in this order until one of them sets the grant
-  const check = app.auth([app.verifyBearerAuth as NonNullable<typeof app.verifyBearerAuth>, ...(authenticate === undefined ? [] : [checkHost])])
+  const check = app.auth([
+    app.verifyBearerAuth as NonNullable<typeof app.verifyBearerAuth>,
+    ...(authenticate === undefined ? [] : [checkHost])
+  ])
 
   app.addHook('onRequest', function (request, reply, done) {
     // the method is tested first, because `routeOptions` builds a new object at each access
@@ -112,7 +127,13 @@ function refuse ({ headers, routeOptions, rowQueryAuthError: error }: FastifyReq
   if (known !== undefined && !isUnauthenticated(known)) return error as Error
   const presented = /^bearer( |$)/i.test(headers.authorization ?? '')
   const { rowQueryResourceMetadata: metadata } = routeOptions.config
-  const parameters = [...presented ? ['error="invalid_token"'] : [], ...metadata === undefined ? [] : [`resource_metadata="${metadata}"`]]
+  const parameters = [
+    ...(presented ? ['error="invalid_token"'] : []),
+    ...(metadata === undefined ? [] : [`resource_metadata="${metadata}"`])
+  ]
   reply.header('www-authenticate', ['Bearer', parameters.join(', ')].join(' ').trimEnd())
-  return withReason(unauthenticated(presented ? 'The token is not valid' : 'Send a token as "Authorization: Bearer <token>"'), known?.reason)
+  return withReason(
+    unauthenticated(presented ? 'The token is not valid' : 'Send a token as "Authorization: Bearer <token>"'),
+    known?.reason
+  )
 }

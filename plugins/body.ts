@@ -1,4 +1,7 @@
-/** Reads and checks request bodies. Refuses with 400, 413 and 415, with 503 if there is no memory for a body, and with 408 if another body needs the memory of a slow one. */
+/**
+ * Reads and checks request bodies. Refuses with 400, 413 and 415, with 503 if there is no memory for a body, and with
+ * 408 if another body needs the memory of a slow one.
+ */
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
@@ -57,7 +60,9 @@ export default fp(async function body (app: FastifyInstance, { limits, bodyLimit
     })
   })
   // Fastify does not read a body without a Content-Type header, which the interface requires
-  app.addHook('preValidation', ({ method, body }, _reply, done) => done(method === 'POST' && body === undefined ? unsupportedMediaType() : undefined))
+  app.addHook('preValidation', ({ method, body }, _reply, done) =>
+    done(method === 'POST' && body === undefined ? unsupportedMediaType() : undefined)
+  )
   const checks = new Map<unknown, () => FindBodyError>([
     [BodySchema, () => compileBodySchema(BodySchema)],
     [OperationsBodySchema, () => createOperationsCheck(compileBodySchema(BodySchema), limits.operations)]

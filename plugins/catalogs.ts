@@ -20,9 +20,17 @@ export interface CatalogsOptions {
   readonly onWrite: WriteHook | undefined
 }
 
-/** Waits a few seconds for each catalog. Afterwards requests wait for it, or get a 503. @throws ConfigError if a SQLite file cannot be opened */
-export default fp(async function catalogs (app: FastifyInstance, { databases: configs, budget, onWrite }: CatalogsOptions) {
-  const databases = await openDatabases(configs, { log: app.log, budget, onWrite })
-  app.decorate('rowQueryDatabases', databases)
-  app.addHook('onClose', async () => { await Promise.all(Array.from(databases.values(), (database) => database.close())) })
-}, { name: 'row-query-catalogs' })
+/**
+ * Waits a few seconds for each catalog. Afterwards requests wait for it, or get a 503. @throws ConfigError if a SQLite
+ * file cannot be opened
+ */
+export default fp(
+  async function catalogs (app: FastifyInstance, { databases: configs, budget, onWrite }: CatalogsOptions) {
+    const databases = await openDatabases(configs, { log: app.log, budget, onWrite })
+    app.decorate('rowQueryDatabases', databases)
+    app.addHook('onClose', async () => {
+      await Promise.all(Array.from(databases.values(), (database) => database.close()))
+    })
+  },
+  { name: 'row-query-catalogs' }
+)

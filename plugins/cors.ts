@@ -13,8 +13,24 @@ export interface CorsOptions {
 /** Does not allow credentials such as cookies, which browsers send automatically, unlike bearer tokens. */
 const ALLOWED = {
   methods: ['GET', 'POST'],
-  allowedHeaders: ['authorization', 'content-type', 'idempotency-key', 'if-none-match', 'row-query-consistency', 'x-request-id'],
-  exposedHeaders: ['x-request-id', 'retry-after', 'idempotency-replayed', 'ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset', 'www-authenticate', 'etag'],
+  allowedHeaders: [
+    'authorization',
+    'content-type',
+    'idempotency-key',
+    'if-none-match',
+    'row-query-consistency',
+    'x-request-id'
+  ],
+  exposedHeaders: [
+    'x-request-id',
+    'retry-after',
+    'idempotency-replayed',
+    'ratelimit-limit',
+    'ratelimit-remaining',
+    'ratelimit-reset',
+    'www-authenticate',
+    'etag'
+  ],
   maxAge: 600,
   credentials: false
 } satisfies FastifyCorsOptions
@@ -23,14 +39,21 @@ const ALLOWED = {
 const DECORATOR = 'corsPreflightEnabled'
 
 /**
- * Refuses @fastify/cors in a context around that of the plugin, registered before the plugin or later, because both would answer preflight requests and
- * set the same headers. @throws ConfigError
+ * Refuses @fastify/cors in a context around that of the plugin, registered before the plugin or later, because both
+ * would answer preflight requests and set the same headers. @throws ConfigError
  */
 export function refuseOuterCors (app: FastifyInstance): void {
   const check = (): void => {
-    for (let outer: object = Object.getPrototypeOf(app); 'hasRequestDecorator' in outer; outer = Object.getPrototypeOf(outer)) {
+    for (
+      let outer: object = Object.getPrototypeOf(app);
+      'hasRequestDecorator' in outer;
+      outer = Object.getPrototypeOf(outer)
+    ) {
       if ((outer as FastifyInstance).hasRequestDecorator(DECORATOR)) {
-        throw new ConfigError(['cors: the app has registered @fastify/cors for these paths as well; leave "cors" out and list the origins there, or register @fastify/cors in a context that does not contain this plugin'])
+        throw new ConfigError([
+          'cors: the app has registered @fastify/cors for these paths as well; leave "cors" out and list the origins ' +
+          'there, or register @fastify/cors in a context that does not contain this plugin'
+        ])
       }
     }
   }

@@ -1,4 +1,6 @@
-/** `GET {prefix}/docs`: a page that shows and changes rows. Its files need no token and load nothing from other hosts. */
+/**
+ * `GET {prefix}/docs`: a page that shows and changes rows. Its files need no token and load nothing from other hosts.
+ */
 import { readFile } from 'node:fs/promises'
 import helmet from '@fastify/helmet'
 import type { FastifyInstance } from 'fastify'
@@ -13,8 +15,8 @@ interface Bundle { readonly script: Uint8Array, readonly style: Uint8Array }
 const IS_BUILT = !import.meta.url.endsWith('.ts')
 
 /**
- * Returns a function that returns the bundle. In the package the bundle is read at once, so that a missing file stops the start. In the repository, esbuild,
- * which the package does not have, creates it on the first request.
+ * Returns a function that returns the bundle. In the package the bundle is read at once, so that a missing file stops
+ * the start. In the repository, esbuild, which the package does not have, creates it on the first request.
  */
 async function loadBundle (): Promise<() => Promise<Bundle>> {
   if (!IS_BUILT) return bundleOnce
@@ -27,13 +29,15 @@ let made: Promise<Bundle> | undefined
 
 async function bundleOnce (): Promise<Bundle> {
   // not a literal, because the compiler would include build/ in the package
-  const { bundlePage } = await import(new URL('../build/bundle-page.ts', import.meta.url).href) as { bundlePage: () => Promise<Bundle> }
+  const { bundlePage } = (await import(new URL('../build/bundle-page.ts', import.meta.url).href)) as {
+    bundlePage: () => Promise<Bundle>
+  }
   return await (made ??= bundlePage())
 }
 
 /**
- * The static page. It contains nothing about any database. Paths are relative to `{prefix}/docs`. If the documents are public, the
- * page opens them without a token.
+ * The static page. It contains nothing about any database. Paths are relative to `{prefix}/docs`. If the documents are
+ * public, the page opens them without a token.
  */
 const createHtml = (isPublic: boolean): string => `<!doctype html>
 <html lang="en">
@@ -99,6 +103,8 @@ function addFile (pages: FastifyInstance, path: string, { type, load }: PageFile
     const content = await load()
     const etag = createTag([content])
     reply.header('etag', etag)
-    return isNotModified(etag, request.headers['if-none-match']) ? reply.code(NOT_MODIFIED).send() : reply.type(type).send(content)
+    return isNotModified(etag, request.headers['if-none-match'])
+      ? reply.code(NOT_MODIFIED).send()
+      : reply.type(type).send(content)
   })
 }

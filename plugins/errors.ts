@@ -8,8 +8,19 @@ import { logRefusal } from '../src/telemetry/request-log.ts'
 import { answerBeforeEnd } from '../src/request/read-body.ts'
 import type {} from './telemetry.ts' // declares request.rowQueryRecord
 import {
-  bodyTooLarge, internal, invalidRequest, isServiceError, isTemporary, notFound, overloaded, permissionDenied, rateLimited, refusalOf, unauthenticated,
-  unsupportedMediaType, type ServiceError
+  bodyTooLarge,
+  internal,
+  invalidRequest,
+  isServiceError,
+  isTemporary,
+  notFound,
+  overloaded,
+  permissionDenied,
+  rateLimited,
+  refusalOf,
+  unauthenticated,
+  unsupportedMediaType,
+  type ServiceError
 } from '../src/errors.ts'
 
 /** Errors of Fastify and Node that clients can cause. */
@@ -25,7 +36,10 @@ const fastifyErrors = new Map<string, () => ServiceError>([
   ['FST_ERR_ROUTE_MISSING_CONTENT_TYPE', unsupportedMediaType]
 ])
 
-/** Statuses with which hooks of the host app may refuse. Their messages are not passed on, because they are for other clients. */
+/**
+ * Statuses with which hooks of the host app may refuse. Their messages are not passed on, because they are for other
+ * clients.
+ */
 const hostErrors = new Map<number | undefined, () => ServiceError>([
   () => unauthenticated('The app refused this request'),
   () => permissionDenied('The app refused this request'),
@@ -46,13 +60,20 @@ export function sendError (error: FastifyError, request: FastifyRequest, reply: 
   logRefusal(request.log, { refusal, error, requestId: shownId(request), record: request.rowQueryRecord })
   // the rate limiter, or a hook of the app, may have set a better time
   const mayRetry = isTemporary(refusal) || refusal.code === 'RATE_LIMITED' || refusal.retryAfter !== undefined
-  if (mayRetry && !reply.hasHeader('retry-after')) reply.header('retry-after', String(refusal.retryAfter ?? RETRY_AFTER))
+  if (mayRetry && !reply.hasHeader('retry-after')) {
+    reply.header('retry-after', String(refusal.retryAfter ?? RETRY_AFTER))
+  }
   const text = JSON.stringify(refusalOf(refusal))
   reply.code(refusal.statusCode).type('application/json; charset=utf-8')
-  return closesUnread(request.raw, reply) ? reply.header('content-length', Buffer.byteLength(text)).send(answerBeforeEnd(request.raw, text)) : reply.send(text)
+  return closesUnread(request.raw, reply)
+    ? reply.header('content-length', Buffer.byteLength(text)).send(answerBeforeEnd(request.raw, text))
+    : reply.send(text)
 }
 
-/** Whether the connection is closed after the answer although a part of the body has not been read. If the connection stays open, Node reads the rest itself. */
+/**
+ * Whether the connection is closed after the answer although a part of the body has not been read. If the connection
+ * stays open, Node reads the rest itself.
+ */
 function closesUnread ({ complete, headers }: IncomingMessage, reply: FastifyReply): boolean {
   if (complete !== false || (headers['content-length'] ?? headers['transfer-encoding'] ?? '0') === '0') return false
   return !reply.raw.shouldKeepAlive || reply.getHeader('connection') === 'close'

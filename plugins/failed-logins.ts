@@ -14,8 +14,8 @@ interface Failures { count: number, readonly until: number }
 declare module 'fastify' {
   interface FastifyInstance {
     /**
-     * Counts a request with invalid credentials. Must be called in the same turn of the event loop as the look-up, so that
-     * pipelined requests cannot exceed the limit.
+     * Counts a request with invalid credentials. Must be called in the same turn of the event loop as the look-up, so
+     * that pipelined requests cannot exceed the limit.
      */
     rowQueryLoginFailed?: (request: FastifyRequest) => void
   }
@@ -47,7 +47,10 @@ export default fp(async function failedLogins (app: FastifyInstance, { max, wind
     if (failures.size > MAX_ADDRESSES) failures.delete(failures.keys().next().value as string)
     if (counted.count < max) return
     latest = Math.max(latest, counted.until)
-    request.log.warn({ address, seconds: Math.ceil((counted.until - now) / 1000) }, 'too many failed logins: the address is blocked temporarily')
+    request.log.warn(
+      { address, seconds: Math.ceil((counted.until - now) / 1000) },
+      'too many failed logins: the address is blocked temporarily'
+    )
   })
 
   app.addHook('onRequest', (request, reply, done) => {
@@ -62,6 +65,11 @@ function hasCredentials ({ headers }: FastifyRequest): boolean {
 }
 
 function refuse (reply: FastifyReply, max: number, seconds: number): Error {
-  reply.headers({ 'ratelimit-limit': max, 'ratelimit-remaining': 0, 'ratelimit-reset': seconds, 'retry-after': seconds })
+  reply.headers({
+    'ratelimit-limit': max,
+    'ratelimit-remaining': 0,
+    'ratelimit-reset': seconds,
+    'retry-after': seconds
+  })
   return rateLimited()
 }

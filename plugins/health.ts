@@ -1,4 +1,7 @@
-/** `GET /health/live` and `GET /health/ready`, for orchestrators and load balancers. They need no token and reveal no details. */
+/**
+ * `GET /health/live` and `GET /health/ready`, for orchestrators and load balancers. They need no token and reveal no
+ * details.
+ */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { databaseUnavailable } from '../src/errors.ts'

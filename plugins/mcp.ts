@@ -26,42 +26,67 @@ export interface McpPluginOptions extends InProcess {
 const JSON_TYPE = 'application/json; charset=utf-8'
 const INVALID_JSON = invalidJson('').code
 
-export default fp(async function mcp (app: FastifyInstance, { databases, limits, settings, issuers, origins }: McpPluginOptions) {
-  const url = `/${MCP_PATH}`
-  const serve = createServeMessage(await loadSdk(() => import('@modelcontextprotocol/server')), createTools({ databases, limits, ...settings }))
-  const rowQueryResourceMetadata = settings.url === undefined || issuers.length === 0 ? undefined : addResourceMetadata(app, { resource: settings.url, path: url, issuers })
-  const config = { ...rowQueryResourceMetadata !== undefined && { rowQueryResourceMetadata } }
+export default fp(
+  async function mcp (app: FastifyInstance, { databases, limits, settings, issuers, origins }: McpPluginOptions) {
+    const url = `/${MCP_PATH}`
+    const serve = createServeMessage(
+      await loadSdk(() => import('@modelcontextprotocol/server')),
+      createTools({ databases, limits, ...settings })
+    )
+    const rowQueryResourceMetadata =
+      settings.url === undefined || issuers.length === 0
+        ? undefined
+        : addResourceMetadata(app, { resource: settings.url, path: url, issuers })
+    const config = { ...(rowQueryResourceMetadata !== undefined && { rowQueryResourceMetadata }) }
 
-  const checkOrigin = async ({ headers: { origin }, host }: FastifyRequest): Promise<void> => {
-    if (origin !== undefined && !origins.includes('*') && !origins.includes(origin) && !isOwn(origin, host)) throw originNotAllowed(origin)
-  }
-
-  app.post(url, { schema: { hide: true }, config, onRequest: checkOrigin, errorHandler: sendParseError }, async (request, reply) => {
-    const read = readMessage(request.body)
-    if (read.refused !== undefined) return await reply.code(400).type(JSON_TYPE).send(read.refused)
-    const grant = getGrant(request)
-    const caller = {
-      grant: () => grant,
-      client: new Caller(reply.raw, grant),
-      consistency: request.headers['row-query-consistency'],
-      record: request.rowQueryRecord,
-      requestId: shownId(request),
-      log: request.log
+    const checkOrigin = async ({ headers: { origin }, host }: FastifyRequest): Promise<void> => {
+      if (origin !== undefined && !origins.includes('*') && !origins.includes(origin) && !isOwn(origin, host)) {
+        throw originNotAllowed(origin)
+      }
     }
-    const { status, type, text } = await serve({ ...read, headers: request.headers, caller })
-    reply.code(status)
-    if (type !== null) reply.type(type === 'application/json' ? JSON_TYPE : type)
-    return await reply.send(text)
-  })
 
-  const refuseMethod = async ({ method }: FastifyRequest, reply: FastifyReply): Promise<never> => {
-    reply.header('allow', 'POST')
-    throw methodNotAllowed(method)
-  }
-  app.route({ method: app.supportedMethods.filter((method) => method !== 'POST'), url, schema: { hide: true }, config, onRequest: refuseMethod, handler: refuseMethod })
-}, { name: 'row-query-mcp' })
+    app.post(
+      url,
+      { schema: { hide: true }, config, onRequest: checkOrigin, errorHandler: sendParseError },
+      async (request, reply) => {
+        const read = readMessage(request.body)
+        if (read.refused !== undefined) return await reply.code(400).type(JSON_TYPE).send(read.refused)
+        const grant = getGrant(request)
+        const caller = {
+          grant: () => grant,
+          client: new Caller(reply.raw, grant),
+          consistency: request.headers['row-query-consistency'],
+          record: request.rowQueryRecord,
+          requestId: shownId(request),
+          log: request.log
+        }
+        const { status, type, text } = await serve({ ...read, headers: request.headers, caller })
+        reply.code(status)
+        if (type !== null) reply.type(type === 'application/json' ? JSON_TYPE : type)
+        return await reply.send(text)
+      }
+    )
 
-/** Whether the page is of the host to which the request was sent. The scheme of the request is unknown behind a proxy that ends TLS. */
+    const refuseMethod = async ({ method }: FastifyRequest, reply: FastifyReply): Promise<never> => {
+      reply.header('allow', 'POST')
+      throw methodNotAllowed(method)
+    }
+    app.route({
+      method: app.supportedMethods.filter((method) => method !== 'POST'),
+      url,
+      schema: { hide: true },
+      config,
+      onRequest: refuseMethod,
+      handler: refuseMethod
+    })
+  },
+  { name: 'row-query-mcp' }
+)
+
+/**
+ * Whether the page is of the host to which the request was sent. The scheme of the request is unknown behind a proxy
+ * that ends TLS.
+ */
 function isOwn (origin: string, host: string): boolean {
   if (!URL.canParse(origin)) return false
   const { protocol, host: given } = new URL(origin)

@@ -1,4 +1,7 @@
-/** `GET /metrics` for Prometheus. Because the metrics name every database, they need a token for all databases, or a separate port. */
+/**
+ * `GET /metrics` for Prometheus. Because the metrics name every database, they need a token for all databases, or a
+ * separate port.
+ */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Registry } from 'prom-client'

@@ -11,7 +11,10 @@ const OTHER_HANDLER = 'the app has a not-found handler for it'
 /** @throws ROW_QUERY_PREFIX_TAKEN if another registration has the prefix */
 export function checkPrefix (app: FastifyInstance): void {
   if (app.hasRoute({ method: 'POST', url: `${app.prefix.replace(/\/$/, '')}/:database/:table` })) {
-    throw new PrefixTaken(app.prefix, 'it already has a route POST /:database/:table; each registration of the plugin needs its own prefix')
+    throw new PrefixTaken(
+      app.prefix,
+      'it already has a route POST /:database/:table; each registration of the plugin needs its own prefix'
+    )
   }
 }
 
@@ -19,9 +22,11 @@ export function checkPrefix (app: FastifyInstance): void {
 export default fp(async function notFoundAnswers (app: FastifyInstance) {
   // without a prefix, unknown paths belong to the host app
   if (app.prefix === '') return
-  // Fastify sets the handler in a callback of `after`, in which an error is an uncaught exception; replacing `after` sets it at once
+  // Fastify sets the handler in a callback of `after`, in which an error is an uncaught exception; replacing `after`
+  // sets it at once
   const immediately = { value: (set: (error: null, done: () => void) => void) => set(null, () => {}) }
-  const answer = (request: FastifyRequest, reply: FastifyReply): FastifyReply => sendError(notFound() as FastifyError, request, reply)
+  const answer = (request: FastifyRequest, reply: FastifyReply): FastifyReply =>
+    sendError(notFound() as FastifyError, request, reply)
   try {
     Object.create(app, { after: immediately }).setNotFoundHandler(answer)
   } catch {
@@ -36,6 +41,12 @@ function refuseLaterHandlers (app: FastifyInstance): void {
   let host = app
   while (host.prefix === prefix) host = Object.getPrototypeOf(host) // the instance that the prefix was given to
   host.addHook('onRegister', (instance) => {
-    if (instance.prefix === prefix) Object.defineProperty(instance, 'setNotFoundHandler', { value: () => { throw new PrefixTaken(prefix, OTHER_HANDLER) } })
+    if (instance.prefix === prefix) {
+      Object.defineProperty(instance, 'setNotFoundHandler', {
+        value: () => {
+          throw new PrefixTaken(prefix, OTHER_HANDLER)
+        }
+      })
+    }
   })
 }

@@ -1,4 +1,7 @@
-/** `GET {prefix}/openapi.json` and `GET {prefix}/{database}/openapi.json`: the OpenAPI documents, each with an entity tag. */
+/**
+ * `GET {prefix}/openapi.json` and `GET {prefix}/{database}/openapi.json`: the OpenAPI documents, each with an entity
+ * tag.
+ */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Database } from '../src/databases/database.ts'
@@ -18,23 +21,31 @@ export interface OpenapiOptions {
   readonly isPublic: boolean
 }
 
-export default fp(async function openapi (app: FastifyInstance, { documents, databases, isPublic }: OpenapiOptions): Promise<void> {
-  const grantOf = (request: FastifyRequest): Grant => isPublic ? EVERYTHING : getGrant(request)
-  const options = { schema: { hide: true }, config: { rowQueryPublic: isPublic } }
+export default fp(
+  async function openapi (app: FastifyInstance, { documents, databases, isPublic }: OpenapiOptions): Promise<void> {
+    const grantOf = (request: FastifyRequest): Grant => (isPublic ? EVERYTHING : getGrant(request))
+    const options = { schema: { hide: true }, config: { rowQueryPublic: isPublic } }
 
-  const send = (document: DocumentText, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-    reply.header('etag', document.etag).header('vary', 'authorization').header('cache-control', isPublic ? 'no-cache' : 'private, no-cache')
-    if (isNotModified(document.etag, request.headers['if-none-match'])) return reply.code(NOT_MODIFIED).send()
-    return reply.type('application/json; charset=utf-8').send(document.bytes)
-  }
+    const send = (document: DocumentText, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+      reply
+        .header('etag', document.etag)
+        .header('vary', 'authorization')
+        .header('cache-control', isPublic ? 'no-cache' : 'private, no-cache')
+      if (isNotModified(document.etag, request.headers['if-none-match'])) return reply.code(NOT_MODIFIED).send()
+      return reply.type('application/json; charset=utf-8').send(document.bytes)
+    }
 
-  app.get('/openapi.json', options, async (request, reply) => send(await documents.ofInterface(grantOf(request)), request, reply))
+    app.get('/openapi.json', options, async (request, reply) =>
+      send(await documents.ofInterface(grantOf(request)), request, reply)
+    )
 
-  app.get<{ Params: { database: string } }>('/:database/openapi.json', options, async (request, reply) => {
-    const { database: name } = request.params
-    const database = databases.get(name)
-    // a database without permissions appears not to exist, as on the path of a table
-    if (database === undefined || !seesDatabase(grantOf(request), name)) throw databaseNotFound(name)
-    return send(await documents.ofDatabase(database, grantOf(request)), request, reply)
-  })
-}, { name: 'row-query-openapi' })
+    app.get<{ Params: { database: string } }>('/:database/openapi.json', options, async (request, reply) => {
+      const { database: name } = request.params
+      const database = databases.get(name)
+      // a database without permissions appears not to exist, as on the path of a table
+      if (database === undefined || !seesDatabase(grantOf(request), name)) throw databaseNotFound(name)
+      return send(await documents.ofDatabase(database, grantOf(request)), request, reply)
+    })
+  },
+  { name: 'row-query-openapi' }
+)

@@ -22,7 +22,8 @@ export default fp(async function rateLimit (app: FastifyInstance, { max, window 
     timeWindow: window,
     cache: MAX_TOKENS,
     enableDraftSpec: true, // RateLimit headers without the X-
-    keyGenerator: ({ rowQueryGrant: grant, ip }: FastifyRequest) => grant === null ? `address ${clientAddress(ip)}` : callerOf(grant),
+    keyGenerator: ({ rowQueryGrant: grant, ip }: FastifyRequest) =>
+      grant === null ? `address ${clientAddress(ip)}` : callerOf(grant),
     errorResponseBuilder: () => rateLimited()
   })
 }, { name: 'row-query-rate-limit' })

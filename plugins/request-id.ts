@@ -7,7 +7,10 @@ import { getOrCreate } from '../src/get-or-create.ts'
 
 const PRINTABLE = /^[\x20-\x7e]{1,128}$/
 
-/** Random bytes for the next 256 ids: so an id takes as long as a counter with a prefix, and half as long as `randomUUID`. */
+/**
+ * Random bytes for the next 256 ids: so an id takes as long as a counter with a prefix, and half as long as
+ * `randomUUID`.
+ */
 const pool = Buffer.alloc(256 * 16)
 let used = pool.length
 

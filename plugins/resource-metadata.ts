@@ -1,4 +1,6 @@
-/** Metadata of the tools as a resource protected by OAuth (RFC 9728), from which clients learn the issuers of tokens. */
+/**
+ * Metadata of the tools as a resource protected by OAuth (RFC 9728), from which clients learn the issuers of tokens.
+ */
 import type { FastifyInstance } from 'fastify'
 
 declare module 'fastify' {
@@ -19,10 +21,22 @@ export interface ResourceMetadata {
 /** Serves the metadata, outside of the prefix and without a token. Returns its URL. */
 export function addResourceMetadata (app: FastifyInstance, { resource, path, issuers }: ResourceMetadata): string {
   const url = `/.well-known/oauth-protected-resource${app.prefix}${path}`
-  const text = JSON.stringify({ resource, authorization_servers: [...new Set(issuers)], bearer_methods_supported: ['header'] })
-  outermost(app).get(url, { schema: { hide: true }, config: { rowQueryPublic: true } }, async (_request, reply) =>
-    // clients in browsers read it before they have a token
-    await reply.type('application/json; charset=utf-8').header('access-control-allow-origin', '*').header('x-content-type-options', 'nosniff').send(text))
+  const text = JSON.stringify({
+    resource,
+    authorization_servers: [...new Set(issuers)],
+    bearer_methods_supported: ['header']
+  })
+  outermost(app).get(
+    url,
+    { schema: { hide: true }, config: { rowQueryPublic: true } },
+    async (_request, reply) =>
+      // clients in browsers read it before they have a token
+      await reply
+        .type('application/json; charset=utf-8')
+        .header('access-control-allow-origin', '*')
+        .header('x-content-type-options', 'nosniff')
+        .send(text)
+  )
   return new URL(url, resource).href
 }
 

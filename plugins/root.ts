@@ -1,7 +1,7 @@
 /**
- * `GET /` names the service and the addresses of its descriptions. It needs no token, and shows neither databases nor a version, by which attackers look for
- * known bugs. It redirects a browser to the page if there is one; in the demo with the token in the fragment of the address, which browsers do not send and
- * logs do not contain.
+ * `GET /` names the service and the addresses of its descriptions. It needs no token, and shows neither databases nor a
+ * version, by which attackers look for known bugs. It redirects a browser to the page if there is one; in the demo with
+ * the token in the fragment of the address, which browsers do not send and logs do not contain.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
@@ -12,7 +12,10 @@ export interface RootOptions {
   /** Whether the page and the documents are enabled. */
   readonly docs: boolean
   readonly openapi: boolean
-  /** The token that was created for the demo and is printed at its start. Only a browser on this machine is redirected with it. */
+  /**
+   * The token that was created for the demo and is printed at its start. Only a browser on this machine is redirected
+   * with it.
+   */
   readonly demoToken?: string | undefined
 }
 
@@ -21,22 +24,35 @@ const FOUND = 302
 export default fp(async function root (app: FastifyInstance, { prefix, docs, openapi, demoToken }: RootOptions) {
   const text = JSON.stringify({
     name: 'row-query',
-    links: { ...docs && { docs: `${prefix}/docs` }, ...openapi && { openapi: `${prefix}/openapi.json` }, live: '/health/live', ready: '/health/ready' }
+    links: {
+      ...(docs && { docs: `${prefix}/docs` }),
+      ...(openapi && { openapi: `${prefix}/openapi.json` }),
+      live: '/health/live',
+      ready: '/health/ready'
+    }
   })
   app.get('/', async (request, reply) => {
     const isBrowser = /\btext\/html\b/i.test(request.headers.accept ?? '')
     if (docs) reply.header('vary', 'accept')
-    if (!docs || !isBrowser) return reply.header('cache-control', 'no-cache').type('application/json; charset=utf-8').send(text)
+    if (!docs || !isBrowser) {
+      return reply.header('cache-control', 'no-cache').type('application/json; charset=utf-8').send(text)
+    }
     const fragment = demoToken !== undefined && isFromHere(request) ? `#token=${demoToken}` : ''
     return reply.header('cache-control', 'no-store').redirect(`${prefix}/docs${fragment}`, FOUND)
   })
 }, { name: 'row-query-root' })
 
 /**
- * Whether the request comes from this machine and names it in Host: a page of a site whose name an attacker points to 127.0.0.1 has another Host. A request
- * that a proxy has passed on comes from elsewhere.
+ * Whether the request comes from this machine and names it in Host: a page of a site whose name an attacker points to
+ * 127.0.0.1 has another Host. A request that a proxy has passed on comes from elsewhere.
  */
 function isFromHere ({ raw: { socket, headers } }: FastifyRequest): boolean {
-  const isForwarded = Object.keys(headers).some((name) => name === 'forwarded' || name === 'via' || name.startsWith('x-forwarded-'))
-  return !isForwarded && /^(::1|(::ffff:)?127\.\d+\.\d+\.\d+)$/.test(socket.remoteAddress ?? '') && /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i.test(headers.host ?? '')
+  const isForwarded = Object.keys(headers).some(
+    (name) => name === 'forwarded' || name === 'via' || name.startsWith('x-forwarded-')
+  )
+  return (
+    !isForwarded &&
+    /^(::1|(::ffff:)?127\.\d+\.\d+\.\d+)$/.test(socket.remoteAddress ?? '') &&
+    /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i.test(headers.host ?? '')
+  )
 }

@@ -21,34 +21,48 @@ export interface TelemetryOptions {
   readonly serverTiming: boolean
 }
 
-export default fp(async function telemetry (app: FastifyInstance, { databases, collectors, requestLog, tracing, serverTiming }: TelemetryOptions) {
-  const begin = (): RequestRecord => new RequestRecord(requestLog, tracing || serverTiming)
-  app.decorateRequest('rowQueryRecord', null)
-  app.addHook('onRequest', (request, _reply, done) => {
-    request.rowQueryRecord = begin()
-    done()
-  })
-  // onResponse would add two listeners and a closure to each request, and does not run if the client has disconnected
-  app.addHook('onSend', (request, reply, _payload, done) => {
-    // a hook of the host app may have refused the request before our onRequest hook
-    const record = request.rowQueryRecord ?? begin()
-    const interested = record.isDeferred ? [] : collectors.filter((collector) => collector.accepts(record.refusal))
-    if (interested.length > 0 || serverTiming) end(record, request, reply, databases)
-    for (const collector of interested) collector.collect(record)
-    if (serverTiming) reply.header('server-timing', timingOf(record))
-    done()
-  })
-}, { name: 'row-query-telemetry' })
+export default fp(
+  async function telemetry (
+    app: FastifyInstance,
+    { databases, collectors, requestLog, tracing, serverTiming }: TelemetryOptions
+  ) {
+    const begin = (): RequestRecord => new RequestRecord(requestLog, tracing || serverTiming)
+    app.decorateRequest('rowQueryRecord', null)
+    app.addHook('onRequest', (request, _reply, done) => {
+      request.rowQueryRecord = begin()
+      done()
+    })
+    // onResponse would add two listeners and a closure to each request, and does not run if the client has disconnected
+    app.addHook('onSend', (request, reply, _payload, done) => {
+      // a hook of the host app may have refused the request before our onRequest hook
+      const record = request.rowQueryRecord ?? begin()
+      const interested = record.isDeferred ? [] : collectors.filter((collector) => collector.accepts(record.refusal))
+      if (interested.length > 0 || serverTiming) end(record, request, reply, databases)
+      for (const collector of interested) collector.collect(record)
+      if (serverTiming) reply.header('server-timing', timingOf(record))
+      done()
+    })
+  },
+  { name: 'row-query-telemetry' }
+)
 
-/** Ignores unknown databases and verbs, because names chosen by clients would make the number of metric labels unlimited. */
-function end (record: RequestRecord, request: FastifyRequest, reply: FastifyReply, databases: ReadonlyMap<string, Database>): void {
+/**
+ * Ignores unknown databases and verbs, because names chosen by clients would make the number of metric labels
+ * unlimited.
+ */
+function end (
+  record: RequestRecord,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  databases: ReadonlyMap<string, Database>
+): void {
   record.end()
   record.token = request.rowQueryGrant?.name ?? ''
   record.requestId = shownId(request)
   // a tool is refused in an answer with the status 200, and has recorded the rest
-  record.status = record.tool === '' ? reply.statusCode : record.refusal?.statusCode ?? reply.statusCode
+  record.status = record.tool === '' ? reply.statusCode : (record.refusal?.statusCode ?? reply.statusCode)
   if (record.tool !== '') return
-  const { database, table } = request.params as { database?: string, table?: string }
+  const { database, table } = request.params as { database?: string; table?: string }
   if (database !== undefined && databases.has(database)) record.database = database
   const { verb } = (request.body ?? {}) as { verb?: unknown }
   if (table !== undefined && VERBS.includes(verb as Verb)) record.verb = verb as Verb

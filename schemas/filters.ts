@@ -1,6 +1,7 @@
 /**
- * The grammar of `filters`. Planner, references, documents and types of the client are derived from these tables; TypeScript reports what
- * a new line lacks. Imports nothing, because programs without the types of Node or TypeBox read it.
+ * The grammar of `filters`. Planner, references, documents and types of the client are derived from these tables;
+ * TypeScript reports what a new line lacks. Imports nothing, because programs without the types of Node or TypeBox read
+ * it.
  */
 
 /** The requirements of an operator on its column and operand. */
@@ -8,10 +9,12 @@ export interface FilterOperator {
   /** The level of comparison that the column must support. `none` asks about NULL only; `members` is that of a SET. */
   readonly needs: 'none' | 'equality' | 'order' | 'text' | 'members'
   /**
-   * The form of the operand. `compared`: a value or the present time; `comparedOrNull`: these or null; `valueOrNull`: a value or null; `values`: a
-   * list of values and null; `pair`: two values or times; `pattern`: a text; `boolean`; `members`: a member of a SET, or a list of them.
+   * The form of the operand. `compared`: a value or the present time; `comparedOrNull`: these or null; `valueOrNull`: a
+   * value or null; `values`: a list of values and null; `pair`: two values or times; `pattern`: a text; `boolean`;
+   * `members`: a member of a SET, or a list of them.
    */
-  readonly operand: 'compared' | 'comparedOrNull' | 'valueOrNull' | 'values' | 'pair' | 'pattern' | 'boolean' | 'members'
+  readonly operand:
+    'compared' | 'comparedOrNull' | 'valueOrNull' | 'values' | 'pair' | 'pattern' | 'boolean' | 'members'
   /** The minimum length of a list that is useful, for documents. */
   readonly minItems?: number
 }
@@ -46,8 +49,8 @@ export type OperandForm = FilterOperator['operand']
 export const BOUNDS = ['$eq', '$gt', '$gte', '$lt', '$lte'] as const satisfies readonly OperatorName[]
 
 /**
- * Keys of an object of filters that are not columns -> what they take: a list of such objects, one of them, a row as a select returns it, or
- * members: names to other tables with filters of their own.
+ * Keys of an object of filters that are not columns -> what they take: a list of such objects, one of them, a row as a
+ * select returns it, or members: names to other tables with filters of their own.
  */
 export const COMBINATORS = {
   $and: 'list',

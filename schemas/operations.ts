@@ -1,6 +1,7 @@
 /**
- * The body of a request with several operations. Each operation is the body of a request to its table (body.ts), without the fields that belong
- * to the whole and with fields of its own. The check of bodies, the documents and the types are derived from these schemas.
+ * The body of a request with several operations. Each operation is the body of a request to its table (body.ts),
+ * without the fields that belong to the whole and with fields of its own. The check of bodies, the documents and the
+ * types are derived from these schemas.
  */
 import { type Static, type TObject, type TProperties, Type } from '@sinclair/typebox'
 import { BODIES, type Body } from './body.ts'
@@ -19,7 +20,11 @@ const common = {
 
 /** The additional fields of operations that select. */
 const ofSelect = {
-  lock: Type.Optional(Type.Boolean({ description: 'Locks the selected rows until the end of the transaction. Needs the permission update.' }))
+  lock: Type.Optional(
+    Type.Boolean({
+      description: 'Locks the selected rows until the end of the transaction. Needs the permission update.'
+    })
+  )
 }
 
 /** The body of a request that is a part of a transaction. */
@@ -27,15 +32,26 @@ export type BodyInTransaction = Body & Static<TObject<typeof ofSelect>>
 /** An operation that has been checked. */
 export type Operation = BodyInTransaction & Static<TObject<typeof common>>
 
-export const OperationsBodySchema = Type.Object({
-  // each operation is checked by the schema of its verb, whose errors are clearer than those of a union
-  operations: Type.Array(Type.Unsafe<Operation>(Type.Unknown()), {
-    minItems: 1,
-    description: 'Run in this order, in one transaction: all of them happen, or none.'
-  }),
-  isolation: Type.Optional(Type.Union(ISOLATIONS.map((name) => Type.Literal(name)), { description: 'The isolation level; repeatableRead if left out. Operations that only select always read one snapshot.' })),
-  dryRun: Type.Optional(Type.Boolean({ description: 'Returns the same answer and changes nothing.' }))
-}, { additionalProperties: false })
+export const OperationsBodySchema = Type.Object(
+  {
+    // each operation is checked by the schema of its verb, whose errors are clearer than those of a union
+    operations: Type.Array(Type.Unsafe<Operation>(Type.Unknown()), {
+      minItems: 1,
+      description: 'Run in this order, in one transaction: all of them happen, or none.'
+    }),
+    isolation: Type.Optional(
+      Type.Union(
+        ISOLATIONS.map((name) => Type.Literal(name)),
+        {
+          description:
+            'The isolation level; repeatableRead if left out. Operations that only select always read one snapshot.'
+        }
+      )
+    ),
+    dryRun: Type.Optional(Type.Boolean({ description: 'Returns the same answer and changes nothing.' }))
+  },
+  { additionalProperties: false }
+)
 
 export type OperationsBody = Static<typeof OperationsBodySchema>
 
@@ -49,7 +65,21 @@ export function propertiesOf (most: number): TProperties {
 export const isOfWhole = (field: string): boolean => Object.hasOwn(OperationsBodySchema.properties, field)
 
 const operationOf = (verb: Verb, own: TProperties = {}): TObject =>
-  Type.Object({ ...common, ...Object.fromEntries(Object.entries<TProperties[string]>(BODIES[verb].properties).filter(([field]) => !isOfWhole(field))), ...own }, { additionalProperties: false })
+  Type.Object(
+    {
+      ...common,
+      ...Object.fromEntries(
+        Object.entries<TProperties[string]>(BODIES[verb].properties).filter(([field]) => !isOfWhole(field))
+      ),
+      ...own
+    },
+    { additionalProperties: false }
+  )
 
 /** Verb -> schema of an operation. */
-export const OPERATIONS: Readonly<Record<Verb, TObject>> = { select: operationOf('select', ofSelect), insert: operationOf('insert'), update: operationOf('update'), delete: operationOf('delete') }
+export const OPERATIONS: Readonly<Record<Verb, TObject>> = {
+  select: operationOf('select', ofSelect),
+  insert: operationOf('insert'),
+  update: operationOf('update'),
+  delete: operationOf('delete')
+}

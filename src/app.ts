@@ -1,4 +1,7 @@
-/** Registers the parts of the plugin in the order in which they handle a request. It is not loaded before the plugin is registered. */
+/**
+ * Registers the parts of the plugin in the order in which they handle a request. It is not loaded before the plugin is
+ * registered.
+ */
 import type { FastifyInstance, onRequestHookHandler } from 'fastify'
 import type { Registry } from 'prom-client'
 import answerHeaders from '../plugins/answer-headers.ts'
@@ -62,7 +65,10 @@ const endUnread: onRequestHookHandler = ({ raw }, reply, done) => {
 const MCP_HEADERS = ['mcp-protocol-version', 'mcp-method', 'mcp-name']
 
 /** Loads the modules that the options need, so that a missing module stops the start instead of failing requests. */
-export async function registerParts (app: FastifyInstance, { settings, tokens, readiness, registry }: RegisterOptions): Promise<Registered> {
+export async function registerParts (
+  app: FastifyInstance,
+  { settings, tokens, readiness, registry }: RegisterOptions
+): Promise<Registered> {
   let tokenWatch: TokenWatch | undefined
   let jwt: JwtVerifier | undefined
   if (settings.cors !== undefined) (await import('../plugins/cors.ts')).refuseOuterCors(app)
@@ -71,8 +77,12 @@ export async function registerParts (app: FastifyInstance, { settings, tokens, r
   const onWrite = settings.onWrite && createWriteHook(settings.onWrite, settings.limits, app.log)
   await app.register(catalogs, { databases: settings.databases, budget, onWrite })
   const databases = app.rowQueryDatabases
-  if (settings.tokenFile !== undefined) tokenWatch = watchTokens({ file: settings.tokenFile.file, log: app.log, onChange: tokens.replace })
-  if (settings.jwt.length > 0) jwt = await createJwtVerifier({ issuers: settings.jwt, roles: settings.roles, log: app.log })
+  if (settings.tokenFile !== undefined) {
+    tokenWatch = watchTokens({ file: settings.tokenFile.file, log: app.log, onChange: tokens.replace })
+  }
+  if (settings.jwt.length > 0) {
+    jwt = await createJwtVerifier({ issuers: settings.jwt, roles: settings.roles, log: app.log })
+  }
   app.addHook('preClose', async () => readiness.end())
   app.addHook('onClose', async () => {
     tokenWatch?.stop()
@@ -85,21 +95,57 @@ export async function registerParts (app: FastifyInstance, { settings, tokens, r
   await app.register(errors)
   await app.register(requestId)
   await app.register(answerHeaders)
-  if (settings.cors !== undefined) await app.register(import('../plugins/cors.ts'), { ...settings.cors, headers: settings.mcp === undefined ? [] : MCP_HEADERS })
+  if (settings.cors !== undefined) {
+    await app.register(import('../plugins/cors.ts'), {
+      ...settings.cors,
+      headers: settings.mcp === undefined ? [] : MCP_HEADERS
+    })
+  }
   const { requestLog, serverTiming } = settings
   const tracing = settings.tracing && isTracingSetUp()
   const collectors = await createCollectors({ ...settings, tracing }, { databases, registry, log: app.log })
-  if (collectors.length > 0 || serverTiming) await app.register(telemetry, { databases, collectors, requestLog, tracing, serverTiming })
-  const described = { databases, settings: { prefix: app.prefix, limits: settings.limits, info: settings.openapiInfo } }
+  if (collectors.length > 0 || serverTiming) {
+    await app.register(telemetry, { databases, collectors, requestLog, tracing, serverTiming })
+  }
+  const described = {
+    databases,
+    settings: { prefix: app.prefix, limits: settings.limits, info: settings.openapiInfo }
+  }
   const documents = createDocuments(described)
   if (settings.docs) await app.register(import('../plugins/docs-page.ts'), { isPublic: settings.openapi === 'public' })
   if (settings.failedLogins.max > 0) await app.register(import('../plugins/failed-logins.ts'), settings.failedLogins)
   await app.register(auth, { tokens, jwt, authenticate: settings.authenticate })
   if (settings.rateLimit !== undefined) await app.register(import('../plugins/rate-limit.ts'), settings.rateLimit)
-  if (settings.openapi !== 'off') await app.register(openapi, { documents, databases, isPublic: settings.openapi === 'public' })
+  if (settings.openapi !== 'off') {
+    await app.register(openapi, { documents, databases, isPublic: settings.openapi === 'public' })
+  }
   await app.register(body, settings)
-  if (settings.mcp !== undefined) await app.register(import('../plugins/mcp.ts'), { databases, limits: settings.limits, settings: settings.mcp, issuers: settings.jwt.map(({ issuer }) => issuer), origins: settings.cors?.origins ?? [] })
+  if (settings.mcp !== undefined) {
+    await app.register(import('../plugins/mcp.ts'), {
+      databases,
+      limits: settings.limits,
+      settings: settings.mcp,
+      issuers: settings.jwt.map(({ issuer }) => issuer),
+      origins: settings.cors?.origins ?? []
+    })
+  }
   // streams are logged even if requests are not
-  addRoute(app, { databases, limits: settings.limits, budget, collectors: requestLog ? collectors : [...collectors, createRequestLog(app.log)] })
-  return { databases, addTables: createAddTables(described), refresh: async () => { await Promise.all([tokenWatch?.refresh(), ...Array.from(databases.values(), (database) => database.refresh())]) }, endStreams: () => { for (const { streams } of databases.values()) streams.failAll(() => withReason(databaseUnavailable(), 'SHUTDOWN')) } }
+  addRoute(app, {
+    databases,
+    limits: settings.limits,
+    budget,
+    collectors: requestLog ? collectors : [...collectors, createRequestLog(app.log)]
+  })
+  return {
+    databases,
+    addTables: createAddTables(described),
+    refresh: async () => {
+      await Promise.all([tokenWatch?.refresh(), ...Array.from(databases.values(), (database) => database.refresh())])
+    },
+    endStreams: () => {
+      for (const { streams } of databases.values()) {
+        streams.failAll(() => withReason(databaseUnavailable(), 'SHUTDOWN'))
+      }
+    }
+  }
 }

@@ -3,7 +3,10 @@ import { Value, type ValueError, ValueErrorType } from '@sinclair/typebox/value'
 import { isObject } from './json/exact-json.ts'
 import { stepsOf } from './json/pointer.ts'
 
-/** An invalid configuration. The message has one line for each error, which names the setting and does not contain its value. */
+/**
+ * An invalid configuration. The message has one line for each error, which names the setting and does not contain its
+ * value.
+ */
 export class ConfigError extends Error {
   readonly code = 'ROW_QUERY_INVALID_CONFIG'
   readonly errors: readonly string[]
@@ -16,10 +19,15 @@ export class ConfigError extends Error {
 }
 
 /**
- * Checks a value against a schema and returns one line for each invalid setting, such as `databases.shop.pool.size: must be an integer …`.
- * `names` has the names of settings that do not come from the configuration file, such as `PORT` for `port`.
+ * Checks a value against a schema and returns one line for each invalid setting, such as `databases.shop.pool.size:
+ * must be an integer …`. `names` has the names of settings that do not come from the configuration file, such as `PORT`
+ * for `port`.
  */
-export function findConfigErrors (schema: TSchema, value: unknown, names: ReadonlyMap<string, string> = new Map()): string[] {
+export function findConfigErrors (
+  schema: TSchema,
+  value: unknown,
+  names: ReadonlyMap<string, string> = new Map()
+): string[] {
   const bySetting = new Map<string, string>()
   for (const { path, ...error } of errorsOf(schema, value)) {
     const setting = settingOf(path)
@@ -29,12 +37,22 @@ export function findConfigErrors (schema: TSchema, value: unknown, names: Readon
 }
 
 /** If a value fits no member of a union, returns the errors of the only member with its JSON type. */
-function * errorsOf (schema: TSchema, value: unknown, parent = ''): Generator<Pick<ValueError, 'path' | 'type' | 'schema'>> {
+function * errorsOf (
+  schema: TSchema,
+  value: unknown,
+  parent = ''
+): Generator<Pick<ValueError, 'path' | 'type' | 'schema'>> {
   for (const error of Value.Errors(schema, value)) {
     const path = parent + error.path
-    const members = error.type === ValueErrorType.Union ? (error.schema['anyOf'] as TSchema[]).filter(({ type }) => type === typeOf(error.value)) : []
-    if (members.length === 1 && typeof error.value === 'object') yield * errorsOf(members[0] as TSchema, error.value, path)
-    else yield { path, type: error.type, schema: error.schema }
+    const members =
+      error.type === ValueErrorType.Union
+        ? (error.schema['anyOf'] as TSchema[]).filter(({ type }) => type === typeOf(error.value))
+        : []
+    if (members.length === 1 && typeof error.value === 'object') {
+      yield * errorsOf(members[0] as TSchema, error.value, path)
+    } else {
+      yield { path, type: error.type, schema: error.schema }
+    }
   }
 }
 
@@ -54,12 +72,15 @@ function describe ({ type, schema }: Pick<ValueError, 'type' | 'schema'>): strin
 
 /** An unknown setting, or an invalid key of a record. */
 function describeUnknown ({ properties, description }: TSchema): string {
-  return properties === undefined ? `is not a valid name (${description})` : `is not a setting; the settings are ${Object.keys(properties).join(', ')}`
+  return properties === undefined
+    ? `is not a valid name (${description})`
+    : `is not a setting; the settings are ${Object.keys(properties).join(', ')}`
 }
 
 const forms = {
   boolean: () => 'true or false',
-  integer: ({ minimum, maximum }: TSchema) => maximum === undefined ? `an integer of at least ${minimum}` : `an integer from ${minimum} to ${maximum}`,
+  integer: ({ minimum, maximum }: TSchema) =>
+    maximum === undefined ? `an integer of at least ${minimum}` : `an integer from ${minimum} to ${maximum}`,
   number: () => 'a number',
   null: () => 'null',
   string: ({ const: literal, minLength = 0, maxLength }: TSchema) => {
@@ -67,8 +88,9 @@ const forms = {
     if (maxLength !== undefined) return `a string of ${minLength} to ${maxLength} characters`
     return minLength > 0 ? 'a string that is not empty' : 'a string'
   },
-  array: ({ minItems = 0, uniqueItems }: TSchema) => `a list${minItems > 0 ? ' that is not empty' : ''}${uniqueItems === true ? ', without duplicates' : ''}`,
-  object: ({ minProperties = 0 }: TSchema) => minProperties > 0 ? 'an object that is not empty' : 'an object'
+  array: ({ minItems = 0, uniqueItems }: TSchema) =>
+    `a list${minItems > 0 ? ' that is not empty' : ''}${uniqueItems === true ? ', without duplicates' : ''}`,
+  object: ({ minProperties = 0 }: TSchema) => (minProperties > 0 ? 'an object that is not empty' : 'an object')
 }
 
 /** Describes the values that a schema allows. */
@@ -77,7 +99,10 @@ function formOf (schema: TSchema): string {
   return forms[schema['type'] as keyof typeof forms](schema)
 }
 
-/** Returns what `make` returns. If it throws, throws the error that `toError` makes instead, because the message may contain a secret. */
+/**
+ * Returns what `make` returns. If it throws, throws the error that `toError` makes instead, because the message may
+ * contain a secret.
+ */
 export function orThrow<T> (make: () => T, toError: (error: Error) => Error): T {
   try {
     return make()
@@ -96,7 +121,10 @@ export function succeeds (make: () => unknown): boolean {
   }
 }
 
-/** Returns a list with the result of `make`. If `make` throws, adds `begin` and the message to `errors`, and returns an empty list. */
+/**
+ * Returns a list with the result of `make`. If `make` throws, adds `begin` and the message to `errors`, and returns an
+ * empty list.
+ */
 export function collect<T> (errors: string[], begin: string, make: () => T): T[] {
   try {
     return [make()]
@@ -114,21 +142,33 @@ const LISTS = ['tokens', 'jwt']
 const RECORDS = ['databases', 'roles']
 
 /**
- * Leaves out the settings at the beginning of the lines of `errors`: settings, entries of records, and entries of lists, which become undefined so that
- * the others keep their indexes.
+ * Leaves out the settings at the beginning of the lines of `errors`: settings, entries of records, and entries of
+ * lists, which become undefined so that the others keep their indexes.
  */
-export function withoutInvalid (config: Readonly<Record<string, unknown>>, errors: readonly string[]): Record<string, unknown> {
+export function withoutInvalid (
+  config: Readonly<Record<string, unknown>>,
+  errors: readonly string[]
+): Record<string, unknown> {
   if (errors.length === 0) return config
-  const isInvalid = (setting: string): boolean => errors.some((line) => line.startsWith(`${setting}:`) || line.startsWith(`${setting}.`))
-  return Object.fromEntries(Object.entries(config).flatMap(([name, value]): Array<[string, unknown]> => {
-    if (!isInvalid(name)) return [[name, value]]
-    if (LISTS.includes(name) && Array.isArray(value)) return [[name, value.map((entry, index) => isInvalid(`${name}.${index}`) ? undefined : entry)]]
-    if (RECORDS.includes(name) && isObject(value)) return [[name, Object.fromEntries(Object.entries(value).filter(([key]) => !isInvalid(`${name}.${key}`)))]]
-    return []
-  }))
+  const isInvalid = (setting: string): boolean =>
+    errors.some((line) => line.startsWith(`${setting}:`) || line.startsWith(`${setting}.`))
+  return Object.fromEntries(
+    Object.entries(config).flatMap(([name, value]): Array<[string, unknown]> => {
+      if (!isInvalid(name)) return [[name, value]]
+      if (LISTS.includes(name) && Array.isArray(value)) {
+        return [[name, value.map((entry, index) => (isInvalid(`${name}.${index}`) ? undefined : entry))]]
+      }
+      if (RECORDS.includes(name) && isObject(value)) {
+        return [[name, Object.fromEntries(Object.entries(value).filter(([key]) => !isInvalid(`${name}.${key}`)))]]
+      }
+      return []
+    })
+  )
 }
 
-/** Maximum number of insertions, deletions and replacements of characters between a misspelt name and the intended one. */
+/**
+ * Maximum number of insertions, deletions and replacements of characters between a misspelt name and the intended one.
+ */
 const MAX_DISTANCE = 3
 
 /** Returns the name that is most similar to a misspelt one; undefined if none is similar. */

@@ -1,9 +1,9 @@
 /**
- * Every error that the service can respond with, one per line: code, status, message. No other file names a status. A test
- * compares the list with `docs/errors.md`.
+ * Every error that the service can respond with, one per line: code, status, message. No other file names a status. A
+ * test compares the list with `docs/errors.md`.
  *
- * Messages name what the client sent (a field, a column, a verb). They never contain messages of the database, which may include
- * values of other rows, SQL and hosts.
+ * Messages name what the client sent (a field, a column, a verb). They never contain messages of the database, which
+ * may include values of other rows, SQL and hosts.
  */
 import { createError } from '@fastify/error'
 
@@ -42,59 +42,152 @@ function define<Args extends unknown[] = []> (code: string, status: number, mess
 export const invalidRequest = define<[reason: string]>('INVALID_REQUEST', 400, 'The request is not valid HTTP: %s')
 export const invalidJson = define<[reason: string]>('INVALID_JSON', 400, 'The body is not valid JSON: %s')
 export const invalidBody = define<[reason: string]>('INVALID_BODY', 400, '%s')
-export const filtersRequired = define<[verb: string]>('FILTERS_REQUIRED', 400, '%s requires "filters" that restrict the affected rows')
-export const columnNotFound = define<[column: string, where: string]>('COLUMN_NOT_FOUND', 400, 'Column "%s" does not exist in %s')
+export const filtersRequired = define<[verb: string]>(
+  'FILTERS_REQUIRED',
+  400,
+  '%s requires "filters" that restrict the affected rows'
+)
+export const columnNotFound = define<[column: string, where: string]>(
+  'COLUMN_NOT_FOUND',
+  400,
+  'Column "%s" does not exist in %s'
+)
 export const invalidValue = define<[column: string, reason: string]>('INVALID_VALUE', 400, 'Column "%s": %s')
 export const valueNotAllowed = define<[reason: string]>('INVALID_VALUE', 400, '%s')
 export const invalidOrderBy = define<[reason: string]>('INVALID_ORDER_BY', 400, '"orderBy" %s')
 export const limitOutOfRange = define<[max: number]>('LIMIT_OUT_OF_RANGE', 400, '"limit" must be from 1 to %d')
-export const columnNotWritable = define<[column: string, reason: string]>('COLUMN_NOT_WRITABLE', 400, 'Column "%s" cannot be written: %s')
-export const missingColumn = define<[columns: string]>('MISSING_COLUMN', 400, '"data" is missing columns that have no default: %s')
+export const columnNotWritable = define<[column: string, reason: string]>(
+  'COLUMN_NOT_WRITABLE',
+  400,
+  'Column "%s" cannot be written: %s'
+)
+export const missingColumn = define<[columns: string]>(
+  'MISSING_COLUMN',
+  400,
+  '"data" is missing columns that have no default: %s'
+)
 export const unauthenticated = define<[reason: string]>('UNAUTHENTICATED', 401, '%s')
 export const permissionDenied = define<[reason: string]>('PERMISSION_DENIED', 403, '%s')
-export const originNotAllowed = define<[origin: string]>('ORIGIN_NOT_ALLOWED', 403, 'Pages of %s may not send requests here')
+export const originNotAllowed = define<[origin: string]>(
+  'ORIGIN_NOT_ALLOWED',
+  403,
+  'Pages of %s may not send requests here'
+)
 export const databaseNotFound = define<[database: string]>('DATABASE_NOT_FOUND', 404, 'Database "%s" does not exist')
-export const tableNotFound = define<[table: string, database: string]>('TABLE_NOT_FOUND', 404, 'Table "%s" does not exist in database "%s"')
+export const tableNotFound = define<[table: string, database: string]>(
+  'TABLE_NOT_FOUND',
+  404,
+  'Table "%s" does not exist in database "%s"'
+)
 export const notFound = define('NOT_FOUND', 404, 'There is nothing at this path')
-export const methodNotAllowed = define<[method: string]>('METHOD_NOT_ALLOWED', 405, 'Method %s is not allowed here: use POST')
+export const methodNotAllowed = define<[method: string]>(
+  'METHOD_NOT_ALLOWED',
+  405,
+  'Method %s is not allowed here: use POST'
+)
 export const requestTimeout = define('REQUEST_TIMEOUT', 408, 'The request took too long to arrive')
 export const expectationFailed = define<[reason: string]>('EXPECTATION_FAILED', 412, '"expect" does not hold: %s')
-export const invalidIdempotencyKey = define('INVALID_IDEMPOTENCY_KEY', 400, 'The header Idempotency-Key must have 1 to 255 visible ASCII characters')
-export const idempotencyInProgress = define('IDEMPOTENCY_IN_PROGRESS', 409, 'Another request with this Idempotency-Key has not ended')
-export const idempotencyKeyReused = define('IDEMPOTENCY_KEY_REUSED', 422, 'This Idempotency-Key was sent with another request before')
+export const invalidIdempotencyKey = define(
+  'INVALID_IDEMPOTENCY_KEY',
+  400,
+  'The header Idempotency-Key must have 1 to 255 visible ASCII characters'
+)
+export const idempotencyInProgress = define(
+  'IDEMPOTENCY_IN_PROGRESS',
+  409,
+  'Another request with this Idempotency-Key has not ended'
+)
+export const idempotencyKeyReused = define(
+  'IDEMPOTENCY_KEY_REUSED',
+  422,
+  'This Idempotency-Key was sent with another request before'
+)
 export const writeRefused = define('WRITE_REFUSED', 422, 'The application refused the write; nothing was changed')
 export const uniqueViolation = define('UNIQUE_VIOLATION', 409, 'A row with the same unique value already exists')
 export const foreignKeyViolation = define('FOREIGN_KEY_VIOLATION', 409, 'A foreign key does not allow this change')
 export const bodyTooLarge = define('BODY_TOO_LARGE', 413, 'The body is larger than the limit')
 /** The same code, for a body of many small chunks. */
 export const bodyInPieces = define('BODY_TOO_LARGE', 413, 'The body arrives in too many small chunks: send larger ones')
-export const unsupportedMediaType = define('UNSUPPORTED_MEDIA_TYPE', 415, 'Send the body as "Content-Type: application/json" in UTF-8')
+export const unsupportedMediaType = define(
+  'UNSUPPORTED_MEDIA_TYPE',
+  415,
+  'Send the body as "Content-Type: application/json" in UTF-8'
+)
 export const notNullViolation = define('NOT_NULL_VIOLATION', 422, 'A column that is NOT NULL has no value')
 export const checkViolation = define('CHECK_VIOLATION', 422, 'A CHECK constraint of the table refused the row')
-export const valueOutOfRange = define('VALUE_OUT_OF_RANGE', 422, 'The database refused a value that does not fit its column')
+export const valueOutOfRange = define(
+  'VALUE_OUT_OF_RANGE',
+  422,
+  'The database refused a value that does not fit its column'
+)
 /** The same code, for a statement or value that exceeds a limit of the database. */
-export const statementTooLarge = define('VALUE_OUT_OF_RANGE', 422, 'The request makes a value or a statement that is larger than the database accepts')
+export const statementTooLarge = define(
+  'VALUE_OUT_OF_RANGE',
+  422,
+  'The request makes a value or a statement that is larger than the database accepts'
+)
 export const resultTooLarge = define<[reason: string]>('RESULT_TOO_LARGE', 422, 'The result is too large: %s')
 /** The same code, for what a write changes. */
-export const transactionTooLarge = define('RESULT_TOO_LARGE', 422, 'The transaction is larger than the database accepts: change fewer or smaller rows at once; nothing was changed')
-export const unreadableValue = define<[column: string, reason: string]>('UNREADABLE_VALUE', 422, 'A row cannot be read: column "%s" %s')
+export const transactionTooLarge = define(
+  'RESULT_TOO_LARGE',
+  422,
+  'The transaction is larger than the database accepts: change fewer or smaller rows at once; nothing was changed'
+)
+export const unreadableValue = define<[column: string, reason: string]>(
+  'UNREADABLE_VALUE',
+  422,
+  'A row cannot be read: column "%s" %s'
+)
 export const notSupported = define<[reason: string]>('NOT_SUPPORTED', 422, '%s')
-export const brokenDefinition = define('BROKEN_DEFINITION', 422, 'A definition in the database, such as a trigger, view or foreign key, names something that does not exist')
+export const brokenDefinition = define(
+  'BROKEN_DEFINITION',
+  422,
+  'A definition in the database, such as a trigger, view or foreign key, names something that does not exist'
+)
 export const rateLimited = define('RATE_LIMITED', 429, 'Too many requests: try again later')
 export const headersTooLarge = define('HEADERS_TOO_LARGE', 431, 'The path and the headers are larger than the limit')
 export const internal = define('INTERNAL', 500, 'Internal error: find it in the log by the request id')
-export const outcomeUnknown = define('OUTCOME_UNKNOWN', 502, 'The write failed partway, or the database did not confirm that it ended: the change may have been made, in full or in part')
-export const databaseUnavailable = define('DATABASE_UNAVAILABLE', 503, 'The database is not available; nothing was changed')
-export const deadlock = define('DEADLOCK', 503, 'The statement was rolled back because of a deadlock; nothing was changed')
+export const outcomeUnknown = define(
+  'OUTCOME_UNKNOWN',
+  502,
+  'The write failed partway, or the database did not confirm that it ended: the change may have been made, in full ' +
+  'or in part'
+)
+export const databaseUnavailable = define(
+  'DATABASE_UNAVAILABLE',
+  503,
+  'The database is not available; nothing was changed'
+)
+export const deadlock = define(
+  'DEADLOCK',
+  503,
+  'The statement was rolled back because of a deadlock; nothing was changed'
+)
 export const lockTimeout = define('LOCK_TIMEOUT', 503, 'A row was locked for too long; nothing was changed')
-export const overloaded = define('OVERLOADED', 503, 'Too many requests are waiting for the database, or large bodies and answers use all memory that there is for them; nothing was changed')
+export const overloaded = define(
+  'OVERLOADED',
+  503,
+  'Too many requests are waiting for the database, or large bodies and answers use all memory that there is for ' +
+  'them; nothing was changed'
+)
 /** The same code, for streams. */
-export const streamsBusy = define('OVERLOADED', 503, 'Too many streams of this caller or of all callers are running on this database; nothing was changed')
-export const keysUnavailable = define('KEYS_UNAVAILABLE', 503, 'The keys that verify the token are not available; nothing was changed')
+export const streamsBusy = define(
+  'OVERLOADED',
+  503,
+  'Too many streams of this caller or of all callers are running on this database; nothing was changed'
+)
+export const keysUnavailable = define(
+  'KEYS_UNAVAILABLE',
+  503,
+  'The keys that verify the token are not available; nothing was changed'
+)
 export const queryTimeout = define('QUERY_TIMEOUT', 504, 'The statement took too long; nothing was changed')
 
-/** Whether a value is one of the errors above. An error that an app derives from ServiceError has no code and no status. */
-export const isServiceError = (error: unknown): error is ServiceError => error instanceof ServiceError && catalogue.has(error.code)
+/**
+ * Whether a value is one of the errors above. An error that an app derives from ServiceError has no code and no status.
+ */
+export const isServiceError = (error: unknown): error is ServiceError =>
+  error instanceof ServiceError && catalogue.has(error.code)
 
 /** The body of the response to an error. */
 export function refusalOf ({ code, message, details }: ServiceError) {
@@ -104,7 +197,8 @@ export function refusalOf ({ code, message, details }: ServiceError) {
 /** Whether the error is unexpected. */
 export const isBug = ({ statusCode }: ServiceError): boolean => statusCode === 500
 /** Whether the service or the database is at fault, not the client. */
-export const isTrouble = ({ statusCode, code }: ServiceError): boolean => statusCode >= 500 || code === 'BROKEN_DEFINITION'
+export const isTrouble = ({ statusCode, code }: ServiceError): boolean =>
+  statusCode >= 500 || code === 'BROKEN_DEFINITION'
 /** Whether the request has no valid credentials. */
 export const isUnauthenticated = ({ statusCode }: ServiceError): boolean => statusCode === 401
 /** Whether a retry of the same request may succeed. Nothing was changed. */
@@ -124,7 +218,10 @@ export function at (path: Path | string, error: ServiceError): ServiceError {
   return withDetails(error, { path: typeof path === 'string' ? path : pointer(...path), message: error.message })
 }
 
-/** NOT_SUPPORTED with its reason. `path`: the field that is not supported, as a JSON Pointer; empty for the request itself. */
+/**
+ * NOT_SUPPORTED with its reason. `path`: the field that is not supported, as a JSON Pointer; empty for the request
+ * itself.
+ */
 export function unsupported (path: string, message: string): ServiceError {
   return at(path, notSupported(message))
 }

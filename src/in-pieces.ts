@@ -1,7 +1,9 @@
 /** Runs long work in pieces, between which the event loop serves others. */
 import { setImmediate } from 'node:timers/promises'
 
-/** Work that yields after each small part: the bytes that it has gone through, or a number that stands for as much time. */
+/**
+ * Work that yields after each small part: the bytes that it has gone through, or a number that stands for as much time.
+ */
 export type LongWork<T = void> = Generator<number, T>
 
 /** The size of the parts into which long values are divided, in bytes or characters. */
@@ -18,7 +20,10 @@ export function allOf<T> (work: LongWork<T>): T {
   }
 }
 
-/** Returns the result; undefined if `isOver` returned true between two pieces, so that nobody needs it. @throws what the work throws */
+/**
+ * Returns the result; undefined if `isOver` returned true between two pieces, so that nobody needs it. @throws what the
+ * work throws
+ */
 export async function inPieces<T> (work: LongWork<T>): Promise<T>
 export async function inPieces<T> (work: LongWork<T>, isOver: () => boolean): Promise<T | undefined>
 export async function inPieces<T> (work: LongWork<T>, isOver: () => boolean = () => false): Promise<T | undefined> {

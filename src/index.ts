@@ -1,4 +1,7 @@
-/** The public API of the package. Importing it loads only the check of the options; registering the plugin loads the rest (src/app.ts). */
+/**
+ * The public API of the package. Importing it loads only the check of the options; registering the plugin loads the
+ * rest (src/app.ts).
+ */
 import createError from '@fastify/error'
 import type { FastifyInstance, FastifyPluginAsync, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
@@ -27,7 +30,10 @@ export { createToken, hashGivenToken as hashToken } from './access/tokens.ts'
 export type { Column, Filters, Insert, Position, Row, Update } from './in-process/fields.ts'
 
 /** A second registration would open each database again, and the first connections would never be closed. */
-const AlreadyRegistered = createError('ROW_QUERY_ALREADY_REGISTERED', 'The plugin of this createRowQuery() is already registered: call createRowQuery() again to register another one')
+const AlreadyRegistered = createError(
+  'ROW_QUERY_ALREADY_REGISTERED',
+  'The plugin of this createRowQuery() is already registered: call createRowQuery() again to register another one'
+)
 
 /** `encapsulate`: hooks, parsers and decorators do not affect the host app. */
 const META = { name: 'fastify-row-query', fastify: '5.x', encapsulate: true }
@@ -36,27 +42,42 @@ export interface RowQuery<Databases extends AnyDatabases = AnyDatabases> {
   /** Can be registered once, with any prefix. */
   readonly plugin: FastifyPluginAsync
   /** Reads the catalog of each database and the token file again. */
-  refresh (): Promise<void>
+  refresh(): Promise<void>
   /** Executes a request without HTTP. The app must be ready. @throws ServiceError with the code of the HTTP answer */
   readonly execute: Execute<Databases>
   /**
-   * Reads any number of rows of a select one by one: the database is read as the rows are taken. Leaving the loop ends the statement.
+   * Reads any number of rows of a select one by one: the database is read as the rows are taken. Leaving the loop ends
+   * the statement.
    * @throws ServiceError, also between rows
    */
   readonly stream: Stream<Databases>
   /**
-   * Runs a function whose requests happen in one transaction: commits when it resolves, rolls back when it throws. The function may run again
-   * after a deadlock or if the tables have changed. @throws ServiceError; what the function throws
+   * Runs a function whose requests happen in one transaction: commits when it resolves, rolls back when it throws. The
+   * function may run again after a deadlock or if the tables have changed. @throws ServiceError; what the function
+   * throws
    */
-  transaction<D extends Name<Databases>, T> (database: D, use: (tx: InProcessTransaction<Databases[D]>) => Promise<T>, options?: InProcessTransactionOptions): Promise<T>
-  /** Cuts off running streams, which closing the app would wait for: they end without their last bytes, so that their clients get an error. */
-  endStreams (): void
-  /** Returns a `transformObject` for @fastify/swagger, which adds the tables that the grant sees to the document of the app (OpenAPI 3.1). */
-  swaggerTables (grant: HostGrant): TransformObject
-  /** Whether all databases are available. The result is cached for one second; resolves within one second and never rejects. */
-  isReady (): Promise<boolean>
+  transaction<D extends Name<Databases>, T>(
+    database: D,
+    use: (tx: InProcessTransaction<Databases[D]>) => Promise<T>,
+    options?: InProcessTransactionOptions
+  ): Promise<T>
+  /**
+   * Cuts off running streams, which closing the app would wait for: they end without their last bytes, so that their
+   * clients get an error.
+   */
+  endStreams(): void
+  /**
+   * Returns a `transformObject` for @fastify/swagger, which adds the tables that the grant sees to the document of the
+   * app (OpenAPI 3.1).
+   */
+  swaggerTables(grant: HostGrant): TransformObject
+  /**
+   * Whether all databases are available. The result is cached for one second; resolves within one second and never
+   * rejects.
+   */
+  isReady(): Promise<boolean>
   /** The names of the tables and views of each database; undefined until its catalog has been read. */
-  tables (): ReadonlyMap<string, readonly string[] | undefined>
+  tables(): ReadonlyMap<string, readonly string[] | undefined>
   /** The Prometheus metrics; empty unless the option `metrics` is set. */
   readonly registry: Registry
   /** Looks up the grant of a token, for other routes of the app that accept the same tokens. */
@@ -64,10 +85,13 @@ export interface RowQuery<Databases extends AnyDatabases = AnyDatabases> {
 }
 
 /**
- * Creates the plugin and an object to control it. `Databases`: the interfaces that `row-query types` prints, by database.
+ * Creates the plugin and an object to control it. `Databases`: the interfaces that `row-query types` prints, by
+ * database.
  * @throws ConfigError with all errors in the options
  */
-export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (options: AppOptions): RowQuery<Databases> {
+export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (
+  options: AppOptions
+): RowQuery<Databases> {
   const settings = resolveSettings(options)
   const tokens = createTokenStore(settings.tokens, settings.tokenFile?.tokens)
   const registry = createRegistry()
@@ -84,7 +108,12 @@ export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (o
     if (isRegistered) throw new AlreadyRegistered()
     checkPrefix(app)
     isRegistered = true
-    parts = { ...await registerParts(app, { settings, tokens, readiness, registry }), execute, runInProcess, streamInProcess }
+    parts = {
+      ...(await registerParts(app, { settings, tokens, readiness, registry })),
+      execute,
+      runInProcess,
+      streamInProcess
+    }
   }, META)
 
   return {
@@ -92,7 +121,9 @@ export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (o
     swaggerTables: (grant) => (document) => partsFor('swagger').addTables(grant, document),
     isReady: readiness.isReady,
     tables: () => new Map(Array.from(parts?.databases ?? [], ([name, database]) => [name, tableNames(database)])),
-    get registry () { return registry() },
+    get registry () {
+      return registry()
+    },
     tokens,
     execute: (async (request: ExecuteRequest) => {
       const { databases, execute } = partsFor('execute')
@@ -106,7 +137,9 @@ export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (o
       const { databases, runInProcess } = partsFor('transaction')
       return await runInProcess({ databases, limits: settings.limits }, database, { ...transactionOptions, use })
     },
-    refresh: async () => { await parts?.refresh() },
+    refresh: async () => {
+      await parts?.refresh()
+    },
     endStreams: () => parts?.endStreams()
   }
 }
@@ -120,8 +153,11 @@ function tableNames (database: Database): string[] | undefined {
 export type PluginOptions = AppOptions & RegisterOptions
 
 /** `app.register(rowQuery, { prefix: '/api', databases: { … }, tokens: [ … ] })` */
-export const rowQuery: FastifyPluginAsync<PluginOptions> = fp(async (app: FastifyInstance, { prefix, logLevel, logSerializers, ...options }: PluginOptions) => {
-  await app.register(createRowQuery(options).plugin)
-}, META)
+export const rowQuery: FastifyPluginAsync<PluginOptions> = fp(
+  async (app: FastifyInstance, { prefix, logLevel, logSerializers, ...options }: PluginOptions) => {
+    await app.register(createRowQuery(options).plugin)
+  },
+  META
+)
 
 export default rowQuery

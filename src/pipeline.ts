@@ -34,8 +34,8 @@ export interface PipelineRequest extends ReadOptions, Keyed {
 }
 
 /**
- * Returns the body of the answer. If the tables of the database have changed, it reads the catalog again, and runs once more what has
- * only read or was rolled back, with the tables of the first attempt as `before`.
+ * Returns the body of the answer. If the tables of the database have changed, it reads the catalog again, and runs once
+ * more what has only read or was rolled back, with the tables of the first attempt as `before`.
  * @throws ServiceError
  */
 export async function runPipeline (request: PipelineRequest, before?: readonly Table[]): Promise<string | Buffer> {
@@ -69,7 +69,8 @@ export async function runPipeline (request: PipelineRequest, before?: readonly T
   }
 }
 
-const maxBytesOf = ({ access: { database }, resultLimit = Infinity }: PipelineRequest): number => Math.min(database.resultLimit, resultLimit)
+const maxBytesOf = ({ access: { database }, resultLimit = Infinity }: PipelineRequest): number =>
+  Math.min(database.resultLimit, resultLimit)
 
 /** Runs a write with an idempotency key or a hook in a transaction, which is rolled back if the tables have changed. */
 async function runAndAnswer (request: PipelineRequest, plan: Plan): Promise<string | Buffer> {
@@ -80,24 +81,38 @@ async function runAndAnswer (request: PipelineRequest, plan: Plan): Promise<stri
   let rows = 0
   const work = async (tx: Transaction): Promise<string | Buffer> => {
     record?.attempted(tx.attempt)
-    const answered = await answerIn(tx, { plan, database, maxBytes: maxBytesOf(request), pendingWrite: { grant, body, dryRun } })
+    const answered = await answerIn(tx, {
+      plan,
+      database,
+      maxBytes: maxBytesOf(request),
+      pendingWrite: { grant, body, dryRun }
+    })
     rows = answered.rows
     return answered.answer
   }
   record?.compiled()
-  const answer = key === undefined
-    ? await database.dialect.transaction(work, { readOnly: false, isolation, dryRun, client, isShared })
-    : await runWithKey({ ...request, grant, database, path: tableName, tables: tablesOf(plan), client, isolation, isShared }, work)
+  const answer =
+    key === undefined
+      ? await database.dialect.transaction(work, { readOnly: false, isolation, dryRun, client, isShared })
+      : await runWithKey(
+        { ...request, grant, database, path: tableName, tables: tablesOf(plan), client, isolation, isShared },
+        work
+      )
   record?.executed(rows)
   return answer
 }
 
 /** A request that is to run again. `isUndone`: whether a write was rolled back. */
-interface ToRunAgain { readonly request: PipelineRequest, readonly plan: Plan, readonly moved: SchemaMoved, readonly isUndone: boolean }
+interface ToRunAgain {
+  readonly request: PipelineRequest
+  readonly plan: Plan
+  readonly moved: SchemaMoved
+  readonly isUndone: boolean
+}
 
 /**
- * Plans again, so that a dropped column is refused by name. The client must send a plain write again that is still possible, unless something outside
- * of the table is missing: then it would fail each time.
+ * Plans again, so that a dropped column is refused by name. The client must send a plain write again that is still
+ * possible, unless something outside of the table is missing: then it would fail each time.
  */
 async function runAgain ({ request, plan, moved, isUndone }: ToRunAgain): Promise<string | Buffer> {
   const { access, body, limits } = request
@@ -127,8 +142,8 @@ export interface StreamRequest extends ReadOptions {
 }
 
 /**
- * Returns the stream when its first row has been read, or there is none. If the tables of the database have changed, it reads the catalog again and
- * tries once more, with the tables of the first attempt as `before`. @throws ServiceError
+ * Returns the stream when its first row has been read, or there is none. If the tables of the database have changed, it
+ * reads the catalog again and tries once more, with the tables of the first attempt as `before`. @throws ServiceError
  */
 export async function openStream (request: StreamRequest, before?: readonly Table[]): Promise<RowStream> {
   const { access, body, limit, limits, record, format } = request
@@ -147,7 +162,12 @@ export async function openStream (request: StreamRequest, before?: readonly Tabl
     record?.planned()
     const statement = compileStatement(plan, database.dialect.engine, database.statementCounts)
     record?.compiled()
-    const stream = new RowStream({ rows: createStreamRows(plan, format), maxBytes: database.resultLimit, most: limit === undefined ? streamRows : undefined, budget: database.budget })
+    const stream = new RowStream({
+      rows: createStreamRows(plan, format),
+      maxBytes: database.resultLimit,
+      most: limit === undefined ? streamRows : undefined,
+      budget: database.budget
+    })
     try {
       streams.add(stream, callerOf(access.grant))
     } catch (error) {
@@ -155,7 +175,10 @@ export async function openStream (request: StreamRequest, before?: readonly Tabl
       throw error
     }
     isRunning = true
-    const run = database.dialect.stream(statement, stream, { client: clientOf(stream, request.client), consistency: request.consistency })
+    const run = database.dialect.stream(statement, stream, {
+      client: clientOf(stream, request.client),
+      consistency: request.consistency
+    })
     const ended = run.finally(() => {
       streams.remove(stream)
       running.end()
@@ -181,4 +204,9 @@ export async function openStream (request: StreamRequest, before?: readonly Tabl
 }
 
 /** The client that waits for the rows: the reader of the stream, or the response before it is read. */
-const clientOf = ({ readable }: RowStream, client: Client | undefined): Client => ({ caller: client?.caller, get destroyed () { return readable.destroyed || client?.destroyed === true } })
+const clientOf = ({ readable }: RowStream, client: Client | undefined): Client => ({
+  caller: client?.caller,
+  get destroyed () {
+    return readable.destroyed || client?.destroyed === true
+  }
+})

@@ -31,8 +31,9 @@ import { slowClients } from './telemetry/record.ts'
 type WantedStream = Pick<StreamRequest, 'format' | 'limit'>
 
 /**
- * Finds out whether the request is answered with a stream, and takes `limit` out of its body, because the schema bounds it for other answers. Clients of
- * HTTP/1.0 get no stream, because they could not see that it was cut off. Returns the refusal instead of throwing it.
+ * Finds out whether the request is answered with a stream, and takes `limit` out of its body, because the schema bounds
+ * it for other answers. Clients of HTTP/1.0 get no stream, because they could not see that it was cut off. Returns the
+ * refusal instead of throwing it.
  */
 function findWantedStream (request: FastifyRequest, most: number | undefined): WantedStream | Error | null {
   const format = findFormat(request.headers.accept)
@@ -50,13 +51,24 @@ interface StreamToSend extends WantedStream, Pick<StreamRequest, 'access' | 'lim
 }
 
 /** Sends the stream. @throws ServiceError if no row has been read */
-async function sendStream (request: FastifyRequest, reply: FastifyReply, { collectors, isOwnApp, ...wanted }: StreamToSend): Promise<FastifyReply> {
+async function sendStream (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { collectors, isOwnApp, ...wanted }: StreamToSend
+): Promise<FastifyReply> {
   const { raw: response } = reply
   const record = request.rowQueryRecord ?? new RequestRecord(false, false)
-  const stream = await openStream({ ...wanted, body: request.body as SelectBody, client: new Caller(response, wanted.access.grant), record })
+  const stream = await openStream({
+    ...wanted,
+    body: request.body as SelectBody,
+    client: new Caller(response, wanted.access.grant),
+    record
+  })
   if (isOwnApp) stream.reuseMemory()
   stream.onCut = createCut(stream, response)
-  stream.onFailure = () => { setTimeout(() => cut(stream, response), GRACE).unref() }
+  stream.onFailure = () => {
+    setTimeout(() => cut(stream, response), GRACE).unref()
+  }
   // closing the app waits for the record
   const { running } = wanted.access.database
   running.begin()
@@ -66,7 +78,12 @@ async function sendStream (request: FastifyRequest, reply: FastifyReply, { colle
     record.status = reply.statusCode
     describe(record, stream, { request, reply, isWhole: error == null && stream.failure === undefined })
     const { database, grant } = wanted.access
-    Object.assign(record, { verb: 'select', database: database.name, token: grant.name, requestId: reply.getHeader('x-request-id') ?? '' })
+    Object.assign(record, {
+      verb: 'select',
+      database: database.name,
+      token: grant.name,
+      requestId: reply.getHeader('x-request-id') ?? ''
+    })
     for (const collector of collectors) if (collector.accepts(record.refusal)) collector.collect(record)
   })
   record.isDeferred = true
@@ -81,14 +98,18 @@ const createCut = (stream: RowStream, response: FastifyReply['raw']) => (): void
 
 /** Fastify destroys the response. Without its own error, a stream of HTTP/2 would look whole then. */
 function cut ({ readable }: RowStream, response: FastifyReply['raw'] | Http2ServerResponse): void {
-  if (response instanceof Http2ServerResponse && !response.stream.closed) response.stream.close(constants.NGHTTP2_INTERNAL_ERROR)
+  if (response instanceof Http2ServerResponse && !response.stream.closed) {
+    response.stream.close(constants.NGHTTP2_INTERNAL_ERROR)
+  }
   readable.destroy()
 }
 
-interface Ended { readonly request: FastifyRequest, readonly reply: FastifyReply, readonly isWhole: boolean }
-
 /** Records how a stream ended. */
-function describe (record: RequestRecord, { passed, bytes, failure }: RowStream, { request, isWhole }: Ended): void {
+function describe (
+  record: RequestRecord,
+  { passed, bytes, failure }: RowStream,
+  { request, isWhole }: { readonly request: FastifyRequest; readonly reply: FastifyReply; readonly isWhole: boolean }
+): void {
   const refusal = failure === undefined || isServiceError(failure) ? failure : internal()
   if (refusal !== undefined && isBug(refusal)) request.log.error({ err: failure }, 'unexpected error')
   record.refusal = refusal
@@ -97,7 +118,11 @@ function describe (record: RequestRecord, { passed, bytes, failure }: RowStream,
   record.rows = passed
   record.end()
   const gone = slowClients.has(request.raw.socket) ? 'CLIENT_SLOW' : 'CLIENT_GONE'
-  record.stream = { bytes, complete: isWhole, reason: isWhole ? undefined : refusal?.reason ?? refusal?.code ?? gone }
+  record.stream = {
+    bytes,
+    complete: isWhole,
+    reason: isWhole ? undefined : (refusal?.reason ?? refusal?.code ?? gone)
+  }
 }
 
 interface RouteOptions {
@@ -125,9 +150,13 @@ const KEY = 'idempotency-key'
 const REPLAYED = 'idempotency-replayed'
 
 /** @throws INVALID_IDEMPOTENCY_KEY, INVALID_BODY */
-const keyOf = ({ headers, rowQueryBodyHash: bodyHash }: FastifyRequest, body: object) => readKey({ header: headers[KEY], bodyHash, dryRun: (body as { dryRun?: boolean }).dryRun === true })
+const keyOf = ({ headers, rowQueryBodyHash: bodyHash }: FastifyRequest, body: object) =>
+  readKey({ header: headers[KEY], bodyHash, dryRun: (body as { dryRun?: boolean }).dryRun === true })
 
-/** Sets Vary, because the answer to a select depends on the header Accept. An answer without it would show that the request was refused before its body was read. */
+/**
+ * Sets Vary, because the answer to a select depends on the header Accept. An answer without it would show that the
+ * request was refused before its body was read.
+ */
 const varyByAccept: onSendHookHandler = (_request, reply, _payload, done) => {
   const others = reply.getHeader('vary')
   reply.header('vary', others === undefined ? 'Accept' : `${String(others)}, Accept`)
@@ -144,7 +173,11 @@ export function addRoute (app: FastifyInstance, { databases, limits, budget, col
   // both refuse by the path alone, before the body is read
   app.addHook('onRequest', (request, _reply, done) => done(request.is404 ? notFound() : undefined))
   const checkPath: onRequestHookHandler = (request, _reply, done) => {
-    request.rowQueryAccess = getAccess(databases, getGrant(request), request.params as { database: string, table: string })
+    request.rowQueryAccess = getAccess(
+      databases,
+      getGrant(request),
+      request.params as { database: string; table: string }
+    )
     done()
   }
 
@@ -160,15 +193,38 @@ export function addRoute (app: FastifyInstance, { databases, limits, budget, col
     done()
   }
 
-  app.withTypeProvider<TypeBoxTypeProvider>().post(url, { schema: { body: BodySchema }, config: shownInHost(app.prefix), onRequest: checkPath, preValidation: checkStream, onSend: varyByAccept }, (request, reply) => {
-    const { body, headers, rowQueryAccess: access, rowQueryRecord: record } = request
-    const consistency = readConsistency(body.verb, CONSISTENCY, headers['row-query-consistency'])
-    if (request.rowQueryStream !== null) return sendStream(request, reply, { ...request.rowQueryStream, access, limits, consistency, collectors, isOwnApp })
-    reply.type('application/json; charset=utf-8')
-    const options = { access, body, limits, consistency, client: new Caller(reply.raw, getGrant(request)), record }
-    const key = headers[KEY] === undefined || body.verb === 'select' ? undefined : keyOf(request, body)
-    return runPipeline(key === undefined ? options : { ...options, key, onReplay: () => reply.header(REPLAYED, 'true') })
-  })
+  app
+    .withTypeProvider<TypeBoxTypeProvider>()
+    .post(
+      url,
+      {
+        schema: { body: BodySchema },
+        config: shownInHost(app.prefix),
+        onRequest: checkPath,
+        preValidation: checkStream,
+        onSend: varyByAccept
+      },
+      (request, reply) => {
+        const { body, headers, rowQueryAccess: access, rowQueryRecord: record } = request
+        const consistency = readConsistency(body.verb, CONSISTENCY, headers['row-query-consistency'])
+        if (request.rowQueryStream !== null) {
+          return sendStream(request, reply, {
+            ...request.rowQueryStream,
+            access,
+            limits,
+            consistency,
+            collectors,
+            isOwnApp
+          })
+        }
+        reply.type('application/json; charset=utf-8')
+        const options = { access, body, limits, consistency, client: new Caller(reply.raw, getGrant(request)), record }
+        const key = headers[KEY] === undefined || body.verb === 'select' ? undefined : keyOf(request, body)
+        return runPipeline(
+          key === undefined ? options : { ...options, key, onReplay: () => reply.header(REPLAYED, 'true') }
+        )
+      }
+    )
 
   const checkDatabase: onRequestHookHandler = (request, _reply, done) => {
     const { database } = request.params as { database: string }
@@ -177,15 +233,29 @@ export function addRoute (app: FastifyInstance, { databases, limits, budget, col
     done()
   }
 
-  app.post('/:database', { schema: { body: OperationsBodySchema, hide: true }, onRequest: checkDatabase }, (request, reply) => {
-    const { headers, rowQueryDatabase: database, rowQueryRecord: record } = request
-    const body = request.body as OperationsBody
-    const isRead = isReadOnly(body)
-    const consistency = readConsistency(isRead ? 'select' : 'update', CONSISTENCY, headers['row-query-consistency'])
-    const key = isRead ? undefined : keyOf(request, body)
-    reply.type('application/json; charset=utf-8')
-    return runOperations({ grant: getGrant(request), database, body, limits, consistency, client: new Caller(reply.raw, getGrant(request)), record, key, onReplay: () => reply.header(REPLAYED, 'true') })
-  })
+  app.post(
+    '/:database',
+    { schema: { body: OperationsBodySchema, hide: true }, onRequest: checkDatabase },
+    (request, reply) => {
+      const { headers, rowQueryDatabase: database, rowQueryRecord: record } = request
+      const body = request.body as OperationsBody
+      const isRead = isReadOnly(body)
+      const consistency = readConsistency(isRead ? 'select' : 'update', CONSISTENCY, headers['row-query-consistency'])
+      const key = isRead ? undefined : keyOf(request, body)
+      reply.type('application/json; charset=utf-8')
+      return runOperations({
+        grant: getGrant(request),
+        database,
+        body,
+        limits,
+        consistency,
+        client: new Caller(reply.raw, getGrant(request)),
+        record,
+        key,
+        onReplay: () => reply.header(REPLAYED, 'true')
+      })
+    }
+  )
 
   const refuseMethod = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     reply.header('allow', 'POST')
@@ -199,5 +269,13 @@ export function addRoute (app: FastifyInstance, { databases, limits, budget, col
     if (!databases.has(database) || !seesDatabase(getGrant(request), database)) throw notFound()
     await refuseMethod(request, reply)
   }
-  if (app.prefix !== '') app.route({ method: others, url: '/:database', schema: { hide: true }, onRequest: refuseOfDatabase, handler: refuseOfDatabase })
+  if (app.prefix !== '') {
+    app.route({
+      method: others,
+      url: '/:database',
+      schema: { hide: true },
+      onRequest: refuseOfDatabase,
+      handler: refuseOfDatabase
+    })
+  }
 }

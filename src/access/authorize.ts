@@ -16,10 +16,16 @@ import { checkClaims } from './rules.ts'
 const READING = { returning: 'select', expect: 'select', dryRun: 'select' } as const
 
 /**
- * The permissions that fields need besides that of their verb, in the order in which they are required. `dryRun` of an insert shows no rows. `onConflict`
- * is not among them, because it needs the permission update only if it may change rows.
+ * The permissions that fields need besides that of their verb, in the order in which they are required. `dryRun` of an
+ * insert shows no rows. `onConflict` is not among them, because it needs the permission update only if it may change
+ * rows.
  */
-const NEEDED: Readonly<Record<Verb, Readonly<Record<string, Verb>>>> = { select: { lock: 'update' }, insert: { returning: 'select' }, update: READING, delete: READING }
+const NEEDED: Readonly<Record<Verb, Readonly<Record<string, Verb>>>> = {
+  select: { lock: 'update' },
+  insert: { returning: 'select' },
+  update: READING,
+  delete: READING
+}
 
 /** Whether a caller with these permissions may use the field in some way. */
 export function mayUse (field: string, verb: Verb, verbs: readonly Verb[]): boolean {
@@ -30,10 +36,14 @@ export function mayUse (field: string, verb: Verb, verbs: readonly Verb[]): bool
 /** Requires the permission of the verb, and those of fields that do more than the verb. @throws PERMISSION_DENIED */
 function requirePermissions (permissions: ReadonlySet<Verb>, body: Body): void {
   if (!permissions.has(body.verb)) throw permissionDenied(`The token does not have the permission ${body.verb}`)
-  if (body.verb === 'insert' && body.onConflict !== undefined && !permissions.has('update')) requireFor(permissions, 'update', changesRows(body.data, body.onConflict) ? '"onConflict"' : undefined)
+  if (body.verb === 'insert' && body.onConflict !== undefined && !permissions.has('update')) {
+    requireFor(permissions, 'update', changesRows(body.data, body.onConflict) ? '"onConflict"' : undefined)
+  }
   if (body.verb === 'select') return
   const needed = NEEDED[body.verb]
-  for (const field in needed) requireFor(permissions, needed[field] as Verb, isUsed(body, field) ? `"${field}"` : undefined)
+  for (const field in needed) {
+    requireFor(permissions, needed[field] as Verb, isUsed(body, field) ? `"${field}"` : undefined)
+  }
 }
 
 /** Requires the permission for `lock`, which only a select in a transaction has. @throws PERMISSION_DENIED */
@@ -43,7 +53,9 @@ export function requireLock (permissions: ReadonlySet<Verb>): void {
 
 /** `field`: the field that needs the permission; undefined if the request does not use it. */
 function requireFor (permissions: ReadonlySet<Verb>, permission: Verb, field: string | undefined): void {
-  if (field !== undefined && !permissions.has(permission)) throw permissionDenied(`${field} needs the permission ${permission}, which the token does not have`)
+  if (field !== undefined && !permissions.has(permission)) {
+    throw permissionDenied(`${field} needs the permission ${permission}, which the token does not have`)
+  }
 }
 
 /** Whether an upsert may change rows that exist. Without `set` it writes the columns outside of the key. */
@@ -63,18 +75,29 @@ function isUsed (body: Body, field: string): boolean {
 
 interface MemberAccess { readonly grant: Grant, readonly database: Database, readonly tableName: string }
 
-/** Requires the permission `select` on each of the tables that the grant sees. @throws PERMISSION_DENIED, also for claims that are missing */
+/**
+ * Requires the permission `select` on each of the tables that the grant sees. @throws PERMISSION_DENIED, also for
+ * claims that are missing
+ */
 function requireMembers ({ grant, database }: MemberAccess, named: readonly NamedTable[]): void {
   for (const { table, path, by } of named) {
     const permissions = permissionsOn(grant, database.name, table)
     if (permissions.size === 0) continue
-    if (!permissions.has('select')) throw at(path, permissionDenied(`"${by}" needs the permission select on table "${table}", which the token does not have`))
+    if (!permissions.has('select')) {
+      throw at(
+        path,
+        permissionDenied(`"${by}" needs the permission select on table "${table}", which the token does not have`)
+      )
+    }
     const granted = findTableGrant(grant, database.name, table)
     if (granted !== undefined) checkClaims(granted.rules, grant.claims)
   }
 }
 
-/** Refuses a table that the grant does not see like one that does not exist. @throws TABLE_NOT_FOUND; DATABASE_UNAVAILABLE if it was there a moment ago */
+/**
+ * Refuses a table that the grant does not see like one that does not exist. @throws TABLE_NOT_FOUND;
+ * DATABASE_UNAVAILABLE if it was there a moment ago
+ */
 function seeMembers (access: MemberAccess, source: TableSource, named: readonly NamedTable[]): void {
   for (const { table, path } of named) {
     try {
@@ -93,7 +116,9 @@ function wasThere (lost: TableSource | undefined, table: string): boolean {
   }
 }
 
-/** A database and the name of a table in it on which the grant holds a permission. The catalog may not have the table. */
+/**
+ * A database and the name of a table in it on which the grant holds a permission. The catalog may not have the table.
+ */
 export interface Access {
   readonly grant: Grant
   readonly database: Database
@@ -108,7 +133,9 @@ export function getGrant ({ rowQueryGrant }: { readonly rowQueryGrant: Grant | n
   return rowQueryGrant
 }
 
-/** A database on which the grant holds no permission is refused like one that does not exist. @throws DATABASE_NOT_FOUND */
+/**
+ * A database on which the grant holds no permission is refused like one that does not exist. @throws DATABASE_NOT_FOUND
+ */
 export function getDatabase (databases: ReadonlyMap<string, Database>, grant: Grant, name: string): Database {
   const database = databases.get(name)
   if (database === undefined || !seesDatabase(grant, name)) throw databaseNotFound(name)
@@ -116,10 +143,15 @@ export function getDatabase (databases: ReadonlyMap<string, Database>, grant: Gr
 }
 
 /**
- * Returns the access to the database and table of a path. One on which the grant holds no permission is refused like one that does not exist.
+ * Returns the access to the database and table of a path. One on which the grant holds no permission is refused like
+ * one that does not exist.
  * @throws DATABASE_NOT_FOUND, TABLE_NOT_FOUND
  */
-export function getAccess (databases: ReadonlyMap<string, Database>, grant: Grant, path: { readonly database: string, readonly table: string }): Access {
+export function getAccess (
+  databases: ReadonlyMap<string, Database>,
+  grant: Grant,
+  path: { readonly database: string; readonly table: string }
+): Access {
   const database = getDatabase(databases, grant, path.database)
   const permissions = permissionsOn(grant, path.database, path.table)
   if (permissions.size === 0) throw tableNotFound(path.table, path.database)
@@ -127,8 +159,10 @@ export function getAccess (databases: ReadonlyMap<string, Database>, grant: Gran
 }
 
 /**
- * The tables as the grant sees them; a promise only while the catalog is being read, for the first time or because a table may have been mended.
- * @throws PERMISSION_DENIED before TABLE_NOT_FOUND, also for claims that are missing; BROKEN_DEFINITION; DATABASE_UNAVAILABLE if no catalog could be read, or if the table was there a moment ago
+ * The tables as the grant sees them; a promise only while the catalog is being read, for the first time or because a
+ * table may have been mended.
+ * @throws PERMISSION_DENIED before TABLE_NOT_FOUND, also for claims that are missing; BROKEN_DEFINITION;
+ * DATABASE_UNAVAILABLE if no catalog could be read, or if the table was there a moment ago
  */
 export function authorize (access: Access, body: Body): TableSource | Promise<TableSource> {
   const { grant, permissions, database, tableName } = access

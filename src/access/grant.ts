@@ -7,7 +7,10 @@ import { readRules, type Claims, type ConfiguredRule, type RuleOptions } from '.
 export interface Grant {
   /** Name of the token or the role, for logs. Never the token itself. */
   readonly name: string
-  /** Identifies the caller among all callers, for rate limits and idempotency keys. Undefined for a JWT without a subject. */
+  /**
+   * Identifies the caller among all callers, for rate limits and idempotency keys. Undefined for a JWT without a
+   * subject.
+   */
   readonly owner: string | undefined
   readonly permissions: ReadonlySet<Verb>
   /** The databases for which the permissions apply: all, or the named ones. */
@@ -45,7 +48,8 @@ export type ColumnGrant = Readonly<Record<'select' | 'insert' | 'update', Readon
 export interface GrantOptions {
   readonly permissions: readonly Verb[]
   /** For each database `"*"`, a list of tables, or an object of tables; all databases if omitted. */
-  readonly databases?: '*' | Readonly<Record<string, '*' | readonly string[] | Readonly<Record<string, TableGrantOptions>>>> | undefined
+  readonly databases?:
+    '*' | Readonly<Record<string, '*' | readonly string[] | Readonly<Record<string, TableGrantOptions>>>> | undefined
   /** Values for `{"$claim": …}` in the rules of `rows`. */
   readonly claims?: Claims | undefined
 }
@@ -54,8 +58,15 @@ export interface GrantOptions {
 export interface TableGrantOptions {
   /** Some of the permissions of the entry; all of them if omitted. */
   readonly permissions?: readonly Verb[]
-  /** Columns that are seen (`select`) and that may be written. If omitted, `insert` and `update` are the list of `select`, and `select` is empty. */
-  readonly columns?: { readonly select?: readonly string[], readonly insert?: readonly string[], readonly update?: readonly string[] }
+  /**
+   * Columns that are seen (`select`) and that may be written. If omitted, `insert` and `update` are the list of
+   * `select`, and `select` is empty.
+   */
+  readonly columns?: {
+    readonly select?: readonly string[]
+    readonly insert?: readonly string[]
+    readonly update?: readonly string[]
+  }
   /** Rules by column: only rows that satisfy all of them exist for the grant, and only such rows can be written. */
   readonly rows?: Readonly<Record<string, RuleOptions>>
 }
@@ -64,13 +75,25 @@ export interface TableGrantOptions {
 export type GrantKind = 'token' | 'role' | 'app'
 
 /** @throws Error for a rule that cannot be used; the message begins with its path */
-export function createGrant (name: string, { permissions, databases = '*', claims = {} }: GrantOptions, kind: GrantKind = 'token'): Grant {
+export function createGrant (
+  name: string,
+  { permissions, databases = '*', claims = {} }: GrantOptions,
+  kind: GrantKind = 'token'
+): Grant {
   const granted = new Set(permissions)
   return {
     name,
     owner: `${kind} ${name}`,
     permissions: granted,
-    databases: databases === '*' ? 'all' : new Map(Object.entries(databases).map(([database, tables]) => [database, createDatabaseGrant(granted, tables, `databases.${database}`)])),
+    databases:
+      databases === '*'
+        ? 'all'
+        : new Map(
+          Object.entries(databases).map(([database, tables]) => [
+            database,
+            createDatabaseGrant(granted, tables, `databases.${database}`)
+          ])
+        ),
     claims,
     tables: new WeakMap()
   }
@@ -81,11 +104,24 @@ export function withClaims (role: Grant, claims: Claims, owner: string | undefin
   return { ...role, owner, claims, tables: new WeakMap() }
 }
 
-function createDatabaseGrant (permissions: ReadonlySet<Verb>, tables: '*' | readonly string[] | Readonly<Record<string, TableGrantOptions>>, path: string): DatabaseGrant {
+function createDatabaseGrant (
+  permissions: ReadonlySet<Verb>,
+  tables: '*' | readonly string[] | Readonly<Record<string, TableGrantOptions>>,
+  path: string
+): DatabaseGrant {
   const isSeen = permissions.size > 0
   if (tables === '*') return { tables: 'all', isSeen, isNarrowed: false }
-  if (isList(tables)) return { tables: new Map(tables.map((table) => [table, { permissions, columns: undefined, rules: [] }])), isSeen, isNarrowed: false }
-  const entries = Object.entries(tables).map(([table, options]): [string, TableGrant] => [table, createTableGrant(permissions, options, `${path}.${table}`)])
+  if (isList(tables)) {
+    return {
+      tables: new Map(tables.map((table) => [table, { permissions, columns: undefined, rules: [] }])),
+      isSeen,
+      isNarrowed: false
+    }
+  }
+  const entries = Object.entries(tables).map(([table, options]): [string, TableGrant] => [
+    table,
+    createTableGrant(permissions, options, `${path}.${table}`)
+  ])
   return {
     tables: new Map(entries),
     isSeen: entries.some(([, { permissions }]) => permissions.size > 0),
@@ -95,15 +131,31 @@ function createDatabaseGrant (permissions: ReadonlySet<Verb>, tables: '*' | read
 
 const isList = (tables: object): tables is readonly string[] => Array.isArray(tables)
 
-function createTableGrant (granted: ReadonlySet<Verb>, { permissions: named, columns, rows = {} }: TableGrantOptions, path: string): TableGrant {
+function createTableGrant (
+  granted: ReadonlySet<Verb>,
+  { permissions: named, columns, rows = {} }: TableGrantOptions,
+  path: string
+): TableGrant {
   const permissions = named ?? [...granted]
   const own = new Set(permissions.filter((verb) => granted.has(verb)))
   // a select must return at least one column
   if (columns !== undefined && (columns.select ?? []).length === 0) own.delete('select')
-  return { permissions: own, named, columns: columns && createColumnGrant(columns), rules: orThrow(() => readRules(rows), ({ message }) => new Error(`${path}.rows.${message}`)) }
+  return {
+    permissions: own,
+    named,
+    columns: columns && createColumnGrant(columns),
+    rules: orThrow(
+      () => readRules(rows),
+      ({ message }) => new Error(`${path}.rows.${message}`)
+    )
+  }
 }
 
-function createColumnGrant ({ select = [], insert = select, update = select }: NonNullable<TableGrantOptions['columns']>): ColumnGrant {
+function createColumnGrant ({
+  select = [],
+  insert = select,
+  update = select
+}: NonNullable<TableGrantOptions['columns']>): ColumnGrant {
   return { select: new Set(select), insert: new Set(insert), update: new Set(update) }
 }
 

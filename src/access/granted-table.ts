@@ -1,4 +1,7 @@
-/** Derives the table that a grant sees from the table of the catalog. No field that the planner reads contains a hidden column. */
+/**
+ * Derives the table that a grant sees from the table of the catalog. No field that the planner reads contains a hidden
+ * column.
+ */
 import type {
   Catalog, Column, ForeignKey, GrantedAccess, Parent, Rule, Table, TableSource, UncheckedKey
 } from '../catalog/catalog.ts'
@@ -15,30 +18,60 @@ import { bindRules, type ConfiguredRule, findBrokenRule, resolveRules, RuleBroke
 // Foreign keys to tables with rules whose rows the service cannot look up.
 
 /**
- * The keys of a table that can only be null for a grant: those to a table with rules that is in another database or that the account does not
- * see, and every column of a table whose keys the account does not see if the grant has any rules.
+ * The keys of a table that can only be null for a grant: those to a table with rules that is in another database or
+ * that the account does not see, and every column of a table whose keys the account does not see if the grant has any
+ * rules.
  */
-export function findUncheckedKeys (grant: Grant, database: string, catalog: Catalog, { foreignKeys, outerKeys = [], hidesKeys, columnList }: Table): UncheckedKey[] {
+export function findUncheckedKeys (
+  grant: Grant,
+  database: string,
+  catalog: Catalog,
+  { foreignKeys, outerKeys = [], hidesKeys, columnList }: Table
+): UncheckedKey[] {
   if (grant.databases === 'all') return []
   const { databases } = grant
   const own = databases.get(database)
   // the database of an outer key may be that of another server: the name of the table is all that is known
-  const hasRulesElsewhere = (table: string): boolean => [...databases].some(([name, granted]) => name !== database && hasRules(granted, table))
-  const unseen = foreignKeys.filter(({ referencedTable }) => !catalog.tables.has(referencedTable) && own !== undefined && hasRules(own, referencedTable, catalog))
+  const hasRulesElsewhere = (table: string): boolean =>
+    [...databases].some(([name, granted]) => name !== database && hasRules(granted, table))
+  const unseen = foreignKeys.filter(
+    ({ referencedTable }) =>
+      !catalog.tables.has(referencedTable) && own !== undefined && hasRules(own, referencedTable, catalog)
+  )
   const outer = outerKeys.filter(({ referencedTable }) => hasRulesElsewhere(referencedTable))
-  const hidden = hidesKeys === true && [...databases.values()].some(({ tables }) => tables !== 'all' && [...tables.values()].some(({ rules }) => rules.length > 0)) ? columnList : []
+  const hidden =
+    hidesKeys === true &&
+    [...databases.values()].some(
+      ({ tables }) => tables !== 'all' && [...tables.values()].some(({ rules }) => rules.length > 0)
+    )
+      ? columnList
+      : []
   return [
-    ...unseen.map(({ name, columns, referencedTable }) => ({ columns, reason: `foreign key "${name}" refers to "${referencedTable}", which the database account does not see` })),
-    ...outer.map(({ name, columns, referencedTable }) => ({ columns, reason: `foreign key "${name}" refers to "${referencedTable}" in another database` })),
-    ...hidden.map(({ name }) => ({ columns: [name], reason: `the database account does not see whether column "${name}" belongs to a foreign key` }))
+    ...unseen.map(({ name, columns, referencedTable }) => ({
+      columns,
+      reason: `foreign key "${name}" refers to "${referencedTable}", which the database account does not see`
+    })),
+    ...outer.map(({ name, columns, referencedTable }) => ({
+      columns,
+      reason: `foreign key "${name}" refers to "${referencedTable}" in another database`
+    })),
+    ...hidden.map(({ name }) => ({
+      columns: [name],
+      reason: `the database account does not see whether column "${name}" belongs to a foreign key`
+    }))
   ]
 }
 
-/** Whether the grant has rules for a table that it may name in another letter case. A table of the catalog is not the one that the account does not see. */
+/**
+ * Whether the grant has rules for a table that it may name in another letter case. A table of the catalog is not the
+ * one that the account does not see.
+ */
 function hasRules ({ tables }: DatabaseGrant, table: string, catalog?: Catalog): boolean {
   if (tables === 'all') return false
   const lower = table.toLowerCase()
-  return [...tables].some(([name, { rules }]) => rules.length > 0 && name.toLowerCase() === lower && catalog?.tables.has(name) !== true)
+  return [...tables].some(
+    ([name, { rules }]) => rules.length > 0 && name.toLowerCase() === lower && catalog?.tables.has(name) !== true
+  )
 }
 
 /**
@@ -50,34 +83,51 @@ export function findGrantedTable (grant: Grant, database: string, catalog: Catal
   const granted = grant.databases.get(database)
   if (granted === undefined) return table
   const { tables, isNarrowed } = granted
-  if (tables !== 'all' && isNarrowed) return grant.tables.get(table) ?? createGrantedTable(grant, { database, tables, catalog }, table)
-  return table.outerKeys === undefined && table.hidesKeys !== true ? table : grant.tables.get(table) ?? createGrantedTable(grant, { database, tables: new Map(), catalog }, table)
+  if (tables !== 'all' && isNarrowed) {
+    return grant.tables.get(table) ?? createGrantedTable(grant, { database, tables, catalog }, table)
+  }
+  return table.outerKeys === undefined && table.hidesKeys !== true
+    ? table
+    : (grant.tables.get(table) ?? createGrantedTable(grant, { database, tables: new Map(), catalog }, table))
 }
 
 /**
- * The same for documents, before the claims are known: the columns without the rules. Undefined if the table must appear not to exist.
+ * The same for documents, before the claims are known: the columns without the rules. Undefined if the table must
+ * appear not to exist.
  */
 export function describeTable (grant: Grant, database: string, catalog: Catalog, table: Table): Table | undefined {
   const granted = findTableGrant(grant, database, table.name)
   if (granted === undefined || (granted.columns === undefined && granted.rules.length === 0)) return table
-  return findBrokenRule(granted.rules, table.columns) === undefined ? getShape(catalog, table, granted.columns, granted.rules) : undefined
+  return findBrokenRule(granted.rules, table.columns) === undefined
+    ? getShape(catalog, table, granted.columns, granted.rules)
+    : undefined
 }
 
-interface GrantedTables { readonly database: string, readonly tables: ReadonlyMap<string, TableGrant>, readonly catalog: Catalog }
-
-function createGrantedTable (grant: Grant, { database, tables, catalog }: GrantedTables, base: Table): Table | undefined {
+function createGrantedTable (
+  grant: Grant,
+  {
+    database,
+    tables,
+    catalog
+  }: { readonly database: string; readonly tables: ReadonlyMap<string, TableGrant>; readonly catalog: Catalog },
+  base: Table
+): Table | undefined {
   const { columns, rules: configured = [] } = tables.get(base.name) ?? {}
   const rules = tryBind(configured, grant, base)
   if (rules === undefined) return undefined
   const parents = base.foreignKeys.flatMap((key): Parent[] => {
     const table = catalog.tables.get(key.referencedTable)
     const theirs = (table && tables.get(table.name)?.rules) ?? []
-    return table === undefined || theirs.length === 0 ? [] : [{ key, table, rules: () => tryBind(theirs, grant, table) }]
+    return table === undefined || theirs.length === 0
+      ? []
+      : [{ key, table, rules: () => tryBind(theirs, grant, table) }]
   })
   const unchecked = findUncheckedKeys(grant, database, catalog, base)
   const isFree = rules.length === 0 && parents.length === 0 && unchecked.length === 0
   const shape = columns === undefined && isFree ? base : getShape(catalog, base, columns, configured)
-  const table = isFree ? shape : Object.freeze({ ...shape, granted: { ...shape.granted as GrantedAccess, shape, rules, parents, unchecked } })
+  const table = isFree
+    ? shape
+    : Object.freeze({ ...shape, granted: { ...(shape.granted as GrantedAccess), shape, rules, parents, unchecked } })
   grant.tables.set(base, table)
   return table
 }
@@ -95,16 +145,32 @@ function tryBind (configured: readonly ConfiguredRule[], { claims }: Grant, { co
 /** Maximum number of columns of all derived tables of a catalog: enough for thousands of usual tables. */
 const MAX_COLUMNS = 200_000
 
-interface Shapes { readonly tables: Map<string, Table>, columns: number }
-
 /** The derived tables of each catalog, dropped with it. */
-const shapes = new WeakMap<Catalog, Shapes>()
+const shapes = new WeakMap<Catalog, { readonly tables: Map<string, Table>, columns: number }>()
 
-/** The derived tables of a catalog, without the values of rules: grants that see the same share one. The least recently used ones are removed. */
-function getShape (catalog: Catalog, base: Table, columns: ColumnGrant | undefined, rules: readonly ConfiguredRule[]): Table {
+/**
+ * The derived tables of a catalog, without the values of rules: grants that see the same share one. The least recently
+ * used ones are removed.
+ */
+function getShape (
+  catalog: Catalog,
+  base: Table,
+  columns: ColumnGrant | undefined,
+  rules: readonly ConfiguredRule[]
+): Table {
   const kept = getOrCreate(shapes, catalog, () => ({ tables: new Map<string, Table>(), columns: 0 }))
-  const [filled, given] = [true, false].map((isEquality) => rules.filter((rule) => rule.isEquality === isEquality).map(({ column }) => column).sort()) as [string[], string[]]
-  const key = JSON.stringify([base.name, columns && [columns.select, columns.insert, columns.update].map((names) => [...names].sort()), filled, given])
+  const [filled, given] = [true, false].map((isEquality) =>
+    rules
+      .filter((rule) => rule.isEquality === isEquality)
+      .map(({ column }) => column)
+      .sort()
+  ) as [string[], string[]]
+  const key = JSON.stringify([
+    base.name,
+    columns && [columns.select, columns.insert, columns.update].map((names) => [...names].sort()),
+    filled,
+    given
+  ])
   const found = kept.tables.get(key)
   const shape = found ?? createShape(base, columns, { filled: new Set(filled), given: new Set(given) })
   kept.tables.delete(key)
@@ -121,9 +187,15 @@ function getShape (catalog: Catalog, base: Table, columns: ColumnGrant | undefin
 }
 
 /** `filled`: the columns to which a rule gives a value; `given`: those with another rule. */
-function createShape (base: Table, grant: ColumnGrant | undefined, { filled, given }: Readonly<Record<'filled' | 'given', ReadonlySet<string>>>): Table {
-  const among = (names: ReadonlySet<string> | undefined): Column[] => names === undefined ? [...base.columnList] : base.columnList.filter(({ name }) => names.has(name))
-  const byName = (columns: readonly Column[]): Map<string, Column> => new Map(columns.map((column) => [column.name, column]))
+function createShape (
+  base: Table,
+  grant: ColumnGrant | undefined,
+  { filled, given }: Readonly<Record<'filled' | 'given', ReadonlySet<string>>>
+): Table {
+  const among = (names: ReadonlySet<string> | undefined): Column[] =>
+    names === undefined ? [...base.columnList] : base.columnList.filter(({ name }) => names.has(name))
+  const byName = (columns: readonly Column[]): Map<string, Column> =>
+    new Map(columns.map((column) => [column.name, column]))
   const columnList = among(grant?.select)
   const columns = byName(columnList)
   const insertable = byName(among(grant?.insert))
@@ -138,20 +210,30 @@ function createShape (base: Table, grant: ColumnGrant | undefined, { filled, giv
     engine,
     transactional,
     triggers,
-    ...versioned !== undefined && { versioned },
-    ...hasConflictClause !== undefined && { hasConflictClause },
+    ...(versioned !== undefined && { versioned }),
+    ...(hasConflictClause !== undefined && { hasConflictClause }),
     columns,
     columnList,
-    requiredColumns: base.requiredColumns.filter(({ name }) => (columns.has(name) || insertable.has(name)) && !filled.has(name)),
+    requiredColumns: base.requiredColumns.filter(
+      ({ name }) => (columns.has(name) || insertable.has(name)) && !filled.has(name)
+    ),
     primaryKey: isSeen(base.primaryKey) ? base.primaryKey : [],
     indexes: base.indexes.filter(({ parts }) => parts.every(({ column }) => column !== null && columns.has(column))),
     uniqueKeys: base.uniqueKeys.filter((key) => isSeen(key.columns)),
     foreignKeys: base.foreignKeys.filter((key: ForeignKey) => isSeen(key.columns)),
-    ...outerKeys !== undefined && { outerKeys: outerKeys.filter((key) => isSeen(key.columns)) },
+    ...(outerKeys !== undefined && { outerKeys: outerKeys.filter((key) => isSeen(key.columns)) }),
     // the columns of a check are not always known
     checks: base.checks.filter((check) => !hidesSome || (check.columns.length > 0 && isSeen(check.columns))),
     identity: base.identity !== undefined && columns.has(base.identity.name) ? base.identity : undefined,
-    granted: { base, shape: undefined, given, writable: { insert: insertable, update: byName(among(grant?.update)) }, rules: [], parents: [], unchecked: [] }
+    granted: {
+      base,
+      shape: undefined,
+      given,
+      writable: { insert: insertable, update: byName(among(grant?.update)) },
+      rules: [],
+      parents: [],
+      unchecked: []
+    }
   } satisfies Table)
 }
 
@@ -181,7 +263,10 @@ export class SeenTables implements TableSource {
   }
 }
 
-/** The tables for a request to a table on which the grant holds a permission; undefined if the catalog does not have that table. @throws as `see` */
+/**
+ * The tables for a request to a table on which the grant holds a permission; undefined if the catalog does not have
+ * that table. @throws as `see`
+ */
 export function findSeen (seen: Seen, name: string): SeenTables | undefined {
   const table = findNamed(seen, name)
   return table && new SeenTables(seen, table)
@@ -198,18 +283,21 @@ function findNamed ({ grant, database, catalog }: Seen, name: string): Table | u
 interface Named { readonly grant: Grant, readonly database: Database, readonly tableName: string }
 
 /**
- * The tables as the grant saw them before the latest reading of the catalog lost a table or a part of one; undefined unless the loss may be
- * temporary.
+ * The tables as the grant saw them before the latest reading of the catalog lost a table or a part of one; undefined
+ * unless the loss may be temporary.
  */
 export function findLost ({ grant, database, tableName }: Named): TableSource | undefined {
   const catalog = database.latestCatalog()
   if (catalog?.lost === undefined) return undefined
-  return findSeen({ grant, database: database.name, catalog: { ...catalog, tables: new Map([...catalog.tables, ...catalog.lost]) } }, tableName)
+  return findSeen(
+    { grant, database: database.name, catalog: { ...catalog, tables: new Map([...catalog.tables, ...catalog.lost]) } },
+    tableName
+  )
 }
 
 /**
- * Calls `work`, which plans, with the tables. If it refuses, but would accept the tables as they were a moment ago, the refusal is
- * DATABASE_UNAVAILABLE until the loss is confirmed. @throws what `work` throws
+ * Calls `work`, which plans, with the tables. If it refuses, but would accept the tables as they were a moment ago, the
+ * refusal is DATABASE_UNAVAILABLE until the loss is confirmed. @throws what `work` throws
  */
 export function orUnavailable<T> (named: Named, source: TableSource, work: (source: TableSource) => T): T {
   try {

@@ -23,7 +23,9 @@ export interface CallGrant extends GrantOptions {
 }
 
 /** Authenticates a request for the host app. Returns null if it does not know the caller. */
-export type Authenticate = (request: FastifyRequest) => HostGrant | null | undefined | Promise<HostGrant | null | undefined>
+export type Authenticate = (
+  request: FastifyRequest
+) => HostGrant | null | undefined | Promise<HostGrant | null | undefined>
 
 const hostGrants = TypeCompiler.Compile(HostGrantSchema)
 /** Strict: a misspelt `databases` would allow access to all databases. */
@@ -47,7 +49,10 @@ function toGrantOrNull (given: unknown): Grant | null {
   return given === null || given === undefined ? null : toGrant(given)
 }
 
-/** Copies the grant at once, because the app may use the same object for the next request. `giver`: the beginning of the message. @throws InvalidGrant */
+/**
+ * Copies the grant at once, because the app may use the same object for the next request. `giver`: the beginning of the
+ * message. @throws InvalidGrant
+ */
 export function toGrant (given: unknown, giver = 'authenticate() returned'): Grant {
   return create(copyChecked(given, { check: hostGrants, schema: HostGrantSchema, giver }) as HostGrant, giver)
 }
@@ -59,19 +64,24 @@ export function toCallGrant (given: unknown): Grant {
   return create({ name: 'in process', ...grant }, giver)
 }
 
-interface CheckOfGrant {
-  readonly check: { Check (value: unknown): boolean }
-  readonly schema: TSchema
-  readonly giver: string
-}
-
 const NAMES = new Map([['configuration', 'the grant']])
 const NOT_CLONED = 'the claims contain something that cannot be copied, such as a function'
 
 /** @throws InvalidGrant */
-function copyChecked (given: unknown, { check, schema, giver }: CheckOfGrant): unknown {
+function copyChecked (
+  given: unknown,
+  {
+    check,
+    schema,
+    giver
+  }: { readonly check: { Check(value: unknown): boolean }; readonly schema: TSchema; readonly giver: string }
+): unknown {
   const toInvalid = (reason: string): InvalidGrant => new InvalidGrant(giver, reason)
-  const copyClaims = (claims: unknown): unknown => orThrow(() => structuredClone(claims), () => toInvalid(NOT_CLONED))
+  const copyClaims = (claims: unknown): unknown =>
+    orThrow(
+      () => structuredClone(claims),
+      () => toInvalid(NOT_CLONED)
+    )
   let grant: unknown
   try {
     grant = copyGrant(given, copyClaims)

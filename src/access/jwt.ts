@@ -34,7 +34,10 @@ interface RememberedTokens {
 
 interface RememberLimits {
   readonly tokens: number
-  /** Maximum length of all tokens together, in characters. The claims of a token take up to 20 times its length in memory. */
+  /**
+   * Maximum length of all tokens together, in characters. The claims of a token take up to 20 times its length in
+   * memory.
+   */
   readonly size: number
 }
 
@@ -70,19 +73,13 @@ export function createRememberedTokens (limits: RememberLimits = REMEMBER_LIMITS
 
 export interface JwtVerifier {
   /**
-   * Returns the grant of a token, immediately if the token is remembered; also throws immediately if it is not a JWT. `sha256` is the hash
-   * of the token.
+   * Returns the grant of a token, immediately if the token is remembered; also throws immediately if it is not a JWT.
+   * `sha256` is the hash of the token.
    * @throws UNAUTHENTICATED; PERMISSION_DENIED if no role of the token is configured; KEYS_UNAVAILABLE
    */
   getGrant (token: string, sha256: string): Grant | Promise<Grant>
   /** Stops the downloads of keys. */
   stop (): void
-}
-
-interface JwtVerifierOptions {
-  readonly issuers: readonly JwtIssuer[]
-  readonly roles: ReadonlyMap<string, Grant>
-  readonly log: FastifyBaseLogger
 }
 
 /** Tolerance for clocks that differ, in seconds. */
@@ -98,20 +95,40 @@ interface Source extends JwtIssuer {
 /** A JWT has three parts in base64url (RFC 7515, section 7.1). */
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/
 
-/** Loads jose and starts to download the keys. The first requests wait for the download; a failure does not prevent the start. */
-export async function createJwtVerifier ({ issuers, roles, log }: JwtVerifierOptions): Promise<JwtVerifier> {
+/**
+ * Loads jose and starts to download the keys. The first requests wait for the download; a failure does not prevent the
+ * start.
+ */
+export async function createJwtVerifier ({
+  issuers,
+  roles,
+  log
+}: {
+  readonly issuers: readonly JwtIssuer[]
+  readonly roles: ReadonlyMap<string, Grant>
+  readonly log: FastifyBaseLogger
+}): Promise<JwtVerifier> {
   const { createLocalJWKSet, jwtVerify } = await import('jose')
   const sources = issuers.map((issuer): Source => ({
     ...issuer,
-    keySet: issuer.keys instanceof KeyObject ? undefined : createKeySet({ url: issuer.keys, setting: `${issuer.setting}.jwks`, log, createSelector: createLocalJWKSet })
+    keySet:
+      issuer.keys instanceof KeyObject
+        ? undefined
+        : createKeySet({ url: issuer.keys, setting: `${issuer.setting}.jwks`, log, createSelector: createLocalJWKSet })
   }))
   for (const { keySet } of sources) keySet?.refresh()
   const remembered = createRememberedTokens()
 
   const remember = async (token: string, sha256: string): Promise<RememberedToken> => {
     const claims = readClaims(token)
-    const { source, expiresAt, key } = await verifyBySources(jwtVerify, sources.filter(({ issuer }) => issuer === claims['iss']), token)
-    const role = rolesOf(claims, source.role).map((name) => roles.get(name)).find((grant) => grant !== undefined)
+    const { source, expiresAt, key } = await verifyBySources(
+      jwtVerify,
+      sources.filter(({ issuer }) => issuer === claims['iss']),
+      token
+    )
+    const role = rolesOf(claims, source.role)
+      .map((name) => roles.get(name))
+      .find((grant) => grant !== undefined)
     const verified = { grant: role && withClaims(role, claims, ownerOf(claims)), expiresAt, key, size: token.length }
     remembered.add(sha256, verified)
     return verified
@@ -124,7 +141,9 @@ export async function createJwtVerifier ({ issuers, roles, log }: JwtVerifierOpt
       if (!JWT.test(token)) throw notValid('not a JWT')
       return remember(token, sha256).then(getGrantOf)
     },
-    stop () { for (const { keySet } of sources) keySet?.stop() }
+    stop () {
+      for (const { keySet } of sources) keySet?.stop()
+    }
   }
 }
 
@@ -137,7 +156,8 @@ function getGrantOf ({ grant }: RememberedToken): Grant {
 const notValid = (reason: string): ServiceError => withReason(unauthenticated('The token is not valid'), reason)
 
 /**
- * Reads the claims before the token is verified, to find its issuer. jose would round numbers, and use the last of two claims with the same name.
+ * Reads the claims before the token is verified, to find its issuer. jose would round numbers, and use the last of two
+ * claims with the same name.
  */
 function readClaims (token: string): Claims {
   const bytes = Buffer.from(token.split('.')[1] as string, 'base64url')
@@ -158,7 +178,9 @@ function parseObject (text: string): Claims {
 
 /** Keeps the text of each number that a double may round, because rules refuse numbers that may have been rounded. */
 function keepNumber (value: number, source: string): number | RawNumber {
-  return String(value) === source && (!Number.isInteger(value) || Number.isSafeInteger(value)) ? value : JSON.rawJSON(source)
+  return String(value) === source && (!Number.isInteger(value) || Number.isSafeInteger(value))
+    ? value
+    : JSON.rawJSON(source)
 }
 
 interface VerifiedBy {

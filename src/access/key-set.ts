@@ -17,7 +17,8 @@ const KEY_TYPES: ReadonlySet<unknown> = new Set(['RSA', 'EC', 'OKP'])
 type NamedKey = JWK & { readonly kid: string }
 
 /**
- * Downloads the public keys that verify signatures and have a `kid`. Redirects are not followed: they could lead from https to http.
+ * Downloads the public keys that verify signatures and have a `kid`. Redirects are not followed: they could lead from
+ * https to http.
  * @throws Error with a reason that may be logged
  */
 export async function downloadKeys (url: URL, signal: AbortSignal): Promise<NamedKey[]> {
@@ -62,7 +63,10 @@ function isNamedKey (value: unknown): value is NamedKey {
   return typeof kid === 'string' && KEY_TYPES.has(kty) && use === 'sig' && d === undefined
 }
 
-/** The reason for the log: the code of a system error, or a message of this file, but never a message of Node, which can contain the URL. */
+/**
+ * The reason for the log: the code of a system error, or a message of this file, but never a message of Node, which can
+ * contain the URL.
+ */
 export function reasonOfDownload (error: unknown): string {
   const { name, message, cause } = error as Error & { cause?: { code?: string } }
   if (name === 'TimeoutError') return 'timeout'
@@ -79,8 +83,10 @@ export interface SigningKey {
 
 export interface KeySet {
   /**
-   * Returns undefined for a `kid` that is known to be absent, because a download after the first request for it did not have it.
-   * @throws KEYS_UNAVAILABLE if it may be missing because the last download failed, or because the next one is not allowed yet
+   * Returns undefined for a `kid` that is known to be absent, because a download after the first request for it did not
+   * have it.
+   * @throws KEYS_UNAVAILABLE if it may be missing because the last download failed, or because the next one is not
+   * allowed yet
    */
   find (kid: string): Promise<SigningKey | undefined>
   /** Downloads the keys, unless the last download began less than 30 seconds ago. Never rejects. */
@@ -112,7 +118,9 @@ interface StoredKey extends SigningKey {
 
 export function createKeySet ({ url, setting, log, createSelector }: KeySetOptions): KeySet {
   let keys: ReadonlyMap<string, StoredKey> = new Map()
-  /** Each `kid` that was asked for or removed and that the last download did not have, as a hash because it can be long. */
+  /**
+   * Each `kid` that was asked for or removed and that the last download did not have, as a hash because it can be long.
+   */
   const absent = new Set<string>()
   let startedAt = -Infinity
   /** Whether the last download failed; also true before the first one. */
@@ -154,7 +162,12 @@ export function createKeySet ({ url, setting, log, createSelector }: KeySetOptio
     } catch (error) {
       if (stopped.signal.aborted) return
       hasFailed = true
-      log.error({ setting, reason: reasonOfDownload(error) }, keys.size > 0 ? 'the keys for JWTs cannot be downloaded; the previous keys stay in use' : 'the keys for JWTs cannot be downloaded')
+      log.error(
+        { setting, reason: reasonOfDownload(error) },
+        keys.size > 0
+          ? 'the keys for JWTs cannot be downloaded; the previous keys stay in use'
+          : 'the keys for JWTs cannot be downloaded'
+      )
     }
     running = undefined
     clearTimeout(timer)
@@ -179,7 +192,9 @@ export function createKeySet ({ url, setting, log, createSelector }: KeySetOptio
       await refresh()
       const found = keys.get(kid)
       if (found !== undefined) return found
-      if (hasFailed || !(isLookedUp || absent.has(hashToken(kid)))) throw withRetryAfter(withReason(keysUnavailable(), 'unknown key'), untilAllowed())
+      if (hasFailed || !(isLookedUp || absent.has(hashToken(kid)))) {
+        throw withRetryAfter(withReason(keysUnavailable(), 'unknown key'), untilAllowed())
+      }
       if (isLookedUp) noteAbsent(kid)
       return undefined
     },

@@ -26,7 +26,11 @@ export type Claims = Readonly<Record<string, unknown>>
 type Operand = { readonly claim: string, readonly steps: readonly string[] } | { readonly constant: unknown }
 
 /** `operator`: only of the kind `order`, which has one operand; `notNull` has none. */
-interface ConfiguredTest { readonly kind: RuleTest['kind'], readonly operator?: '>' | '>=' | '<' | '<=', readonly operands: readonly Operand[] }
+interface ConfiguredTest {
+  readonly kind: RuleTest['kind']
+  readonly operator?: '>' | '>=' | '<' | '<='
+  readonly operands: readonly Operand[]
+}
 
 /** A configured rule, with the claims that it needs. */
 export interface ConfiguredRule {
@@ -42,9 +46,15 @@ const COMPARISONS = new Map([['$gt', '>'], ['$gte', '>='], ['$lt', '<'], ['$lte'
 export function readRules (rows: Readonly<Record<string, RuleOptions>>): ConfiguredRule[] {
   return Object.entries(rows).map(([column, given]) => {
     const tests = readTests(given)
-    const rounded = tests.flatMap(({ operands }) => operands).find((operand) => 'constant' in operand && !isExact(operand.constant))
-    if (rounded !== undefined) throw new Error(`${column}: a number beyond 2^53 is not exact; write it as a string of digits`)
-    if (isObject(given) && '$claim' in given && Object.keys(given).length > 1) throw new Error(`${column}: $claim cannot be combined with operators; use {"$eq": {"$claim": …}}`)
+    const rounded = tests
+      .flatMap(({ operands }) => operands)
+      .find((operand) => 'constant' in operand && !isExact(operand.constant))
+    if (rounded !== undefined) {
+      throw new Error(`${column}: a number beyond 2^53 is not exact; write it as a string of digits`)
+    }
+    if (isObject(given) && '$claim' in given && Object.keys(given).length > 1) {
+      throw new Error(`${column}: $claim cannot be combined with operators; use {"$eq": {"$claim": …}}`)
+    }
     return { column, tests, isEquality: tests.some((test) => test.kind === 'in' && test.operands.length === 1) }
   })
 }
@@ -70,7 +80,8 @@ function readOperand (operand: unknown): Operand {
 
 /** The rule as a line of text: `tenant = claim /tenant`. */
 export function describeRule ({ column, tests }: ConfiguredRule): string {
-  const textOf = (operand: Operand): string => 'claim' in operand ? `claim ${operand.claim}` : JSON.stringify(operand.constant)
+  const textOf = (operand: Operand): string =>
+    'claim' in operand ? `claim ${operand.claim}` : JSON.stringify(operand.constant)
   return tests.map(({ kind, operator = '=', operands }) => {
     if (kind === 'notNull') return `${column} not null`
     const texts = operands.map(textOf).join(', ')
@@ -79,7 +90,8 @@ export function describeRule ({ column, tests }: ConfiguredRule): string {
 }
 
 /** False for an integer beyond 2^53, which JavaScript has already rounded. */
-const isExact = (value: unknown): boolean => typeof value !== 'number' || (Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value)))
+const isExact = (value: unknown): boolean =>
+  typeof value !== 'number' || (Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value)))
 
 /** A rule whose claims are replaced with their values. */
 export interface ResolvedRule {
@@ -89,18 +101,27 @@ export interface ResolvedRule {
   readonly usesClaims: boolean
 }
 
-/** Replaces claims with their values. @throws PERMISSION_DENIED for a claim that is missing, null, a list or an object */
+/**
+ * Replaces claims with their values. @throws PERMISSION_DENIED for a claim that is missing, null, a list or an object
+ */
 export function resolveRules (rules: readonly ConfiguredRule[], claims: Claims): ResolvedRule[] {
   return rules.map(({ column, tests }) => ({
     column,
     usesClaims: tests.some(({ operands }) => operands.some((operand) => 'claim' in operand)),
-    tests: tests.map(({ operands, ...test }) => ({ ...test, values: operands.map((operand) => 'claim' in operand ? findClaim(operand, claims) : operand.constant) }))
+    tests: tests.map(({ operands, ...test }) => ({
+      ...test,
+      values: operands.map((operand) => ('claim' in operand ? findClaim(operand, claims) : operand.constant))
+    }))
   }))
 }
 
 /** @throws PERMISSION_DENIED for a claim that is missing, null, a list or an object */
 export function checkClaims (rules: readonly ConfiguredRule[], claims: Claims): void {
-  for (const { tests } of rules) for (const { operands } of tests) for (const operand of operands) if ('claim' in operand) findClaim(operand, claims)
+  for (const { tests } of rules) {
+    for (const { operands } of tests) {
+      for (const operand of operands) if ('claim' in operand) findClaim(operand, claims)
+    }
+  }
 }
 
 function findClaim ({ claim, steps }: { claim: string, steps: readonly string[] }, claims: Claims): unknown {
@@ -122,34 +143,62 @@ export function bindRules (rules: readonly ResolvedRule[], columns: ReadonlyMap<
   return rules.map((rule) => {
     const column = columns.get(rule.column)
     if (column === undefined) throw new RuleBroken(`column "${rule.column}" does not exist`)
-    if (column.type.comparison === 'none' || column.type.structured) throw new RuleBroken(`column "${column.name}": the type ${column.declaration} cannot have rules`)
+    if (column.type.comparison === 'none' || column.type.structured) {
+      throw new RuleBroken(`column "${column.name}": the type ${column.declaration} cannot have rules`)
+    }
     return { column, tests: rule.tests.map((test) => bindTest(rule, test, column)) }
   })
 }
 
-function bindTest (rule: ResolvedRule, { kind, operator, values }: ResolvedRule['tests'][number], column: Column): RuleTest {
+function bindTest (
+  rule: ResolvedRule,
+  { kind, operator, values }: ResolvedRule['tests'][number],
+  column: Column
+): RuleTest {
   if (kind === 'notNull') return { kind }
-  if (kind === 'in') return { kind, values: values.map((value) => value === null ? null : readStable(rule, column, value)) }
-  if (column.type.order === undefined) throw new RuleBroken(`column "${column.name}": the type ${column.declaration} cannot be compared with ${operator}`)
+  if (kind === 'in') {
+    return { kind, values: values.map((value) => (value === null ? null : readStable(rule, column, value))) }
+  }
+  if (column.type.order === undefined) {
+    throw new RuleBroken(`column "${column.name}": the type ${column.declaration} cannot be compared with ${operator}`)
+  }
   return { kind, operator: operator as '>', value: values.length === 0 ? '' : readStable(rule, column, values[0]) }
 }
 
-/** Finds out why rules do not apply to a table, whatever the claims are: the part of `bindRules` that needs no claims. */
-export function findBrokenRule (rules: readonly ConfiguredRule[], columns: ReadonlyMap<string, Column>): string | undefined {
-  const constants = (operands: readonly Operand[]): unknown[] => operands.flatMap((operand) => 'claim' in operand ? [] : [operand.constant])
+/**
+ * Finds out why rules do not apply to a table, whatever the claims are: the part of `bindRules` that needs no claims.
+ */
+export function findBrokenRule (
+  rules: readonly ConfiguredRule[],
+  columns: ReadonlyMap<string, Column>
+): string | undefined {
+  const constants = (operands: readonly Operand[]): unknown[] =>
+    operands.flatMap((operand) => ('claim' in operand ? [] : [operand.constant]))
   try {
-    bindRules(rules.map(({ column, tests }) => ({ column, usesClaims: false, tests: tests.map(({ operands, ...test }) => ({ ...test, values: constants(operands) })) })), columns)
+    bindRules(
+      rules.map(({ column, tests }) => ({
+        column,
+        usesClaims: false,
+        tests: tests.map(({ operands, ...test }) => ({ ...test, values: constants(operands) }))
+      })),
+      columns
+    )
     return undefined
   } catch (error) {
     return (error as RuleBroken).message
   }
 }
 
-/** Refuses a value that the column would store as another one (`acme ` in CHAR, 16777217 in FLOAT), because its rows would belong to another caller. */
+/**
+ * Refuses a value that the column would store as another one (`acme ` in CHAR, 16777217 in FLOAT), because its rows
+ * would belong to another caller.
+ */
 function readStable (rule: ResolvedRule, { name, type }: Column, value: unknown): Value {
   try {
     const parameter = type.read(value)
-    if (type.keeps?.(value) === false || (type.order === undefined && !isStable(type, parameter))) throw new ValueRefused('is not stored as it is')
+    if (type.keeps?.(value) === false || (type.order === undefined && !isStable(type, parameter))) {
+      throw new ValueRefused('is not stored as it is')
+    }
     return parameter
   } catch (error) {
     if (!(error instanceof ValueRefused)) throw error

@@ -20,7 +20,10 @@ const FileSchema = Type.Array(TokenSchema, { description: 'of entries as "row-qu
 const SETTING = 'tokensFile'
 
 /** `known`: the databases that entries may name, and the tokens that they must not repeat. */
-export function createTokenFile (path: string, known: { readonly databases: unknown, readonly tokens?: ReadonlyArray<TokenOptions | undefined> | undefined }): TokenFile {
+export function createTokenFile (
+  path: string,
+  known: { readonly databases: unknown; readonly tokens?: ReadonlyArray<TokenOptions | undefined> | undefined }
+): TokenFile {
   const taken = UNIQUE.map((field) => ({ field, values: new Set(known.tokens?.map((entry) => entry?.[field])) }))
   return {
     path,
@@ -30,7 +33,9 @@ export function createTokenFile (path: string, known: { readonly databases: unkn
       const tokens = readEntries(errors, SETTING, entries, known.databases)
       // removing a token from the file would not revoke it if the configuration has it too
       for (const [index, entry] of entries.entries()) {
-        for (const { field, values } of taken) if (values.has(entry[field])) errors.push(`${SETTING}.${index}.${field}: is already in "tokens"`)
+        for (const { field, values } of taken) {
+          if (values.has(entry[field])) errors.push(`${SETTING}.${index}.${field}: is already in "tokens"`)
+        }
       }
       if (errors.length > 0) throw new ConfigError(errors)
       return tokens
@@ -40,13 +45,23 @@ export function createTokenFile (path: string, known: { readonly databases: unkn
 
 /** Reads the tokens of the file. @throws ConfigError */
 export function readTokenFile ({ path, parse }: TokenFile): readonly StoredToken[] {
-  return parse(orThrow(() => readFileSync(path, 'utf8'), () => new ConfigError([`${SETTING}: the file cannot be read`])))
+  return parse(
+    orThrow(
+      () => readFileSync(path, 'utf8'),
+      () => new ConfigError([`${SETTING}: the file cannot be read`])
+    )
+  )
 }
 
 function parseEntries (text: string): TokenOptions[] {
-  const entries = orThrow(() => parseConfigJson(text), ({ message }) => new ConfigError([`${SETTING}: the file ${message}`]))
+  const entries = orThrow(
+    () => parseConfigJson(text),
+    ({ message }) => new ConfigError([`${SETTING}: the file ${message}`])
+  )
   const errors = findConfigErrors(FileSchema, entries, new Map([['configuration', SETTING]]))
-  if (errors.length > 0) throw new ConfigError(errors.map((line) => line.startsWith(SETTING) ? line : `${SETTING}.${line}`))
+  if (errors.length > 0) {
+    throw new ConfigError(errors.map((line) => (line.startsWith(SETTING) ? line : `${SETTING}.${line}`)))
+  }
   return entries as TokenOptions[]
 }
 
@@ -58,20 +73,22 @@ export interface TokenWatch {
   stop (): void
 }
 
-interface TokenWatchOptions {
-  readonly file: TokenFile
-  readonly log: FastifyBaseLogger
-  readonly onChange: (tokens: readonly StoredToken[]) => void
-}
-
 /** Interval between reads in milliseconds: a token that is removed from the file works for at most this long. */
 const INTERVAL = 500
 
 /**
- * Compares the content of the file at an interval. Modification times are too coarse, and `fs.watch` misses changes when the file
- * is replaced, is a symbolic link (as in a container) or is on a network disk.
+ * Compares the content of the file at an interval. Modification times are too coarse, and `fs.watch` misses changes
+ * when the file is replaced, is a symbolic link (as in a container) or is on a network disk.
  */
-export function watchTokens ({ file, log, onChange }: TokenWatchOptions): TokenWatch {
+export function watchTokens ({
+  file,
+  log,
+  onChange
+}: {
+  readonly file: TokenFile
+  readonly log: FastifyBaseLogger
+  readonly onChange: (tokens: readonly StoredToken[]) => void
+}): TokenWatch {
   let seen: string | undefined | null = null
   let timer: NodeJS.Timeout | undefined
   let stopped = false
@@ -89,7 +106,8 @@ export function watchTokens ({ file, log, onChange }: TokenWatchOptions): TokenW
       refuse((error as ConfigError).errors)
     }
   }
-  const refuse = (errors: readonly string[]): void => log.error({ errors }, 'the token file cannot be used; the previous tokens stay in use')
+  const refuse = (errors: readonly string[]): void =>
+    log.error({ errors }, 'the token file cannot be used; the previous tokens stay in use')
   const wait = (): void => {
     timer = setTimeout(() => refresh().then(wait), INTERVAL).unref()
   }

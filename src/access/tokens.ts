@@ -35,7 +35,12 @@ export function hashToken (token: string): string {
 
 /** The same for an app, whose token may come from a variable that is not set. @throws TypeError */
 export function hashGivenToken (token: string): string {
-  if (typeof token !== 'string' || token === '') throw new TypeError(`hashToken() needs a token, not ${token === '' ? 'an empty text' : typeof token}: is its environment variable set?`)
+  if (typeof token !== 'string' || token === '') {
+    throw new TypeError(
+      `hashToken() needs a token, not ${token === '' ? 'an empty text' : typeof token}: is its environment variable ` +
+      'set?'
+    )
+  }
   return hashToken(token)
 }
 
@@ -45,11 +50,12 @@ export function createToken (): string {
 }
 
 /**
- * Looks up tokens by hash. A caller cannot choose the hash of what it sends, so the time of a look-up reveals nothing about
- * stored tokens.
+ * Looks up tokens by hash. A caller cannot choose the hash of what it sends, so the time of a look-up reveals nothing
+ * about stored tokens.
  */
 export function createTokenStore (fixed: readonly StoredToken[], changing: readonly StoredToken[] = []): TokenStore {
-  const index = (tokens: readonly StoredToken[]): ReadonlyMap<string, StoredToken> => new Map([...fixed, ...tokens].map((token) => [token.sha256, token]))
+  const index = (tokens: readonly StoredToken[]): ReadonlyMap<string, StoredToken> =>
+    new Map([...fixed, ...tokens].map((token) => [token.sha256, token]))
   let byHash = index(changing)
   const isExpired = ({ expiresAt }: StoredToken, now: number): boolean => expiresAt !== undefined && expiresAt <= now
   const findGrantByHash = (sha256: string, now = Date.now()): Grant | undefined => {
@@ -69,25 +75,43 @@ export function createTokenStore (fixed: readonly StoredToken[], changing: reado
 
 // Converts configured entries: those of tokens into stored tokens, those of roles into grants.
 
-/** Converts the valid entries; an undefined one is known to be invalid. Adds a line that begins with `place` to `errors` for each invalid one. */
-export function readEntries (errors: string[], place: string, entries: ReadonlyArray<TokenOptions | undefined>, known: unknown): StoredToken[] {
-  const tokens = entries.flatMap((entry, index) => entry === undefined ? [] : collect(errors, `${place}.${index}.`, () => toToken(entry, known)))
+/**
+ * Converts the valid entries; an undefined one is known to be invalid. Adds a line that begins with `place` to `errors`
+ * for each invalid one.
+ */
+export function readEntries (
+  errors: string[],
+  place: string,
+  entries: ReadonlyArray<TokenOptions | undefined>,
+  known: unknown
+): StoredToken[] {
+  const tokens = entries.flatMap((entry, index) =>
+    entry === undefined ? [] : collect(errors, `${place}.${index}.`, () => toToken(entry, known))
+  )
   errors.push(...UNIQUE.flatMap((field) => findRepeated(place, field, entries)))
   return tokens
 }
 
 /** Converts the valid roles. Adds a line to `errors` for each invalid one. `known`: the configured databases. */
 export function readRoles (errors: string[], roles: RolesOptions, known: unknown): ReadonlyMap<string, Grant> {
-  return new Map(Object.entries(roles).flatMap(([name, options]) => collect(errors, `roles.${name}.`, (): [string, Grant] => {
-    requireDatabases(options.databases, known)
-    return [name, createGrant(name, options as GrantOptions, 'role')]
-  })))
+  return new Map(
+    Object.entries(roles).flatMap(([name, options]) =>
+      collect(errors, `roles.${name}.`, (): [string, Grant] => {
+        requireDatabases(options.databases, known)
+        return [name, createGrant(name, options as GrantOptions, 'role')]
+      })
+    )
+  )
 }
 
 /** Only one of two entries for a token could apply, and the name identifies the owner of an idempotency key. */
 export const UNIQUE = ['sha256', 'name'] as const
 
-function findRepeated (place: string, field: typeof UNIQUE[number], entries: ReadonlyArray<TokenOptions | undefined>): string[] {
+function findRepeated (
+  place: string,
+  field: (typeof UNIQUE)[number],
+  entries: ReadonlyArray<TokenOptions | undefined>
+): string[] {
   const first = new Map<string, number>()
   return entries.flatMap((entry, index) => {
     if (entry === undefined) return []
@@ -98,13 +122,26 @@ function findRepeated (place: string, field: typeof UNIQUE[number], entries: Rea
   })
 }
 
-/** `known`: not an object if the setting itself is invalid. @throws Error for a database of a grant that is not configured */
+/**
+ * `known`: not an object if the setting itself is invalid. @throws Error for a database of a grant that is not
+ * configured
+ */
 function requireDatabases (databases: '*' | object, known: unknown): void {
-  const unknown = databases === '*' || !isObject(known) ? undefined : Object.keys(databases).find((database) => !Object.hasOwn(known, database))
-  if (unknown !== undefined) throw new Error(`databases.${unknown}: is not a configured database; the databases are ${Object.keys(known as object).join(', ')}`)
+  const unknown =
+    databases === '*' || !isObject(known)
+      ? undefined
+      : Object.keys(databases).find((database) => !Object.hasOwn(known, database))
+  if (unknown !== undefined) {
+    throw new Error(
+      `databases.${unknown}: is not a configured database; the databases are ${Object.keys(known as object).join(', ')}`
+    )
+  }
 }
 
-function toToken ({ name, sha256, permissions, databases = '*', claims, expires }: TokenOptions, known: unknown): StoredToken {
+function toToken (
+  { name, sha256, permissions, databases = '*', claims, expires }: TokenOptions,
+  known: unknown
+): StoredToken {
   requireDatabases(databases, known)
   const expiresAt = expires === undefined ? undefined : parseExpiry(expires)
   return { sha256, grant: createGrant(name, { permissions, databases, claims }), expiresAt }
@@ -116,6 +153,8 @@ const EXPIRY = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/
 export function parseExpiry (text: string): number {
   // Date.parse accepts February 30 as a day in March
   const time = EXPIRY.test(text) && isDay(text.slice(0, 10)) ? Date.parse(text) : NaN
-  if (Number.isNaN(time)) throw new Error('expires: must be a date or a time with an offset, such as 2027-01-01 or 2027-01-01T12:00:00Z')
+  if (Number.isNaN(time)) {
+    throw new Error('expires: must be a date or a time with an offset, such as 2027-01-01 or 2027-01-01T12:00:00Z')
+  }
   return time
 }

@@ -1,6 +1,6 @@
 /**
- * The frozen result of introspecting a database. Tables and columns are in `Map`s, because names from requests are looked up in them
- * and a plain object would find `constructor` and `__proto__`.
+ * The frozen result of introspecting a database. Tables and columns are in `Map`s, because names from requests are
+ * looked up in them and a plain object would find `constructor` and `__proto__`.
  */
 import { allOf, type LongWork } from '../in-pieces.ts'
 import type { ColumnType, Value } from '../types/column-type.ts'
@@ -14,8 +14,9 @@ export interface Column {
   /** Computed by the database from other columns, so never written. */
   readonly generated: boolean
   /**
-   * The collation that compares the values of the column, as the database names it: `utf8mb4_0900_ai_ci`, `NOCASE`. MySQL and MariaDB: set for
-   * columns of texts. SQLite: set for columns of tables, except the rowid, and in upper case.
+   * The collation that compares the values of the column, as the database names it: `utf8mb4_0900_ai_ci`, `NOCASE`.
+   * MySQL and MariaDB: set for columns of texts. SQLite: set for columns of tables, except the rowid, and in upper
+   * case.
    */
   readonly collation?: string
   /** MySQL and MariaDB: the character set of a column of texts. */
@@ -34,7 +35,13 @@ export interface Column {
 }
 
 /** The common properties of columns of results that are not columns of a table. */
-export const OF_RESULT = { generated: true, autoIncrement: false, optional: true, defaultText: null, comment: '' } as const
+export const OF_RESULT = {
+  generated: true,
+  autoIncrement: false,
+  optional: true,
+  defaultText: null,
+  comment: ''
+} as const
 
 /** A primary or unique key: its columns in order. */
 export interface Key {
@@ -66,7 +73,10 @@ export interface ForeignKey {
   readonly referencedColumns: readonly string[]
   /** MySQL and MariaDB: set if there is no such table, so that no value but NULL can be written. */
   readonly broken?: true
-  /** What is done to the rows of this table when the row that they refer to is updated or deleted, on engines where that fires triggers (SQLite). */
+  /**
+   * What is done to the rows of this table when the row that they refer to is updated or deleted, on engines where that
+   * fires triggers (SQLite).
+   */
   readonly cascades?: Readonly<Partial<Record<TriggerEvent, TriggerEvent>>>
 }
 
@@ -95,10 +105,16 @@ export interface Trigger {
 
 /** The triggers of a table, as far as the account may see them. */
 export interface Triggers {
-  /** Whether the list is complete: MySQL shows triggers only to accounts that hold the TRIGGER privilege, MariaDB by version also to those that may write. */
+  /**
+   * Whether the list is complete: MySQL shows triggers only to accounts that hold the TRIGGER privilege, MariaDB by
+   * version also to those that may write.
+   */
   readonly known: boolean
   readonly list: readonly Trigger[]
-  /** The tables that triggers of each event write, also by further triggers, as far as their texts show. Undefined if there are none. */
+  /**
+   * The tables that triggers of each event write, also by further triggers, as far as their texts show. Undefined if
+   * there are none.
+   */
   readonly written?: Readonly<Record<TriggerEvent, readonly string[]>>
 }
 
@@ -108,12 +124,21 @@ export interface Table {
   readonly comment: string
   /** The storage engine in lower case: `innodb`, `myisam`, `sqlite`; empty if the server names none, as for views. */
   readonly engine: string
-  /** False only if the server says that the engine has no transactions, so that a failed statement may leave rows changed. */
+  /**
+   * False only if the server says that the engine has no transactions, so that a failed statement may leave rows
+   * changed.
+   */
   readonly transactional: boolean
   readonly triggers: Triggers
-  /** MariaDB: set if the table keeps its history (`with system versioning`): also an update that changes no value writes a row, and counts. */
+  /**
+   * MariaDB: set if the table keeps its history (`with system versioning`): also an update that changes no value writes
+   * a row, and counts.
+   */
   readonly versioned?: true
-  /** SQLite: set if the definition may have an ON CONFLICT clause, which applies to statements without one (`on conflict replace`). */
+  /**
+   * SQLite: set if the definition may have an ON CONFLICT clause, which applies to statements without one (`on conflict
+   * replace`).
+   */
   readonly hasConflictClause?: true
   /** In the order of the table. */
   readonly columns: ReadonlyMap<string, Column>
@@ -130,7 +155,10 @@ export interface Table {
   /** Set if the table has foreign keys whose columns the account may not see. */
   readonly hidesKeys?: true
   readonly checks: readonly Check[]
-  /** The column that `id` in an answer refers to: the one that the database numbers, or else the single column of the primary key. */
+  /**
+   * The column that `id` in an answer refers to: the one that the database numbers, or else the single column of the
+   * primary key.
+   */
   readonly identity: Column | undefined
   /** Set on a table that `src/access` derived for a grant; the other fields then contain only what the grant sees. */
   readonly granted?: GrantedAccess
@@ -140,9 +168,14 @@ export interface Table {
 export interface GrantedAccess {
   /** The table of the catalog. */
   readonly base: Table
-  /** The table without values of rules, by which statements are cached: all grants with the same columns and rules of the same shape share it. Undefined in the shape itself. */
+  /**
+   * The table without values of rules, by which statements are cached: all grants with the same columns and rules of
+   * the same shape share it. Undefined in the shape itself.
+   */
   readonly shape: Table | undefined
-  /** The columns that `data` of an insert must contain because of a rule, although the database does not require them. */
+  /**
+   * The columns that `data` of an insert must contain because of a rule, although the database does not require them.
+   */
   readonly given: ReadonlySet<string>
   /** The columns that `data` may contain. */
   readonly writable: Readonly<Record<'insert' | 'update', ReadonlyMap<string, Column>>>
@@ -176,15 +209,24 @@ export interface Parent {
   readonly key: ForeignKey
   /** The table of the catalog that the key refers to. */
   readonly table: Table
-  /** The rules of that table; undefined if they do not apply to it, so that no row satisfies them. @throws PERMISSION_DENIED for claims that cannot be used */
+  /**
+   * The rules of that table; undefined if they do not apply to it, so that no row satisfies them. @throws
+   * PERMISSION_DENIED for claims that cannot be used
+   */
   readonly rules: () => readonly Rule[] | undefined
 }
 
 export interface Catalog {
   readonly tables: ReadonlyMap<string, Table>
-  /** Names that the database cannot open, such as views of a table that was dropped, with the reasons for the log. Undefined if there are none. */
+  /**
+   * Names that the database cannot open, such as views of a table that was dropped, with the reasons for the log.
+   * Undefined if there are none.
+   */
   readonly broken?: ReadonlyMap<string, string>
-  /** The previous form of tables that this reading lacks or has only in part, which may be temporary. Undefined if there are none. */
+  /**
+   * The previous form of tables that this reading lacks or has only in part, which may be temporary. Undefined if there
+   * are none.
+   */
   readonly lost?: ReadonlyMap<string, Table>
   /** When it was read, in milliseconds since 1970. */
   readonly loadedAt: number
@@ -203,19 +245,30 @@ export const statementTable = (table: Table): Table => table.granted?.shape ?? t
 /** The table as the catalog has it, including what a grant does not see. */
 export const baseTable = (table: Table): Table => table.granted?.base ?? table
 
-/** Whether a statement of this kind may run a trigger of the table. Also true where the account may not see triggers. */
-export function mayFire ({ triggers: { known, list } }: Pick<Table, 'triggers'>, event: TriggerEvent, timing?: TriggerTiming): boolean {
-  return !known || list.some((trigger) => trigger.event === event && (timing === undefined || trigger.timing === timing))
+/**
+ * Whether a statement of this kind may run a trigger of the table. Also true where the account may not see triggers.
+ */
+export function mayFire (
+  { triggers: { known, list } }: Pick<Table, 'triggers'>,
+  event: TriggerEvent,
+  timing?: TriggerTiming
+): boolean {
+  return (
+    !known || list.some((trigger) => trigger.event === event && (timing === undefined || trigger.timing === timing))
+  )
 }
 
-/** Whether a trigger may set columns of a row before it is inserted, its key among them. SQLite's BEFORE triggers cannot. */
+/**
+ * Whether a trigger may set columns of a row before it is inserted, its key among them. SQLite's BEFORE triggers
+ * cannot.
+ */
 export function mayFillColumns (table: Pick<Table, 'engine' | 'triggers'>): boolean {
   return table.engine !== 'sqlite' && mayFire(table, 'insert', 'before')
 }
 
 /**
- * Whether deleting rows of the table may delete or change other rows of it before the statement reaches them: by foreign keys of the table to itself, or
- * by foreign keys of other tables that lead back to it.
+ * Whether deleting rows of the table may delete or change other rows of it before the statement reaches them: by
+ * foreign keys of the table to itself, or by foreign keys of other tables that lead back to it.
  */
 export function mayCascade (table: Table): boolean {
   const { foreignKeys, outerKeys, hidesKeys } = baseTable(table)
@@ -228,7 +281,10 @@ export const KEYS_TABLE = 'row_query_keys'
 /** What stands for the time that a column takes, in the measure of LongWork. */
 const COLUMN_WORK = 1024
 
-/** Freezes the facts and derives the lookups. Leaves out tables without columns: those that the database cannot open, or of which the account sees none. */
+/**
+ * Freezes the facts and derives the lookups. Leaves out tables without columns: those that the database cannot open, or
+ * of which the account sees none.
+ */
 export function createCatalog (tables: readonly TableFacts[], loadedAt: number): Catalog {
   return allOf(createCatalogInParts(tables, loadedAt))
 }
@@ -250,12 +306,18 @@ function createTable (facts: TableFacts): Table {
   const columns = new Map(facts.columns.map((column) => [column.name, Object.freeze(column)]))
   const single = facts.primaryKey.length === 1 ? columns.get(facts.primaryKey[0] as string) : undefined
   const identity = facts.columns.find((column) => column.autoIncrement) ?? single
-  return Object.freeze({ ...facts, columns, columnList: facts.columns, requiredColumns: facts.columns.filter(({ optional }) => !optional), identity })
+  return Object.freeze({
+    ...facts,
+    columns,
+    columnList: facts.columns,
+    requiredColumns: facts.columns.filter(({ optional }) => !optional),
+    identity
+  })
 }
 
 /**
- * Looks up a table or column by its name in a definition, where engines that ignore the case of names keep it as it was written: the exact name, else
- * one in another case.
+ * Looks up a table or column by its name in a definition, where engines that ignore the case of names keep it as it was
+ * written: the exact name, else one in another case.
  */
 export function findIgnoringCase<T> (byName: ReadonlyMap<string, T>, name: string): T | undefined {
   const found = byName.get(name)
@@ -268,7 +330,12 @@ export function findIgnoringCase<T> (byName: ReadonlyMap<string, T>, name: strin
 /** The parts of an index, with the missing columns of the primary key, which InnoDB appends and both servers use. */
 export function partsOf ({ parts, name }: Index, { engine, indexes }: Table): readonly IndexPart[] {
   const primary = indexes[0]
-  if (engine !== 'innodb' || primary?.name !== 'PRIMARY' || name === 'PRIMARY' || primary.parts.some(({ prefix }) => prefix)) return parts
+  if (
+    engine !== 'innodb' ||
+    primary?.name !== 'PRIMARY' ||
+    name === 'PRIMARY' ||
+    primary.parts.some(({ prefix }) => prefix)
+  ) { return parts }
   const whole = new Set(parts.filter(({ prefix }) => !prefix).map(({ column }) => column))
   return [...parts, ...primary.parts.filter(({ column }) => !whole.has(column))]
 }
@@ -277,7 +344,9 @@ export function partsOf ({ parts, name }: Index, { engine, indexes }: Table): re
 export interface TableSource {
   /** The table of the request. */
   readonly table: Table
-  /** Another table of the same database, by its exact name. @throws TABLE_NOT_FOUND if there is none that the grant sees */
+  /**
+   * Another table of the same database, by its exact name. @throws TABLE_NOT_FOUND if there is none that the grant sees
+   */
   see (name: string): Table
 }
 
@@ -285,7 +354,10 @@ export interface TableSource {
 export const alone = (table: Table): TableSource => ({ table, see: () => table })
 
 /** Gathers the facts of all tables, between which other work may be done. */
-export function * describeAll<Source> (sources: Iterable<Source>, describe: (source: Source) => TableFacts): LongWork<TableFacts[]> {
+export function * describeAll<Source> (
+  sources: Iterable<Source>,
+  describe: (source: Source) => TableFacts
+): LongWork<TableFacts[]> {
   const tables: TableFacts[] = []
   for (const source of sources) {
     const table = describe(source)

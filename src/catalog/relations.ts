@@ -1,4 +1,6 @@
-/** How the rows of two tables can be related: by foreign keys in either direction, and by the types of their columns. */
+/**
+ * How the rows of two tables can be related: by foreign keys in either direction, and by the types of their columns.
+ */
 import { RELATED_TEXT } from '../types/column-type.ts'
 import { type Column, findIgnoringCase, type ForeignKey, type Table, type TableFacts } from './catalog.ts'
 import { type FindTable, withWrittenTables } from './triggers.ts'
@@ -11,34 +13,55 @@ export interface Pair {
   readonly other: Column
 }
 
-/** Whether both columns are of the same kind, and of one that can relate rows. Columns of SQLite's views have no collation, so the other column's counts. */
+/**
+ * Whether both columns are of the same kind, and of one that can relate rows. Columns of SQLite's views have no
+ * collation, so the other column's counts.
+ */
 export function canRelate (column: Column, other: Column): boolean {
   const kind = column.type.relatedAs
   if (kind === undefined || kind !== other.type.relatedAs) return false
-  return kind !== RELATED_TEXT || column.collation === undefined || other.collation === undefined || column.collation === other.collation
+  return (
+    kind !== RELATED_TEXT ||
+    column.collation === undefined ||
+    other.collation === undefined ||
+    column.collation === other.collation
+  )
 }
 
 /**
- * The relations of two tables by foreign keys of either of them, as far as the grant sees their columns. Equal ones count once; a key of a table to itself
- * gives two.
+ * The relations of two tables by foreign keys of either of them, as far as the grant sees their columns. Equal ones
+ * count once; a key of a table to itself gives two.
  */
 export function relationsBetween (table: Table, other: Table): ReadonlyArray<readonly Pair[]> {
   const from = keysTo(table, other).flatMap((key) => pairsOf(table, key.columns, other, key.referencedColumns))
   const to = keysTo(other, table).flatMap((key) => pairsOf(table, key.referencedColumns, other, key.columns))
-  return [...from, ...to].filter((pairs, index, all) => !all.slice(0, index).some((before) => isSameRelation(before, pairs)))
+  return [...from, ...to].filter(
+    (pairs, index, all) => !all.slice(0, index).some((before) => isSameRelation(before, pairs))
+  )
 }
 
 /** Whether two relations have the same pairs, in any order. */
 export function isSameRelation (one: readonly Pair[], two: readonly Pair[]): boolean {
-  return one.length === two.length && one.every(({ column, other }) => two.some((pair) => pair.column === column && pair.other === other))
+  return (
+    one.length === two.length &&
+    one.every(({ column, other }) => two.some((pair) => pair.column === column && pair.other === other))
+  )
 }
 
-const keysTo = ({ foreignKeys }: Table, { name }: Table): ForeignKey[] => foreignKeys.filter(({ referencedTable }) => referencedTable === name)
+const keysTo = ({ foreignKeys }: Table, { name }: Table): ForeignKey[] =>
+  foreignKeys.filter(({ referencedTable }) => referencedTable === name)
 
-function pairsOf (table: Table, names: readonly string[], other: Table, otherNames: readonly string[]): Array<readonly Pair[]> {
+function pairsOf (
+  table: Table,
+  names: readonly string[],
+  other: Table,
+  otherNames: readonly string[]
+): Array<readonly Pair[]> {
   const pairs = names.flatMap((name, place): Pair[] => {
     const [column, related] = [table.columns.get(name), other.columns.get(otherNames[place] ?? '')]
-    return column !== undefined && related !== undefined && canRelate(column, related) ? [{ column, other: related }] : []
+    return column !== undefined && related !== undefined && canRelate(column, related)
+      ? [{ column, other: related }]
+      : []
   })
   return pairs.length === names.length && pairs.length > 0 ? [pairs] : []
 }
@@ -54,7 +77,10 @@ function pairsOf (table: Table, names: readonly string[], other: Table, otherNam
 export function linkTables (tables: readonly TableFacts[], ignoresCase: boolean): readonly TableFacts[] {
   const byName = new Map(tables.map((table) => [table.name, table]))
   const find: FindTable = (name) => ignoresCase ? findIgnoringCase(byName, name) : byName.get(name)
-  const link = (table: TableFacts): TableFacts => ({ ...table, foreignKeys: table.foreignKeys.map((key) => linkKey(key, table, find)) })
+  const link = (table: TableFacts): TableFacts => ({
+    ...table,
+    foreignKeys: table.foreignKeys.map((key) => linkKey(key, table, find))
+  })
   return withWrittenTables(tables.map((table) => table.foreignKeys.length === 0 ? table : link(table)), find)
 }
 

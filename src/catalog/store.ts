@@ -11,19 +11,26 @@ interface Doubt {
 }
 
 /**
- * Remembers tables that a reading of the catalog lacks, or has without a column, key, check or trigger that they had. This may be
- * temporary: a table may be renamed for a moment, and MariaDB leaves a table out while an ALTER TABLE replaces it.
+ * Remembers tables that a reading of the catalog lacks, or has without a column, key, check or trigger that they had.
+ * This may be temporary: a table may be renamed for a moment, and MariaDB leaves a table out while an ALTER TABLE
+ * replaces it.
  */
 class Doubts {
   readonly #doubts = new Map<string, Doubt>()
 
-  get size (): number { return this.#doubts.size }
+  get size (): number {
+    return this.#doubts.size
+  }
 
   /**
-   * Compares a reading with the previous catalog. `isConfirmation`: whether it counts as one of the confirming readings. Returns the
-   * catalog with its lost tables, and whether any of them are new.
+   * Compares a reading with the previous catalog. `isConfirmation`: whether it counts as one of the confirming
+   * readings. Returns the catalog with its lost tables, and whether any of them are new.
    */
-  review (loaded: Catalog, before: Catalog | undefined, isConfirmation: boolean): { readonly catalog: Catalog, readonly isNew: boolean } {
+  review (
+    loaded: Catalog,
+    before: Catalog | undefined,
+    isConfirmation: boolean
+  ): { readonly catalog: Catalog; readonly isNew: boolean } {
     let isNew = false
     for (const [name, doubt] of this.#doubts) {
       if (isConfirmation) doubt.confirmed++
@@ -35,34 +42,56 @@ class Doubts {
       isNew = true
     }
     if (this.#doubts.size === 0) return { catalog: loaded, isNew }
-    return { catalog: Object.freeze({ ...loaded, lost: new Map(Array.from(this.#doubts, ([name, { table }]) => [name, table])) }), isNew }
+    return {
+      catalog: Object.freeze({
+        ...loaded,
+        lost: new Map(Array.from(this.#doubts, ([name, { table }]) => [name, table]))
+      }),
+      isNew
+    }
   }
 }
 
 /** Whether a reading lacks anything that the previous one had. */
-const lacksSome = (loaded: Catalog, before: Catalog): boolean => [...before.tables.values()].some((table) => lacks(loaded, table))
+const lacksSome = (loaded: Catalog, before: Catalog): boolean =>
+  [...before.tables.values()].some((table) => lacks(loaded, table))
 
 /**
- * Whether a table was altered between the queries of a reading, so that a key refers to columns that the table does not have in it. An account that does not see
- * all columns has such keys in every reading, so a table that had them in the previous one does not count.
+ * Whether a table was altered between the queries of a reading, so that a key refers to columns that the table does not
+ * have in it. An account that does not see all columns has such keys in every reading, so a table that had them in the
+ * previous one does not count.
  */
-const tearsSome = (loaded: Catalog, before: Catalog | undefined): boolean => [...loaded.tables.values()].some((table) => isTorn(table) && !isTorn(before?.tables.get(table.name)))
+const tearsSome = (loaded: Catalog, before: Catalog | undefined): boolean =>
+  [...loaded.tables.values()].some((table) => isTorn(table) && !isTorn(before?.tables.get(table.name)))
 
-const isTorn = (table: Table | undefined): boolean => table !== undefined && (wholeKeys(table) < table.uniqueKeys.length || wholeForeignKeys(table) < table.foreignKeys.length)
+const isTorn = (table: Table | undefined): boolean =>
+  table !== undefined &&
+  (wholeKeys(table) < table.uniqueKeys.length || wholeForeignKeys(table) < table.foreignKeys.length)
 
-/** Whether a reading lacks a table, or a column, key, check or trigger of it. One that the database cannot open is there. */
+/**
+ * Whether a reading lacks a table, or a column, key, check or trigger of it. One that the database cannot open is
+ * there.
+ */
 function lacks ({ tables, broken }: Catalog, had: Table): boolean {
   const has = tables.get(had.name)
   if (has === undefined) return broken?.has(had.name) !== true
-  return had.columnList.some(({ name }) => !has.columns.has(name)) || PARTS.some((partsOf) => partsOf(has) < partsOf(had))
+  return (
+    had.columnList.some(({ name }) => !has.columns.has(name)) || PARTS.some((partsOf) => partsOf(has) < partsOf(had))
+  )
 }
 
 /** How many keys have all their columns. */
-const countWhole = (keys: ReadonlyArray<{ readonly columns: readonly string[] }>, { columns }: Table): number => keys.filter((key) => key.columns.every((name) => columns.has(name))).length
+const countWhole = (keys: ReadonlyArray<{ readonly columns: readonly string[] }>, { columns }: Table): number =>
+  keys.filter((key) => key.columns.every((name) => columns.has(name))).length
 const wholeKeys = (table: Table): number => countWhole(table.uniqueKeys, table)
 const wholeForeignKeys = (table: Table): number => countWhole(table.foreignKeys, table)
 
-const PARTS: ReadonlyArray<(table: Table) => number> = [wholeKeys, wholeForeignKeys, ({ checks }) => checks.length, ({ triggers }) => triggers.list.length]
+const PARTS: ReadonlyArray<(table: Table) => number> = [
+  wholeKeys,
+  wholeForeignKeys,
+  ({ checks }) => checks.length,
+  ({ triggers }) => triggers.list.length
+]
 
 /** The catalog of one database: loaded once, cached, and refreshed in the background. */
 interface CatalogStore {
@@ -71,8 +100,8 @@ interface CatalogStore {
   /** The newest catalog, if there is one yet. */
   latest (): Catalog | undefined
   /**
-   * Loads the catalog again. A running load may miss a change that was made since it began, so all calls during it share the next
-   * load.
+   * Loads the catalog again. A running load may miss a change that was made since it began, so all calls during it
+   * share the next load.
    */
   refresh (): Promise<Catalog>
   /** Ends the background refresh. */
@@ -88,14 +117,15 @@ interface CatalogStoreOptions {
 }
 
 /**
- * The delays in milliseconds between a reading that lost something and those that confirm the loss: the catalog is read again 1, 2 and 4
- * seconds later.
+ * The delays in milliseconds between a reading that lost something and those that confirm the loss: the catalog is read
+ * again 1, 2 and 4 seconds later.
  */
 const CONFIRMED_AFTER: readonly number[] = [1000, 1000, 2000]
 
 /**
- * Runs one refresh at a time, so that a slow database gets the queries once, however many requests need them. If the result lacks anything that
- * the catalog had, or a key lacks columns, they run once more: a table that was missing while it was altered would be a 404 until the next refresh.
+ * Runs one refresh at a time, so that a slow database gets the queries once, however many requests need them. If the
+ * result lacks anything that the catalog had, or a key lacks columns, they run once more: a table that was missing
+ * while it was altered would be a 404 until the next refresh.
  */
 export function createCatalogStore ({ load, interval, onError }: CatalogStoreOptions): CatalogStore {
   let catalog: Catalog | undefined
@@ -113,7 +143,9 @@ export function createCatalogStore ({ load, interval, onError }: CatalogStoreOpt
     const isConfirmation = isDue
     isDue = false
     running = load()
-      .then((loaded) => tearsSome(loaded, catalog) || (catalog !== undefined && lacksSome(loaded, catalog)) ? load() : loaded)
+      .then((loaded) =>
+        tearsSome(loaded, catalog) || (catalog !== undefined && lacksSome(loaded, catalog)) ? load() : loaded
+      )
       .then((loaded) => {
         const reviewed = doubts.review(loaded, catalog, isConfirmation)
         if (reviewed.isNew) confirmations = 0
@@ -127,7 +159,9 @@ export function createCatalogStore ({ load, interval, onError }: CatalogStoreOpt
     return running
   }
 
-  /** Schedules the next confirmation, unless nothing is in doubt or one is already scheduled. A failed one is repeated. */
+  /**
+   * Schedules the next confirmation, unless nothing is in doubt or one is already scheduled. A failed one is repeated.
+   */
   const confirm = (): void => {
     if (stopped || doubts.size === 0 || timer !== undefined) return
     timer = setTimeout(() => {

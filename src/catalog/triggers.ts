@@ -3,8 +3,14 @@ import type { ForeignKey, Table, TableFacts, TriggerEvent, Triggers, TriggerWrit
 const EVENTS: readonly TriggerEvent[] = ['insert', 'update', 'delete']
 const NONE: ReadonlySet<string> = new Set()
 
-/** The tables that a statement of this kind writes by triggers, directly or through further triggers and cascades, as far as the texts of triggers show. */
-export const writtenBy = ({ triggers: { written } }: Pick<Table, 'triggers'>, event: TriggerEvent): ReadonlySet<string> => written === undefined ? NONE : new Set(written[event])
+/**
+ * The tables that a statement of this kind writes by triggers, directly or through further triggers and cascades, as
+ * far as the texts of triggers show.
+ */
+export const writtenBy = (
+  { triggers: { written } }: Pick<Table, 'triggers'>,
+  event: TriggerEvent
+): ReadonlySet<string> => (written === undefined ? NONE : new Set(written[event]))
 
 /** Finds a table by its name in a definition. */
 export type FindTable = (name: string) => TableFacts | undefined
@@ -15,7 +21,9 @@ export function withWrittenTables (tables: readonly TableFacts[], find: FindTabl
   const children = childrenOf(tables)
   return tables.map((table) => {
     const written = writtenTables(table, { find, children })
-    return EVENTS.every((event) => written[event].length === 0) ? table : { ...table, triggers: { ...table.triggers, written } }
+    return EVENTS.every((event) => written[event].length === 0)
+      ? table
+      : { ...table, triggers: { ...table.triggers, written } }
   })
 }
 
@@ -24,13 +32,18 @@ interface Child { readonly table: TableFacts, readonly cascades: NonNullable<For
 
 /** The tables that change with the rows of another one, by the name of that one. */
 function childrenOf (tables: readonly TableFacts[]): ReadonlyMap<string, readonly Child[]> {
-  const children = tables.flatMap((table) => table.foreignKeys.flatMap(({ cascades, referencedTable }) => cascades === undefined ? [] : [{ table, cascades, referencedTable }]))
+  const children = tables.flatMap((table) =>
+    table.foreignKeys.flatMap(({ cascades, referencedTable }) =>
+      cascades === undefined ? [] : [{ table, cascades, referencedTable }]
+    )
+  )
   return Map.groupBy(children, ({ referencedTable }) => referencedTable)
 }
 
-interface Tables { readonly find: FindTable, readonly children: ReadonlyMap<string, readonly Child[]> }
-
-function writtenTables (table: TableFacts, { find, children }: Tables): NonNullable<Triggers['written']> {
+function writtenTables (
+  table: TableFacts,
+  { find, children }: { readonly find: FindTable; readonly children: ReadonlyMap<string, readonly Child[]> }
+): NonNullable<Triggers['written']> {
   const [insert, update, delete_] = EVENTS.map((event) => {
     const written = new Set<string>()
     const seen = new Set<string>()
@@ -65,10 +78,20 @@ interface Token {
 
 const WORD = String.raw`[\w$\u0080-\uffff]+`
 /** Matches a comment, a text (with or without backslashes), a quoted identifier, a word, or any other character. */
-const tokensOf = (text: string): RegExp => new RegExp(String.raw`/\*(?!M?!)[^]*?(?:\*/|$)|--[^\n]*|#[^\n]*|(${text}|"(?:[^"]|"")*(?:"|$)|\x60(?:[^\x60]|\x60\x60)*(?:\x60|$)|\[[^\]]*(?:\]|$))|(${WORD})|(\S)`, 'g')
-const TOKENS = { mysql: tokensOf(String.raw`'(?:[^'\\]|\\[^]|'')*(?:'|$)`), sqlite: tokensOf(String.raw`'(?:[^']|'')*(?:'|$)`) }
+const tokensOf = (text: string): RegExp =>
+  new RegExp(
+    String.raw`/\*(?!M?!)[^]*?(?:\*/|$)|--[^\n]*|#[^\n]*|(${text}|"(?:[^"]|"")*(?:"|$)|\x60(?:[^\x60]|\x60\x60)*(?:\x60|$)|\[[^\]]*(?:\]|$))|(${WORD})|(\S)`,
+    'g'
+  )
+const TOKENS = {
+  mysql: tokensOf(String.raw`'(?:[^'\\]|\\[^]|'')*(?:'|$)`),
+  sqlite: tokensOf(String.raw`'(?:[^']|'')*(?:'|$)`)
+}
 
-/** `text`: the body of the trigger on MySQL and MariaDB, its whole definition on SQLite. `schema`: the name of the database, if triggers can name others. */
+/**
+ * `text`: the body of the trigger on MySQL and MariaDB, its whole definition on SQLite. `schema`: the name of the
+ * database, if triggers can name others.
+ */
 export function writesOf (text: string, engine: keyof typeof TOKENS, schema?: string): TriggerWrite[] {
   const tokens = Array.from(text.matchAll(TOKENS[engine]), ([, quoted, word, other]): Token[] => {
     if (quoted !== undefined) return [{ text: unquote(quoted), word: undefined, isName: true }]
@@ -85,7 +108,19 @@ function unquote (quoted: string): string {
 }
 
 /** Words between a verb and its table. SQLite: `or replace`. */
-const MODIFIERS = new Set(['low_priority', 'delayed', 'high_priority', 'quick', 'ignore', 'into', 'or', 'abort', 'fail', 'rollback', 'replace'])
+const MODIFIERS = new Set([
+  'low_priority',
+  'delayed',
+  'high_priority',
+  'quick',
+  'ignore',
+  'into',
+  'or',
+  'abort',
+  'fail',
+  'rollback',
+  'replace'
+])
 /** Words that end a list of tables. */
 const ENDS = new Set(['set', 'where', 'order', 'limit', 'returning', 'using', 'end'])
 /** Words that never stand in a list of tables. */
@@ -109,7 +144,8 @@ class Reader {
         case 'insert':
         case 'replace': {
           const at = this.#afterModifiers(place)
-          if (before === 'or' || this.#tokens[at]?.isName !== true) break // `or replace`, and the functions of these names
+          // `or replace`, and the functions of these names
+          if (before === 'or' || this.#tokens[at]?.isName !== true) break
           last = this.#nameAt(at)
           this.#add(last, 'insert')
           if (this.#tokens.slice(place, at).some(({ word }) => word === 'replace')) this.#add(last, 'delete')
@@ -144,7 +180,9 @@ class Reader {
     if (token?.isName !== true) return undefined
     const qualified = this.#tokens[place + 1]?.text === '.' ? this.#tokens[place + 2] : undefined
     if (qualified?.isName !== true) return token.text
-    return this.#schema === undefined || this.#schema.toLowerCase() === token.text.toLowerCase() ? qualified.text : undefined
+    return this.#schema === undefined || this.#schema.toLowerCase() === token.text.toLowerCase()
+      ? qualified.text
+      : undefined
   }
 
   /** Adds the tables of a list with joins, such as `a, b join c`. */

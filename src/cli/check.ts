@@ -20,16 +20,19 @@ async function checkIssuer ({ setting, keys }: JwtIssuer): Promise<Findings> {
   const name = `${setting}.jwks`
   try {
     const { length } = await downloadKeys(keys, new AbortController().signal)
-    return length > 0 ? findings('line', [`${name}: answers, ${length} keys`]) : findings('error', [`${name}: has no public key with a "kid" that verifies signatures`])
+    return length > 0
+      ? findings('line', [`${name}: answers, ${length} keys`])
+      : findings('error', [`${name}: has no public key with a "kid" that verifies signatures`])
   } catch (error) {
     return findings('error', [`${name}: the keys cannot be downloaded (${reasonOfDownload(error)})`])
   }
 }
 
 /**
- * `row-query check`: prints for each database whether it and its replicas answer, its tables, the privileges of the account and their risks, and what each
- * token and role may do and can do; then whether tokens and the keys of issuers can be used. Returns the exit code: 1 if a database does not
- * answer, there is an error or, with `--strict`, a warning; otherwise 0.
+ * `row-query check`: prints for each database whether it and its replicas answer, its tables, the privileges of the
+ * account and their risks, and what each token and role may do and can do; then whether tokens and the keys of issuers
+ * can be used. Returns the exit code: 1 if a database does not answer, there is an error or, with `--strict`, a
+ * warning; otherwise 0.
  */
 export async function check (args: string[]): Promise<number> {
   const { values } = parseFlags('check', { args, options: COMMANDS.check.flags })
@@ -44,7 +47,12 @@ export async function check (args: string[]): Promise<number> {
     process.stdout.write(write(heading, found))
     if (!works || isBad(found)) failures++
   }
-  const context = { configured: databases.flatMap(({ address, replicas }) => [...address.engine === 'mysql' ? [address.address] : [], ...replicas].map(({ database }) => database)), grants: listGrants(settings) }
+  const context = {
+    configured: databases.flatMap(({ address, replicas }) =>
+      [...(address.engine === 'mysql' ? [address.address] : []), ...replicas].map(({ database }) => database)
+    ),
+    grants: listGrants(settings)
+  }
   for (const database of databases) {
     const { heading, answers, findings } = await checkDatabase(database, context)
     report(heading, findings, answers)

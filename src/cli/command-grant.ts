@@ -1,4 +1,7 @@
-/** The grant of commands that read and write rows themselves: that of a token or a role of the configuration, or select on everything. */
+/**
+ * The grant of commands that read and write rows themselves: that of a token or a role of the configuration, or select
+ * on everything.
+ */
 import { createGrant, withClaims, type Grant } from '../access/grant.ts'
 import { checkClaims, type Claims } from '../access/rules.ts'
 import type { StoredToken } from '../access/tokens.ts'
@@ -26,7 +29,11 @@ export function commandGrant ({ name, role, claims }: GrantFlags, settings: Sett
   if (name !== undefined && role !== undefined) throw new ConfigError(['--role: cannot be combined with --token-name'])
   if (claims !== undefined && role === undefined) throw new ConfigError(['--claims: requires --role'])
   const token = name === undefined ? undefined : findToken(name, settings, now)
-  const grant = token?.grant ?? (role === undefined ? createGrant('everything', { permissions: ['select'] }) : findRole(role, settings, readClaims(claims)))
+  const grant =
+    token?.grant ??
+    (role === undefined
+      ? createGrant('everything', { permissions: ['select'] })
+      : findRole(role, settings, readClaims(claims)))
   requireClaims(grant, role === undefined ? '--token-name' : '--claims')
   return { grant, token }
 }
@@ -34,7 +41,9 @@ export function commandGrant ({ name, role, claims }: GrantFlags, settings: Sett
 function findToken (name: string, { tokens, tokenFile }: Settings, now: number): StoredToken {
   const token = [...tokens, ...tokenFile?.tokens ?? []].find(({ grant }) => grant.name === name)
   if (token === undefined) throw new ConfigError([`--token-name: no token is called "${name}"`])
-  if (token.expiresAt !== undefined && token.expiresAt <= now) throw new ConfigError([`--token-name: the token "${name}" has expired`])
+  if (token.expiresAt !== undefined && token.expiresAt <= now) {
+    throw new ConfigError([`--token-name: the token "${name}" has expired`])
+  }
   return token
 }
 
@@ -52,6 +61,8 @@ function readClaims (text = '{}'): Claims {
 
 function requireClaims ({ databases, claims }: Grant, flag: string): void {
   if (databases === 'all') return
-  const rules = [...databases.values()].flatMap(({ tables }) => tables === 'all' ? [] : [...tables.values()].flatMap((table) => table.rules))
+  const rules = [...databases.values()].flatMap(({ tables }) =>
+    tables === 'all' ? [] : [...tables.values()].flatMap((table) => table.rules)
+  )
   orThrow(() => checkClaims(rules, claims), ({ message }) => new ConfigError([`${flag}: ${message}`]))
 }

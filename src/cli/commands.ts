@@ -29,7 +29,11 @@ const ofGrant = {
 
 /** The flags for the rights of a command that serves requests itself. */
 const ofCommand = {
-  'token-name': { type: 'string', value: 'name', description: 'use the rights of this token of the configuration; default: select on everything' },
+  'token-name': {
+    type: 'string',
+    value: 'name',
+    description: 'use the rights of this token of the configuration; default: select on everything'
+  },
   role: { type: 'string', value: 'name', description: 'use the rights of this role of the configuration' },
   claims: { type: 'string', value: 'json', description: 'claims for the rules of the role, such as \'{"tenant": 7}\'' }
 } as const
@@ -41,7 +45,11 @@ export const COMMANDS = {
       config,
       host: { type: 'string', value: 'address', description: 'address to listen on; default: HOST or 127.0.0.1' },
       port: { type: 'string', value: 'number', description: 'port to listen on; default: PORT or 3000' },
-      'log-format': { type: 'string', value: 'format', description: 'pretty, json or auto; default: pretty on a terminal, otherwise json' }
+      'log-format': {
+        type: 'string',
+        value: 'format',
+        description: 'pretty, json or auto; default: pretty on a terminal, otherwise json'
+      }
     },
     more: `
 Environment variables: DATABASE_URL, API_TOKEN, API_TOKEN_PERMISSIONS, API_TOKENS_FILE, ROW_QUERY_CONFIG, HOST, PORT,
@@ -53,14 +61,34 @@ docs/configuration.md lists them.
     summary: 'create a token and print it with its entry for the configuration',
     flags: {
       name: { type: 'string', value: 'name', description: 'unique name of the token; required' },
-      permissions: { type: 'string', multiple: true, value: 'list', description: 'select, insert, update or delete, separated by commas; required; may be repeated' },
-      database: { type: 'string', multiple: true, value: 'name', description: 'database for which the token is valid; may be repeated; default: all' },
-      table: { type: 'string', multiple: true, value: 'name', description: 'table of the database; may be repeated; default: all' },
-      expires: { type: 'string', value: 'time', description: 'such as 2027-01-01 or 2027-01-01T12:00:00Z; default: never' }
+      permissions: {
+        type: 'string',
+        multiple: true,
+        value: 'list',
+        description: 'select, insert, update or delete, separated by commas; required; may be repeated'
+      },
+      database: {
+        type: 'string',
+        multiple: true,
+        value: 'name',
+        description: 'database for which the token is valid; may be repeated; default: all'
+      },
+      table: {
+        type: 'string',
+        multiple: true,
+        value: 'name',
+        description: 'table of the database; may be repeated; default: all'
+      },
+      expires: {
+        type: 'string',
+        value: 'time',
+        description: 'such as 2027-01-01 or 2027-01-01T12:00:00Z; default: never'
+      }
     }
   },
   check: {
-    summary: 'check the configuration with its databases, replicas, accounts, tokens and keys, and print what is wrong',
+    summary:
+      'check the configuration with its databases, replicas, accounts, tokens and keys, and print what is wrong',
     flags: {
       config,
       strict: { type: 'boolean', description: 'exit with 1 if there are warnings' }
@@ -74,8 +102,16 @@ docs/configuration.md lists them.
       port: { type: 'string', value: 'number', description: 'port of the server; default: PORT or 3000' }
     }
   },
-  openapi: { summary: 'print the OpenAPI document of a database, or of the interface', argument: '[database]', flags: ofGrant },
-  types: { summary: 'print TypeScript interfaces for the tables of a database', argument: '[database]', flags: ofGrant },
+  openapi: {
+    summary: 'print the OpenAPI document of a database, or of the interface',
+    argument: '[database]',
+    flags: ofGrant
+  },
+  types: {
+    summary: 'print TypeScript interfaces for the tables of a database',
+    argument: '[database]',
+    flags: ofGrant
+  },
   mcp: {
     summary: 'serve tools for language models on standard input and output, by the Model Context Protocol',
     flags: {
@@ -89,15 +125,27 @@ docs/configuration.md lists them.
     flags: {
       config,
       format: { type: 'string', value: 'format', description: 'csv or ndjson; required' },
-      output: { type: 'string', value: 'path', description: 'file, which appears when it is whole; default: standard output' },
-      filters: { type: 'string', value: 'json', description: 'filters as in a request, such as \'{"status": "new"}\'' },
+      output: {
+        type: 'string',
+        value: 'path',
+        description: 'file, which appears when it is whole; default: standard output'
+      },
+      filters: {
+        type: 'string',
+        value: 'json',
+        description: 'filters as in a request, such as \'{"status": "new"}\''
+      },
       columns: { type: 'string', value: 'list', description: 'columns separated by commas; default: all' },
       'order-by': { type: 'string', value: 'terms', description: 'order as in a request, such as "id DESC"' },
       limit: { type: 'string', value: 'number', description: 'maximum number of rows; default: all' },
       ...ofCommand
     }
   },
-  keys: { summary: 'print the statement that creates the table for idempotency keys', argument: '[database]', flags: ofGrant }
+  keys: {
+    summary: 'print the statement that creates the table for idempotency keys',
+    argument: '[database]',
+    flags: ofGrant
+  }
 } as const satisfies Readonly<Record<string, Usage>>
 
 export type CommandName = keyof typeof COMMANDS
@@ -116,8 +164,11 @@ ${COMMANDS.serve.more}`
 /** The help of one command, with its flags. */
 export function describeCommand (name: CommandName): string {
   const { summary, argument, flags, more = '' }: Usage = COMMANDS[name]
-  const lines = Object.entries(flags).map(([flag, { value, description }]) => [`--${flag}${value === undefined ? '' : ` <${value}>`}`, description] as const)
-  return `row-query ${name}${argument === undefined ? '' : ` ${argument}`} [flags]: ${summary}\n\n${alignLines(lines)}\n${more}`
+  const lines = Object.entries(flags).map(
+    ([flag, { value, description }]) => [`--${flag}${value === undefined ? '' : ` <${value}>`}`, description] as const
+  )
+  return `row-query ${name}${argument === undefined ? '' : ` ${argument}`} [flags]: ` +
+    `${summary}\n\n${alignLines(lines)}\n${more}`
 }
 
 function alignLines (lines: ReadonlyArray<readonly [term: string, description: string]>): string {
@@ -125,23 +176,39 @@ function alignLines (lines: ReadonlyArray<readonly [term: string, description: s
   return lines.map(([term, description]) => `  ${term.padEnd(width)}  ${description}`).join('\n')
 }
 
-/** Parses the arguments of a command like `parseArgs`. @throws ConfigError with a line for each unknown flag, which suggests a similar one */
-export function parseFlags<T extends ParseArgsConfig> (command: CommandName, config: T): ReturnType<typeof parseArgs<T>> {
+/**
+ * Parses the arguments of a command like `parseArgs`. @throws ConfigError with a line for each unknown flag, which
+ * suggests a similar one
+ */
+export function parseFlags<T extends ParseArgsConfig> (
+  command: CommandName,
+  config: T
+): ReturnType<typeof parseArgs<T>> {
   const { options = {} } = config
   const { tokens = [] } = parseArgs({ ...config, strict: false, tokens: true })
-  const unknown = tokens.flatMap((token) => token.kind === 'option' && !Object.hasOwn(options, token.name) ? token : [])
-  if (unknown.length > 0) throw new ConfigError(unknown.map(({ rawName, name }) => `${rawName}: is not a flag of ${command}; ${describeFlags(name, Object.keys(options))}`))
+  const unknown = tokens.flatMap((token) =>
+    token.kind === 'option' && !Object.hasOwn(options, token.name) ? token : []
+  )
+  if (unknown.length > 0) {
+    throw new ConfigError(
+      unknown.map(
+        ({ rawName, name }) => `${rawName}: is not a flag of ${command}; ${describeFlags(name, Object.keys(options))}`
+      )
+    )
+  }
   return parseArgs(config)
 }
 
 function describeFlags (name: string, known: readonly string[]): string {
   const nearest = findNearest(name, known)
-  return nearest === undefined ? `the flags are ${known.map((each) => `--${each}`).join(', ')}` : `did you mean --${nearest}?`
+  return nearest === undefined
+    ? `the flags are ${known.map((each) => `--${each}`).join(', ')}`
+    : `did you mean --${nearest}?`
 }
 
 /**
- * Suppresses the warning of Node 22 that node:sqlite is experimental: the program is tested with it. Must be called before node:sqlite is
- * loaded.
+ * Suppresses the warning of Node 22 that node:sqlite is experimental: the program is tested with it. Must be called
+ * before node:sqlite is loaded.
  */
 export function silenceSqliteWarning (): void {
   const { emitWarning } = process

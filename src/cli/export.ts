@@ -20,7 +20,10 @@ import { parseFlags } from './commands.ts'
 import { findTarget, saveStream } from './save-stream.ts'
 import { stop } from './stop.ts'
 
-/** `row-query export <database> <table>`: writes rows to a file or to standard output. Returns the exit code: 1 if not all rows were written. @throws ConfigError */
+/**
+ * `row-query export <database> <table>`: writes rows to a file or to standard output. Returns the exit code: 1 if not
+ * all rows were written. @throws ConfigError
+ */
 export async function exportRows (args: string[]): Promise<number> {
   const { values, positionals } = parseFlags('export', { args, options: COMMANDS.export.flags, allowPositionals: true })
   const { config, demo } = loadConfig(process.env, values)
@@ -29,9 +32,15 @@ export async function exportRows (args: string[]): Promise<number> {
   const settings = resolveSettings(options)
   const { grant } = commandGrant({ ...values, name: values['token-name'] }, settings)
   const [name, table, ...others] = positionals
-  if (name === undefined || table === undefined || others.length > 0) throw new ConfigError(['a database and a table are required: row-query export shop orders'])
+  if (name === undefined || table === undefined || others.length > 0) {
+    throw new ConfigError(['a database and a table are required: row-query export shop orders'])
+  }
   const databaseConfig = settings.databases.find((each) => each.name === name)
-  if (databaseConfig === undefined) throw new ConfigError([`"${name}" is not configured; the databases are ${settings.databases.map((each) => each.name).join(', ')}`])
+  if (databaseConfig === undefined) {
+    throw new ConfigError([
+      `"${name}" is not configured; the databases are ${settings.databases.map((each) => each.name).join(', ')}`
+    ])
+  }
   const format = readFormat(values.format)
   const body = readBody(values)
   const target = findTarget(values.output)
@@ -60,7 +69,10 @@ export async function exportRows (args: string[]): Promise<number> {
 function describe (error: Error): string {
   if (!isServiceError(error)) return error.message
   const { code, message, reason, details } = error
-  return [`${message} (${reason === undefined ? code : `${code}, ${reason}`})`, ...details.map(({ path }) => path).filter((path) => path !== '')].join(' at ')
+  return [
+    `${message} (${reason === undefined ? code : `${code}, ${reason}`})`,
+    ...details.map(({ path }) => path).filter((path) => path !== '')
+  ].join(' at ')
 }
 
 function readFormat (format: string | undefined): StreamFormat {
@@ -69,7 +81,12 @@ function readFormat (format: string | undefined): StreamFormat {
   return found
 }
 
-interface Fields { readonly filters?: string | undefined, readonly columns?: string | undefined, readonly 'order-by'?: string | undefined, readonly limit?: string | undefined }
+interface Fields {
+  readonly filters?: string | undefined
+  readonly columns?: string | undefined
+  readonly 'order-by'?: string | undefined
+  readonly limit?: string | undefined
+}
 
 /** The body of a select, which is checked later. */
 function readBody ({ filters, columns, 'order-by': orderBy, limit }: Fields): object {
@@ -91,7 +108,15 @@ function readFilters (text: string): unknown {
 async function open (config: DatabaseConfig, answerMemory: number): Promise<Database> {
   const { name, resultLimit } = config
   const dialect = await openDialect(config)
-  return createDatabase({ name, dialect, resultLimit, budget: new AnswerBudget(answerMemory), refreshInterval: NEVER, closeTimeout: config.statementTimeout, onRefreshError: () => {} })
+  return createDatabase({
+    name,
+    dialect,
+    resultLimit,
+    budget: new AnswerBudget(answerMemory),
+    refreshInterval: NEVER,
+    closeTimeout: config.statementTimeout,
+    onRefreshError: () => {}
+  })
 }
 
 /** The longest delay of a timer, in milliseconds: the command reads the catalog once. */

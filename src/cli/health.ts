@@ -9,8 +9,8 @@ import { parseFlags } from './commands.ts'
 const PATIENCE = 4000
 
 /**
- * `row-query health`: asks the server that has this configuration, on this machine, whether it is alive. Returns the exit code: 0 if it is,
- * otherwise 1. @throws ConfigError
+ * `row-query health`: asks the server that has this configuration, on this machine, whether it is alive. Returns the
+ * exit code: 0 if it is, otherwise 1. @throws ConfigError
  */
 export async function health (args: string[]): Promise<number> {
   const { values } = parseFlags('health', { args, options: COMMANDS.health.flags })
@@ -41,7 +41,9 @@ async function askServer ({ host, port, https }: Pick<ServerSettings, 'host' | '
     signal: AbortSignal.timeout(PATIENCE)
   })
   request.on('error', reject)
-  request.once('response', ({ statusCode }) => statusCode === 200 ? resolve() : reject(new Error(`status ${statusCode}`)))
+  request.once('response', ({ statusCode }) =>
+    statusCode === 200 ? resolve() : reject(new Error(`status ${statusCode}`))
+  )
   // a server with a CA for clients does not accept this program, so the handshake is enough to show that it is alive
   if (https?.ca !== undefined) request.once('socket', (socket) => socket.once('secureConnect', resolve))
   request.end()

@@ -23,7 +23,10 @@ import { commandGrant, type CommandGrant } from './command-grant.ts'
 import { COMMANDS } from './commands.ts'
 import { parseFlags } from './commands.ts'
 
-/** `row-query mcp`: serves the tools on standard input and output until the input ends. Standard output has only messages; the log goes to standard error. @throws ConfigError */
+/**
+ * `row-query mcp`: serves the tools on standard input and output until the input ends. Standard output has only
+ * messages; the log goes to standard error. @throws ConfigError
+ */
 export async function mcp (args: string[]): Promise<number> {
   const { values } = parseFlags('mcp', { args, options: COMMANDS.mcp.flags })
   const { config, demo } = loadConfig(process.env, values)
@@ -31,15 +34,28 @@ export async function mcp (args: string[]): Promise<number> {
   if (demo !== undefined) createShop(demo.path)
   const settings = resolveSettings(options)
   const granted = commandGrant({ ...values, name: values['token-name'] }, settings)
-  const [sdk, { serveStdio }] = await loadSdk(() => Promise.all([import('@modelcontextprotocol/server'), import('@modelcontextprotocol/server/stdio')]))
+  const [sdk, { serveStdio }] = await loadSdk(() =>
+    Promise.all([import('@modelcontextprotocol/server'), import('@modelcontextprotocol/server/stdio')])
+  )
   const log = await createLog({ logLevel, logStream: await openLogStream(logFormat, process.stderr) ?? process.stderr })
   const databases = await openDatabases(settings.databases, { log, budget: new AnswerBudget(settings.answerMemory) })
   const grants = followGrant(granted, settings, log)
   const { requestLog } = settings
   const tracing = settings.tracing && isTracingSetUp()
-  const collectors = await createCollectors({ requestLog, metrics: false, tracing }, { databases, registry: createRegistry(), log })
-  const tools = recordCalls(createTools({ databases, limits: settings.limits, ...settings.mcp ?? withMcpDefaults() }), { collectors, requestLog, tracing })
-  const transport = new LineTransport({ input: process.stdin, output: process.stdout, maxLength: settings.bodyLimit, parse: sdk.parseJSONRPCMessage })
+  const collectors = await createCollectors(
+    { requestLog, metrics: false, tracing },
+    { databases, registry: createRegistry(), log }
+  )
+  const tools = recordCalls(
+    createTools({ databases, limits: settings.limits, ...(settings.mcp ?? withMcpDefaults()) }),
+    { collectors, requestLog, tracing }
+  )
+  const transport = new LineTransport({
+    input: process.stdin,
+    output: process.stdout,
+    maxLength: settings.bodyLimit,
+    parse: sdk.parseJSONRPCMessage
+  })
   const serving = serveStdio(() => createToolServer(sdk, tools, (signal) => ({
     grant: grants.current,
     client: { get destroyed () { return signal.aborted } },

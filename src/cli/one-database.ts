@@ -65,23 +65,51 @@ export function chooseDatabase (command: CommandName, args: string[]): Chosen {
   const [name, ...others] = positionals
   const database = databases.find((each) => each.name === name)
   if (others.length > 0) throw new ConfigError([`only one database is allowed, not ${positionals.join(', ')}`])
-  if (name !== undefined && database === undefined) throw new ConfigError([`"${name}" is not configured; the databases are ${namesOf(databases)}`])
-  if (name !== undefined && !seesDatabase(grant, name)) throw new ConfigError([`"${grant.name}" has no permission on "${name}"`])
-  return { databases: databases.filter((each) => seesDatabase(grant, each.name)), database, settings: { prefix, limits, info }, grant }
+  if (name !== undefined && database === undefined) {
+    throw new ConfigError([`"${name}" is not configured; the databases are ${namesOf(databases)}`])
+  }
+  if (name !== undefined && !seesDatabase(grant, name)) {
+    throw new ConfigError([`"${grant.name}" has no permission on "${name}"`])
+  }
+  return {
+    databases: databases.filter((each) => seesDatabase(grant, each.name)),
+    database,
+    settings: { prefix, limits, info },
+    grant
+  }
 }
 
 /** The arguments of commands that need one database: the only one if none is named. @throws ConfigError */
-export function requireDatabase (command: CommandName, args: string[]): { readonly database: DatabaseConfig, readonly grant: Grant } {
-  const { databases, grant, database = databases.length === 1 ? databases[0] : undefined } = chooseDatabase(command, args)
-  if (database === undefined) throw new ConfigError([`a database is required; the databases are ${namesOf(databases)}`])
+export function requireDatabase (
+  command: CommandName,
+  args: string[]
+): { readonly database: DatabaseConfig; readonly grant: Grant } {
+  const {
+    databases,
+    grant,
+    database = databases.length === 1 ? databases[0] : undefined
+  } = chooseDatabase(command, args)
+  if (database === undefined) {
+    throw new ConfigError([`a database is required; the databases are ${namesOf(databases)}`])
+  }
   return { database, grant }
 }
 
-function findGrant ({ tokens, tokenFile, roles }: Settings, { token, role }: { token?: string | undefined, role?: string | undefined }): Grant {
+function findGrant (
+  { tokens, tokenFile, roles }: Settings,
+  { token, role }: { token?: string | undefined; role?: string | undefined }
+): Grant {
   if (token === undefined && role === undefined) return EVERYTHING
   if (token !== undefined && role !== undefined) throw new ConfigError(['--role: cannot be combined with --token'])
-  const found = role === undefined ? [...tokens, ...tokenFile?.tokens ?? []].find(({ grant }) => grant.name === token)?.grant : roles.get(role)
-  if (found === undefined) throw new ConfigError([role === undefined ? `--token: no token is called "${token}"` : `--role: no role is called "${role}"`])
+  const found =
+    role === undefined
+      ? [...tokens, ...(tokenFile?.tokens ?? [])].find(({ grant }) => grant.name === token)?.grant
+      : roles.get(role)
+  if (found === undefined) {
+    throw new ConfigError([
+      role === undefined ? `--token: no token is called "${token}"` : `--role: no role is called "${role}"`
+    ])
+  }
   return found
 }
 
@@ -92,7 +120,9 @@ function namesOf (databases: readonly DatabaseConfig[]): string {
 /** @throws ConfigError if the database does not answer */
 export async function readCatalog (config: DatabaseConfig): Promise<Catalog> {
   const dialect = await openOnce(config)
-  const refuse = (error: unknown): never => { throw new ConfigError([`databases.${config.name}: ${describeConnectProblem(error)}`]) }
+  const refuse = (error: unknown): never => {
+    throw new ConfigError([`databases.${config.name}: ${describeConnectProblem(error)}`])
+  }
   try {
     return createCatalog(await dialect.introspect().catch(refuse), Date.now())
   } finally {

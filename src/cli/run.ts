@@ -4,10 +4,8 @@ import { ConfigError } from '../config-errors.ts'
 import { COMMANDS, describeCommand, describeProgram, type CommandName } from './commands.ts'
 import { silenceSqliteWarning } from './commands.ts'
 
-type Command = (args: string[]) => Promise<number>
-
 /** Loads each command only when it is used: creating a token does not need the server. */
-const commands: Readonly<Record<CommandName, () => Promise<Command>>> = {
+const commands: Readonly<Record<CommandName, () => Promise<(args: string[]) => Promise<number>>>> = {
   serve: async () => (await import('./serve.ts')).serve,
   token: async () => (await import('./print.ts')).token,
   check: async () => (await import('./check.ts')).check,

@@ -1,5 +1,15 @@
 import { randomBytes } from 'node:crypto'
-import { constants, createWriteStream, fstatSync, fsyncSync, lstatSync, readlinkSync, rmSync, statSync, type Stats } from 'node:fs'
+import {
+  constants,
+  createWriteStream,
+  fstatSync,
+  fsyncSync,
+  lstatSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  type Stats
+} from 'node:fs'
 import { open, rename, rm, type FileHandle } from 'node:fs/promises'
 import { dirname, isAbsolute } from 'node:path'
 import { pipeline } from 'node:stream/promises'
@@ -14,13 +24,19 @@ const MEGABYTE = 1_000_000
 /** The descriptor of standard output. */
 const STDOUT = 1
 
-/** Where the rows go. `part`: the file that has them until it is whole and gets the name `path`. `replaced`: the file that has this name until then. */
+/**
+ * Where the rows go. `part`: the file that has them until it is whole and gets the name `path`. `replaced`: the file
+ * that has this name until then.
+ */
 export type Target =
   | { readonly kind: 'stdout' }
   | { readonly kind: 'special', readonly path: string }
   | { readonly kind: 'file', readonly path: string, readonly part: string, readonly replaced: Stats | undefined }
 
-/** Finds out what `--output` names, before anything is read or written. @throws ConfigError if no file can have this name */
+/**
+ * Finds out what `--output` names, before anything is read or written. @throws ConfigError if no file can have this
+ * name
+ */
 export function findTarget (output: string | undefined): Target {
   if (output === undefined) return { kind: 'stdout' }
   if (output === '') throw new ConfigError(['--output: is empty'])
@@ -34,7 +50,10 @@ export function findTarget (output: string | undefined): Target {
   return { kind: 'file', path, part: `${path}.${randomBytes(4).toString('hex')}.part`, replaced: existing }
 }
 
-const toConfigError = (path: string, verb: string) => ({ code }: NodeJS.ErrnoException): ConfigError => new ConfigError([`--output: ${path} cannot be ${verb} (${code})`])
+const toConfigError =
+  (path: string, verb: string) =>
+    ({ code }: NodeJS.ErrnoException): ConfigError =>
+      new ConfigError([`--output: ${path} cannot be ${verb} (${code})`])
 
 /** Whether the file is that of standard output, which may be open for appending: `--output /dev/stdout >> file`. */
 function isStdout ({ dev, ino }: Stats): boolean {
@@ -84,7 +103,10 @@ async function saveToStdout (readable: RowStream['readable']): Promise<void> {
   fsyncSync(STDOUT)
 }
 
-async function saveToFile (readable: RowStream['readable'], { path, part, replaced }: Target & { kind: 'file' }): Promise<void> {
+async function saveToFile (
+  readable: RowStream['readable'],
+  { path, part, replaced }: Target & { kind: 'file' }
+): Promise<void> {
   const file = await openOrThrow(part, 'created', 'wx', replaced === undefined ? undefined : PRIVATE)
   try {
     if (replaced !== undefined) await keepRights(file, replaced)
@@ -103,7 +125,10 @@ const PRIVATE = 0o600
 const RIGHTS = 0o777
 const RIGHTS_OF_GROUP = 0o070
 
-/** Gives a private file the rights of the file that it replaces, so that nobody can read the rows who could not read them there. */
+/**
+ * Gives a private file the rights of the file that it replaces, so that nobody can read the rows who could not read
+ * them there.
+ */
 async function keepRights (file: FileHandle, { uid, gid, mode }: Stats): Promise<void> {
   // only root may give a file to another user
   const isOwned = await file.chown(uid, gid).then(() => true, () => false)
@@ -116,7 +141,9 @@ function showProgress (stream: RowStream): () => void {
   const { stderr } = process
   if (!stderr.isTTY) return () => {}
   const since = performance.now()
-  const show = (end = ''): void => { stderr.write(`\r${describeProgress(stream, performance.now() - since)}\u001b[K${end}`) }
+  const show = (end = ''): void => {
+    stderr.write(`\r${describeProgress(stream, performance.now() - since)}\u001b[K${end}`)
+  }
   const timer = setInterval(show, INTERVAL)
   return () => {
     clearInterval(timer)
@@ -125,7 +152,11 @@ function showProgress (stream: RowStream): () => void {
 }
 
 /** `12,000 rows, 1.4 MB, 24,000 rows/s` */
-export function describeProgress ({ passed, bytes }: Pick<RowStream, 'passed' | 'bytes'>, milliseconds: number): string {
+export function describeProgress (
+  { passed, bytes }: Pick<RowStream, 'passed' | 'bytes'>,
+  milliseconds: number
+): string {
   const whole = (number: number): string => Math.round(number).toLocaleString('en-US')
-  return `${whole(passed)} rows, ${(bytes / MEGABYTE).toFixed(1)} MB, ${whole(passed / Math.max(milliseconds, 1) * 1000)} rows/s`
+  return `${whole(passed)} rows, ${(bytes / MEGABYTE).toFixed(1)} MB, ` +
+    `${whole((passed / Math.max(milliseconds, 1)) * 1000)} rows/s`
 }

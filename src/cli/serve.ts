@@ -27,7 +27,8 @@ interface Banner {
 /** Shows the address and the token of the demo, and three requests to try. */
 export function demoBanner ({ address, prefix, path, docs, token }: Banner): string {
   const curl = (table: string, body: object): string =>
-    `  curl -s ${address}${prefix}/demo/${table} -H "Authorization: Bearer ${token ?? '$API_TOKEN'}" -H 'Content-Type: application/json' -d '${JSON.stringify(body)}'`
+    `  curl -s ${address}${prefix}/demo/${table} -H "Authorization: Bearer ${token ?? '$API_TOKEN'}" -H ` +
+    `'Content-Type: application/json' -d '${JSON.stringify(body)}'`
   return `
 No database is configured. This is the demo: a small shop database in ${path}.
 Set DATABASE_URL=mysql://user:password@host/database to use your own database.
@@ -65,15 +66,21 @@ export async function serve (args: string[]): Promise<number> {
   return 0
 }
 
-const hasTokens = ({ tokens = [], tokensFile, jwt = [] }: RowQueryOptions): boolean => tokens.length > 0 || tokensFile !== undefined || jwt.length > 0
-
-interface StartedServer extends ServerConfiguration, Pick<Loaded, 'demo'> { readonly address: string }
+const hasTokens = ({ tokens = [], tokensFile, jwt = [] }: RowQueryOptions): boolean =>
+  tokens.length > 0 || tokensFile !== undefined || jwt.length > 0
 
 /** Logs what is otherwise printed as text, because with JSON every line must be an object. */
-async function logStart ({ server, options, address, demo }: StartedServer): Promise<number> {
+async function logStart ({
+  server,
+  options,
+  address,
+  demo
+}: ServerConfiguration & Pick<Loaded, 'demo'> & { readonly address: string }): Promise<number> {
   if (demo === undefined && hasTokens(options)) return 0
   const log = await createLog(server)
-  if (demo !== undefined) log.warn({ address: `${address}${server.prefix}/demo`, ...demo }, 'no database is configured: this is the demo')
+  if (demo !== undefined) {
+    log.warn({ address: `${address}${server.prefix}/demo`, ...demo }, 'no database is configured: this is the demo')
+  }
   if (!hasTokens(options)) log.warn('no token is configured, so all requests are refused')
   return 0
 }

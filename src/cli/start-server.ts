@@ -30,9 +30,14 @@ interface FirstContact {
 /** The text contains no token: its request takes the token from the variable API_TOKEN of the shell. */
 export function describeFirstContact ({ address, prefix, tables, grants, docs }: FirstContact): string {
   const base = `${address}${prefix}`
-  const addresses = Array.from(tables, ([database, names]) => `${base}/${encodeURIComponent(database)}/${describeTables(names)}`)
+  const addresses = Array.from(
+    tables,
+    ([database, names]) => `${base}/${encodeURIComponent(database)}/${describeTables(names)}`
+  )
   const more = addresses.length - MAX_DATABASES
-  const lines = addresses.slice(0, MAX_DATABASES).map((line, index) => `${index === 0 ? '  address  ' : '           '}${line}\n`)
+  const lines = addresses
+    .slice(0, MAX_DATABASES)
+    .map((line, index) => `${index === 0 ? '  address  ' : '           '}${line}\n`)
   const example = findExample(tables, grants)
   return `
 ${lines.join('')}${more > 0 ? `           and ${more} more databases\n` : ''}${docs ? `  page     ${base}/docs\n` : ''}${example === undefined ? '' : describeExample(example, base)}
@@ -72,18 +77,26 @@ Try it:
 }
 
 /**
- * Flags that adapt the garbage collector of V8 to a server, in which most objects live for one request. They change only performance;
- * `node --trace-gc` and `--trace-deopt` show their effect. docs/operations.md has the measurements.
+ * Flags that adapt the garbage collector of V8 to a server, in which most objects live for one request. They change
+ * only performance; `node --trace-gc` and `--trace-deopt` show their effect. docs/operations.md has the measurements.
  *
- * - no-allocation-site-pretenuring: V8 allocates objects in the old generation if objects from the same place in the code have often survived
- *   a collection. In a server, each collection finds objects of running requests. Once allocated as old objects, they stay in memory until
+ * - no-allocation-site-pretenuring: V8 allocates objects in the old generation if objects from the same place in the
+ *  code have often survived
+ *   a collection. In a server, each collection finds objects of running requests. Once allocated as old objects, they
+ * stay in memory until
  *   the next full collection, and keep other objects alive.
- * - external-memory-accounted-in-global-limit: V8 starts a full collection for every 64 MB of memory outside its heap, such as buffers. Large
- *   answers would cause several a second. With the flag, as in later versions of V8, external memory counts towards the limit of the heap.
- * - no-memory-reducer-favors-memory: when the program is idle, V8 collects garbage to release memory, and then also drops the hidden classes
- *   that no object has at that time, and the machine code that depends on them. The next requests are many times slower.
- * - heap-growing-percent: V8 lets the heap grow to 1.1 to 4 times its live size before the next full collection, and to less if collections
- *   take much time. Large answers after an idle period caused ten full collections a second. The flag sets the factor to 2.5.
+ * - external-memory-accounted-in-global-limit: V8 starts a full collection for every 64 MB of memory outside its heap,
+ *  such as buffers. Large
+ *   answers would cause several a second. With the flag, as in later versions of V8, external memory counts towards the
+ * limit of the heap.
+ * - no-memory-reducer-favors-memory: when the program is idle, V8 collects garbage to release memory, and then also
+ *  drops the hidden classes
+ *   that no object has at that time, and the machine code that depends on them. The next requests are many times
+ * slower.
+ * - heap-growing-percent: V8 lets the heap grow to 1.1 to 4 times its live size before the next full collection, and to
+ *  less if collections
+ *   take much time. Large answers after an idle period caused ten full collections a second. The flag sets the factor
+ * to 2.5.
  */
 const FLAGS = [
   { flag: '--no-allocation-site-pretenuring', since: 12 },
@@ -93,8 +106,8 @@ const FLAGS = [
 ]
 
 /**
- * Returns the flags that a version of V8, such as `13.6.233.17-node.54`, supports: V8 prints a warning for an unknown flag. Node 22 has V8 12,
- * Node 24 has V8 13.
+ * Returns the flags that a version of V8, such as `13.6.233.17-node.54`, supports: V8 prints a warning for an unknown
+ * flag. Node 22 has V8 12, Node 24 has V8 13.
  */
 export function garbageFlags (version: string): string[] {
   return FLAGS.filter(({ since }) => Number.parseInt(version) >= since).map(({ flag }) => flag)
@@ -121,16 +134,24 @@ interface ListenOptions {
 }
 
 /**
- * Returns the address. `settings`: the prefix of the settings `host` and `port` in errors. `whole`: the app to close if listening fails.
+ * Returns the address. `settings`: the prefix of the settings `host` and `port` in errors. `whole`: the app to close if
+ * listening fails.
  * @throws ConfigError
  */
-export async function listen (app: FastifyInstance, options: ListenOptions, settings = '', whole = app): Promise<string> {
+export async function listen (
+  app: FastifyInstance,
+  options: ListenOptions,
+  settings = '',
+  whole = app
+): Promise<string> {
   try {
     return await app.listen(options)
   } catch (error) {
     await whole.close()
     const { code } = error as { code: string }
-    throw new ConfigError([`${settings}${listenErrors.get(code) ?? `host: cannot listen (${code})`} (${options.host}, port ${options.port})`])
+    throw new ConfigError([
+      `${settings}${listenErrors.get(code) ?? `host: cannot listen (${code})`} (${options.host}, port ${options.port})`
+    ])
   }
 }
 
@@ -157,15 +178,19 @@ export function onReload (use: () => void): void {
 type Shutdown = ServerSettings['shutdown']
 
 /**
- * Shuts down gracefully on SIGTERM or SIGINT: the server reports that it is not ready, waits `delay` so that load balancers notice, closes the port,
- * waits up to `timeout` for running requests, cuts off streams shortly before that, closes the pools and exits with 0. It exits with 1 if requests are
- * still running, or after an uncaught error. If the server could not listen, the exit code stays as it is.
+ * Shuts down gracefully on SIGTERM or SIGINT: the server reports that it is not ready, waits `delay` so that load
+ * balancers notice, closes the port, waits up to `timeout` for running requests, cuts off streams shortly before that,
+ * closes the pools and exits with 0. It exits with 1 if requests are still running, or after an uncaught error. If the
+ * server could not listen, the exit code stays as it is.
  */
 function closeOnSignal (server: Server, shutdown: Shutdown): void {
   createShutdown(server, shutdown, [])
 }
 
-/** Signals that a terminal or a supervisor may send to every process of the service: the primary process decides what a worker does. */
+/**
+ * Signals that a terminal or a supervisor may send to every process of the service: the primary process decides what a
+ * worker does.
+ */
 const GROUP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const
 
 /** Ignores the signals of the process group. Must be called when a worker starts. */
@@ -173,7 +198,10 @@ export function leaveSignalsToPrimary (): void {
   for (const signal of GROUP_SIGNALS) process.on(signal, () => {})
 }
 
-/** How much later than the primary process a worker closes the port, in milliseconds, because the last connections are on their way to it. */
+/**
+ * How much later than the primary process a worker closes the port, in milliseconds, because the last connections are
+ * on their way to it.
+ */
 const LATER = 100
 
 /** Returns a function that shuts a worker down in the same way, and does so after an uncaught error. */
@@ -182,20 +210,27 @@ export function createWorkerShutdown (server: Server, { delay, timeout }: Shutdo
 }
 
 /**
- * How long before the time limit streams are cut off: a part of it, and milliseconds at least. Meanwhile their statements end in the database, and clients
- * take what was read before.
+ * How long before the time limit streams are cut off: a part of it, and milliseconds at least. Meanwhile their
+ * statements end in the database, and clients take what was read before.
  */
 const FOR_STREAMS = { part: 0.1, least: 1000 }
 
-function createShutdown ({ app, drain, rows }: Server, { delay, timeout }: Shutdown, ignored: typeof GROUP_SIGNALS | []): () => void {
+function createShutdown (
+  { app, drain, rows }: Server,
+  { delay, timeout }: Shutdown,
+  ignored: typeof GROUP_SIGNALS | []
+): () => void {
   const onTimeout = (): void => app.log.error('shutdown timed out while requests were running')
-  const { close } = closeWithGrace({ delay: delay + timeout, logger: false, skip: ['SIGHUP', 'beforeExit', ...ignored], onTimeout }, async ({ err }) => {
-    if (err !== undefined) app.log.fatal({ err }, 'shutting down after an uncaught error')
-    const before = Math.min(timeout, Math.max(timeout * FOR_STREAMS.part, FOR_STREAMS.least))
-    setTimeout(() => rows.endStreams(), delay + timeout - before).unref()
-    await drain.start(err === undefined ? delay : 0)
-    await app.close()
-  })
+  const { close } = closeWithGrace(
+    { delay: delay + timeout, logger: false, skip: ['SIGHUP', 'beforeExit', ...ignored], onTimeout },
+    async ({ err }) => {
+      if (err !== undefined) app.log.fatal({ err }, 'shutting down after an uncaught error')
+      const before = Math.min(timeout, Math.max(timeout * FOR_STREAMS.part, FOR_STREAMS.least))
+      setTimeout(() => rows.endStreams(), delay + timeout - before).unref()
+      await drain.start(err === undefined ? delay : 0)
+      await app.close()
+    }
+  )
   return close
 }
 
@@ -213,14 +248,20 @@ export interface Started {
 }
 
 /** @throws ConfigError */
-export async function startServer ({ server: { host, port, metrics, shutdown, workers: _workers, ...settings }, options, demoToken }: ServerConfiguration): Promise<Started> {
+export async function startServer ({
+  server: { host, port, metrics, shutdown, workers: _workers, ...settings },
+  options,
+  demoToken
+}: ServerConfiguration): Promise<Started> {
   tuneGarbageCollection()
   const server = await createServer({ options, ...settings, metricsApart: metrics !== undefined, demoToken })
   const { app, rows, metricsApp } = server
   onReload(() => reloadServer(server))
   closeOnSignal(server, shutdown)
   const address = await listen(app, { host, port })
-  if (metricsApp !== undefined && metrics !== undefined) app.log.info(`metrics at ${await listen(metricsApp, metrics, 'metrics.', app)}/metrics`)
+  if (metricsApp !== undefined && metrics !== undefined) {
+    app.log.info(`metrics at ${await listen(metricsApp, metrics, 'metrics.', app)}/metrics`)
+  }
   return { address, tables: rows.tables() }
 }
 

@@ -30,34 +30,79 @@ export type WriteOptions = Omit<RequestOptions, 'consistency'>
 interface Beginning<T> { readonly after?: Position<T> | null }
 
 /**
- * The methods of a database. Each takes the table, the fields of the request without its verb, and options. It returns `data` of the answer.
+ * The methods of a database. Each takes the table, the fields of the request without its verb, and options. It returns
+ * `data` of the answer.
  * @throws RowQueryError; the reason of the signal
  */
 export interface DatabaseClient<Tables, N extends Bigints = 'bigint'> {
   /** Returns rows, or groups with `groupBy` and `aggregates`. */
-  select<T extends Name<Tables>, const F extends SelectFields<Tables, T> = {}>(table: T, fields?: Exactly<F, SelectFields<Tables, T, F>>, options?: ReadOptions): Promise<SelectResult<Tables, T, F, N>>
+  select<T extends Name<Tables>, const F extends SelectFields<Tables, T> = {}>(
+    table: T,
+    fields?: Exactly<F, SelectFields<Tables, T, F>>,
+    options?: ReadOptions
+  ): Promise<SelectResult<Tables, T, F, N>>
   /** Inserts a row or a list of rows. `onConflict` updates rows that exist. */
-  insert<T extends Name<Tables>, const F extends InsertFields<Tables, T>>(table: T & TableName<Tables>, fields: Exactly<F, InsertFields<Tables, T>>, options?: WriteOptions): Promise<InsertResult<Tables[T], F, N>>
+  insert<T extends Name<Tables>, const F extends InsertFields<Tables, T>>(
+    table: T & TableName<Tables>,
+    fields: Exactly<F, InsertFields<Tables, T>>,
+    options?: WriteOptions
+  ): Promise<InsertResult<Tables[T], F, N>>
   /** Updates the rows that the filters select. */
-  update<T extends Name<Tables>, const F extends UpdateFields<Tables[T]>>(table: T & TableName<Tables>, fields: Exactly<F, UpdateFields<Tables[T]> & FiltersIn<Tables, T, F>>, options?: WriteOptions): Promise<UpdateResult<Tables[T], F, N>>
+  update<T extends Name<Tables>, const F extends UpdateFields<Tables[T]>>(
+    table: T & TableName<Tables>,
+    fields: Exactly<F, UpdateFields<Tables[T]> & FiltersIn<Tables, T, F>>,
+    options?: WriteOptions
+  ): Promise<UpdateResult<Tables[T], F, N>>
   /** Deletes the rows that the filters select. */
-  delete<T extends Name<Tables>, const F extends DeleteFields<Tables[T]>>(table: T & TableName<Tables>, fields: Exactly<F, DeleteFields<Tables[T]> & FiltersIn<Tables, T, F>>, options?: WriteOptions): Promise<DeleteResult<Tables[T], F, N>>
-  /** Iterates over all rows that the filters select. `limit` is the number of rows of each request, and `after` the position to begin at. `timeout` applies to each request. */
-  pages<T extends Name<Tables>, const F extends RowsFields<Tables, T> & Beginning<Tables[T]> = {}>(table: T, fields?: Exactly<F, RowsFields<Tables, T, F> & Beginning<Tables[T]> & FiltersIn<Tables, T, F>>, options?: ReadOptions): AsyncGenerator<RowWith<Tables, T, F, N>, void, undefined>
+  delete<T extends Name<Tables>, const F extends DeleteFields<Tables[T]>>(
+    table: T & TableName<Tables>,
+    fields: Exactly<F, DeleteFields<Tables[T]> & FiltersIn<Tables, T, F>>,
+    options?: WriteOptions
+  ): Promise<DeleteResult<Tables[T], F, N>>
   /**
-   * Reads any number of rows, or groups, with one request: the service reads them from the database as the loop takes them. Leaving the loop ends the request,
-   * as does the signal. `timeout` applies to the first row. @throws RowQueryError, also between rows, if not all of them arrive
+   * Iterates over all rows that the filters select. `limit` is the number of rows of each request, and `after` the
+   * position to begin at. `timeout` applies to each request.
    */
-  rows<T extends Name<Tables>, const F extends Streamed<SelectFields<Tables, T>> = {}>(table: T, fields?: Exactly<F, Streamed<SelectFields<Tables, T, F>>>, options?: ReadOptions): AsyncGenerator<SelectResult<Tables, T, F, N>['rows'][number], void, undefined>
-  /** Runs operations in one transaction, up to 100 if the service has no other limit: either all of them happen or none. `{ $ref: '/0/id' }` takes a value from an earlier result. */
-  transaction<const Operations extends ReadonlyArray<AnyOperation<Tables>>, X extends boolean | undefined = undefined>(operations: ExactList<Tables, Operations>, fields?: OperationsFields<X>, options?: RequestOptions): Promise<{ results: { -readonly [I in keyof Operations]: OperationResult<Tables, Operations[I], N> } } & ([X] extends [undefined] ? unknown : { dryRun?: true })>
+  pages<T extends Name<Tables>, const F extends RowsFields<Tables, T> & Beginning<Tables[T]> = {}>(
+    table: T,
+    fields?: Exactly<F, RowsFields<Tables, T, F> & Beginning<Tables[T]> & FiltersIn<Tables, T, F>>,
+    options?: ReadOptions
+  ): AsyncGenerator<RowWith<Tables, T, F, N>, void, undefined>
+  /**
+   * Reads any number of rows, or groups, with one request: the service reads them from the database as the loop takes
+   * them. Leaving the loop ends the request, as does the signal. `timeout` applies to the first row. @throws
+   * RowQueryError, also between rows, if not all of them arrive
+   */
+  rows<T extends Name<Tables>, const F extends Streamed<SelectFields<Tables, T>> = {}>(
+    table: T,
+    fields?: Exactly<F, Streamed<SelectFields<Tables, T, F>>>,
+    options?: ReadOptions
+  ): AsyncGenerator<SelectResult<Tables, T, F, N>['rows'][number], void, undefined>
+  /**
+   * Runs operations in one transaction, up to 100 if the service has no other limit: either all of them happen or none.
+   * `{ $ref: '/0/id' }` takes a value from an earlier result.
+   */
+  transaction<const Operations extends ReadonlyArray<AnyOperation<Tables>>, X extends boolean | undefined = undefined>(
+    operations: ExactList<Tables, Operations>,
+    fields?: OperationsFields<X>,
+    options?: RequestOptions
+  ): Promise<
+    { results: { -readonly [I in keyof Operations]: OperationResult<Tables, Operations[I], N> } } & ([X] extends [
+      undefined
+    ]
+      ? unknown
+      : { dryRun?: true })
+  >
 }
 
 // The methods of a database.
 
 export function createDatabase (send: Send, name: string): DatabaseClient<any, any> {
   // the verb comes last, so that the fields cannot override it
-  const method = (verb: string) => (table: string, fields?: object, options?: RequestOptions): Promise<any> => send([name, table], { ...fields, verb }, options)
+  const method =
+    (verb: string) =>
+      (table: string, fields?: object, options?: RequestOptions): Promise<any> =>
+        send([name, table], { ...fields, verb }, options)
   const select = method('select')
   return {
     select,
@@ -69,7 +114,10 @@ export function createDatabase (send: Send, name: string): DatabaseClient<any, a
       do {
         const { rows, next } = await select(table, { ...fields, after }, options)
         // without progress, the loop would not end
-        if (!Array.isArray(rows) || (next !== null && !(rows.length > 0 && next instanceof Object && writeJson(next) !== writeJson(after)))) {
+        if (
+          !Array.isArray(rows) ||
+          (next !== null && !(rows.length > 0 && next instanceof Object && writeJson(next) !== writeJson(after)))
+        ) {
           throw new RowQueryError('UNEXPECTED_ANSWER', 'Not the next page')
         }
         yield * rows
@@ -79,6 +127,7 @@ export function createDatabase (send: Send, name: string): DatabaseClient<any, a
     async * rows (table: string, fields?: object, options?: RequestOptions): AsyncGenerator<any> {
       yield * await send([name, table], { ...fields, verb: 'select' }, options, true)
     },
-    transaction: (operations: readonly object[], fields?: object, options?: RequestOptions): Promise<any> => send([name], { ...fields, operations }, options)
+    transaction: (operations: readonly object[], fields?: object, options?: RequestOptions): Promise<any> =>
+      send([name], { ...fields, operations }, options)
   }
 }

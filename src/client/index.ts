@@ -1,4 +1,6 @@
-/** The client, `fastify-row-query/client`. It runs wherever `fetch` does, and imports only types from the other rooms. */
+/**
+ * The client, `fastify-row-query/client`. It runs wherever `fetch` does, and imports only types from the other rooms.
+ */
 import type { AnyDatabases } from '../in-process/fields.ts'
 import type { Client } from './client.ts'
 import { createDatabase } from './client.ts'
@@ -12,9 +14,16 @@ export type { Client, DatabaseClient, OperationsFields, ReadOptions, WriteOption
 export type { OperationOf, Reference } from '../in-process/requests.ts'
 export type { Column, Filters, Insert, Position, Row, Update } from '../in-process/fields.ts'
 
-/** Creates a client. `Databases`: database to the interface `DB` that `row-query types` writes. @throws TypeError if `url` is not valid */
-export function createClient<Databases extends AnyDatabases = AnyDatabases> (options: ClientOptions & { numbers: 'string' }): Client<Databases, 'string'>
-export function createClient<Databases extends AnyDatabases = AnyDatabases> (options: ClientOptions & { numbers?: 'bigint' | undefined }): Client<Databases, 'bigint'>
+/**
+ * Creates a client. `Databases`: database to the interface `DB` that `row-query types` writes. @throws TypeError if
+ * `url` is not valid
+ */
+export function createClient<Databases extends AnyDatabases = AnyDatabases> (
+  options: ClientOptions & { numbers: 'string' }
+): Client<Databases, 'string'>
+export function createClient<Databases extends AnyDatabases = AnyDatabases> (
+  options: ClientOptions & { numbers?: 'bigint' | undefined }
+): Client<Databases, 'bigint'>
 export function createClient (options: ClientOptions): any {
   const send = createSend(options)
   return { database: (name: string) => createDatabase(send, name) }

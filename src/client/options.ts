@@ -11,15 +11,24 @@ export interface SendOptions {
 }
 
 export interface ClientOptions extends SendOptions {
-  /** Address of the service with its prefix, such as `https://rows.example.com/api`. In a browser it can be relative to the page. */
+  /**
+   * Address of the service with its prefix, such as `https://rows.example.com/api`. In a browser it can be relative to
+   * the page.
+   */
   url: string
-  /** The bearer token, or a function that returns it, such as one that renews a JWT. It is called for each attempt. Without a token the header is not sent. */
+  /**
+   * The bearer token, or a function that returns it, such as one that renews a JWT. It is called for each attempt.
+   * Without a token the header is not sent.
+   */
   token?: string | undefined | (() => string | undefined | Promise<string | undefined>)
   /** Used instead of the `fetch` of the runtime. */
   fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined
   /** Type of integers beyond 2^53 in answers: bigints, which is the default, or strings of digits. */
   numbers?: 'bigint' | 'string' | undefined
-  /** Sends an `Idempotency-Key` with every write, so that it may be repeated. The database needs the table of `row-query keys`. */
+  /**
+   * Sends an `Idempotency-Key` with every write, so that it may be repeated. The database needs the table of `row-query
+   * keys`.
+   */
   idempotencyKeys?: boolean
 }
 
@@ -59,10 +68,15 @@ export class RowQueryError extends Error {
   /** Seconds after which the service accepts the request again, if it says so. */
   declare readonly retryAfter: number | undefined
 
-  constructor (code: string, message: string, { status = 0, details = [], requestId, retryAfter, ...cause }: ErrorFacts = {}) {
+  constructor (
+    code: string,
+    message: string,
+    { status = 0, details = [], requestId, retryAfter, ...cause }: ErrorFacts = {}
+  ) {
     super(message, cause)
     Object.assign(this, { name: 'RowQueryError', code, status, details, requestId, retryAfter })
   }
 }
 
-export const connectionFailed = (cause?: unknown): RowQueryError => new RowQueryError('NO_ANSWER', 'The connection failed', { cause })
+export const connectionFailed = (cause?: unknown): RowQueryError =>
+  new RowQueryError('NO_ANSWER', 'The connection failed', { cause })

@@ -12,7 +12,11 @@ const KINDS = / (Object|Array|String|Boolean|Null)\]$/
 /** Parses JSON. `toLarge` converts the digits of integers beyond 2^53. @throws SyntaxError, RangeError */
 export function parseJson (text: string, toLarge: (digits: string) => unknown): unknown {
   // JSON.parse is faster, but rounds such integers, and may return wrong keys for those with a backslash
-  return /\\|\d{16}/.test(text) ? parseSafely(text, (value, source) => Number.isSafeInteger(value) || !/^-?\d+$/.test(source) ? value : toLarge(source)) : JSON.parse(text)
+  return /\\|\d{16}/.test(text)
+    ? parseSafely(text, (value, source) =>
+      Number.isSafeInteger(value) || !/^-?\d+$/.test(source) ? value : toLarge(source)
+    )
+    : JSON.parse(text)
 }
 
 /** Writes JSON, with bigints as integers. @throws RowQueryError INVALID_BODY for values that JSON does not have */
@@ -22,19 +26,30 @@ export function writeJson (value: unknown): string {
     // not `given`, because many programs add a toJSON to bigints that converts them to strings
     const original = this[key]
     if (typeof original === 'bigint') return `${mark}${original}`
-    // JSON.stringify would omit undefined, so that a filter is missing, and write NaN and an invalid Date as null and a Map or a promise as {}
-    if ((given === null && original !== null) || (typeof given === 'number' ? !Number.isFinite(given) : !KINDS.test(Object.prototype.toString.call(given)))) throw new RowQueryError('INVALID_BODY', `"${key}" has a value that JSON does not have`)
+    // JSON.stringify would omit undefined, so that a filter is missing, and write NaN and an invalid Date as null and a
+    // Map or a promise as {}
+    if (
+      (given === null && original !== null) ||
+      (typeof given === 'number' ? !Number.isFinite(given) : !KINDS.test(Object.prototype.toString.call(given)))
+    ) { throw new RowQueryError('INVALID_BODY', `"${key}" has a value that JSON does not have`) }
     return given
   })
   return text.replaceAll(new RegExp(`"${mark}(-?\\d+)"`, 'g'), '$1')
 }
 
-/** 128 random bits, so that no value can contain the id. Browsers have `crypto.randomUUID` only in pages loaded over HTTPS. */
+/**
+ * 128 random bits, so that no value can contain the id. Browsers have `crypto.randomUUID` only in pages loaded over
+ * HTTPS.
+ */
 export const randomId = (): string => crypto.getRandomValues(new Uint32Array(4)).join('-')
 
 // Reads an answer of the service, and recognizes answers of others.
 
-interface Envelope { success?: boolean, data?: unknown, error?: { code: unknown, message: string, details?: readonly ErrorDetail[] } }
+interface Envelope {
+  success?: boolean
+  data?: unknown
+  error?: { code: unknown; message: string; details?: readonly ErrorDetail[] }
+}
 
 /** Returns `data` of a successful answer, and otherwise the error (not thrown). */
 function readAnswer ({ status, headers }: Response, text: string, toLarge: (digits: string) => unknown): unknown {
@@ -47,7 +62,9 @@ function readAnswer ({ status, headers }: Response, text: string, toLarge: (digi
   const after = headers.get('retry-after')
   const isOurs = typeof error?.code === 'string'
   // without its text, which can contain rows
-  const message = isOurs ? error.message : `The answer (status ${status}, ${headers.get('content-type')}) is not one of the service`
+  const message = isOurs
+    ? error.message
+    : `The answer (status ${status}, ${headers.get('content-type')}) is not one of the service`
   return new RowQueryError(isOurs ? error.code as string : 'UNEXPECTED_ANSWER', message, {
     status,
     details: error?.details,
@@ -66,7 +83,11 @@ interface Reading {
 }
 
 /** @throws RowQueryError NO_ANSWER where the connection ends before the rows; the reason of the signal */
-export async function * readRows ({ body }: Response, toLarge: (digits: string) => unknown, { signal, forget }: Reading): AsyncGenerator<unknown> {
+export async function * readRows (
+  { body }: Response,
+  toLarge: (digits: string) => unknown,
+  { signal, forget }: Reading
+): AsyncGenerator<unknown> {
   const reader = (body as ReadableStream<Uint8Array>).getReader()
   const decoder = new TextDecoder()
   let rest = ''
@@ -93,14 +114,23 @@ export async function * readRows ({ body }: Response, toLarge: (digits: string) 
 }
 
 /** The body of one request, or of several operations. */
-interface ClientBody { readonly verb?: string, readonly operations?: ReadonlyArray<{ readonly verb?: string }>, readonly dryRun?: unknown }
+interface ClientBody {
+  readonly verb?: string
+  readonly operations?: ReadonlyArray<{ readonly verb?: string }>
+  readonly dryRun?: unknown
+}
 
 /**
- * Sends a request to the path of these names below the address of the service, and returns `data` of its answer, or a generator of the rows of
- * a stream.
+ * Sends a request to the path of these names below the address of the service, and returns `data` of its answer, or a
+ * generator of the rows of a stream.
  * @throws RowQueryError; the reason of the signal; what the function for the token throws
  */
-export type Send = (names: readonly string[], body: ClientBody, options?: RequestOptions, isStream?: boolean) => Promise<any>
+export type Send = (
+  names: readonly string[],
+  body: ClientBody,
+  options?: RequestOptions,
+  isStream?: boolean
+) => Promise<any>
 
 const NDJSON = 'application/x-ndjson'
 
@@ -115,10 +145,20 @@ export function createSend ({ url, token, fetch: given, numbers, idempotencyKeys
   const toLarge = numbers === 'string' ? String : BigInt
 
   return async (names, body, options, isStream) => {
-    const { retries = 3, timeout = 60_000, headers, signal: aborted, idempotencyKey, consistency } = { ...usual, ...options }
+    const {
+      retries = 3,
+      timeout = 60_000,
+      headers,
+      signal: aborted,
+      idempotencyKey,
+      consistency
+    } = { ...usual, ...options }
     const isRead = (body.operations ?? [body]).every(({ verb }) => verb === 'select')
     // the service refuses keys of dry runs
-    const key = isRead || body.dryRun === true ? undefined : idempotencyKey ?? (idempotencyKeys === true ? randomId() : undefined)
+    const key =
+      isRead || body.dryRun === true
+        ? undefined
+        : (idempotencyKey ?? (idempotencyKeys === true ? randomId() : undefined))
     let isReading = false
     const address = href.replace(/\/*$/, '') + names.map(encodeSegment).join('')
     const text = writeJson(body)
@@ -134,7 +174,13 @@ export function createSend ({ url, token, fetch: given, numbers, idempotencyKeys
       })
       try {
         // does not follow redirects, because the token must not be sent to another host
-        const response = await (given ?? fetch)(address, { method: 'POST', redirect: 'manual', headers: sent, body: text, signal })
+        const response = await (given ?? fetch)(address, {
+          method: 'POST',
+          redirect: 'manual',
+          headers: sent,
+          body: text,
+          signal
+        })
         if (isStream !== true || !response.ok) return readAnswer(response, await response.text(), toLarge)
         isReading = response.headers.get('content-type')?.startsWith(NDJSON) === true
         if (isReading) return readRows(response, toLarge, { signal: aborted, forget })
@@ -154,7 +200,12 @@ export function createSend ({ url, token, fetch: given, numbers, idempotencyKeys
         signal.throwIfAborted()
         // the longest pause doubles from 200 ms to ten seconds; the random part separates clients that failed together
         const pause = (result.retryAfter ?? 0) * 1000 + Math.random() * Math.min(10_000, 200 * 2 ** count)
-        if (!(isRead || key !== undefined) || count >= retries || !(TEMPORARY.has(result.status) || TEMPORARY.has(result.code)) || performance.now() + pause > end) throw result
+        if (
+          !(isRead || key !== undefined) ||
+          count >= retries ||
+          !(TEMPORARY.has(result.status) || TEMPORARY.has(result.code)) ||
+          performance.now() + pause > end
+        ) { throw result }
         await new Promise((resolve) => { pauseTimer = setTimeout(resolve, pause) })
       }
     }
@@ -188,8 +239,14 @@ function encodeSegment (name: string): string {
   return `/${encodeURIComponent(name)}`
 }
 
-/** Replaces the runtime's error, whose message would contain the value, which can be the token. @throws RowQueryError INVALID_HEADER */
-function createHeaders (given: Readonly<Record<string, string>>, own: Readonly<Record<string, string | undefined>>): Headers {
+/**
+ * Replaces the runtime's error, whose message would contain the value, which can be the token. @throws RowQueryError
+ * INVALID_HEADER
+ */
+function createHeaders (
+  given: Readonly<Record<string, string>>,
+  own: Readonly<Record<string, string | undefined>>
+): Headers {
   try {
     const headers = new Headers(given)
     for (const [name, value] of Object.entries(own)) if (value !== undefined) headers.set(name, value)

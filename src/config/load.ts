@@ -17,7 +17,12 @@ import { findUnknownVariables, readVariable, VARIABLES, withoutServices, type En
 
 export type { Environment }
 
-export interface Flags { config?: string | undefined, host?: string | undefined, port?: string | undefined, 'log-format'?: string | undefined }
+export interface Flags {
+  config?: string | undefined
+  host?: string | undefined
+  port?: string | undefined
+  'log-format'?: string | undefined
+}
 
 export interface Loaded {
   readonly config: Config
@@ -29,7 +34,11 @@ export interface Loaded {
 export const DEMO_PATH = 'data/demo.db'
 
 /** The flags of settings, by the names of their variables. */
-export const FLAGS: ReadonlyMap<string, string> = new Map([['ROW_QUERY_HOST', '--host'], ['ROW_QUERY_PORT', '--port'], ['ROW_QUERY_LOG_FORMAT', '--log-format']])
+export const FLAGS: ReadonlyMap<string, string> = new Map([
+  ['ROW_QUERY_HOST', '--host'],
+  ['ROW_QUERY_PORT', '--port'],
+  ['ROW_QUERY_LOG_FORMAT', '--log-format']
+])
 
 /** Other names of variables, which many platforms use. A variable with the prefix takes precedence. */
 export const ALIASES: ReadonlyMap<string, string> = new Map([
@@ -54,18 +63,35 @@ interface Draft {
 /** Flags take precedence over the environment, which takes precedence over the file. @throws ConfigError */
 export function loadConfig (environment: Environment, flags: Flags): Loaded {
   const env = withoutServices(environment)
-  const given: Environment = { ...env, '--config': flags.config, '--host': flags.host, '--port': flags.port, '--log-format': flags['log-format'] }
+  const given: Environment = {
+    ...env,
+    '--config': flags.config,
+    '--host': flags.host,
+    '--port': flags.port,
+    '--log-format': flags['log-format']
+  }
   const draft: Draft = { config: {}, errors: [], refused: new Set(), names: new Map() }
   readConfigFile(draft, given, environment)
-  const invalid = [...findUnknownVariables(env, [...ALIASES.values()]), ...readVariables(draft, given, { ofDatabases: false })]
+  const invalid = [
+    ...findUnknownVariables(env, [...ALIASES.values()]),
+    ...readVariables(draft, given, { ofDatabases: false })
+  ]
   addDatabase(draft, env['DATABASE_URL'])
   addToken(draft, env)
   const demo = addDemo(draft)
   invalid.push(...readVariables(draft, given, { ofDatabases: true }))
   const isRefused = (line: string): boolean => draft.refused.has(line.slice(0, line.indexOf(': ')))
   const ofFile = findConfigErrors(ConfigSchema, draft.config, draft.names).filter((line) => !isRefused(line))
-  const bySchema = [...findConfigErrors(ConfigSchema, draft.config), ...Array.from(draft.refused, (setting) => `${setting}:`)]
-  const errors = [...draft.errors, ...invalid, ...ofFile, ...findServerErrors({ databases: {}, ...withoutInvalid(draft.config, bySchema) } as Config)]
+  const bySchema = [
+    ...findConfigErrors(ConfigSchema, draft.config),
+    ...Array.from(draft.refused, (setting) => `${setting}:`)
+  ]
+  const errors = [
+    ...draft.errors,
+    ...invalid,
+    ...ofFile,
+    ...findServerErrors({ databases: {}, ...withoutInvalid(draft.config, bySchema) } as Config)
+  ]
   // reports all errors at once; otherwise the options are checked where they are used, which also reads their files
   if (errors.length > 0) throw new ConfigError([...errors, ...findOptionErrors(optionsOf(draft.config), bySchema)])
   return { config: draft.config as Config, demo }
@@ -82,7 +108,8 @@ function findServerErrors (config: Config): readonly string[] {
 }
 
 /** The options of the plugin, without the settings of the server. */
-const optionsOf = (config: object): object => Object.fromEntries(Object.entries(config).filter(([name]) => !Object.hasOwn(ServerSchema.properties, name)))
+const optionsOf = (config: object): object =>
+  Object.fromEntries(Object.entries(config).filter(([name]) => !Object.hasOwn(ServerSchema.properties, name)))
 
 function readConfigFile (draft: Draft, given: Environment, environment: Environment): void {
   const source = ['--config', 'ROW_QUERY_CONFIG'].find((name) => given[name] !== undefined)
@@ -105,12 +132,18 @@ function readConfigFile (draft: Draft, given: Environment, environment: Environm
 }
 
 /** Applies flags and variables to the configuration, or with `ofDatabases` to each database. Returns their errors. */
-function readVariables ({ config, refused }: Draft, given: Environment, { ofDatabases }: { ofDatabases: boolean }): string[] {
+function readVariables (
+  { config, refused }: Draft,
+  given: Environment,
+  { ofDatabases }: { ofDatabases: boolean }
+): string[] {
   const errors: string[] = []
   const { databases } = config
-  const targets = ofDatabases ? isObject(databases) ? Object.values(databases).filter(isObject) : [] : [config]
+  const targets = ofDatabases ? (isObject(databases) ? Object.values(databases).filter(isObject) : []) : [config]
   for (const [name, variable] of VARIABLES) {
-    const source = [FLAGS.get(name), name, ALIASES.get(name)].find((each) => each !== undefined && given[each] !== undefined)
+    const source = [FLAGS.get(name), name, ALIASES.get(name)].find(
+      (each) => each !== undefined && given[each] !== undefined
+    )
     if (source === undefined || variable.ofDatabases !== ofDatabases) continue
     const { value, errors: found } = readVariable(source, variable, given[source] as string)
     errors.push(...found)
@@ -120,7 +153,10 @@ function readVariables ({ config, refused }: Draft, given: Environment, { ofData
   return errors
 }
 
-/** Creates missing objects, also in place of `true`, as `metrics` is an object if it has a port. The schema checks other values. */
+/**
+ * Creates missing objects, also in place of `true`, as `metrics` is an object if it has a port. The schema checks other
+ * values.
+ */
 function assign (target: Record<string, unknown>, [key = '', ...rest]: readonly string[], value: unknown): void {
   if (rest.length === 0) {
     target[key] = value
@@ -144,7 +180,10 @@ function addDatabase ({ config, errors, names }: Draft, url: string | undefined)
   }
 }
 
-function addToken ({ config, errors }: Draft, { API_TOKEN: token, API_TOKEN_PERMISSIONS: permissions }: Environment): void {
+function addToken (
+  { config, errors }: Draft,
+  { API_TOKEN: token, API_TOKEN_PERMISSIONS: permissions }: Environment
+): void {
   const { entry, errors: found } = readApiToken(token, permissions)
   errors.push(...found)
   const { tokens = [] } = config
@@ -154,8 +193,13 @@ function addToken ({ config, errors }: Draft, { API_TOKEN: token, API_TOKEN_PERM
 /** Configures the demo database if no database is configured. */
 function addDemo ({ config }: Draft): Loaded['demo'] {
   if (config['databases'] !== undefined) return undefined
-  Object.assign(config, { databases: { demo: { url: `sqlite:${DEMO_PATH}` } }, docs: config['docs'] ?? config['openapi'] !== 'off' })
-  if (config['tokens'] !== undefined || config['tokensFile'] !== undefined || config['jwt'] !== undefined) return { path: DEMO_PATH, token: undefined }
+  Object.assign(config, {
+    databases: { demo: { url: `sqlite:${DEMO_PATH}` } },
+    docs: config['docs'] ?? config['openapi'] !== 'off'
+  })
+  if (config['tokens'] !== undefined || config['tokensFile'] !== undefined || config['jwt'] !== undefined) {
+    return { path: DEMO_PATH, token: undefined }
+  }
   const token = createToken()
   config['tokens'] = [{ name: 'demo', sha256: hashToken(token), permissions: [...VERBS] }]
   return { path: DEMO_PATH, token }

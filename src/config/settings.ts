@@ -38,7 +38,9 @@ export function withMcpDefaults (options: McpOptions = {}): McpSettings {
 
 /** Adds a line to `errors` for each error. */
 function readMcpSettings (errors: string[], options: McpOptions, databases: object): McpSettings {
-  if (Object.hasOwn(databases, MCP_PATH)) errors.push(`databases.${MCP_PATH}: is the path of the tools of "mcp"; give the database another name`)
+  if (Object.hasOwn(databases, MCP_PATH)) {
+    errors.push(`databases.${MCP_PATH}: is the path of the tools of "mcp"; give the database another name`)
+  }
   return withMcpDefaults(options)
 }
 
@@ -50,14 +52,31 @@ export type AppOptions = RowQueryOptions & {
   readonly onWrite?: OnWrite | undefined
 }
 
-type CompleteOptions = WithDefaults<RowQueryOptions, 'tokensFile' | 'rateLimit' | 'cors' | 'mcp' | 'jwt' | 'roles' | 'openapiInfo'> & { rateLimit?: WithDefaults<NonNullable<RowQueryOptions['rateLimit']>> }
-type Unchanged = 'bodyLimit' | 'rateLimit' | 'failedLogins' | 'cors' | 'openapi' | 'openapiInfo' | 'docs' | 'tracing' | 'serverTiming' | 'requestLog' | 'metrics'
+type CompleteOptions = WithDefaults<
+  RowQueryOptions,
+  'tokensFile' | 'rateLimit' | 'cors' | 'mcp' | 'jwt' | 'roles' | 'openapiInfo'
+> & { rateLimit?: WithDefaults<NonNullable<RowQueryOptions['rateLimit']>> }
 
-export interface Settings extends Readonly<Pick<CompleteOptions, Unchanged>> {
+export interface Settings extends Readonly<
+  Pick<
+    CompleteOptions,
+    | 'bodyLimit'
+    | 'rateLimit'
+    | 'failedLogins'
+    | 'cors'
+    | 'openapi'
+    | 'openapiInfo'
+    | 'docs'
+    | 'tracing'
+    | 'serverTiming'
+    | 'requestLog'
+    | 'metrics'
+  >
+> {
   readonly databases: readonly DatabaseConfig[]
   readonly tokens: readonly StoredToken[]
   /** The token file and the tokens that it held at the start. */
-  readonly tokenFile: { readonly file: TokenFile, readonly tokens: readonly StoredToken[] } | undefined
+  readonly tokenFile: { readonly file: TokenFile; readonly tokens: readonly StoredToken[] } | undefined
   readonly jwt: readonly JwtIssuer[]
   readonly roles: ReadonlyMap<string, Grant>
   /** Undefined if there are no tools. */
@@ -93,29 +112,66 @@ export function findOptionErrors (options: object, invalid: readonly string[]): 
 function readSettings (errors: string[], options: RowQueryOptions): Omit<Settings, 'authenticate' | 'onWrite'> {
   const plain = withoutInvalid(options, errors)
   errors.push(...findUnplainGrants(plain))
-  const { databases = {}, tokens, tokensFile, jwt = [], roles = {}, mcp, limits, ...unchanged } = withDefaults<CompleteOptions>(OptionsSchema, withoutInvalid(plain, errors))
+  const {
+    databases = {},
+    tokens,
+    tokensFile,
+    jwt = [],
+    roles = {},
+    mcp,
+    limits,
+    ...unchanged
+  } = withDefaults<CompleteOptions>(OptionsSchema, withoutInvalid(plain, errors))
   const names: unknown = options.databases
   if (jwt.length > 0 && Object.keys(options.roles ?? {}).length === 0) errors.push('roles: is required with jwt')
-  if (unchanged.openapiInfo?.license?.identifier !== undefined && unchanged.openapiInfo.license.url !== undefined) errors.push('openapiInfo.license: cannot have both identifier and url')
+  if (unchanged.openapiInfo?.license?.identifier !== undefined && unchanged.openapiInfo.license.url !== undefined) {
+    errors.push('openapiInfo.license: cannot have both identifier and url')
+  }
   if (unchanged.docs && unchanged.openapi === 'off') errors.push('docs: cannot be enabled, because openapi is "off"')
   return {
     ...unchanged,
-    databases: Object.entries(databases).flatMap(([name, database]) => toDatabase(errors, name, database, limits.streams)),
+    databases: Object.entries(databases).flatMap(([name, database]) =>
+      toDatabase(errors, name, database, limits.streams)
+    ),
     tokens: readEntries(errors, 'tokens', tokens, names),
-    tokenFile: tokensFile === undefined ? undefined : openTokenFile(errors, createTokenFile(tokensFile, { databases: names, tokens })),
+    tokenFile:
+      tokensFile === undefined
+        ? undefined
+        : openTokenFile(errors, createTokenFile(tokensFile, { databases: names, tokens })),
     jwt: readJwtIssuers(errors, jwt),
     roles: readRoles(errors, roles, names),
     mcp: mcp && readMcpSettings(errors, mcp, databases),
-    limits: { depth: limits.filterDepth, conditions: limits.filterConditions, values: limits.filterValues, pattern: limits.filterPattern, offset: limits.offset, include: limits.include, operations: limits.operations, ...limits.changed !== undefined && { changed: limits.changed }, ...limits.streamRows !== undefined && { streamRows: limits.streamRows } },
+    limits: {
+      depth: limits.filterDepth,
+      conditions: limits.filterConditions,
+      values: limits.filterValues,
+      pattern: limits.filterPattern,
+      offset: limits.offset,
+      include: limits.include,
+      operations: limits.operations,
+      ...(limits.changed !== undefined && { changed: limits.changed }),
+      ...(limits.streamRows !== undefined && { streamRows: limits.streamRows })
+    },
     answerMemory: limits.answerMemory,
     bodyMemory: limits.bodyMemory
   }
 }
 
 /** Finds values in the tokens and roles that their schemas, which have accepted both, take for others. */
-function findUnplainGrants ({ tokens = [], roles = {} }: { readonly tokens?: ArrayLike<unknown>, readonly roles?: object }): string[] {
+function findUnplainGrants ({
+  tokens = [],
+  roles = {}
+}: {
+  readonly tokens?: ArrayLike<unknown>
+  readonly roles?: object
+}): string[] {
   if (!isPlain(roles)) return ['roles: must be a plain object']
-  const grants = [...Array.from(tokens).flatMap((token, index): Array<[string[], unknown]> => token === undefined ? [] : [[['tokens', String(index)], token]]), ...Object.entries(roles).map(([name, role]): [string[], unknown] => [['roles', name], role])]
+  const grants = [
+    ...Array.from(tokens).flatMap((token, index): Array<[string[], unknown]> =>
+      token === undefined ? [] : [[['tokens', String(index)], token]]
+    ),
+    ...Object.entries(roles).map(([name, role]): [string[], unknown] => [['roles', name], role])
+  ]
   return grants.flatMap(([path, grant]) => findUnplain(grant, path) ?? [])
 }
 
@@ -133,10 +189,16 @@ function toDatabase (errors: string[], name: string, options: DatabaseOptions, s
   const { url, replicas, setup, ...limits } = withDefaults<WithDefaults<DatabaseOptions>>(DatabaseSchema, options)
   const path = `databases.${name}`
   const [address] = collect(errors, `${path}.url: `, () => parseDatabaseUrl(url))
-  const replicaAddresses = replicas.flatMap((replica, index) => collect(errors, `${path}.replicas.${index}: `, () => parseReplicaUrl(replica)))
+  const replicaAddresses = replicas.flatMap((replica, index) =>
+    collect(errors, `${path}.replicas.${index}: `, () => parseReplicaUrl(replica))
+  )
   if (address === undefined) return []
-  if (address.engine === 'sqlite' && replicas.length > 0) errors.push(`${path}.replicas: only allowed with mysql:// and mariadb://`)
-  if (setup.length > 0 && (address.engine !== 'sqlite' || address.path !== MEMORY)) errors.push(`${path}.setup: only allowed with sqlite::memory:`)
+  if (address.engine === 'sqlite' && replicas.length > 0) {
+    errors.push(`${path}.replicas: only allowed with mysql:// and mariadb://`)
+  }
+  if (setup.length > 0 && (address.engine !== 'sqlite' || address.path !== MEMORY)) {
+    errors.push(`${path}.setup: only allowed with sqlite::memory:`)
+  }
   const { size, minimum } = limits.pool
   if (minimum > size) errors.push(`${path}.pool.minimum: must not be greater than pool.size, which is ${size}`)
   return [{ name, address, replicas: replicaAddresses, setup, ...limits, streams: limitStreams(streams, size) }]

@@ -5,25 +5,28 @@ import { brokenDefinition, databaseUnavailable, withReason, withRetryAfter, type
 /** The maximum number of remembered errors; the oldest one is forgotten first. */
 const MAX_KNOWN = 1000
 
-/** How long an error is remembered, in milliseconds. Afterwards the catalog is read again, because only this makes SQLite notice an object that was missing. */
+/**
+ * How long an error is remembered, in milliseconds. Afterwards the catalog is read again, because only this makes
+ * SQLite notice an object that was missing.
+ */
 const KNOWN_FOR = 5000
 
-/** How long an error must last that a temporary state may cause, such as a table that is renamed and back, in milliseconds. */
+/**
+ * How long an error must last that a temporary state may cause, such as a table that is renamed and back, in
+ * milliseconds.
+ */
 const LASTS = 4000
 /** After so many milliseconds without an error, the same error counts as a new one. */
 const FORGOTTEN = 15_000
 
-interface Suspected { readonly facts: string, readonly since: number, readonly last: number }
-
-interface Known { readonly facts: string, readonly until: number }
-
 /**
- * Remembers errors about missing tables and columns that remained after the catalog was read again without a change, so that a trigger, view or
- * routine must be broken. For some time, the catalog is not read again for requests that cause the same error.
+ * Remembers errors about missing tables and columns that remained after the catalog was read again without a change, so
+ * that a trigger, view or routine must be broken. For some time, the catalog is not read again for requests that cause
+ * the same error.
  */
 export class BrokenDefinitions {
-  readonly #known = new Map<string, Known>()
-  readonly #suspected = new Map<string, Suspected>()
+  readonly #known = new Map<string, { readonly facts: string, readonly until: number }>()
+  readonly #suspected = new Map<string, { readonly facts: string, readonly since: number, readonly last: number }>()
   readonly #now: () => number
 
   constructor (now: () => number = () => performance.now()) {
@@ -40,7 +43,9 @@ export class BrokenDefinitions {
     set(this.#known, keyOf(tables, reason), { facts: factsOf(tables), until: this.#now() + KNOWN_FOR })
   }
 
-  /** Records an error that may be temporary. Returns how long it must still last to count as permanent, in milliseconds. */
+  /**
+   * Records an error that may be temporary. Returns how long it must still last to count as permanent, in milliseconds.
+   */
   suspect (tables: readonly Table[], reason: string | undefined): number {
     const now = this.#now()
     const key = keyOf(tables, reason)
@@ -59,14 +64,22 @@ function set<T> (map: Map<string, T>, key: string, value: T): void {
   if (map.size > MAX_KNOWN) map.delete(map.keys().next().value as string)
 }
 
-const keyOf = (tables: readonly Table[], reason: string | undefined): string => `${reason}: ${tables.map(({ name }) => name).join()}`
+const keyOf = (tables: readonly Table[], reason: string | undefined): string =>
+  `${reason}: ${tables.map(({ name }) => name).join()}`
 
-/** All facts of the tables, including those that a grant does not see. The type of a column follows from its declaration. */
-const factsOf = (tables: readonly Table[]): string => JSON.stringify(tables.map(baseTable), (key, value) => key === 'type' ? undefined : value)
+/**
+ * All facts of the tables, including those that a grant does not see. The type of a column follows from its
+ * declaration.
+ */
+const factsOf = (tables: readonly Table[]): string =>
+  JSON.stringify(tables.map(baseTable), (key, value) => (key === 'type' ? undefined : value))
 
 export interface Unresolved {
   readonly moved: SchemaMoved
-  /** The tables of the plan in the first catalog that the database refused, if there was one, and in the present catalog. */
+  /**
+   * The tables of the plan in the first catalog that the database refused, if there was one, and in the present
+   * catalog.
+   */
   readonly before: readonly Table[] | undefined
   readonly tables: readonly Table[]
 }
@@ -78,10 +91,14 @@ export interface KnownDatabase {
 }
 
 /**
- * Returns the answer if the error remains although the catalog was read again. If the tables are the same in both catalogs, a definition is broken. If
- * the catalog does have the missing object, which may have been renamed for a moment, this is concluded only if the error lasts.
+ * Returns the answer if the error remains although the catalog was read again. If the tables are the same in both
+ * catalogs, a definition is broken. If the catalog does have the missing object, which may have been renamed for a
+ * moment, this is concluded only if the error lasts.
  */
-export function toUnresolved ({ broken, latestCatalog }: KnownDatabase, { moved: { reason, missing, isRebuilt }, before, tables }: Unresolved): ServiceError {
+export function toUnresolved (
+  { broken, latestCatalog }: KnownDatabase,
+  { moved: { reason, missing, isRebuilt }, before, tables }: Unresolved
+): ServiceError {
   if (isRebuilt) return withReason(databaseUnavailable(), reason)
   if (before === undefined || factsOf(before) !== factsOf(tables)) return databaseUnavailable()
   const left = isThere(missing, tables, latestCatalog()) ? broken.suspect(tables, reason) : 0
@@ -90,10 +107,17 @@ export function toUnresolved ({ broken, latestCatalog }: KnownDatabase, { moved:
   return withReason(brokenDefinition(), reason)
 }
 
-/** Whether one of the tables has such a column, or the catalog such a table, or has just lost it so that it may come back. */
+/**
+ * Whether one of the tables has such a column, or the catalog such a table, or has just lost it so that it may come
+ * back.
+ */
 function isThere (missing: string | undefined, named: readonly Table[], catalog: Catalog | undefined): boolean {
   const name = missing?.slice(missing.lastIndexOf('.') + 1)
   if (name === undefined || catalog === undefined) return false
   const { tables, lost = new Map() } = catalog
-  return tables.has(name) || lost.has(name) || [...named.map(baseTable), ...lost.values()].some(({ columns }) => columns.has(name))
+  return (
+    tables.has(name) ||
+    lost.has(name) ||
+    [...named.map(baseTable), ...lost.values()].some(({ columns }) => columns.has(name))
+  )
 }

@@ -11,7 +11,10 @@ import { type AnswerBudget, UNLIMITED } from '../response/budget.ts'
 import type { StatementCounts } from '../sql/statement-cache.ts'
 import { BrokenDefinitions } from './broken-definitions.ts'
 
-/** Counts the requests that use a database, so that closing it can wait for them. Fastify only waits for those that came over a connection. */
+/**
+ * Counts the requests that use a database, so that closing it can wait for them. Fastify only waits for those that came
+ * over a connection.
+ */
 export class RunningRequests {
   #count = 0
   #onEnd: (() => void) | undefined
@@ -51,8 +54,8 @@ export interface StreamLimits {
 const CALLERS = 4
 
 /**
- * `most`: the setting `limits.streams`. A stream keeps its connection for minutes: half of the pool remains for short requests, and half of the rest for other
- * callers.
+ * `most`: the setting `limits.streams`. A stream keeps its connection for minutes: half of the pool remains for short
+ * requests, and half of the rest for other callers.
  */
 export function limitStreams (most: number, poolSize: number): StreamLimits {
   const half = (number: number): number => Math.max(1, Math.floor(number / 2))
@@ -109,7 +112,10 @@ export interface Database extends KeyedDatabase {
   readonly streams: Streams
   /** The running requests of the database, for which closing waits. */
   readonly running: RunningRequests
-  /** Returns the catalog; a promise only until it has been read. @throws DATABASE_UNAVAILABLE until the catalog has been read */
+  /**
+   * Returns the catalog; a promise only until it has been read. @throws DATABASE_UNAVAILABLE until the catalog has been
+   * read
+   */
   getCatalog (): Catalog | Promise<Catalog>
   /** Returns the catalog without reading it; undefined until it has been read. */
   latestCatalog (): Catalog | undefined
@@ -157,8 +163,23 @@ const ONE: StreamLimits = { ofCaller: 1, ofAll: 1 }
 /** A day in milliseconds. */
 const DAY = 86_400_000
 
-export function createDatabase ({ name, dialect, resultLimit, streams = ONE, budget = UNLIMITED, refreshInterval, keyLifetime = DAY, closeTimeout = 0, onWrite, onRefreshError, onCleanUpError = () => {} }: DatabaseSettings): Database {
-  const keyCleanUp = createKeyCleanUp(dialect, { lifetime: keyLifetime, onError: (error) => onCleanUpError(error, name) })
+export function createDatabase ({
+  name,
+  dialect,
+  resultLimit,
+  streams = ONE,
+  budget = UNLIMITED,
+  refreshInterval,
+  keyLifetime = DAY,
+  closeTimeout = 0,
+  onWrite,
+  onRefreshError,
+  onCleanUpError = () => {}
+}: DatabaseSettings): Database {
+  const keyCleanUp = createKeyCleanUp(dialect, {
+    lifetime: keyLifetime,
+    onError: (error) => onCleanUpError(error, name)
+  })
   const running = new RunningRequests()
   const store = createCatalogStore({
     load: async () => await inPieces(createCatalogInParts(await dialect.introspect(), Date.now())),

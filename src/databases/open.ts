@@ -34,33 +34,71 @@ export interface DatabaseConfig {
   readonly setup: readonly string[]
 }
 
-interface OpenOptions {
-  readonly log: FastifyBaseLogger
-  readonly onWrite?: WriteHook | undefined
-  readonly budget?: AnswerBudget | undefined
-}
-
 /**
- * Opens every configured database and reads its catalog. The service starts even if a server does not answer yet; requests to it
- * are refused with 503 until it does. @throws ConfigError if a SQLite file cannot be opened
+ * Opens every configured database and reads its catalog. The service starts even if a server does not answer yet;
+ * requests to it are refused with 503 until it does. @throws ConfigError if a SQLite file cannot be opened
  */
-export async function openDatabases (configs: readonly DatabaseConfig[], { log, onWrite, budget }: OpenOptions): Promise<ReadonlyMap<string, Database>> {
+export async function openDatabases (
+  configs: readonly DatabaseConfig[],
+  {
+    log,
+    onWrite,
+    budget
+  }: {
+    readonly log: FastifyBaseLogger
+    readonly onWrite?: WriteHook | undefined
+    readonly budget?: AnswerBudget | undefined
+  }
+): Promise<ReadonlyMap<string, Database>> {
   const onRefreshError = (error: unknown, database: string): void => {
-    const { code, reason } = error instanceof ServiceError ? error : { code: 'INTERNAL', reason: (error as Error).name }
+    const { code, reason } =
+      error instanceof ServiceError ? error : { code: 'INTERNAL', reason: (error as Error).name }
     log.warn({ database, code, reason }, 'the catalog could not be read')
   }
-  const onCleanUpError = (error: unknown, database: string): void => { log.warn({ database, code: (error as ServiceError).code }, 'old idempotency keys could not be deleted') }
-  const onPlainReader = (reason: string): void => { log.warn({ reason }, 'rows are read more slowly: the fast reader does not work with the installed version of mysql2') }
+  const onCleanUpError = (error: unknown, database: string): void => {
+    log.warn({ database, code: (error as ServiceError).code }, 'old idempotency keys could not be deleted')
+  }
+  const onPlainReader = (reason: string): void => {
+    log.warn(
+      { reason },
+      'rows are read more slowly: the fast reader does not work with the installed version of mysql2'
+    )
+  }
   const dialects = await openDialects(configs, onPlainReader)
-  const databases = await Promise.all(configs.map(async ({ name, resultLimit, streams, refreshInterval, keyLifetime, pool, statementTimeout }, index): Promise<[string, Database]> => {
-    const database = createDatabase({ name, resultLimit, streams, budget, refreshInterval, keyLifetime, closeTimeout: pool.wait + statementTimeout, onRefreshError, onCleanUpError, onWrite, dialect: dialects[index] as Dialect })
-    await atMost(START_TIME, database.refresh().catch((error: unknown) => onRefreshError(error, name)))
-    return [name, database]
-  }))
+  const databases = await Promise.all(
+    configs.map(
+      async (
+        { name, resultLimit, streams, refreshInterval, keyLifetime, pool, statementTimeout },
+        index
+      ): Promise<[string, Database]> => {
+        const database = createDatabase({
+          name,
+          resultLimit,
+          streams,
+          budget,
+          refreshInterval,
+          keyLifetime,
+          closeTimeout: pool.wait + statementTimeout,
+          onRefreshError,
+          onCleanUpError,
+          onWrite,
+          dialect: dialects[index] as Dialect
+        })
+        await atMost(
+          START_TIME,
+          database.refresh().catch((error: unknown) => onRefreshError(error, name))
+        )
+        return [name, database]
+      }
+    )
+  )
   return new Map(databases)
 }
 
-/** How long the start waits for a catalog, in milliseconds, because Fastify allows a plugin ten seconds. Requests wait for a catalog that takes longer. */
+/**
+ * How long the start waits for a catalog, in milliseconds, because Fastify allows a plugin ten seconds. Requests wait
+ * for a catalog that takes longer.
+ */
 const START_TIME = 5000
 
 /** Waits for a promise that does not reject, up to a time limit. */
@@ -75,19 +113,36 @@ function atMost (milliseconds: number, promise: Promise<unknown>): Promise<void>
 }
 
 /** Opens all databases or none. @throws ConfigError with a line for each that could not be opened */
-async function openDialects (configs: readonly DatabaseConfig[], onPlainReader: (reason: string) => void): Promise<Dialect[]> {
+async function openDialects (
+  configs: readonly DatabaseConfig[],
+  onPlainReader: (reason: string) => void
+): Promise<Dialect[]> {
   const attempts = await Promise.allSettled(configs.map((config) => openDialect(config, onPlainReader)))
-  const open = attempts.flatMap((attempt) => attempt.status === 'fulfilled' ? [attempt.value] : [])
+  const open = attempts.flatMap((attempt) => (attempt.status === 'fulfilled' ? [attempt.value] : []))
   if (open.length === configs.length) return open
   await Promise.all(open.map((dialect) => dialect.close()))
-  throw new ConfigError(attempts.flatMap((attempt) => attempt.status === 'rejected' ? (attempt.reason as ConfigError).errors : []))
+  throw new ConfigError(
+    attempts.flatMap((attempt) => (attempt.status === 'rejected' ? (attempt.reason as ConfigError).errors : []))
+  )
 }
 
-/** Opens a SQLite file at once, but connects to a MySQL server later. @throws ConfigError if the file cannot be opened */
-export async function openDialect ({ name, address, replicas, pool, statementTimeout, streamTimeout, setup }: DatabaseConfig, onPlainReader?: (reason: string) => void): Promise<Dialect> {
+/**
+ * Opens a SQLite file at once, but connects to a MySQL server later. @throws ConfigError if the file cannot be opened
+ */
+export async function openDialect (
+  { name, address, replicas, pool, statementTimeout, streamTimeout, setup }: DatabaseConfig,
+  onPlainReader?: (reason: string) => void
+): Promise<Dialect> {
   if (address.engine === 'mysql') {
     const { createMysqlDialect } = await import('../dialects/mysql/dialect.ts')
-    return createMysqlDialect({ address: address.address, replicas, pool, statementTimeout, streamTimeout, onPlainReader })
+    return createMysqlDialect({
+      address: address.address,
+      replicas,
+      pool,
+      statementTimeout,
+      streamTimeout,
+      onPlainReader
+    })
   }
   const { path } = address
   const refuse = (reason: string) => new ConfigError([`databases.${name}.${reason}`])
@@ -110,7 +165,10 @@ export interface Readiness {
 
 /** How long a result is cached, in milliseconds. */
 const KEPT = 1000
-/** The time limit for the answer of a database, in milliseconds, which is less than the second that a probe of Kubernetes waits. */
+/**
+ * The time limit for the answer of a database, in milliseconds, which is less than the second that a probe of
+ * Kubernetes waits.
+ */
 const PATIENCE = 800
 
 export function createReadiness (databases: () => ReadonlyMap<string, Database>): Readiness {
@@ -119,7 +177,8 @@ export function createReadiness (databases: () => ReadonlyMap<string, Database>)
   let known: { readonly isReady: boolean, readonly until: number } | undefined
   let underWay: Promise<boolean> | undefined
 
-  const checkOf = (database: Database): () => Promise<boolean> => getOrCreate(checks, database, () => createCheck(database))
+  const checkOf = (database: Database): (() => Promise<boolean>) =>
+    getOrCreate(checks, database, () => createCheck(database))
 
   const look = async (): Promise<boolean> => {
     const each = await Promise.all(Array.from(databases().values(), (database) => checkOf(database)()))

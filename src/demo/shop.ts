@@ -6,8 +6,8 @@ import { DatabaseSync } from 'node:sqlite'
 const SEED = new URL('seed.sql', import.meta.url)
 
 /**
- * Runs the seed in a new file. The journal stays in memory, because a failure removes the file instead of rolling back, and so that no second
- * file can be left behind.
+ * Runs the seed in a new file. The journal stays in memory, because a failure removes the file instead of rolling back,
+ * and so that no second file can be left behind.
  */
 function build (file: string): void {
   const database = new DatabaseSync(file)
@@ -27,8 +27,8 @@ function removeJournals (path: string): void {
 /**
  * Creates the demo database at `path`, with its folder, unless the file exists, so that changed rows stay changed.
  *
- * The file gets its name when it is complete. Its temporary name has the process id, so that two processes that start at the
- * same time do not write into the same file.
+ * The file gets its name when it is complete. Its temporary name has the process id, so that two processes that start
+ * at the same time do not write into the same file.
  */
 export function createShop (path: string): void {
   if (existsSync(path)) return

@@ -11,13 +11,20 @@ export interface RowSink {
   readonly maxBytes: number
   /** Rows taken since `begin`. */
   readonly count: number
-  /** Whether the sink takes no more rows, because the answer is too large or nobody waits for it. Must be checked after each row. */
+  /**
+   * Whether the sink takes no more rows, because the answer is too large or nobody waits for it. Must be checked after
+   * each row.
+   */
   readonly full: boolean
-  /** Called before the first row, and again if the statement runs again. `columns`: the columns as the database has them now. */
+  /**
+   * Called before the first row, and again if the statement runs again. `columns`: the columns as the database has them
+   * now.
+   */
   begin (columns: readonly Column[]): void
   /**
-   * A row of MySQL's text protocol (connection/packets.ts), in `bytes` from `from` to `to`. A long row is taken between turns of the event loop: then it returns
-   * a promise, before whose end no other row may follow. @throws UNREADABLE_VALUE, or the promise rejects with it
+   * A row of MySQL's text protocol (connection/packets.ts), in `bytes` from `from` to `to`. A long row is taken between
+   * turns of the event loop: then it returns a promise, before whose end no other row may follow. @throws
+   * UNREADABLE_VALUE, or the promise rejects with it
    */
   textRow (bytes: Buffer, from: number, to: number): Promise<void> | undefined
   /** A row of values as a driver returns them. The same applies. */
@@ -66,13 +73,13 @@ export interface Outcome {
   /** For an upsert of several rows: the number of updated rows. Undefined on SQLite, and for one row. */
   readonly duplicates?: number | undefined
   /**
-   * For an insert of several rows: the indexes of those that were neither inserted nor updated, because they already had the values or a trigger has
-   * skipped them. Only on SQLite.
+   * For an insert of several rows: the indexes of those that were neither inserted nor updated, because they already
+   * had the values or a trigger has skipped them. Only on SQLite.
    */
   readonly untouched?: readonly number[] | undefined
   /**
-   * For an insert: the number that the database gave to the row, as digits; any number if it gave none. Undefined if the key of the row may
-   * have changed since.
+   * For an insert: the number that the database gave to the row, as digits; any number if it gave none. Undefined if
+   * the key of the row may have changed since.
    */
   readonly insertId?: string | undefined
 }
@@ -101,16 +108,17 @@ export interface Executor {
 }
 
 /**
- * A transaction in progress. Its statements run one after the other. After a refusal (isRefusal), only the statement is undone and the next one
- * may run; after any other error, the transaction is over and `run` throws this error again.
+ * A transaction in progress. Its statements run one after the other. After a refusal (isRefusal), only the statement is
+ * undone and the next one may run; after any other error, the transaction is over and `run` throws this error again.
  */
 export interface Transaction extends Executor {
   /** `timeLimit`: a shorter time limit for this statement, in milliseconds. */
   run (statement: Statement, sink?: RowSink, timeLimit?: number): Promise<Outcome>
   /**
-   * Runs a part of the transaction, whose statements are undone together if `use` throws, as far as their tables have transactions. The
-   * transaction continues. Parts may contain others, but must not run at the same time.
-   * @throws what `use` throws; OUTCOME_UNKNOWN, which ends the transaction, if a table without transactions was written and cannot be undone
+   * Runs a part of the transaction, whose statements are undone together if `use` throws, as far as their tables have
+   * transactions. The transaction continues. Parts may contain others, but must not run at the same time.
+   * @throws what `use` throws; OUTCOME_UNKNOWN, which ends the transaction, if a table without transactions was written
+   * and cannot be undone
    */
   nested<T> (use: (transaction: Transaction) => Promise<T>): Promise<T>
   /** The number of the attempt, which is more than 1 if the transaction runs again. */
@@ -128,7 +136,10 @@ export interface TransactionOptions extends ReadOptions {
   readonly isolation: Isolation
   /** Rolls back instead of committing. */
   readonly dryRun?: boolean | undefined
-  /** Whether a host app runs its own statements in the transaction, so that an error of COMMIT, which may be about them, has no details. */
+  /**
+   * Whether a host app runs its own statements in the transaction, so that an error of COMMIT, which may be about them,
+   * has no details.
+   */
   readonly isShared?: boolean | undefined
 }
 
@@ -138,39 +149,55 @@ export interface Dialect {
   /** Reads every table with a fixed number of queries, whatever the size of the database. @throws ServiceError */
   introspect (): Promise<readonly TableFacts[]>
   /**
-   * Runs a select until its last row or until `sink` is full. It may use a replica, and runs again if its connection was lost.
+   * Runs a select until its last row or until `sink` is full. It may use a replica, and runs again if its connection
+   * was lost.
    * @throws ServiceError; SchemaMoved if the catalog must be read again; what the sink throws
    */
   read (statement: Statement, sink: RowSink, options?: ReadOptions): Promise<Outcome>
   /**
-   * Runs a select whose rows are read from the database as `sink` takes them. It may use a replica, and runs again if its connection was lost
-   * before a row was passed on. `statementTimeout` is the time limit for the first row, `streamTimeout` for all of them.
+   * Runs a select whose rows are read from the database as `sink` takes them. It may use a replica, and runs again if
+   * its connection was lost before a row was passed on. `statementTimeout` is the time limit for the first row,
+   * `streamTimeout` for all of them.
    * @throws ServiceError, also if the client has disconnected; SchemaMoved, before the first row; what the sink throws
    */
   stream (statement: Statement, sink: PacedSink, options?: ReadOptions): Promise<Outcome>
   /** Runs an insert, update or delete once. @throws ServiceError; SchemaMoved if the catalog must be read again */
   write (statement: Statement, options?: WriteOptions): Promise<Outcome>
   /**
-   * Runs `use` in a transaction and commits, or rolls back if `use` throws. `statementTimeout` is the time limit for the whole. After a
-   * deadlock the transaction runs again, at most three times, so `use` must have no effects other than those of its statements.
-   * @throws ServiceError, with `statement` if COMMIT refuses one; SchemaMoved; what `use` throws. Nothing was changed, except with OUTCOME_UNKNOWN
+   * Runs `use` in a transaction and commits, or rolls back if `use` throws. `statementTimeout` is the time limit for
+   * the whole. After a deadlock the transaction runs again, at most three times, so `use` must have no effects other
+   * than those of its statements.
+   * @throws ServiceError, with `statement` if COMMIT refuses one; SchemaMoved; what `use` throws. Nothing was changed,
+   * except with OUTCOME_UNKNOWN
    */
   transaction<T> (use: (transaction: Transaction) => Promise<T>, options: TransactionOptions): Promise<T>
   /** The privileges of the account as the database lists them, one per line. @throws ServiceError */
   privileges (): Promise<string[]>
-  /** Finds risks of the account and the connection. `configured`: the databases that the service uses. @throws ServiceError */
+  /**
+   * Finds risks of the account and the connection. `configured`: the databases that the service uses. @throws
+   * ServiceError
+   */
   findRisks (configured: readonly string[]): Promise<Risks>
   /** Returns the uses that the account may not make. Runs no statement. @throws ServiceError */
   findDenied (uses: readonly TableUse[]): Promise<Denied[]>
-  /** Checks that the database answers. Does not wait in the queue while every connection is in use. @throws ServiceError */
+  /**
+   * Checks that the database answers. Does not wait in the queue while every connection is in use. @throws ServiceError
+   */
   check? (): Promise<void>
   /** The use of the connection pools: the primary, then each replica. */
   poolUse? (): PoolUse[]
   close (): Promise<void>
 }
 
-/** Lines for people. `excess`: privileges that the service does not need; `enough`: statements that grant sufficient privileges. */
-export interface Risks { readonly excess: readonly string[], readonly risks: readonly string[], readonly enough: readonly string[] }
+/**
+ * Lines for people. `excess`: privileges that the service does not need; `enough`: statements that grant sufficient
+ * privileges.
+ */
+export interface Risks {
+  readonly excess: readonly string[]
+  readonly risks: readonly string[]
+  readonly enough: readonly string[]
+}
 
 /** A use of a table that a grant allows. `columns`: the columns that are read or written; none for a delete. */
 export interface TableUse { readonly table: string, readonly verb: Verb, readonly columns: readonly string[] }
@@ -198,7 +225,10 @@ export interface PoolUse {
   readonly failures: number
 }
 
-/** The database does not know a table or column of the catalog, because it was changed after the catalog was read. Nothing ran. */
+/**
+ * The database does not know a table or column of the catalog, because it was changed after the catalog was read.
+ * Nothing ran.
+ */
 export class SchemaMoved extends Error {
   /** For the log only: the database's name for the error and, if it is safe, the name of the missing object. */
   readonly reason: string | undefined
@@ -209,7 +239,14 @@ export class SchemaMoved extends Error {
   /** Whether nothing is missing: the table was rebuilt after the snapshot of the transaction. */
   readonly isRebuilt: boolean
 
-  constructor (reason?: string, { isElsewhere = false, missing, isRebuilt = false }: { isElsewhere?: boolean, missing?: string | undefined, isRebuilt?: boolean } = {}) {
+  constructor (
+    reason?: string,
+    {
+      isElsewhere = false,
+      missing,
+      isRebuilt = false
+    }: { isElsewhere?: boolean; missing?: string | undefined; isRebuilt?: boolean } = {}
+  ) {
     super('the schema has changed')
     this.name = 'SchemaMoved'
     this.reason = reason
@@ -219,7 +256,10 @@ export class SchemaMoved extends Error {
   }
 }
 
-/** A database error that only a bug of the service can cause. It has the number of the error but not its text, which may contain values. */
+/**
+ * A database error that only a bug of the service can cause. It has the number of the error but not its text, which may
+ * contain values.
+ */
 export class UnknownDatabaseError extends Error {
   constructor (code: string | number) {
     super(`unexpected database error ${code}`)
@@ -227,14 +267,26 @@ export class UnknownDatabaseError extends Error {
   }
 }
 
-/** Whether the database or a row sink has refused a statement, which was undone, through no fault of the database or its connection. */
+/**
+ * Whether the database or a row sink has refused a statement, which was undone, through no fault of the database or its
+ * connection.
+ */
 export const isRefusal = (error: unknown): boolean => isServiceError(error) && !isTrouble(error)
 
 /** Refusals of a row that was not stored or changed. */
-const ROW_REFUSED = new Set(['UNIQUE_VIOLATION', 'FOREIGN_KEY_VIOLATION', 'NOT_NULL_VIOLATION', 'CHECK_VIOLATION', 'VALUE_OUT_OF_RANGE', 'MISSING_COLUMN'])
+const ROW_REFUSED = new Set([
+  'UNIQUE_VIOLATION',
+  'FOREIGN_KEY_VIOLATION',
+  'NOT_NULL_VIOLATION',
+  'CHECK_VIOLATION',
+  'VALUE_OUT_OF_RANGE',
+  'MISSING_COLUMN'
+])
 
 /** Whether only a row was refused, so that the transaction continues, and the other rows may be written without it. */
 export const refusesRow = (error: unknown): boolean => ROW_REFUSED.has((error as ServiceError).code)
 
-/** The error for a client that has disconnected before its answer was ready. No client sees it; the log has its reason. */
+/**
+ * The error for a client that has disconnected before its answer was ready. No client sees it; the log has its reason.
+ */
 export const clientGone = (): ServiceError => withReason(queryTimeout(), 'CLIENT_GONE')

@@ -10,7 +10,10 @@ export interface Savepoints {
   isOver (): boolean
   /** Sets a savepoint. @throws the error that has ended the transaction */
   set (name: string): Promise<void>
-  /** Undoes everything since the savepoint. @throws the error that ends the transaction, such as OUTCOME_UNKNOWN if a table without transactions was written since */
+  /**
+   * Undoes everything since the savepoint. @throws the error that ends the transaction, such as OUTCOME_UNKNOWN if a
+   * table without transactions was written since
+   */
   undo (name: string): Promise<void>
   /** Releases the savepoint; omitted by engines that replace it when it is set again. */
   release? (name: string): Promise<void>
@@ -25,7 +28,10 @@ interface Nested<T> {
   readonly savepoints: Savepoints
 }
 
-/** Undoes the part after an error, unless the error ends the whole transaction. @throws what `use` throws; as the savepoints do */
+/**
+ * Undoes the part after an error, unless the error ends the whole transaction. @throws what `use` throws; as the
+ * savepoints do
+ */
 export async function runNested<T> ({ use, transaction, level, savepoints }: Nested<T>): Promise<T> {
   const name = `call_${level}`
   await savepoints.set(name)
@@ -40,7 +46,10 @@ export async function runNested<T> ({ use, transaction, level, savepoints }: Nes
   return result
 }
 
-/** Runs the statements of a transaction one after the other, because a host app may send several without waiting for their results. */
+/**
+ * Runs the statements of a transaction one after the other, because a host app may send several without waiting for
+ * their results.
+ */
 interface CommandQueue {
   /** @throws OVERLOADED if too many wait; what `work` throws */
   run<T> (work: () => Promise<T>): Promise<T>
@@ -95,4 +104,13 @@ export const controlTable = (name: string): Table => Object.freeze({
 
 const NO_TABLE = controlTable('')
 
-export const controlStatement = (verb: Statement['verb'], sql: string): Statement => ({ verb, table: NO_TABLE, sql, pieces: [sql], columns: NONE, assigned: NONE, confirmation: undefined, parameters: [] })
+export const controlStatement = (verb: Statement['verb'], sql: string): Statement => ({
+  verb,
+  table: NO_TABLE,
+  sql,
+  pieces: [sql],
+  columns: NONE,
+  assigned: NONE,
+  confirmation: undefined,
+  parameters: []
+})

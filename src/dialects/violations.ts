@@ -1,6 +1,19 @@
-/** The details of a violated constraint: its name and columns from the catalog, but no values from the text of the error. */
+/**
+ * The details of a violated constraint: its name and columns from the catalog, but no values from the text of the
+ * error.
+ */
 import { baseTable, mayFire, type Check, type ForeignKey, type Key, type TriggerTiming } from '../catalog/catalog.ts'
-import { checkViolation, foreignKeyViolation, missingColumn, notNullViolation, pointer, uniqueViolation, withDetails, type Detail, type ServiceError } from '../errors.ts'
+import {
+  checkViolation,
+  foreignKeyViolation,
+  missingColumn,
+  notNullViolation,
+  pointer,
+  uniqueViolation,
+  withDetails,
+  type Detail,
+  type ServiceError
+} from '../errors.ts'
 import type { Statement } from '../sql/statement.ts'
 
 /** Whether a statement may run a trigger, so that an error may belong to another table that the trigger writes. */
@@ -12,20 +25,38 @@ export function uniqueViolationOf (key: Key | undefined): ServiceError {
   return withDetails(uniqueViolation(), ...key === undefined ? [] : details(key.columns, `unique key "${key.name}"`))
 }
 
-/** MISSING_COLUMN for a column that the insert omitted and that `isNamed` finds in the message of the database; otherwise NOT_NULL_VIOLATION. */
-export function notNullViolationOf ({ verb, table, assigned }: Statement, isNamed: (column: string) => boolean): ServiceError {
+/**
+ * MISSING_COLUMN for a column that the insert omitted and that `isNamed` finds in the message of the database;
+ * otherwise NOT_NULL_VIOLATION.
+ */
+export function notNullViolationOf (
+  { verb, table, assigned }: Statement,
+  isNamed: (column: string) => boolean
+): ServiceError {
   if (verb !== 'insert') return notNullViolation()
   const missing = table.requiredColumns.find((column) => !assigned.includes(column) && isNamed(column.name))
   if (missing === undefined) return notNullViolation()
-  return withDetails(missingColumn(`"${missing.name}"`), { path: pointer('data', missing.name), message: 'has no default' })
+  return withDetails(missingColumn(`"${missing.name}"`), {
+    path: pointer('data', missing.name),
+    message: 'has no default'
+  })
 }
 
-/** A foreign key would refer to a row that does not exist. `keys`: the possible keys of the table; none for a key of another table. */
+/**
+ * A foreign key would refer to a row that does not exist. `keys`: the possible keys of the table; none for a key of
+ * another table.
+ */
 export function noReferencedRow (keys: readonly ForeignKey[]): ServiceError {
-  return withDetails(foreignKeyViolation(), ...keys.flatMap(({ name, columns }) => details(columns, `foreign key "${name}"`)))
+  return withDetails(
+    foreignKeyViolation(),
+    ...keys.flatMap(({ name, columns }) => details(columns, `foreign key "${name}"`))
+  )
 }
 
-/** Other rows refer to a row that the statement would delete or change. Their table is not named, because the token may not see it. */
+/**
+ * Other rows refer to a row that the statement would delete or change. Their table is not named, because the token may
+ * not see it.
+ */
 export function rowIsReferenced (isCertain: boolean): ServiceError {
   return withDetails(foreignKeyViolation(), ...isCertain ? [{ path: '', message: 'other rows refer to this one' }] : [])
 }
@@ -34,7 +65,10 @@ export function rowIsReferenced (isCertain: boolean): ServiceError {
 export function checkViolationOf (check: Check | undefined): ServiceError {
   if (check === undefined) return checkViolation()
   const named = `check constraint "${check.name}"`
-  return withDetails(checkViolation(), ...check.columns.length > 0 ? details(check.columns, named) : [{ path: '', message: named }])
+  return withDetails(
+    checkViolation(),
+    ...(check.columns.length > 0 ? details(check.columns, named) : [{ path: '', message: named }])
+  )
 }
 
 /** The foreign keys that an insert or update writes, including those that a grant does not see. */

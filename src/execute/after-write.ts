@@ -25,25 +25,36 @@ import type { Runner } from './runner.ts'
 // Checks that the rows to which a write refers satisfy the rules of their table.
 
 /**
- * Runs after the write, so that its rows may refer to each other, and before COMMIT. Refuses a row that does not satisfy the rules like one
- * that does not exist.
+ * Runs after the write, so that its rows may refer to each other, and before COMMIT. Refuses a row that does not
+ * satisfy the rules like one that does not exist.
  * @throws FOREIGN_KEY_VIOLATION
  */
 export async function checkForeignKeys (runner: Runner, plan: Plan): Promise<void> {
   for (const check of plan.foreignKeyChecks ?? []) await checkForeignKey(runner, plan, check)
 }
 
-const AFTER_WRITE = new Set(['PERMISSION_DENIED', 'NOT_SUPPORTED', 'RESULT_TOO_LARGE', 'UNREADABLE_VALUE', 'OVERLOADED'])
+const AFTER_WRITE = new Set([
+  'PERMISSION_DENIED',
+  'NOT_SUPPORTED',
+  'RESULT_TOO_LARGE',
+  'UNREADABLE_VALUE',
+  'OVERLOADED'
+])
 
 /** Whether the service itself has refused a write, whose rows still exist. */
 const isAfterWrite = (error: unknown): boolean => AFTER_WRITE.has((error as ServiceError).code)
 
 /**
- * Checks the foreign keys of a write that was refused for another reason. The database may report a missing row before that reason, and always does before
- * the service checks the written rows, so a row that the grant does not see must have the same answer.
+ * Checks the foreign keys of a write that was refused for another reason. The database may report a missing row before
+ * that reason, and always does before the service checks the written rows, so a row that the grant does not see must
+ * have the same answer.
  * @throws FOREIGN_KEY_VIOLATION; `error`, the reason why the write was refused
  */
-export async function refuse (runner: Runner, plan: Plan, { error, checks = [] }: { readonly error: unknown, readonly checks: readonly ForeignKeyCheck[] | undefined }): Promise<never> {
+export async function refuse (
+  runner: Runner,
+  plan: Plan,
+  { error, checks = [] }: { readonly error: unknown; readonly checks: readonly ForeignKeyCheck[] | undefined }
+): Promise<never> {
   const isUndone = refusesRow(error)
   if (!isUndone && !isAfterWrite(error)) throw error
   try {
@@ -55,8 +66,9 @@ export async function refuse (runner: Runner, plan: Plan, { error, checks = [] }
 }
 
 /**
- * Removes the key from a violation that only the written values show. SQLite does not report the key, so the service names none if triggers may write
- * others, and a row that the grant does not see must have the same answer. The position in `data` stays.
+ * Removes the key from a violation that only the written values show. SQLite does not report the key, so the service
+ * names none if triggers may write others, and a row that the grant does not see must have the same answer. The
+ * position in `data` stays.
  */
 function withoutKey (error: unknown): unknown {
   const { code, details } = error as ServiceError
@@ -69,7 +81,10 @@ function withoutKey (error: unknown): unknown {
 async function checkForeignKey (runner: Runner, plan: Plan, check: ForeignKeyCheck, isUndone = false): Promise<void> {
   const { all, lookups, table, columns } = check
   const lock = 'share'
-  if (all !== undefined && await runner.countRead({ table, columns, condition: all, limit: lookups.length, lock }) === lookups.length) return
+  if (
+    all !== undefined &&
+    (await runner.countRead({ table, columns, condition: all, limit: lookups.length, lock })) === lookups.length
+  ) { return }
   for (const { condition, index, isOwn } of lookups) {
     if (isUndone && isOwn) continue
     if (!await runner.exists({ table, columns, condition, lock })) throw atRow(refusalOf(plan, check), index)
@@ -77,7 +92,8 @@ async function checkForeignKey (runner: Runner, plan: Plan, check: ForeignKeyChe
 }
 
 /** Names the key only if the grant sees its columns. */
-const refusalOf = ({ table }: Plan, { key }: ForeignKeyCheck) => noReferencedRow(table.foreignKeys.filter((each) => each === key))
+const refusalOf = ({ table }: Plan, { key }: ForeignKeyCheck) =>
+  noReferencedRow(table.foreignKeys.filter((each) => each === key))
 
 type Run = (watchRow?: WatchRow) => Promise<Result>
 
@@ -85,25 +101,39 @@ type Run = (watchRow?: WatchRow) => Promise<Result>
 type CheckedPlan<P> = P & { readonly afterWrite: AfterWrite }
 
 /** Whether the rows of a plan are looked up after the write. */
-export const isCheckedAfterWrite = (plan: InsertPlan | UpdatePlan): plan is CheckedPlan<InsertPlan | UpdatePlan> => plan.afterWrite !== undefined
+export const isCheckedAfterWrite = (plan: InsertPlan | UpdatePlan): plan is CheckedPlan<InsertPlan | UpdatePlan> =>
+  plan.afterWrite !== undefined
 
 /**
- * Runs a write by `run`. `sink`: for `returning`. @throws PERMISSION_DENIED if a row does not satisfy the rules, FOREIGN_KEY_VIOLATION if it refers
- * to one that does not, RESULT_TOO_LARGE, NOT_SUPPORTED: each must undo the transaction
+ * Runs a write by `run`. `sink`: for `returning`. @throws PERMISSION_DENIED if a row does not satisfy the rules,
+ * FOREIGN_KEY_VIOLATION if it refers to one that does not, RESULT_TOO_LARGE, NOT_SUPPORTED: each must undo the
+ * transaction
  */
-export async function runWithCheck (runner: Runner, plan: CheckedPlan<InsertPlan | UpdatePlan>, how: HowToRun): Promise<Result> {
+export async function runWithCheck (
+  runner: Runner,
+  plan: CheckedPlan<InsertPlan | UpdatePlan>,
+  how: HowToRun
+): Promise<Result> {
   const { foreignKeys, given } = plan.afterWrite
   const running = runChecked(runner, plan, how)
   if (foreignKeys.length === 0) return await running
   const refused = running.catch(async (error: unknown) => await refuse(runner, plan, { error, checks: given }))
-  return await refused.catch((error: unknown) => { throw runner.engine === 'sqlite' ? withoutKey(error) : error })
+  return await refused.catch((error: unknown) => {
+    throw runner.engine === 'sqlite' ? withoutKey(error) : error
+  })
 }
 
 interface HowToRun { readonly sink: AnswerSink | undefined, readonly run: Run }
 
-async function runChecked (runner: Runner, plan: CheckedPlan<InsertPlan | UpdatePlan>, { sink, run }: HowToRun): Promise<Result> {
+async function runChecked (
+  runner: Runner,
+  plan: CheckedPlan<InsertPlan | UpdatePlan>,
+  { sink, run }: HowToRun
+): Promise<Result> {
   if (plan.verb === 'update') return await runUpdate(runner, plan, run)
-  return plan.conflict === undefined ? await runRows(runner, plan, sink) : await runUpserts(runner, plan, { conflict: plan.conflict, run })
+  return plan.conflict === undefined
+    ? await runRows(runner, plan, sink)
+    : await runUpserts(runner, plan, { conflict: plan.conflict, run })
 }
 
 /** Locks the rows before the update, and finds them again by their keys. */
@@ -111,40 +141,84 @@ async function runUpdate (runner: Runner, plan: CheckedPlan<UpdatePlan>, run: Ru
   const { table, condition, assignments, afterWrite } = plan
   const key = afterWrite.key as readonly Column[]
   const before = await runner.keys({ table, columns: key, condition, limit: MAX_LIMIT + 1, lock: 'update' })
-  if (before.length > MAX_LIMIT) throw resultTooLarge(`the filters match more than ${MAX_LIMIT} rows, which is the most that can be checked after the write`)
+  if (before.length > MAX_LIMIT) {
+    throw resultTooLarge(
+      `the filters match more than ${MAX_LIMIT} rows, which is the most that can be checked after the write`
+    )
+  }
   const after = before.map((values) => hasKey(key, keyAfter(key, values, assignments)))
-  const wasTaken = mayFire(table, 'update') && assignments.some(({ column }) => key.includes(column)) && await areTakenByOthers(runner, plan, { key, before, after })
+  const wasTaken =
+    mayFire(table, 'update') &&
+    assignments.some(({ column }) => key.includes(column)) &&
+    (await areTakenByOthers(runner, plan, { key, before, after }))
   const result = await run().catch(async (error: unknown) => {
     if (!wasTaken && isAfterWrite(error)) await checkWrittenForeignKeys(runner, plan, after)
     throw error
   })
-  if (wasTaken) throw unsupported('', `a trigger of table "${table.name}" has changed keys, so that the updated rows cannot be found to be checked`)
+  if (wasTaken) {
+    throw unsupported(
+      '',
+      `a trigger of table "${table.name}" has changed keys, so that the updated rows cannot be found to be checked`
+    )
+  }
   await requireRows(runner, plan, after)
   return result
 }
 
-interface ChangedKeys { readonly key: readonly Column[], readonly before: ReadonlyArray<readonly Value[]>, readonly after: readonly Condition[] }
-
 /**
- * Whether rows that an update does not change have the keys that it writes. If the update succeeds nevertheless, a BEFORE UPDATE trigger has changed the
- * keys, and they would find other rows.
+ * Whether rows that an update does not change have the keys that it writes. If the update succeeds nevertheless, a
+ * BEFORE UPDATE trigger has changed the keys, and they would find other rows.
  */
-async function areTakenByOthers (runner: Runner, { table }: UpdatePlan, { key, before, after }: ChangedKeys): Promise<boolean> {
+async function areTakenByOthers (
+  runner: Runner,
+  { table }: UpdatePlan,
+  {
+    key,
+    before,
+    after
+  }: {
+    readonly key: readonly Column[]
+    readonly before: ReadonlyArray<readonly Value[]>
+    readonly after: readonly Condition[]
+  }
+): Promise<boolean> {
   const own = new Set(before.map(textOf))
   for (let from = 0; from < after.length; from += STEP) {
-    const found = await runner.keys({ table, columns: key, condition: combine('or', after.slice(from, from + STEP)), limit: STEP })
+    const found = await runner.keys({
+      table,
+      columns: key,
+      condition: combine('or', after.slice(from, from + STEP)),
+      limit: STEP
+    })
     if (found.some((values) => !own.has(textOf(values)))) return true
   }
   return false
 }
 
-/** Called before a row is inserted. Returns a function that looks up the inserted row by its key, and returns the values of the key. */
-async function watchInsert (runner: Runner, plan: CheckedPlan<InsertPlan>, row: PlannedRow): Promise<(insertId: string | undefined) => Promise<KeyOfRow>> {
+/**
+ * Called before a row is inserted. Returns a function that looks up the inserted row by its key, and returns the values
+ * of the key.
+ */
+async function watchInsert (
+  runner: Runner,
+  plan: CheckedPlan<InsertPlan>,
+  row: PlannedRow
+): Promise<(insertId: string | undefined) => Promise<KeyOfRow>> {
   const { table } = plan
   const key = findInsertKey(table, [row])
-  if (key === undefined) throw unsupported('', `the new row of table "${table.name}" must be checked after the insert, and has no unique key whose values are known`)
-  const keyChanged = () => unsupported('', `a trigger of table "${table.name}" has changed the key of the new row, so that it cannot be found to be checked`)
-  const wasTaken = mayFillColumns(table) && await areTaken(runner, { table, key, keys: givenKeys(key, [row]) })
+  if (key === undefined) {
+    throw unsupported(
+      '',
+      `the new row of table "${table.name}" must be checked after the insert, and has no unique key whose values are ` +
+      'known'
+    )
+  }
+  const keyChanged = () =>
+    unsupported(
+      '',
+      `a trigger of table "${table.name}" has changed the key of the new row, so that it cannot be found to be checked`
+    )
+  const wasTaken = mayFillColumns(table) && (await areTaken(runner, { table, key, keys: givenKeys(key, [row]) }))
   return async (insertId) => {
     if (wasTaken) throw keyChanged()
     const values = key.map((column): Value => {
@@ -175,62 +249,132 @@ async function runRows (runner: Runner, plan: CheckedPlan<InsertPlan>, sink: Ans
     await insert().catch((error: unknown) => { throw isList ? inRow(error, row.index) : error })
   }
   const [first] = inserted
-  if (sink !== undefined && first !== undefined && inserted.some(({ key }) => key.some((column, place) => column !== first.key[place]))) throw unsupported('/returning', 'the rows are found by different keys: send the same columns for each row, or leave out "returning"')
-  if (sink !== undefined && returning !== undefined) await readRows(runner, sink, { table, columns: returning, key: first?.key ?? [], keys: inserted.map(({ values }) => values) })
+  if (
+    sink !== undefined &&
+    first !== undefined &&
+    inserted.some(({ key }) => key.some((column, place) => column !== first.key[place]))
+  ) {
+    throw unsupported(
+      '/returning',
+      'the rows are found by different keys: send the same columns for each row, or leave out "returning"'
+    )
+  }
+  if (sink !== undefined && returning !== undefined) {
+    await readRows(runner, sink, {
+      table,
+      columns: returning,
+      key: first?.key ?? [],
+      keys: inserted.map(({ values }) => values)
+    })
+  }
   const changed = inserted.length
-  return { rows: sink?.count ?? 0, changed, insertId, counts: { inserted: changed, updated: 0, unchanged: 0, insertId } }
+  return {
+    rows: sink?.count ?? 0,
+    changed,
+    insertId,
+    counts: { inserted: changed, updated: 0, unchanged: 0, insertId }
+  }
 }
 
 /** Names the row that an error is about. */
 function inRow (error: unknown, index: number | undefined): unknown {
-  return refusesRow(error) || (error as ServiceError).code === 'PERMISSION_DENIED' ? atRow(error as ServiceError, index) : error
+  return refusesRow(error) || (error as ServiceError).code === 'PERMISSION_DENIED'
+    ? atRow(error as ServiceError, index)
+    : error
 }
 
 /** Finds each row by the key of the conflict; a row without a value for it is new. */
-async function runUpserts (runner: Runner, plan: CheckedPlan<InsertPlan>, { conflict: { key, set }, run }: { conflict: Conflict, run: Run }): Promise<Result> {
-  if (changesKey(key, set)) throw unsupported('/onConflict/set', 'the written rows must be checked after the write, and "set" changes the key by which they are found')
+async function runUpserts (
+  runner: Runner,
+  plan: CheckedPlan<InsertPlan>,
+  { conflict: { key, set }, run }: { conflict: Conflict; run: Run }
+): Promise<Result> {
+  if (changesKey(key, set)) {
+    throw unsupported(
+      '/onConflict/set',
+      'the written rows must be checked after the write, and "set" changes the key by which they are found'
+    )
+  }
   const { isList, afterWrite } = plan
   // a row that exists keeps the columns that are not written, so their foreign keys are not checked
   const foreignKeys = (row: PlannedRow) => afterWrite.foreignKeys.filter(({ from }) => mayChange(plan, row, from))
   return await run(async (row) => {
     const condition = conditionOf(key, row)
     const watched = condition === undefined ? await watchInsert(runner, plan, row) : undefined
-    const check = async ({ inserted, insertId }: RowCounts): Promise<unknown> => condition === undefined
-      ? await watched?.(insertId)
-      : await requireRows(runner, inserted > 0 ? plan : { ...plan, afterWrite: { ...afterWrite, foreignKeys: foreignKeys(row) } }, [condition])
+    const check = async ({ inserted, insertId }: RowCounts): Promise<unknown> =>
+      condition === undefined
+        ? await watched?.(insertId)
+        : await requireRows(
+          runner,
+          inserted > 0 ? plan : { ...plan, afterWrite: { ...afterWrite, foreignKeys: foreignKeys(row) } },
+          [condition]
+        )
     // a row that was neither inserted nor updated may not exist, because a trigger of SQLite has skipped it
-    return async (counts) => counts.inserted + counts.updated === 0 ? undefined : await check(counts).catch((error: unknown) => { throw isList ? inRow(error, row.index) : error })
+    return async (counts) =>
+      counts.inserted + counts.updated === 0
+        ? undefined
+        : await check(counts).catch((error: unknown) => {
+          throw isList ? inRow(error, row.index) : error
+        })
   })
 }
 
-const changesKey = (key: readonly Column[], set: Conflict['set']): boolean => set.kind === 'assignments' && set.assignments.some(({ column }) => key.includes(column))
+const changesKey = (key: readonly Column[], set: Conflict['set']): boolean =>
+  set.kind === 'assignments' && set.assignments.some(({ column }) => key.includes(column))
 
 /**
- * Each condition selects one row, which must satisfy the rules, as must the rows that it refers to. These are checked first, because the database has
- * already refused rows that refer to missing ones.
+ * Each condition selects one row, which must satisfy the rules, as must the rows that it refers to. These are checked
+ * first, because the database has already refused rows that refer to missing ones.
  */
-async function requireRows (runner: Runner, plan: CheckedPlan<InsertPlan | UpdatePlan>, conditions: readonly Condition[]): Promise<void> {
-  const { table, afterWrite: { rules } } = plan
+async function requireRows (
+  runner: Runner,
+  plan: CheckedPlan<InsertPlan | UpdatePlan>,
+  conditions: readonly Condition[]
+): Promise<void> {
+  const {
+    table,
+    afterWrite: { rules }
+  } = plan
   await checkWrittenForeignKeys(runner, plan, conditions)
   for (let from = 0; from < conditions.length; from += STEP) {
     const step = conditions.slice(from, from + STEP)
-    if (Number(await runner.count(table, combine('and', [combine('or', step), rules]), undefined, 'share')) !== step.length) throw rowRefused()
+    if (
+      Number(await runner.count(table, combine('and', [combine('or', step), rules]), undefined, 'share')) !==
+      step.length
+    ) { throw rowRefused() }
   }
 }
 
-async function checkWrittenForeignKeys (runner: Runner, plan: CheckedPlan<InsertPlan | UpdatePlan>, conditions: readonly Condition[]): Promise<void> {
+async function checkWrittenForeignKeys (
+  runner: Runner,
+  plan: CheckedPlan<InsertPlan | UpdatePlan>,
+  conditions: readonly Condition[]
+): Promise<void> {
   const { foreignKeys } = plan.afterWrite
   for (let from = 0; foreignKeys.length > 0 && from < conditions.length; from += STEP) {
     const step = conditions.slice(from, from + STEP)
-    for (const foreignKey of foreignKeys) await checkWrittenForeignKey(runner, plan, { foreignKey, rows: combine('or', step), limit: step.length })
+    for (const foreignKey of foreignKeys) {
+      await checkWrittenForeignKey(runner, plan, { foreignKey, rows: combine('or', step), limit: step.length })
+    }
   }
 }
 
-interface WrittenRows { readonly foreignKey: WrittenForeignKey, readonly rows: Condition, readonly limit: number }
-
 /** A key with NULL in one of its columns refers to nothing. */
-async function checkWrittenForeignKey (runner: Runner, plan: CheckedPlan<InsertPlan | UpdatePlan>, { foreignKey, rows, limit }: WrittenRows): Promise<void> {
+async function checkWrittenForeignKey (
+  runner: Runner,
+  plan: CheckedPlan<InsertPlan | UpdatePlan>,
+  {
+    foreignKey,
+    rows,
+    limit
+  }: { readonly foreignKey: WrittenForeignKey; readonly rows: Condition; readonly limit: number }
+): Promise<void> {
   const columns = foreignKey.from
-  const keys = await runner.keys({ table: plan.table, columns, condition: combine('and', [rows, ...columns.map((column) => isNull(column, true))]), limit })
+  const keys = await runner.keys({
+    table: plan.table,
+    columns,
+    condition: combine('and', [rows, ...columns.map((column) => isNull(column, true))]),
+    limit
+  })
   if (keys.length > 0) await checkForeignKey(runner, plan, foreignKeyCheckOf(foreignKey, keys))
 }

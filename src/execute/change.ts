@@ -17,52 +17,88 @@ import type { Lookup, Runner } from './runner.ts'
 // Finds rows that a delete has selected but not deleted, which its answer must not show as deleted.
 
 /**
- * Called before a delete of `count` locked rows. Returns a function that counts the rows that remain after it: a BEFORE DELETE trigger of SQLite may
- * keep a row, and MySQL does not delete a row that no longer matches because a foreign key of the table has set a column to NULL.
+ * Called before a delete of `count` locked rows. Returns a function that counts the rows that remain after it: a BEFORE
+ * DELETE trigger of SQLite may keep a row, and MySQL does not delete a row that no longer matches because a foreign key
+ * of the table has set a column to NULL.
  * @throws NOT_SUPPORTED if they cannot be found by a key
  */
-async function watchDelete (runner: Runner, { table, condition }: DeletePlan, count: number): Promise<() => Promise<number>> {
+async function watchDelete (
+  runner: Runner,
+  { table, condition }: DeletePlan,
+  count: number
+): Promise<() => Promise<number>> {
   const mayKeep = runner.engine === 'sqlite' ? mayFire(table, 'delete', 'before') : count > 1 && mayCascade(table)
   if (!mayKeep) return async () => 0
   const key = rowKeysOf(table).find((columns) => columns.every(({ nullable }) => !nullable))
-  if (key === undefined) return async () => { throw rowsKept() }
+  if (key === undefined) {
+    return async () => {
+      throw rowsKept()
+    }
+  }
   const keys = await runner.keys({ table, columns: key, condition, limit: count, lock: 'update' })
   return async () => {
     let kept = 0
     for (let from = 0; from < keys.length; from += STEP) {
-      const any = combine('or', keys.slice(from, from + STEP).map((values) => hasKey(key, values)))
+      const any = combine(
+        'or',
+        keys.slice(from, from + STEP).map((values) => hasKey(key, values))
+      )
       kept += await runner.countRead({ table, columns: key, condition: any, limit: STEP })
     }
     return kept
   }
 }
 
-const rowsKept = (): ServiceError => unsupported('/returning', 'a trigger or a foreign key has kept some of the rows: leave out "returning", or delete them one by one')
+const rowsKept = (): ServiceError =>
+  unsupported(
+    '/returning',
+    'a trigger or a foreign key has kept some of the rows: leave out "returning", or delete them one by one'
+  )
 
 /** `sink`: for `returning`. @throws EXPECTATION_FAILED, RESULT_TOO_LARGE and others, which must undo the transaction */
-export function runChange (runner: Runner, plan: UpdatePlan | DeletePlan, sink: AnswerSink | undefined): Promise<Outcome> {
-  if (sink !== undefined) return plan.verb === 'update' ? updateReturning(runner, plan, sink) : deleteReturning(runner, plan, sink)
+export function runChange (
+  runner: Runner,
+  plan: UpdatePlan | DeletePlan,
+  sink: AnswerSink | undefined
+): Promise<Outcome> {
+  if (sink !== undefined) {
+    return plan.verb === 'update' ? updateReturning(runner, plan, sink) : deleteReturning(runner, plan, sink)
+  }
   return plan.expect === undefined && plan.maximum === undefined ? runner.run(plan) : runCounted(runner, plan)
 }
 
 /**
- * With LIMIT the statement stops at the first excess row, and reports how many rows it has matched. The rows are counted before the statement on SQLite,
- * which has neither, in tables without transactions, which would keep the changes, and for a delete that cascades, which does not count all its rows.
+ * With LIMIT the statement stops at the first excess row, and reports how many rows it has matched. The rows are
+ * counted before the statement on SQLite, which has neither, in tables without transactions, which would keep the
+ * changes, and for a delete that cascades, which does not count all its rows.
  */
 async function runCounted (runner: Runner, plan: UpdatePlan | DeletePlan): Promise<Outcome> {
   const most = mostRows(plan)
   const cascades = plan.verb === 'delete' && mayCascade(plan.table)
   if (runner.engine === 'sqlite' || !plan.table.transactional || cascades) {
     const { table, condition, expect } = plan
-    requireCount(plan, Number(await runner.count(table, condition, most === Infinity ? expect?.least : most + 1, cascades ? 'update' : undefined)))
+    requireCount(
+      plan,
+      Number(
+        await runner.count(
+          table,
+          condition,
+          most === Infinity ? expect?.least : most + 1,
+          cascades ? 'update' : undefined
+        )
+      )
+    )
     const outcome = await runner.run(plan)
-    if (!cascades && outcome.matched !== undefined && findRefusal(plan, outcome.matched) !== undefined) throw changedMeanwhile(plan)
+    if (!cascades && outcome.matched !== undefined && findRefusal(plan, outcome.matched) !== undefined) {
+      throw changedMeanwhile(plan)
+    }
     return outcome
   }
   const outcome = await runner.run(most === Infinity ? plan : { ...plan, limit: most + 1 })
   const matched = outcome.matched ?? outcome.changed
   const refusal = findRefusal(plan, matched)
-  // the statement refuses a missing row that it refers to before it counts rows, so a row that the grant does not see must have the same answer
+  // the statement refuses a missing row that it refers to before it counts rows, so a row that the grant does not see
+  // must have the same answer
   if (refusal !== undefined && matched > 0) await checkForeignKeys(runner, plan)
   if (refusal !== undefined) throw refusal
   return outcome
@@ -70,13 +106,19 @@ async function runCounted (runner: Runner, plan: UpdatePlan | DeletePlan): Promi
 
 /** Locks the rows and keeps their keys, changes them, and reads them again. */
 async function updateReturning (runner: Runner, plan: UpdatePlan, sink: AnswerSink): Promise<Outcome> {
-  const { table, assignments, returning, key } = plan as UpdatePlan & { readonly returning: readonly Column[], readonly key: readonly Column[] }
+  const { table, assignments, returning, key } = plan as UpdatePlan & {
+    readonly returning: readonly Column[]
+    readonly key: readonly Column[]
+  }
   const found = await runner.keys(lockingLookup(plan, key))
   requireCount(plan, found.length)
   if (found.length === 0) return { rows: 0, changed: 0 }
   const keys = found.map((values) => keyAfter(key, values, assignments))
   // a trigger of SQLite may skip a row, whose new key may then belong to another one
-  const mayLeaveOut = runner.engine === 'sqlite' && mayFire(table, 'update', 'before') && assignments.some(({ column }) => key.includes(column))
+  const mayLeaveOut =
+    runner.engine === 'sqlite' &&
+    mayFire(table, 'update', 'before') &&
+    assignments.some(({ column }) => key.includes(column))
   const wasTaken = mayLeaveOut && await areTaken(runner, { table, key, keys })
   const outcome = await runner.run(plan)
   if (outcome.matched !== undefined && outcome.matched !== found.length) throw changedMeanwhile(plan)
@@ -85,7 +127,10 @@ async function updateReturning (runner: Runner, plan: UpdatePlan, sink: AnswerSi
   return { ...outcome, rows: sink.count, changed: outcome.changed, matched: found.length }
 }
 
-/** Reads, locks and deletes the rows. The delete may count fewer, because foreign keys of the table to itself also delete rows. */
+/**
+ * Reads, locks and deletes the rows. The delete may count fewer, because foreign keys of the table to itself also
+ * delete rows.
+ */
 async function deleteReturning (runner: Runner, plan: DeletePlan, sink: AnswerSink): Promise<Outcome> {
   const returning = plan.returning as readonly Column[]
   await runner.select(lockingLookup(plan, returning), sink)
@@ -110,14 +155,18 @@ function mostRows (plan: UpdatePlan | DeletePlan): number {
   return Math.max(-1, Math.min(plan.expect?.most ?? Infinity, ceilingOf(plan)))
 }
 
-const ceilingOf = ({ maximum = Infinity, returning }: UpdatePlan | DeletePlan): number => Math.min(maximum, returning === undefined ? Infinity : MAX_LIMIT)
+const ceilingOf = ({ maximum = Infinity, returning }: UpdatePlan | DeletePlan): number =>
+  Math.min(maximum, returning === undefined ? Infinity : MAX_LIMIT)
 
 /** `matched`: at most one more than `mostRows`. */
 function findRefusal (plan: UpdatePlan | DeletePlan, matched: number): ServiceError | undefined {
   const { expect } = plan
   const ceiling = ceilingOf(plan)
   if (matched > ceiling && (expect === undefined || expect.most > ceiling)) {
-    return resultTooLarge(`the filters match more than ${ceiling} rows, which is the most that ${ceiling === plan.maximum ? 'an update or delete may change' : '"returning" allows'}`)
+    return resultTooLarge(
+      `the filters match more than ${ceiling} rows, which is the most that ` +
+      `${ceiling === plan.maximum ? 'an update or delete may change' : '"returning" allows'}`
+    )
   }
   return expect === undefined ? undefined : findUnexpected(expect, matched, plan.table.name)
 }
@@ -127,8 +176,14 @@ function requireCount (plan: UpdatePlan | DeletePlan, matched: number): void {
   if (refusal !== undefined) throw refusal
 }
 
-/** The error if another client has changed rows between two statements, which is possible only in tables without transactions or gap locks. */
+/**
+ * The error if another client has changed rows between two statements, which is possible only in tables without
+ * transactions or gap locks.
+ */
 function changedMeanwhile ({ table }: UpdatePlan | DeletePlan): ServiceError {
   if (table.transactional) return withReason(deadlock(), 'ROWS_CHANGED')
-  return withDetails(outcomeUnknown(), { path: '', message: `the engine of table "${table.name}" has no transactions, and rows were changed by others meanwhile` })
+  return withDetails(outcomeUnknown(), {
+    path: '',
+    message: `the engine of table "${table.name}" has no transactions, and rows were changed by others meanwhile`
+  })
 }

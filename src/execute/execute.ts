@@ -42,8 +42,8 @@ export function createSink (plan: Plan, budget: AnswerMemoryBudget, maxBytes: nu
 }
 
 /**
- * Runs a plan by itself. If the sink is full, it has the reason (`refusal`). @throws ServiceError, SchemaMoved; nothing was changed, except
- * with OUTCOME_UNKNOWN
+ * Runs a plan by itself. If the sink is full, it has the reason (`refusal`). @throws ServiceError, SchemaMoved; nothing
+ * was changed, except with OUTCOME_UNKNOWN
  */
 export function executePlan (execution: Execution, options: ReadOptions): Promise<Result> {
   const { plan, database, sink, record } = execution
@@ -56,12 +56,15 @@ export function executePlan (execution: Execution, options: ReadOptions): Promis
   record?.compiled()
   if (sink === undefined) return database.dialect.write(statement, options)
   const result = database.dialect.read(statement, sink, options)
-  return plan.verb === 'select' && plan.expect !== undefined ? result.then((outcome) => requireExpected(plan, outcome, sink)) : result
+  return plan.verb === 'select' && plan.expect !== undefined
+    ? result.then((outcome) => requireExpected(plan, outcome, sink))
+    : result
 }
 
 /** @throws EXPECTATION_FAILED if a select has another number of rows */
 function requireExpected ({ expect, table }: SelectPlan, outcome: Result, sink: AnswerSink): Result {
-  const unexpected = expect === undefined || sink.refusal !== undefined ? undefined : findUnexpected(expect, sink.count, table.name)
+  const unexpected =
+    expect === undefined || sink.refusal !== undefined ? undefined : findUnexpected(expect, sink.count, table.name)
   if (unexpected !== undefined) throw unexpected
   return outcome
 }
@@ -75,7 +78,9 @@ function transact (execution: Execution, { client, consistency }: ReadOptions): 
   }, { readOnly, isolation: 'repeatableRead', dryRun: readOnly ? undefined : plan.dryRun, client, consistency })
 }
 
-/** Runs a plan in a transaction, which its caller commits or rolls back. Whatever is thrown must undo the transaction. */
+/**
+ * Runs a plan in a transaction, which its caller commits or rolls back. Whatever is thrown must undo the transaction.
+ */
 async function runIn (tx: Executor, execution: Execution): Promise<Result> {
   const { plan, database, sink } = execution
   const runner = new Runner((statement, rows) => tx.run(statement, rows), database)
@@ -84,29 +89,55 @@ async function runIn (tx: Executor, execution: Execution): Promise<Result> {
   return result
 }
 
-/** Runs a plan whose statements all see one moment: those of a select get its value as they run, a write is settled before. */
+/**
+ * Runs a plan whose statements all see one moment: those of a select get its value as they run, a write is settled
+ * before.
+ */
 async function runAtMoment (tx: Executor, runner: Runner, execution: Execution): Promise<Result> {
   const { plan, database } = execution
   const clock = await readClock(runner, plan.table)
-  if (plan.verb === 'select') return await runAll(new Runner((statement, rows) => tx.run({ ...statement, parameters: settleCells(statement.parameters, () => clock) }, rows), database), execution)
+  if (plan.verb === 'select') {
+    return await runAll(
+      new Runner(
+        (statement, rows) =>
+          tx.run({ ...statement, parameters: settleCells(statement.parameters, () => clock) }, rows),
+        database
+      ),
+      execution
+    )
+  }
   const settled = settleMoments(plan, clock)
   const result = await runAll(runner, { ...execution, plan: settled })
   return settled.verb === 'insert' ? { ...result, settled } : result
 }
 
-const runAll = (runner: Runner, execution: Execution): Promise<Result> => execution.plan.foreignKeyChecks === undefined ? runOne(runner, execution) : runWithForeignKeyChecks(runner, execution)
+const runAll = (runner: Runner, execution: Execution): Promise<Result> =>
+  execution.plan.foreignKeyChecks === undefined
+    ? runOne(runner, execution)
+    : runWithForeignKeyChecks(runner, execution)
 
 function runOne (runner: Runner, { plan, sink, record }: Execution): Promise<Result> {
   record?.compiled()
   const run = (watchRow?: WatchRow): Promise<Result> => runPlan(runner, plan, { sink, watchRow })
-  return (plan.verb === 'insert' || plan.verb === 'update') && isCheckedAfterWrite(plan) ? runWithCheck(runner, plan, { sink, run }) : run()
+  return (plan.verb === 'insert' || plan.verb === 'update') && isCheckedAfterWrite(plan)
+    ? runWithCheck(runner, plan, { sink, run })
+    : run()
 }
 
-function runPlan (runner: Runner, plan: Plan, { sink, watchRow }: { readonly sink: AnswerSink | undefined, readonly watchRow: WatchRow | undefined }): Promise<Result> {
+function runPlan (
+  runner: Runner,
+  plan: Plan,
+  { sink, watchRow }: { readonly sink: AnswerSink | undefined; readonly watchRow: WatchRow | undefined }
+): Promise<Result> {
   switch (plan.verb) {
-    case 'select': return runSelect(runner, plan, sink as AnswerSink)
-    case 'insert': return sink === undefined ? runInsert({ plan, runner, watchRow }) : insertReturning({ plan, runner, watchRow }, sink)
-    default: return runChange(runner, plan, sink)
+    case 'select':
+      return runSelect(runner, plan, sink as AnswerSink)
+    case 'insert':
+      return sink === undefined
+        ? runInsert({ plan, runner, watchRow })
+        : insertReturning({ plan, runner, watchRow }, sink)
+    default:
+      return runChange(runner, plan, sink)
   }
 }
 
@@ -117,10 +148,15 @@ async function runSelect (runner: Runner, plan: SelectPlan, sink: AnswerSink): P
   return { ...outcome, rows: outcome.rows + await readMembers(runner, sink), total }
 }
 
-/** Runs a write that refers to rows of a table with rules, and checks them even if the write is refused for another reason. An update of no row refers to nothing. */
+/**
+ * Runs a write that refers to rows of a table with rules, and checks them even if the write is refused for another
+ * reason. An update of no row refers to nothing.
+ */
 async function runWithForeignKeyChecks (runner: Runner, execution: Execution): Promise<Result> {
   const { plan } = execution
-  const result = await runOne(runner, execution).catch(async (error: unknown) => await refuse(runner, plan, { error, checks: plan.foreignKeyChecks }))
+  const result = await runOne(runner, execution).catch(
+    async (error: unknown) => await refuse(runner, plan, { error, checks: plan.foreignKeyChecks })
+  )
   const isIdle = execution.plan.verb === 'update' && (result.matched ?? result.changed) === 0
   if (!isIdle) await checkForeignKeys(runner, execution.plan)
   return result
@@ -144,13 +180,20 @@ interface Answered {
   readonly rows: number
 }
 
-/** Runs a plan in a transaction, writes its answer and calls the hook for writes. @throws as runIn; what the hook throws */
-export async function answerIn (tx: Transaction, { plan, database, maxBytes, budget = database.budget, record, pendingWrite }: PlanToAnswer): Promise<Answered> {
+/**
+ * Runs a plan in a transaction, writes its answer and calls the hook for writes. @throws as runIn; what the hook throws
+ */
+export async function answerIn (
+  tx: Transaction,
+  { plan, database, maxBytes, budget = database.budget, record, pendingWrite }: PlanToAnswer
+): Promise<Answered> {
   const sink = createSink(plan, budget, maxBytes)
   try {
     const result = await runIn(tx, { plan, database, sink, record })
     const answer = respond(plan, result, sink)
-    if (pendingWrite !== undefined && plan.verb !== 'select') await database.onWrite?.({ tx, plan, database, answer, ...pendingWrite })
+    if (pendingWrite !== undefined && plan.verb !== 'select') {
+      await database.onWrite?.({ tx, plan, database, answer, ...pendingWrite })
+    }
     return { answer, rows: rowsOf(plan, result) }
   } finally {
     sink?.drop()

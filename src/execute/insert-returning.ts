@@ -26,10 +26,15 @@ import type { Lookup, Runner } from './runner.ts'
 const MAX_EQUAL = 100
 
 /**
- * Counts before and after the insert in one snapshot, so that the difference is the new row. Earlier rows do no harm if they look the same.
+ * Counts before and after the insert in one snapshot, so that the difference is the new row. Earlier rows do no harm if
+ * they look the same.
  * @throws NOT_SUPPORTED if the row cannot be distinguished from others
  */
-async function insertUnkeyed (plan: InsertPlan & { readonly returning: readonly Column[] }, runner: Runner, sink: AnswerSink): Promise<Outcome & RowsResult> {
+async function insertUnkeyed (
+  plan: InsertPlan & { readonly returning: readonly Column[] },
+  runner: Runner,
+  sink: AnswerSink
+): Promise<Outcome & RowsResult> {
   const { table, returning } = plan
   const condition = insertedCondition(plan)
   const count = async (): Promise<number> => Number(await runner.count(table, condition, MAX_EQUAL + 1))
@@ -37,7 +42,9 @@ async function insertUnkeyed (plan: InsertPlan & { readonly returning: readonly 
   const before = await count()
   const outcome = await runInsert({ plan, runner })
   if (outcome.changed === 0) return outcome
-  if (before >= MAX_EQUAL || await count() !== before + 1 || (before > 0 && !await areEqual(runner, lookup))) throw refuse(plan)
+  if (before >= MAX_EQUAL || (await count()) !== before + 1 || (before > 0 && !(await areEqual(runner, lookup)))) {
+    throw refuse(plan)
+  }
   await runner.select({ ...lookup, limit: 1 }, sink)
   return { ...outcome, rows: sink.count, changed: outcome.changed, insertId: outcome.insertId }
 }
@@ -61,7 +68,11 @@ async function areEqual (runner: Runner, lookup: Lookup): Promise<boolean> {
 }
 
 const refuse = ({ table }: InsertPlan) =>
-  unsupported('/returning', `table "${table.name}" has no unique key whose values are known, and the new row cannot be told from others: send the values of a key, or leave out "returning"`)
+  unsupported(
+    '/returning',
+    `table "${table.name}" has no unique key whose values are known, and the new row cannot be told from others: ` +
+    'send the values of a key, or leave out "returning"'
+  )
 
 /** A plan that has the columns to return and the key of the rows. */
 type ReturningPlan = InsertPlan & { readonly returning: readonly Column[], readonly key: readonly Column[] }
@@ -75,42 +86,74 @@ export function insertReturning (insertRun: InsertRun, sink: AnswerSink): Promis
     : insertKeyed({ ...insertRun, plan: { ...plan, returning, key: plan.key } }, sink)
 }
 
-async function insertKeyed (insertRun: InsertRun & { readonly plan: ReturningPlan }, sink: AnswerSink): Promise<Outcome & RowsResult> {
+async function insertKeyed (
+  insertRun: InsertRun & { readonly plan: ReturningPlan },
+  sink: AnswerSink
+): Promise<Outcome & RowsResult> {
   const { plan, runner } = insertRun
   const { table, rows, conflict, returning, key, isNumbered = false } = plan
   const numbered = key.find(({ autoIncrement }) => autoIncrement)
-  const wasTaken = conflict === undefined && mayFillColumns(table) && await areTaken(runner, { table, key, keys: givenKeys(key, rows) })
+  const wasTaken =
+    conflict === undefined &&
+    mayFillColumns(table) &&
+    (await areTaken(runner, { table, key, keys: givenKeys(key, rows) }))
   const numbers = new Numbers()
   const untouched = new Set<PlannedRow>()
   const onBatch = (batch: RowBatch, { inserted, insertId, untouched: places = [] }: RowCounts): void => {
     numbers.note(batch, insertId)
-    for (const place of batch.conflict === undefined && inserted === 0 ? batch.rows.keys() : places) untouched.add(batch.rows[place] as PlannedRow)
+    for (const place of batch.conflict === undefined && inserted === 0 ? batch.rows.keys() : places) {
+      untouched.add(batch.rows[place] as PlannedRow)
+    }
   }
-  let result: Outcome & RowsResult | undefined
+  let result: (Outcome & RowsResult) | undefined
   let counts: RowCounts | undefined
-  for (const part of numbered === undefined ? [rows] : isNumbered ? rows.map((row) => [row]) : divide(plan, numbered)) {
+  for (const part of numbered === undefined
+    ? [rows]
+    : isNumbered
+      ? rows.map((row) => [row])
+      : divide(plan, numbered)) {
     result = await runInsert({ ...insertRun, plan: { ...plan, rows: part }, onBatch })
     counts = addCounts(counts, result.counts as RowCounts)
     const row = part[0] as PlannedRow
     const isReported = runner.engine === 'mysql' && (result.counts?.insertId !== undefined || mayFillColumns(table))
-    if (isNumbered && result.counts?.inserted === 0 && !isReported) numbers.set(row, await readNumber(runner, plan, row), result.counts.updated > 0)
+    if (isNumbered && result.counts?.inserted === 0 && !isReported) {
+      numbers.set(row, await readNumber(runner, plan, row), result.counts.updated > 0)
+    }
   }
   const { inserted, updated, insertId } = counts as RowCounts
   if (wasTaken && inserted > 0) throw keyChanged()
   const step = numbers.needStep ? await readStep(runner, plan) : 1n
-  const written = rows.filter((row) => !untouched.has(row) || (conflict !== undefined && (!isNumbered || numbers.has(row)))).sort((a, b) => a.index - b.index)
-  const keys = written.map((row) => key.map((column) => (isNumbered ? null : knownKey(plan, row, column)) ?? numbers.valueOf(row, column, step)))
-  await readRows(runner, sink, { table, columns: returning, key, keys, optional: new Set(written.flatMap((row, place) => untouched.has(row) ? [place] : [])) })
-  return { ...result as Outcome & RowsResult, rows: sink.count, changed: inserted + updated, insertId, counts: counts as RowCounts }
+  const written = rows
+    .filter((row) => !untouched.has(row) || (conflict !== undefined && (!isNumbered || numbers.has(row))))
+    .sort((a, b) => a.index - b.index)
+  const keys = written.map((row) =>
+    key.map((column) => (isNumbered ? null : knownKey(plan, row, column)) ?? numbers.valueOf(row, column, step))
+  )
+  await readRows(runner, sink, {
+    table,
+    columns: returning,
+    key,
+    keys,
+    optional: new Set(written.flatMap((row, place) => (untouched.has(row) ? [place] : [])))
+  })
+  return {
+    ...(result as Outcome & RowsResult),
+    rows: sink.count,
+    changed: inserted + updated,
+    insertId,
+    counts: counts as RowCounts
+  }
 }
 
 /**
- * Divides the rows so that the number of each one is known. Rows that one statement numbers have consecutive numbers, unless some of them already have
- * a number, exist, or are numbered by a trigger; a trigger of SQLite may insert rows in between.
+ * Divides the rows so that the number of each one is known. Rows that one statement numbers have consecutive numbers,
+ * unless some of them already have a number, exist, or are numbered by a trigger; a trigger of SQLite may insert rows
+ * in between.
  */
 function divide (plan: ReturningPlan, numbered: Column): ReadonlyArray<readonly PlannedRow[]> {
   const { table, rows, conflict } = plan
-  const single = conflict !== undefined || mayFillColumns(table) || (table.engine === 'sqlite' && mayFire(table, 'insert'))
+  const single =
+    conflict !== undefined || mayFillColumns(table) || (table.engine === 'sqlite' && mayFire(table, 'insert'))
   const parts: PlannedRow[][] = []
   let wasKnown: boolean | undefined
   for (const row of rows) {
@@ -133,7 +176,10 @@ class Numbers {
     for (const [offset, row] of rows.entries()) this.#places.set(row, { first, offset })
   }
 
-  /** Sets the number of a row; undefined if it does not exist. @throws NOT_SUPPORTED if a row that was updated cannot be found */
+  /**
+   * Sets the number of a row; undefined if it does not exist. @throws NOT_SUPPORTED if a row that was updated cannot be
+   * found
+   */
   set (row: PlannedRow, number: string | undefined, wasUpdated: boolean): void {
     if (number === undefined && wasUpdated) throw keyChanged()
     this.#places.set(row, { first: number, offset: 0 })
@@ -152,14 +198,26 @@ class Numbers {
 }
 
 /** The number of the row that exists in the named key; undefined if there is none. */
-async function readNumber (runner: Runner, { table, conflict, key }: ReturningPlan, row: PlannedRow): Promise<string | undefined> {
+async function readNumber (
+  runner: Runner,
+  { table, conflict, key }: ReturningPlan,
+  row: PlannedRow
+): Promise<string | undefined> {
   const condition = conditionOf((conflict as Conflict).key, row)
-  const keys = condition === undefined ? [] : await runner.keys({ table, columns: key, condition: withinRules(table, condition), limit: 1 })
+  const keys =
+    condition === undefined
+      ? []
+      : await runner.keys({ table, columns: key, condition: withinRules(table, condition), limit: 1 })
   const [number] = keys[0] ?? []
   return number === undefined ? undefined : String(number)
 }
 
-/** The distance between the numbers that a session gives to rows, which is not 1 in clusters with several writable servers. */
+/**
+ * The distance between the numbers that a session gives to rows, which is not 1 in clusters with several writable
+ * servers.
+ */
 async function readStep (runner: Runner, { table, key }: ReturningPlan): Promise<bigint> {
-  return runner.engine === 'sqlite' || key.every(({ autoIncrement }) => !autoIncrement) ? 1n : BigInt(await runner.number(compileStep(table)))
+  return runner.engine === 'sqlite' || key.every(({ autoIncrement }) => !autoIncrement)
+    ? 1n
+    : BigInt(await runner.number(compileStep(table)))
 }

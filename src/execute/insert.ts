@@ -1,6 +1,6 @@
 /**
- * Runs an insert or upsert. One statement is enough as long as the database accepts all rows. If not, the rows are divided
- * until the refused one is found. A row that collides in a key other than the named one is resolved by itself.
+ * Runs an insert or upsert. One statement is enough as long as the database accepts all rows. If not, the rows are
+ * divided until the refused one is found. A row that collides in a key other than the named one is resolved by itself.
  */
 import { type Column, mayFillColumns, mayFire, type Table } from '../catalog/catalog.ts'
 import { type Outcome, refusesRow } from '../dialects/dialect.ts'
@@ -37,7 +37,8 @@ type Upsert = RowBatch & { readonly conflict: BatchConflict }
 async function resolveRow (batch: Upsert, runner: Runner): Promise<RowCounts> {
   const { table, conflict, rows } = batch
   const sameKey = conditionOf(conflict.key, rows[0] as PlannedRow)
-  const condition = sameKey === undefined || conflict.within === undefined ? sameKey : combine('and', [sameKey, conflict.within])
+  const condition =
+    sameKey === undefined || conflict.within === undefined ? sameKey : combine('and', [sameKey, conflict.within])
   // without a lock, because locking a row that does not exist prevents others from inserting theirs
   const isThere = condition !== undefined && await runner.count(table, condition, 1) !== '0'
   const counts = isThere ? await changeRow(batch, runner, condition) : undefined
@@ -47,15 +48,18 @@ async function resolveRow (batch: Upsert, runner: Runner): Promise<RowCounts> {
     return countsOf(plain, await runner.insert(plain))
   } catch (error) {
     // another client may have inserted the row in the meantime
-    const changed = condition === undefined || (error as ServiceError).code !== 'UNIQUE_VIOLATION' ? undefined : await changeRow(batch, runner, condition)
+    const changed =
+      condition === undefined || (error as ServiceError).code !== 'UNIQUE_VIOLATION'
+        ? undefined
+        : await changeRow(batch, runner, condition)
     if (changed === undefined) throw error
     return changed
   }
 }
 
 /**
- * Writes the row that exists, or only locks it if nothing is written; undefined if there is none. Reads its number first, because an update that may
- * run a trigger does not report it.
+ * Writes the row that exists, or only locks it if nothing is written; undefined if there is none. Reads its number
+ * first, because an update that may run a trigger does not report it.
  */
 async function changeRow (batch: Upsert, runner: Runner, condition: Condition): Promise<RowCounts | undefined> {
   const { table, conflict: { key, identity } } = batch
@@ -64,13 +68,21 @@ async function changeRow (batch: Upsert, runner: Runner, condition: Condition): 
   const numbered = assignments.some(({ column }) => column === identity) ? undefined : identity
   let insertId: string | undefined
   if (isIdle || numbered !== undefined) {
-    const [found] = await runner.keys({ table, columns: numbered === undefined ? key : [numbered], condition, limit: 1, lock: isIdle ? 'share' : 'update' })
+    const [found] = await runner.keys({
+      table,
+      columns: numbered === undefined ? key : [numbered],
+      condition,
+      limit: 1,
+      lock: isIdle ? 'share' : 'update'
+    })
     if (found === undefined) return undefined
     if (numbered !== undefined) insertId = String(found[0])
   }
   if (isIdle) return { inserted: 0, updated: 0, unchanged: 1, insertId }
   const update = await runner.run({ verb: 'update', table, assignments, condition })
-  return update.matched === 0 ? undefined : withoutHidden(batch, { inserted: 0, updated: update.changed, unchanged: 1 - update.changed, insertId })
+  return update.matched === 0
+    ? undefined
+    : withoutHidden(batch, { inserted: 0, updated: update.changed, unchanged: 1 - update.changed, insertId })
 }
 
 /** The values that are written to the row that exists. */
@@ -78,7 +90,9 @@ function assignmentsOf ({ rows, conflict: { written, assignments } }: Upsert): A
   const { columns, parameters } = rows[0] as PlannedRow
   const given = written.map((column): Assignment => {
     const index = columns.indexOf(column)
-    return index < 0 ? { column, parameter: null, form: TO_DEFAULT } : { column, parameter: parameters[index] as Parameter }
+    return index < 0
+      ? { column, parameter: null, form: TO_DEFAULT }
+      : { column, parameter: parameters[index] as Parameter }
   })
   return [...given, ...assignments]
 }
@@ -89,64 +103,102 @@ function assignmentsOf ({ rows, conflict: { written, assignments } }: Upsert): A
 type Guarded = Conflict & { readonly within: Condition }
 
 /** The conflict of a plan whose rows must be looked up. */
-function guardOf ({ plan: { conflict }, runner }: { readonly plan: InsertPlan, readonly runner: Runner }): Guarded | undefined {
-  return conflict?.within !== undefined && runner.engine === 'sqlite' ? conflict as Guarded : undefined
+function guardOf ({
+  plan: { conflict },
+  runner
+}: {
+  readonly plan: InsertPlan
+  readonly runner: Runner
+}): Guarded | undefined {
+  return conflict?.within !== undefined && runner.engine === 'sqlite' ? (conflict as Guarded) : undefined
 }
 
 /** @throws UNIQUE_VIOLATION for a row that exists in the key and does not satisfy the rules */
-async function requireWithin ({ guard: { key, within }, row, table }: { readonly guard: Guarded, readonly row: PlannedRow, readonly table: Table }, runner: Runner): Promise<void> {
+async function requireWithin (
+  { guard: { key, within }, row, table }: { readonly guard: Guarded; readonly row: PlannedRow; readonly table: Table },
+  runner: Runner
+): Promise<void> {
   const exists = (condition: Condition): Promise<boolean> => runner.exists({ table, columns: key, condition })
   const sameKey = conditionOf(key, row)
-  if (sameKey === undefined || !await exists(sameKey) || await exists(combine('and', [sameKey, within]))) return
-  throw uniqueViolationOf(table.uniqueKeys.find(({ columns }) => columns.length === key.length && key.every(({ name }) => columns.includes(name))))
+  if (sameKey === undefined || !(await exists(sameKey)) || (await exists(combine('and', [sameKey, within])))) return
+  throw uniqueViolationOf(
+    table.uniqueKeys.find(
+      ({ columns }) => columns.length === key.length && key.every(({ name }) => columns.includes(name))
+    )
+  )
 }
 
 // Finds the id of the row of an upsert if neither the request nor the outcome of the statement has it.
 
 /**
- * Whether the id may need a SELECT after the upsert. MySQL reports the value of an AUTO_INCREMENT column (src/sql/insert.ts), except for unchanged rows of
- * tables with UPDATE triggers. A value of the key is the id itself, unless the database may consider different values equal.
+ * Whether the id may need a SELECT after the upsert. MySQL reports the value of an AUTO_INCREMENT column
+ * (src/sql/insert.ts), except for unchanged rows of tables with UPDATE triggers. A value of the key is the id itself,
+ * unless the database may consider different values equal.
  */
 function mustReadId ({ table, isList, conflict }: InsertPlan, engine: Engine): boolean {
   const { identity } = table
   if (isList || conflict === undefined || identity === undefined) return false
   // a trigger of SQLite may skip the row
   if (engine === 'sqlite' && mayFire(table, 'insert', 'before')) return true
-  return engine === 'mysql' && identity.autoIncrement ? mayFire(table, 'update') : !conflict.key.includes(identity) || identity.type.exact !== undefined
+  return engine === 'mysql' && identity.autoIncrement
+    ? mayFire(table, 'update')
+    : !conflict.key.includes(identity) || identity.type.exact !== undefined
 }
 
-/** Returns the id as JSON of the row that existed, if its key has been computed, so that only the statement has found it. @throws ServiceError */
+/**
+ * Returns the id as JSON of the row that existed, if its key has been computed, so that only the statement has found
+ * it. @throws ServiceError
+ */
 async function readExistingId (plan: InsertPlan, counts: RowCounts, runner: Runner): Promise<string | undefined> {
   const { table, table: { identity }, rows, conflict } = plan
   const { inserted, existing, insertId } = counts
-  if (inserted > 0 || identity === undefined || !isComputedKey(conflict?.key ?? [], rows[0] as PlannedRow)) return undefined
-  if (runner.engine === 'sqlite') return existing === undefined || existing === null ? undefined : writeValue(identity, existing)
+  if (inserted > 0 || identity === undefined || !isComputedKey(conflict?.key ?? [], rows[0] as PlannedRow)) {
+    return undefined
+  }
+  if (runner.engine === 'sqlite') {
+    return existing === undefined || existing === null ? undefined : writeValue(identity, existing)
+  }
   // a table with UPDATE triggers does not report the number of an unchanged row, and no table one that it has not given
   const isReported = identity.autoIncrement && insertId !== undefined
   if (isReported || identity.type.wholeNumbers !== true) return undefined
   return shownNumber(identity, await runner.number(compileLastId(table)))
 }
 
-/** Returns the id as JSON, or null if the row is not found; undefined if the id is reported, or if its key has been computed. @throws ServiceError */
-async function readId ({ table, rows, conflict }: InsertPlan, { inserted, insertId }: RowCounts, runner: Runner): Promise<string | undefined> {
+/**
+ * Returns the id as JSON, or null if the row is not found; undefined if the id is reported, or if its key has been
+ * computed. @throws ServiceError
+ */
+async function readId (
+  { table, rows, conflict }: InsertPlan,
+  { inserted, insertId }: RowCounts,
+  runner: Runner
+): Promise<string | undefined> {
   const { identity } = table
   const row = rows[0] as PlannedRow
   if (conflict === undefined || identity === undefined) return undefined
   // a BEFORE INSERT trigger may have changed the key
-  if (runner.engine === 'mysql' && identity.autoIncrement && (insertId !== undefined || mayFillColumns(table))) return undefined
+  if (runner.engine === 'mysql' && identity.autoIncrement && (insertId !== undefined || mayFillColumns(table))) {
+    return undefined
+  }
   const changes = inserted > 0 || conflict.set.kind !== 'assignments' ? [] : conflict.set.assignments
   const columns: Column[] = []
   const parameters: Parameter[] = []
   for (const column of conflict.key) {
     const change = changes.find((each) => each.column === column)
     const isGiven = change !== undefined || row.columns.includes(column)
-    if (change?.form !== undefined || (!isGiven && (column.generated || column.autoIncrement || column.defaultComputed === true))) return undefined
+    if (
+      change?.form !== undefined ||
+      (!isGiven && (column.generated || column.autoIncrement || column.defaultComputed === true))
+    ) { return undefined }
     if (!isGiven) continue
     columns.push(column)
     parameters.push(settled(change === undefined ? givenValue(row, column) : change.parameter))
   }
   const condition = conditionOf(conflict.key, { columns, parameters })
-  return condition && (await runner.value({ table, column: identity, condition: withinRules(table, condition) }) ?? 'null')
+  return (
+    condition &&
+    ((await runner.value({ table, column: identity, condition: withinRules(table, condition) })) ?? 'null')
+  )
 }
 
 export interface InsertRun {
@@ -157,7 +209,10 @@ export interface InsertRun {
   readonly watchRow?: WatchRow | undefined
 }
 
-/** Called before each row of a plan with checks (`isChecked`) is written. The returned function is called after the write. */
+/**
+ * Called before each row of a plan with checks (`isChecked`) is written. The returned function is called after the
+ * write.
+ */
 export type WatchRow = (row: PlannedRow) => Promise<(counts: RowCounts) => Promise<unknown>>
 
 /** How an insert runs by itself. `transact`: runs it in a transaction, which is retried after a deadlock. */
@@ -166,12 +221,23 @@ interface InsertAlone {
   readonly transact: () => Promise<Outcome & RowsResult>
 }
 
-/** Runs an insert by itself: as one statement if possible, otherwise in a transaction. @throws ServiceError, which names the row that was refused */
-export async function executeInsert (insertRun: InsertRun, { record, transact }: InsertAlone): Promise<Outcome & RowsResult> {
+/**
+ * Runs an insert by itself: as one statement if possible, otherwise in a transaction. @throws ServiceError, which names
+ * the row that was refused
+ */
+export async function executeInsert (
+  insertRun: InsertRun,
+  { record, transact }: InsertAlone
+): Promise<Outcome & RowsResult> {
   const { plan, runner } = insertRun
   const batches = toBatches(plan, runner.engine)
   const batch = batches[0] as RowBatch
-  if (batches.length > 1 || batch.isSeparate === true || mustReadId(plan, runner.engine) || guardOf(insertRun) !== undefined) return await transact()
+  if (
+    batches.length > 1 ||
+    batch.isSeparate === true ||
+    mustReadId(plan, runner.engine) ||
+    guardOf(insertRun) !== undefined
+  ) { return await transact() }
   record?.compiled()
   try {
     return resultOf(await runBatch(insertRun, batch))
@@ -183,7 +249,10 @@ export async function executeInsert (insertRun: InsertRun, { record, transact }:
   }
 }
 
-/** Runs the insert in a transaction. @throws ServiceError, which names the row that was refused and must undo the transaction */
+/**
+ * Runs the insert in a transaction. @throws ServiceError, which names the row that was refused and must undo the
+ * transaction
+ */
 export async function runInsert (insertRun: InsertRun): Promise<Outcome & RowsResult> {
   const { plan, runner } = insertRun
   await requireAllWithin(insertRun)
@@ -191,7 +260,11 @@ export async function runInsert (insertRun: InsertRun): Promise<Outcome & RowsRe
   // the row that exists may have been inserted by a trigger
   if (counts.unchanged > 0) await requireAllWithin(insertRun)
   if (!mustReadId(plan, runner.engine)) return resultOf(counts)
-  return { ...resultOf(counts), storedId: await readId(plan, counts, runner), existingId: await readExistingId(plan, counts, runner) }
+  return {
+    ...resultOf(counts),
+    storedId: await readId(plan, counts, runner),
+    existingId: await readExistingId(plan, counts, runner)
+  }
 }
 
 async function requireAllWithin (insertRun: InsertRun): Promise<void> {
@@ -199,11 +272,18 @@ async function requireAllWithin (insertRun: InsertRun): Promise<void> {
   if (guard === undefined) return
   const { plan, runner } = insertRun
   for (const row of plan.rows) {
-    await requireWithin({ guard, row, table: plan.table }, runner).catch((error: unknown) => { throw isOfRow(error) ? atRow(error, placeOf(row, plan)) : error })
+    await requireWithin({ guard, row, table: plan.table }, runner).catch((error: unknown) => {
+      throw isOfRow(error) ? atRow(error, placeOf(row, plan)) : error
+    })
   }
 }
 
-const resultOf = (counts: RowCounts): Outcome & RowsResult => ({ rows: 0, changed: counts.inserted + counts.updated, insertId: counts.insertId, counts })
+const resultOf = (counts: RowCounts): Outcome & RowsResult => ({
+  rows: 0,
+  changed: counts.inserted + counts.updated,
+  insertId: counts.insertId,
+  counts
+})
 
 async function runBatch ({ runner, onBatch }: InsertRun, batch: RowBatch): Promise<RowCounts> {
   const counts = countsOf(batch, await runner.insert(batch))
@@ -239,7 +319,11 @@ async function runDivided (insertRun: InsertRun, batch: RowBatch): Promise<RowCo
 }
 
 /** Writes the only row of a batch by its key. `refusal`: why the statement of the batch was refused. */
-async function runSingle ({ plan, runner, onBatch }: InsertRun, batch: RowBatch, refusal?: ServiceError): Promise<RowCounts> {
+async function runSingle (
+  { plan, runner, onBatch }: InsertRun,
+  batch: RowBatch,
+  refusal?: ServiceError
+): Promise<RowCounts> {
   const row = batch.rows[0] as PlannedRow
   try {
     if (batch.conflict === undefined) throw refusal
@@ -263,5 +347,8 @@ export function atRow (error: ServiceError, index: number | undefined): ServiceE
   const row = pointer('data', index)
   const { details } = error
   if (details.length === 0) return withDetails(error, { path: row, message: error.message })
-  return withDetails(error, ...details.map(({ path, message }) => ({ path: row + path.replace(/^\/data/, ''), message })))
+  return withDetails(
+    error,
+    ...details.map(({ path, message }) => ({ path: row + path.replace(/^\/data/, ''), message }))
+  )
 }

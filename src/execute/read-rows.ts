@@ -21,7 +21,9 @@ import type { Statement } from '../sql/statement.ts'
 import { RELATED_TEXT, type Value } from '../types/column-type.ts'
 import type { Runner } from './runner.ts'
 
-/** Maximum number of keys in one select, and so of comparisons that order each row. All full selects have the same text. */
+/**
+ * Maximum number of keys in one select, and so of comparisons that order each row. All full selects have the same text.
+ */
 export const STEP = 100
 
 interface RowsToRead {
@@ -36,24 +38,42 @@ interface RowsToRead {
   readonly optional?: ReadonlySet<number>
 }
 
-/** Writes the rows into the sink. @throws NOT_SUPPORTED, or PERMISSION_DENIED under rules, if a row is not found; what the sink refuses */
-export async function readRows (runner: Runner, sink: AnswerSink, { table, columns, key, keys, optional }: RowsToRead): Promise<void> {
+/**
+ * Writes the rows into the sink. @throws NOT_SUPPORTED, or PERMISSION_DENIED under rules, if a row is not found; what
+ * the sink refuses
+ */
+export async function readRows (
+  runner: Runner,
+  sink: AnswerSink,
+  { table, columns, key, keys, optional }: RowsToRead
+): Promise<void> {
   const select = async (conditions: readonly Condition[]): Promise<number> => {
     const before = sink.keptCount
-    // rows that the write has left unchanged are not of its snapshot, in which another client may have changed them before the write waited for that one
-    await runner.select({ table, columns, lock: 'share', condition: withinRules(table, combine('or', [...conditions])), limit: conditions.length, ...conditions.length > 1 && { sequence: conditions } }, sink)
+    // rows that the write has left unchanged are not of its snapshot, in which another client may have changed them
+    // before the write waited for that one
+    await runner.select(
+      {
+        table,
+        columns,
+        lock: 'share',
+        condition: withinRules(table, combine('or', [...conditions])),
+        limit: conditions.length,
+        ...(conditions.length > 1 && { sequence: conditions })
+      },
+      sink
+    )
     return sink.count - before
   }
   sink.forgetRows()
   for (let from = 0; from < keys.length; from += STEP) {
     const conditions = keys.slice(from, from + STEP).map((values) => hasKey(key, values))
-    if (await select(conditions) === conditions.length) {
+    if ((await select(conditions)) === conditions.length) {
       sink.keepRows()
       continue
     }
     // a select returns a row that occurs twice only once
     for (const [place, condition] of conditions.entries()) {
-      if (await select([condition]) === 0 && optional?.has(from + place) !== true) throw notFound(table)
+      if ((await select([condition])) === 0 && optional?.has(from + place) !== true) throw notFound(table)
       sink.keepRows()
     }
   }
@@ -66,44 +86,74 @@ const notFound = ({ granted }: Table): ServiceError => granted !== undefined && 
 
 /** The condition of the row with these values of a unique key. */
 export const hasKey = (key: readonly Column[], values: readonly Value[]): Condition =>
-  combine('and', key.map((column, index) => ({ kind: 'compare', column, operator: '=', parameter: values[index] as Value })))
+  combine(
+    'and',
+    key.map((column, index) => ({ kind: 'compare', column, operator: '=', parameter: values[index] as Value }))
+  )
 
 /**
- * The condition that selects the row with the same unique key as a given row. Undefined if no such row can exist: NULL is equal to nothing, and a row
- * without a value for an AUTO_INCREMENT column gets a new one. The database compares constant defaults whose exact value only it knows.
+ * The condition that selects the row with the same unique key as a given row. Undefined if no such row can exist: NULL
+ * is equal to nothing, and a row without a value for an AUTO_INCREMENT column gets a new one. The database compares
+ * constant defaults whose exact value only it knows.
  * @throws NOT_SUPPORTED if the database computes a column of the key
  */
-export function conditionOf (key: readonly Column[], { columns, parameters }: Pick<PlannedRow, 'columns' | 'parameters'>): Condition | undefined {
+export function conditionOf (
+  key: readonly Column[],
+  { columns, parameters }: Pick<PlannedRow, 'columns' | 'parameters'>
+): Condition | undefined {
   const conditions: Condition[] = []
   for (const column of key) {
     const index = columns.indexOf(column)
     const parameter = index >= 0 ? settled(parameters[index]) : column.autoIncrement ? null : knownDefault(column)
     if (parameter === null) return undefined
-    if (parameter === undefined && (column.generated || column.defaultComputed === true)) throw unsupported('/onConflict/key', `the database computes "${column.name}": send a value`)
-    conditions.push(parameter === undefined ? { kind: 'default', column } : { kind: 'compare', column, operator: '=', parameter: storedKey(column, parameter) })
+    if (parameter === undefined && (column.generated || column.defaultComputed === true)) {
+      throw unsupported('/onConflict/key', `the database computes "${column.name}": send a value`)
+    }
+    conditions.push(
+      parameter === undefined
+        ? { kind: 'default', column }
+        : { kind: 'compare', column, operator: '=', parameter: storedKey(column, parameter) }
+    )
   }
   return { kind: 'and', conditions }
 }
 
-/** Converts an outcome to counts: an updated row counts twice in `changed`, three times with its history, and MySQL reports no duplicates for a single row. */
+/**
+ * Converts an outcome to counts: an updated row counts twice in `changed`, three times with its history, and MySQL
+ * reports no duplicates for a single row.
+ */
 export function countsOf (batch: RowBatch, { changed, duplicates, insertId, untouched, existing }: Outcome): RowCounts {
   const { table, conflict, rows } = batch
   const updated = conflict === undefined ? 0 : duplicates ?? Number(changed > 1)
   const inserted = duplicates === undefined && updated === 1 ? 0 : changed - 2 * updated
   // a table with UPDATE triggers does not report the number of an unchanged row
   const isUnreported = changed === 0 && insertId === '0' && mayFire(table, 'update')
-  return withoutHidden(batch, { inserted, updated, unchanged: rows.length - inserted - updated, insertId: isUnreported ? undefined : insertId, untouched, existing })
+  return withoutHidden(batch, {
+    inserted,
+    updated,
+    unchanged: rows.length - inserted - updated,
+    insertId: isUnreported ? undefined : insertId,
+    untouched,
+    existing
+  })
 }
 
 /** Counts unchanged rows as updated if a column is written that the grant does not see. */
 export function withoutHidden ({ table, conflict }: RowBatch, counts: RowCounts): RowCounts {
-  if (conflict === undefined || table.granted === undefined || !writesHidden(table, changedColumns(conflict))) return counts
+  if (conflict === undefined || table.granted === undefined || !writesHidden(table, changedColumns(conflict))) {
+    return counts
+  }
   return { ...counts, updated: counts.updated + counts.unchanged, unchanged: 0 }
 }
 
 export function addCounts (total: RowCounts | undefined, counts: RowCounts): RowCounts {
   if (total === undefined) return counts
-  return { inserted: total.inserted + counts.inserted, updated: total.updated + counts.updated, unchanged: total.unchanged + counts.unchanged, insertId: total.insertId }
+  return {
+    inserted: total.inserted + counts.inserted,
+    updated: total.updated + counts.updated,
+    unchanged: total.unchanged + counts.unchanged,
+    insertId: total.insertId
+  }
 }
 
 // The keys of rows that an insert returns, or that are looked up after it.
@@ -116,8 +166,8 @@ interface GivenKeys {
 }
 
 /**
- * Whether a row already has one of the keys of an insert. If the insert succeeds nevertheless, a BEFORE INSERT trigger has changed the key, and the
- * row with that key is another one.
+ * Whether a row already has one of the keys of an insert. If the insert succeeds nevertheless, a BEFORE INSERT trigger
+ * has changed the key, and the row with that key is another one.
  */
 export async function areTaken (runner: Runner, { table, key, keys }: GivenKeys): Promise<boolean> {
   for (let from = 0; from < keys.length; from += STEP) {
@@ -134,19 +184,29 @@ export function givenKeys (key: readonly Column[], rows: readonly PlannedRow[]):
 }
 
 /**
- * The value of a column of the key, if it is known before the row is written; null if the database numbers the row, or if a BEFORE INSERT trigger may
- * number it differently.
+ * The value of a column of the key, if it is known before the row is written; null if the database numbers the row, or
+ * if a BEFORE INSERT trigger may number it differently.
  */
-export function knownKey ({ table, conflict }: Pick<InsertPlan, 'table' | 'conflict'>, row: PlannedRow, column: Column): Value | null {
+export function knownKey (
+  { table, conflict }: Pick<InsertPlan, 'table' | 'conflict'>,
+  row: PlannedRow,
+  column: Column
+): Value | null {
   const given = settled(givenValue(row, column))
-  return given === null || (conflict === undefined && column.autoIncrement && mayFillColumns(table)) ? null : storedKey(column, given)
+  return given === null || (conflict === undefined && column.autoIncrement && mayFillColumns(table))
+    ? null
+    : storedKey(column, given)
 }
 
-export const keyChanged = (): ServiceError => unsupported('/returning', 'a trigger has changed the key of a row, or left it out')
+export const keyChanged = (): ServiceError =>
+  unsupported('/returning', 'a trigger has changed the key of a row, or left it out')
 
 // Reads the members that need statements of their own, in the transaction of their rows.
 
-/** The number of different values of `on` in one step: MariaDB reads an IN of a thousand values as a join, and MySQL does not use the index. */
+/**
+ * The number of different values of `on` in one step: MariaDB reads an IN of a thousand values as a join, and MySQL
+ * does not use the index.
+ */
 const MEMBER_STEP = 250
 
 interface Reading {
@@ -155,7 +215,10 @@ interface Reading {
   readonly rows: Map<LinkCells, MemberRows>
 }
 
-/** Reads the members and puts them into the rows of the answer. Returns the number of rows that were read. @throws what the session throws; the refusal of the answer */
+/**
+ * Reads the members and puts them into the rows of the answer. Returns the number of rows that were read. @throws what
+ * the session throws; the refusal of the answer
+ */
 export async function readMembers (runner: Runner, answer: AnswerSink): Promise<number> {
   const { writer } = answer
   if (writer === undefined || writer.links.size === 0) return 0
@@ -174,12 +237,15 @@ async function readLinks (reading: Reading, { links }: RowWriter): Promise<void>
   for (const [link, values] of links) {
     const rows = new MemberRows(link, reading.answer, reading.runner.engine === 'sqlite')
     reading.rows.set(link, rows)
-    for (let from = 0; from < values.values.length; from += MEMBER_STEP) await readStep(reading, { link, rows, values }, toLinked(values, from))
+    for (let from = 0; from < values.values.length; from += MEMBER_STEP) {
+      await readStep(reading, { link, rows, values }, toLinked(values, from))
+    }
     await readLinks(reading, rows.writer)
   }
 }
 
-const toLinked = ({ values }: Links, from: number): LinkValues[] => values.slice(from, from + MEMBER_STEP).map((each, index) => ({ place: from + index, values: each }))
+const toLinked = ({ values }: Links, from: number): LinkValues[] =>
+  values.slice(from, from + MEMBER_STEP).map((each, index) => ({ place: from + index, values: each }))
 
 interface Step { readonly link: LinkCells, readonly rows: MemberRows, readonly values: Links }
 
@@ -187,7 +253,10 @@ async function readStep (reading: Reading, step: Step, linked: readonly LinkValu
   const { link: { member }, rows } = step
   const { engine, database } = reading.runner
   // MariaDB takes an IN of one value for an equality, but sorts all rows of it by the value nevertheless
-  const left = engine === 'mysql' && member.kind === 'many' && linked.length > 1 && isListed(member) ? await readFirst(reading, step, member, linked) : linked
+  const left =
+    engine === 'mysql' && member.kind === 'many' && linked.length > 1 && isListed(member)
+      ? await readFirst(reading, step, member, linked)
+      : linked
   if (left.length === 0) return
   for (const statement of compileLinked(member, left, engine, database.statementCounts)) {
     rows.expect()
@@ -199,10 +268,16 @@ async function readStep (reading: Reading, step: Step, linked: readonly LinkValu
 const isListed = ({ on }: ManyMember): boolean => on.length === 1 && on[0]?.other.type.relatedAs !== RELATED_TEXT
 
 /**
- * Reads the rows related to all values at once, because most values have few. Stops after four rows for each value plus the limit of one, and returns the
- * values that need a part of their own, so that a value with a million related rows costs no more.
+ * Reads the rows related to all values at once, because most values have few. Stops after four rows for each value plus
+ * the limit of one, and returns the values that need a part of their own, so that a value with a million related rows
+ * costs no more.
  */
-async function readFirst (reading: Reading, { rows, values }: Step, member: ManyMember, linked: readonly LinkValues[]): Promise<readonly LinkValues[]> {
+async function readFirst (
+  reading: Reading,
+  { rows, values }: Step,
+  member: ManyMember,
+  linked: readonly LinkValues[]
+): Promise<readonly LinkValues[]> {
   const most = 4 * linked.length + member.limit + 1
   rows.expect(values)
   await run(reading, compileFirst(member, linked, most, reading.runner.database.statementCounts), rows)

@@ -31,7 +31,10 @@ export class KeyList extends RowCounter {
     this.keys.length = 0
   }
 
-  /** Keeps the values as they are, because a value that a select returns finds its row as a parameter. @throws NOT_SUPPORTED for NULL, which identifies no row */
+  /**
+   * Keeps the values as they are, because a value that a select returns finds its row as a parameter. @throws
+   * NOT_SUPPORTED for NULL, which identifies no row
+   */
   override row (values: ReadonlyArray<DriverValue | null>): undefined {
     super.row(values)
     this.keys.push(this.#columns.map((column, index) => readKey(column, values[index] as DriverValue | null)))
@@ -53,7 +56,10 @@ function readKey ({ type }: Column, value: DriverValue | null): Value {
 /** Rows to look up. */
 export type Lookup = Pick<SelectPlan, 'table' | 'columns' | 'condition' | 'limit' | 'lock' | 'sequence'>
 
-/** Runs statements in one session of a database: those of plans, and the look-ups of their execution. Each method throws what the session throws. */
+/**
+ * Runs statements in one session of a database: those of plans, and the look-ups of their execution. Each method throws
+ * what the session throws.
+ */
 export class Runner {
   readonly database: Database
   readonly #run: Executor['run']
@@ -83,10 +89,12 @@ export class Runner {
     await this.run({ verb: 'select', order: [], ...lookup }, sink)
   }
 
-  /** Counts the rows that a condition selects, up to a limit, and locks them if requested. Returns the number as digits. */
+  /**
+   * Counts the rows that a condition selects, up to a limit, and locks them if requested. Returns the number as digits.
+   */
   async count (table: Table, condition: Condition, limit?: number, lock?: CountPlan['lock']): Promise<string> {
     const sink = new CountSink()
-    await this.run({ verb: 'count', table, condition, limit, ...lock !== undefined && { lock } }, sink)
+    await this.run({ verb: 'count', table, condition, limit, ...(lock !== undefined && { lock }) }, sink)
     return sink.digits
   }
 
@@ -98,7 +106,7 @@ export class Runner {
   }
 
   async exists (lookup: Omit<Lookup, 'limit'>): Promise<boolean> {
-    return await this.countRead({ ...lookup, limit: 1 }) > 0
+    return (await this.countRead({ ...lookup, limit: 1 })) > 0
   }
 
   /** Reads the values of keys. @throws NOT_SUPPORTED for NULL */
@@ -121,7 +129,10 @@ export class Runner {
   }
 
   /** Reads and locks one value, as JSON; undefined if no row is found. @throws UNREADABLE_VALUE */
-  async value ({ column, ...lookup }: Pick<Lookup, 'table' | 'condition'> & { readonly column: Column }): Promise<string | undefined> {
+  async value ({
+    column,
+    ...lookup
+  }: Pick<Lookup, 'table' | 'condition'> & { readonly column: Column }): Promise<string | undefined> {
     const sink = new ValueSink(column, this.database.resultLimit)
     await this.select({ ...lookup, columns: [column], limit: 1, lock: 'share' }, sink)
     return sink.json

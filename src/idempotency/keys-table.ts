@@ -29,30 +29,63 @@ create index ${KEYS_TABLE}_created on ${KEYS_TABLE} (created);
 
 /** The declarations of its columns. */
 const COLUMNS: Readonly<Record<Engine, ReadonlyArray<readonly [name: string, declaration: RegExp]>>> = {
-  mysql: [['k', /^binary\(32\)$/], ['request', /^binary\(32\)$/], ['answer', /^(medium|long)blob$/], ['created', /^timestamp/]],
-  sqlite: [['k', /^blob$/i], ['request', /^blob$/i], ['answer', /^blob$/i], ['created', /^timestamp$/i]]
+  mysql: [
+    ['k', /^binary\(32\)$/],
+    ['request', /^binary\(32\)$/],
+    ['answer', /^(medium|long)blob$/],
+    ['created', /^timestamp/]
+  ],
+  sqlite: [
+    ['k', /^blob$/i],
+    ['request', /^blob$/i],
+    ['answer', /^blob$/i],
+    ['created', /^timestamp$/i]
+  ]
 }
 
 /** Finds the differences between the table of a database and that of `CREATE`. */
-export function findKeysTableProblems ({ columns, primaryKey, indexes, transactional }: TableFacts, engine: Engine): string[] {
+export function findKeysTableProblems (
+  { columns, primaryKey, indexes, transactional }: TableFacts,
+  engine: Engine
+): string[] {
   const expected = new Map(COLUMNS[engine])
   const byName = new Map(columns.map((column) => [column.name, column]))
   return [
     ...[...expected.keys()].filter((name) => !byName.has(name)).map((name) => `it has no column "${name}"`),
-    ...columns.filter(({ name, declaration }) => expected.get(name)?.test(declaration) === false).map(({ name, declaration }) => `column "${name}" is ${declaration}`),
-    ...columns.filter(({ name, optional }) => !expected.has(name) && !optional).map(({ name }) => `column "${name}" is not one of its columns and has no default`),
-    ...primaryKey.join() === 'k' ? [] : ['its primary key is not "k"'],
-    ...indexes.some(({ parts: [first] }) => first?.column === 'created') ? [] : ['it has no index on "created", by which old keys are deleted'],
-    ...transactional ? [] : ['its engine has no transactions']
+    ...columns
+      .filter(({ name, declaration }) => expected.get(name)?.test(declaration) === false)
+      .map(({ name, declaration }) => `column "${name}" is ${declaration}`),
+    ...columns
+      .filter(({ name, optional }) => !expected.has(name) && !optional)
+      .map(({ name }) => `column "${name}" is not one of its columns and has no default`),
+    ...(primaryKey.join() === 'k' ? [] : ['its primary key is not "k"']),
+    ...(indexes.some(({ parts: [first] }) => first?.column === 'created')
+      ? []
+      : ['it has no index on "created", by which old keys are deleted']),
+    ...(transactional ? [] : ['its engine has no transactions'])
   ]
 }
 
-const TABLE: Table = { ...controlTable(KEYS_TABLE), uniqueKeys: [{ name: 'PRIMARY', columns: ['k'] }], primaryKey: ['k'] }
-const STORED = ['request', 'answer'].map((name): Column => ({ ...OF_RESULT, name, type: unknownType('blob'), declaration: 'blob', nullable: true }))
+const TABLE: Table = {
+  ...controlTable(KEYS_TABLE),
+  uniqueKeys: [{ name: 'PRIMARY', columns: ['k'] }],
+  primaryKey: ['k']
+}
+const STORED = ['request', 'answer'].map((name): Column => ({
+  ...OF_RESULT,
+  name,
+  type: unknownType('blob'),
+  declaration: 'blob',
+  nullable: true
+}))
 
 type StatementOf = (...parameters: Parameter[]) => Statement
 
-const statementsOf = (verb: Statement['verb'], texts: Readonly<Record<Engine, string>>, columns: readonly Column[] = []): Readonly<Record<Engine, StatementOf>> => {
+const statementsOf = (
+  verb: Statement['verb'],
+  texts: Readonly<Record<Engine, string>>,
+  columns: readonly Column[] = []
+): Readonly<Record<Engine, StatementOf>> => {
   const statementOf = (sql: string): StatementOf => {
     const common = { verb, table: TABLE, sql, pieces: sql.split('?'), columns, assigned: [], confirmation: undefined }
     return (...parameters) => ({ ...common, parameters })
@@ -88,19 +121,25 @@ interface CleanUpOptions {
 }
 
 /** Several processes may clean up at once: each deletes a limited number of the remaining rows at a time. */
-export function createKeyCleanUp (dialect: Dialect, { lifetime, interval = INTERVAL, onError }: CleanUpOptions): KeyCleanUp {
+export function createKeyCleanUp (
+  dialect: Dialect,
+  { lifetime, interval = INTERVAL, onError }: CleanUpOptions
+): KeyCleanUp {
   let timer: NodeJS.Timeout | undefined
   let isStopped = false
 
   const deleteSome = async (): Promise<number> => {
     const statement = deleteOld[dialect.engine](Math.ceil(lifetime / 1000))
     // REPEATABLE READ would lock the gaps into which new keys are inserted
-    const { changed } = await dialect.transaction((tx) => tx.run(statement), { readOnly: false, isolation: 'readCommitted' })
+    const { changed } = await dialect.transaction((tx) => tx.run(statement), {
+      readOnly: false,
+      isolation: 'readCommitted'
+    })
     return changed
   }
 
   const deleteAll = async (): Promise<void> => {
-    if (!isStopped && await deleteSome() >= DELETED_AT_ONCE) await deleteAll()
+    if (!isStopped && (await deleteSome()) >= DELETED_AT_ONCE) await deleteAll()
   }
   const cleanUp = async (): Promise<void> => {
     await deleteAll().catch(onError)
@@ -108,7 +147,9 @@ export function createKeyCleanUp (dialect: Dialect, { lifetime, interval = INTER
   }
 
   return {
-    noteUse () { if (!isStopped) timer ??= setTimeout(cleanUp, interval).unref() },
+    noteUse () {
+      if (!isStopped) timer ??= setTimeout(cleanUp, interval).unref()
+    },
     stop () {
       isStopped = true
       clearTimeout(timer)

@@ -1,6 +1,7 @@
 /**
- * Runs a request with a key once. One transaction inserts the key, does the work, stores the answer and commits. A second request with the key
- * waits for the first one: in the same process without a connection, in another process for the lock on the row.
+ * Runs a request with a key once. One transaction inserts the key, does the work, stores the answer and commits. A
+ * second request with the key waits for the first one: in the same process without a connection, in another process for
+ * the lock on the row.
  */
 import { hash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -37,14 +38,16 @@ export interface Reservation {
 /** Visible ASCII characters. */
 const FORM = /^[\x21-\x7e]{1,255}$/
 
-interface KeyOptions {
+/** @throws INVALID_IDEMPOTENCY_KEY; INVALID_BODY with a dry run */
+export function readKey ({
+  header,
+  bodyHash,
+  dryRun
+}: {
   readonly header: unknown
   readonly bodyHash: string
   readonly dryRun: boolean
-}
-
-/** @throws INVALID_IDEMPOTENCY_KEY; INVALID_BODY with a dry run */
-export function readKey ({ header, bodyHash, dryRun }: KeyOptions): RequestKey | undefined {
+}): RequestKey | undefined {
   if (header === undefined) return undefined
   if (typeof header !== 'string' || !FORM.test(header)) throw invalidIdempotencyKey()
   if (dryRun) throw at(['dryRun'], invalidBody('"dryRun" is not allowed with the header Idempotency-Key'))
@@ -76,9 +79,16 @@ export function createReservation ({ key, grant, database, path, tables }: Reser
   }
 }
 
-const digest = (parts: unknown): Buffer => hash('sha256', JSON.stringify(parts, (_key, value: unknown) => typeof value === 'bigint' ? `${value}n` : value), 'buffer')
+const digest = (parts: unknown): Buffer =>
+  hash(
+    'sha256',
+    JSON.stringify(parts, (_key, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value)),
+    'buffer'
+  )
 
-/** Describes what a grant allows on a table: the columns that it sees and may write, and its rules with their values. */
+/**
+ * Describes what a grant allows on a table: the columns that it sees and may write, and its rules with their values.
+ */
 function describe ({ name, columns, granted }: Table): unknown {
   if (granted === undefined) return name
   const { writable, rules, parents } = granted
@@ -88,7 +98,10 @@ function describe ({ name, columns, granted }: Table): unknown {
 }
 
 /** Ignores missing claims, because a table may be used without those that a referenced table needs. */
-function tryRules (rulesOf: () => readonly Rule[] | undefined, values: (rules: readonly Rule[] | undefined) => unknown): unknown {
+function tryRules (
+  rulesOf: () => readonly Rule[] | undefined,
+  values: (rules: readonly Rule[] | undefined) => unknown
+): unknown {
   try {
     return values(rulesOf())
   } catch {
@@ -117,8 +130,8 @@ export class KeysInUse {
   #waiting = 0
 
   /**
-   * Waits until no other request of this process uses the key. Returns the answer of the other request, if it has one; otherwise the key is in use
-   * until `end`. @throws IDEMPOTENCY_IN_PROGRESS, OVERLOADED, IDEMPOTENCY_KEY_REUSED
+   * Waits until no other request of this process uses the key. Returns the answer of the other request, if it has one;
+   * otherwise the key is in use until `end`. @throws IDEMPOTENCY_IN_PROGRESS, OVERLOADED, IDEMPOTENCY_KEY_REUSED
    */
   async begin ({ key, request }: Reservation): Promise<Once | undefined> {
     const name = key.toString('latin1')
@@ -128,7 +141,10 @@ export class KeysInUse {
       this.#waiting++
       const timer = new AbortController()
       try {
-        const done = await Promise.race([running.promise, sleep(end - performance.now(), 'late' as const, { signal: timer.signal })])
+        const done = await Promise.race([
+          running.promise,
+          sleep(end - performance.now(), 'late' as const, { signal: timer.signal })
+        ])
         if (done === 'late') throw inProgress()
         if (done !== undefined) return replay(done, request)
       } finally {
@@ -162,7 +178,10 @@ interface OnceOptions {
   readonly transaction: Omit<TransactionOptions, 'readOnly' | 'dryRun'>
 }
 
-/** @throws NOT_SUPPORTED without the table; IDEMPOTENCY_IN_PROGRESS, IDEMPOTENCY_KEY_REUSED, RESULT_TOO_LARGE; what `work` throws */
+/**
+ * @throws NOT_SUPPORTED without the table; IDEMPOTENCY_IN_PROGRESS, IDEMPOTENCY_KEY_REUSED, RESULT_TOO_LARGE; what
+ * `work` throws
+ */
 async function runOnce (options: OnceOptions, work: (tx: Transaction) => Promise<string | Buffer>): Promise<Once> {
   const { keysInUse, reservation } = options
   const waited = await keysInUse.begin(reservation)
@@ -176,20 +195,34 @@ async function runOnce (options: OnceOptions, work: (tx: Transaction) => Promise
   }
 }
 
-async function runInTransaction ({ dialect, reservation, transaction }: OnceOptions, work: (tx: Transaction) => Promise<string | Buffer>): Promise<Once> {
+async function runInTransaction (
+  { dialect, reservation, transaction }: OnceOptions,
+  work: (tx: Transaction) => Promise<string | Buffer>
+): Promise<Once> {
   try {
-    return await dialect.transaction(async (tx) => {
-      const found = await reserveKey(tx, dialect, reservation)
-      if (found !== undefined) return replay(found, reservation.request)
-      const answer = await work(tx)
-      if (answer.length > MAX_ANSWER) throw resultTooLarge(`an answer with an Idempotency-Key may have ${MAX_ANSWER} bytes`)
-      await tx.run(updateAnswer[dialect.engine](Buffer.from(answer), reservation.key))
-      return { answer, isReplayed: false }
-    }, { ...transaction, readOnly: false })
+    return await dialect.transaction(
+      async (tx) => {
+        const found = await reserveKey(tx, dialect, reservation)
+        if (found !== undefined) return replay(found, reservation.request)
+        const answer = await work(tx)
+        if (answer.length > MAX_ANSWER) {
+          throw resultTooLarge(`an answer with an Idempotency-Key may have ${MAX_ANSWER} bytes`)
+        }
+        await tx.run(updateAnswer[dialect.engine](Buffer.from(answer), reservation.key))
+        return { answer, isReplayed: false }
+      },
+      { ...transaction, readOnly: false }
+    )
   } catch (error) {
     if ((error as ServiceError).code !== outcomeUnknown().code) throw error
     // the connection was lost during COMMIT, so the table shows whether it succeeded
-    const found = await dialect.transaction((tx) => findAnswer(tx, dialect, reservation), { ...transaction, client: undefined, readOnly: false }).catch(() => undefined)
+    const found = await dialect
+      .transaction((tx) => findAnswer(tx, dialect, reservation), {
+        ...transaction,
+        client: undefined,
+        readOnly: false
+      })
+      .catch(() => undefined)
     if (found === undefined) throw error
     return replay(found, reservation.request)
   }
@@ -234,7 +267,12 @@ async function findAnswer (tx: Transaction, { engine }: Dialect, { key }: Reserv
 const LATE = new Set(['QUERY_TIMEOUT', 'LOCK_TIMEOUT'])
 
 function toReservationError (error: unknown): unknown {
-  if (error instanceof SchemaMoved) return unsupported('', 'The database has no table for idempotency keys; row-query keys prints the statement that creates it')
+  if (error instanceof SchemaMoved) {
+    return unsupported(
+      '',
+      'The database has no table for idempotency keys; row-query keys prints the statement that creates it'
+    )
+  }
   const { code, reason } = error as ServiceError
   return LATE.has(code) && reason !== 'CLIENT_GONE' ? inProgress() : error
 }
@@ -268,12 +306,26 @@ interface KeyedRequest extends Keyed {
   readonly isShared: boolean
 }
 
-/** Runs `work` in a transaction, or returns the answer to an earlier request with the same key. @throws as runOnce; NOT_SUPPORTED for a table without transactions */
-export async function runWithKey (request: KeyedRequest, work: (tx: Transaction) => Promise<string | Buffer>): Promise<string | Buffer> {
+/**
+ * Runs `work` in a transaction, or returns the answer to an earlier request with the same key. @throws as runOnce;
+ * NOT_SUPPORTED for a table without transactions
+ */
+export async function runWithKey (
+  request: KeyedRequest,
+  work: (tx: Transaction) => Promise<string | Buffer>
+): Promise<string | Buffer> {
   const { key, grant, database, path, tables, client, isolation, isShared } = request
   for (const table of tables) requireUndoable(table, '')
   const reservation = createReservation({ key: key as RequestKey, grant, database: database.name, path, tables })
-  const { answer, isReplayed } = await runOnce({ dialect: database.dialect, keysInUse: database.keysInUse, reservation, transaction: { client, isolation, isShared } }, work)
+  const { answer, isReplayed } = await runOnce(
+    {
+      dialect: database.dialect,
+      keysInUse: database.keysInUse,
+      reservation,
+      transaction: { client, isolation, isShared }
+    },
+    work
+  )
   database.keyCleanUp.noteUse()
   if (isReplayed) request.onReplay?.()
   return answer

@@ -31,7 +31,9 @@ export interface ExecuteRequest {
 
 export const findBodyError = compileBodySchema(BodySchema)
 
-/** Converts a body as over HTTP, which also copies it. `find`: finds its first error. @throws INVALID_JSON, INVALID_BODY */
+/**
+ * Converts a body as over HTTP, which also copies it. `find`: finds its first error. @throws INVALID_JSON, INVALID_BODY
+ */
 export function readBody<T> (given: unknown, find: FindBodyError): T {
   const body = parseBody(toJson(given))
   const error = body instanceof ServiceError ? body : find(body)
@@ -43,25 +45,50 @@ export function readBody<T> (given: unknown, find: FindBodyError): T {
 interface RequestAs extends Pick<PipelineRequest, 'client' | 'record' | 'resultLimit'> {
   readonly database: string
   readonly table: string
-  /** Returns the checked body. Called if the grant has a permission on the table. @throws INVALID_JSON, INVALID_BODY … */
+  /**
+   * Returns the checked body. Called if the grant has a permission on the table. @throws INVALID_JSON, INVALID_BODY …
+   */
   readonly readBody: () => Body
-  readonly consistency?: { readonly asked: unknown, /** The header or field that asks for it, in messages. */ readonly place: string }
+  readonly consistency?: {
+    readonly asked: unknown
+    /** The header or field that asks for it, in messages. */ readonly place: string
+  }
 }
 
 /** The answer, and its plan. */
 interface AnsweredAs { readonly answer: string | Buffer, readonly plan: Plan }
 
 /** Runs a request with the rights of a grant. @throws ServiceError */
-export async function executeAs (grant: Grant, { databases, limits }: InProcess, { database, table, readBody, consistency, ...options }: RequestAs): Promise<AnsweredAs> {
+export async function executeAs (
+  grant: Grant,
+  { databases, limits }: InProcess,
+  { database, table, readBody, consistency, ...options }: RequestAs
+): Promise<AnsweredAs> {
   const access = getAccess(databases, grant, { database, table })
   const body = readBody()
   const asked = readConsistency(body.verb, consistency?.place ?? '', consistency?.asked)
   let plan: Plan | undefined
-  const answer = await runPipeline({ ...options, access, body, limits, consistency: asked, onPlan: (made) => { plan = made } })
+  const answer = await runPipeline({
+    ...options,
+    access,
+    body,
+    limits,
+    consistency: asked,
+    onPlan: (made) => {
+      plan = made
+    }
+  })
   return { answer, plan: plan as Plan }
 }
 
-const OPTIONS: ReadonlySet<string> = new Set<keyof ExecuteRequest>(['database', 'table', 'body', 'grant', 'bigints', 'consistency'])
+const OPTIONS: ReadonlySet<string> = new Set<keyof ExecuteRequest>([
+  'database',
+  'table',
+  'body',
+  'grant',
+  'bigints',
+  'consistency'
+])
 
 /** Returns `data` of the response. @throws ServiceError */
 export async function execute (inProcess: InProcess, request: ExecuteRequest): Promise<unknown> {
@@ -76,25 +103,40 @@ export async function execute (inProcess: InProcess, request: ExecuteRequest): P
   return readAnswer(answer, plan, bigints)
 }
 
-// Runs streams of the host app without HTTP.
-
-interface InProcessStreams extends InProcess {
-  readonly limits: InProcess['limits'] & { readonly streamRows?: number | undefined }
-}
-
-/** Returns the rows of a select one by one. The database is read as they are taken; leaving the loop ends the statement. @throws ServiceError, also between rows */
-export async function * streamInProcess ({ databases, limits }: InProcessStreams, { database, table, body: given, grant: granted, bigints = 'bigint', consistency: asked }: ExecuteRequest): AsyncGenerator<unknown, void, undefined> {
+/**
+ * Returns the rows of a select one by one. The database is read as they are taken; leaving the loop ends the statement.
+ * @throws ServiceError, also between rows
+ */
+export async function * streamInProcess (
+  {
+    databases,
+    limits
+  }: InProcess & { readonly limits: InProcess['limits'] & { readonly streamRows?: number | undefined } },
+  { database, table, body: given, grant: granted, bigints = 'bigint', consistency: asked }: ExecuteRequest
+): AsyncGenerator<unknown, void, undefined> {
   const access = getAccess(databases, toCallGrant(granted), { database, table })
   const parsed = parseBody(toJson(given))
   if (parsed instanceof ServiceError) throw parsed
   const { body, limit } = checkStreamBody(parsed, limits.streamRows)
   const consistency = readConsistency('select', '"consistency"', asked)
   let plan: SelectPlan | undefined
-  const { readable } = await openStream({ access, body, limit, limits, consistency, format: 'ndjson', onPlan: (made) => { plan = made } })
+  const { readable } = await openStream({
+    access,
+    body,
+    limit,
+    limits,
+    consistency,
+    format: 'ndjson',
+    onPlan: (made) => {
+      plan = made
+    }
+  })
   try {
     const readRow = createRowReader(plan as SelectPlan, bigints)
     // each chunk consists of whole lines
-    for await (const chunk of readable) for (const line of String(chunk).split('\n')) if (line !== '') yield readRow(line)
+    for await (const chunk of readable) {
+      for (const line of String(chunk).split('\n')) if (line !== '') yield readRow(line)
+    }
   } finally {
     readable.destroy()
   }

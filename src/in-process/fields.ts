@@ -1,12 +1,18 @@
-/** Types of columns, and of the fields of requests for them, derived from the interfaces that `row-query types` writes. Imports only the grammar of filters, so that the client can use it anywhere. */
+/**
+ * Types of columns, and of the fields of requests for them, derived from the interfaces that `row-query types` writes.
+ * Imports only the grammar of filters, so that the client can use it anywhere.
+ */
 import type { BOUNDS, COMBINATORS, CombinatorForm, OPERATORS, OperandForm } from '../../schemas/filters.ts'
 
-/** Type of integers that a double cannot represent exactly. `JSON.stringify`, and therefore `reply.send`, does not accept bigints. */
+/**
+ * Type of integers that a double cannot represent exactly. `JSON.stringify`, and therefore `reply.send`, does not
+ * accept bigints.
+ */
 export type Bigints = 'bigint' | 'string'
 
 /**
- * The types of a column in select, insert and update, and of the sum of its values, if it has one. It has the structure of Kysely's
- * ColumnType, so that both are compatible.
+ * The types of a column in select, insert and update, and of the sum of its values, if it has one. It has the structure
+ * of Kysely's ColumnType, so that both are compatible.
  */
 export interface Column<Select, Insert, Update, Sum = never> {
   readonly __select__: Select
@@ -27,19 +33,32 @@ type UpdateOf<C> = C extends Column<any, any, infer Update, any> ? Update : C
 /** A row with every column. */
 export type Row<T> = { [K in keyof T]: SelectOf<T[K]> }
 
-type Needed<T> = { [K in keyof T]: [InsertOf<T[K]>] extends [never] ? never : undefined extends InsertOf<T[K]> ? never : K }[keyof T]
+type Needed<T> = {
+  [K in keyof T]: [InsertOf<T[K]>] extends [never] ? never : undefined extends InsertOf<T[K]> ? never : K
+}[keyof T]
 type Possible<T> = { [K in keyof T]: undefined extends InsertOf<T[K]> ? K : never }[keyof T]
 type Changeable<T> = { [K in keyof T]: [UpdateOf<T[K]>] extends [never] ? never : K }[keyof T]
 
 /** The present time by the clock of the database, moved by an offset. */
 export interface Now { $now: true | Offset }
 /** Whole numbers. Years and months are added first, the day at most the last of its month, then the rest. */
-export interface Offset { years?: number, months?: number, days?: number, hours?: number, minutes?: number, seconds?: number }
+export interface Offset {
+  years?: number
+  months?: number
+  days?: number
+  hours?: number
+  minutes?: number
+  seconds?: number
+}
 /** Allowed for every column of strings, because texts and times have the same type here. */
 type NowOf<V> = string extends V ? Now : never
 
 /** Data of an insert: columns without a default are required. Never for a view, which has no columns to write. */
-export type Insert<T> = [Needed<T> | Possible<T>] extends [never] ? never : { [K in Needed<T>]: InsertOf<T[K]> | NowOf<InsertOf<T[K]>> } & { [K in Possible<T>]?: Exclude<InsertOf<T[K]>, undefined> | NowOf<InsertOf<T[K]>> }
+export type Insert<T> = [Needed<T> | Possible<T>] extends [never]
+  ? never
+  : { [K in Needed<T>]: InsertOf<T[K]> | NowOf<InsertOf<T[K]>> } & {
+    [K in Possible<T>]?: Exclude<InsertOf<T[K]>, undefined> | NowOf<InsertOf<T[K]>>
+  }
 /** Data of an update. */
 export type Update<T> = { [K in Changeable<T>]?: UpdateOf<T[K]> }
 
@@ -50,7 +69,9 @@ type FormOf<C> =
   | (object extends SelectOf<C> ? { $merge: object } : never)
 
 /** Data of an update, with forms. */
-export type Changes<T> = [Changeable<T>] extends [never] ? never : { [K in Changeable<T>]?: UpdateOf<T[K]> | FormOf<T[K]> }
+export type Changes<T> = [Changeable<T>] extends [never]
+  ? never
+  : { [K in Changeable<T>]?: UpdateOf<T[K]> | FormOf<T[K]> }
 
 /** A number of rows, or its bounds. */
 export type Expect = number | { [B in typeof BOUNDS[number]]?: number }
@@ -70,18 +91,31 @@ interface OperandTypes<V, X, N> extends Record<OperandForm, unknown> {
 }
 
 /** `X`: an additional type of operands; `N`: an additional type of compared operands. */
-export type Operators<V, X = never, N = never> = { -readonly [O in keyof typeof OPERATORS]?: OperandTypes<V, X, N>[typeof OPERATORS[O]['operand']] }
+export type Operators<V, X = never, N = never> = {
+  -readonly [O in keyof typeof OPERATORS]?: OperandTypes<V, X, N>[(typeof OPERATORS)[O]['operand']]
+}
 
 /** Columns with names that begin with `$` get another `$` in filters. */
 type Dollars<T, X, N> = { [K in Extract<keyof T, `$${string}`> as `$${K}`]?: ColumnFilter<T[K], X, N> }
 
-type ColumnFilter<C, X, N> = ValueOf<C> | X | (N & NowOf<ValueOf<C>>) | null | ReadonlyArray<ValueOf<C> | X | null> | Operators<ValueOf<C>, X, N & NowOf<ValueOf<C>>>
+type ColumnFilter<C, X, N> =
+  | ValueOf<C>
+  | X
+  | (N & NowOf<ValueOf<C>>)
+  | null
+  | ReadonlyArray<ValueOf<C> | X | null>
+  | Operators<ValueOf<C>, X, N & NowOf<ValueOf<C>>>
 
 /** `N`: never where the present time is not allowed. */
-export type Filters<T, X = never, N = Now> = { [K in keyof T]?: ColumnFilter<T[K], X, N> } & Combinators<T, X, N> & Dollars<T, X, N>
+export type Filters<T, X = never, N = Now> = { [K in keyof T]?: ColumnFilter<T[K], X, N> } & Combinators<T, X, N> &
+  Dollars<T, X, N>
 
 /** A member of `$some` or `$none`: rows of another table, which is known only at run time. */
-export interface Related { readonly table?: string, readonly on?: Readonly<Record<string, string>>, readonly filters?: object }
+export interface Related {
+  readonly table?: string
+  readonly on?: Readonly<Record<string, string>>
+  readonly filters?: object
+}
 
 /** The types of the values of combinators, by their form. */
 interface CombinatorTypes<T, X, N> extends Record<CombinatorForm, unknown> {
@@ -91,7 +125,9 @@ interface CombinatorTypes<T, X, N> extends Record<CombinatorForm, unknown> {
   members: Readonly<Record<string, Related>>
 }
 
-type Combinators<T, X, N> = { -readonly [C in keyof typeof COMBINATORS]?: CombinatorTypes<T, X, N>[typeof COMBINATORS[C]] }
+type Combinators<T, X, N> = {
+  -readonly [C in keyof typeof COMBINATORS]?: CombinatorTypes<T, X, N>[(typeof COMBINATORS)[C]]
+}
 
 type Direction = 'ASC' | 'DESC' | 'Asc' | 'Desc' | 'asc' | 'desc'
 
@@ -101,12 +137,44 @@ export type OrderTerm<C extends string> = { [K in C]: { readonly [Column in K]: 
 export type AnyOrder<C extends string> = string | ReadonlyArray<OrderTerm<C>>
 
 type Trimmed<S extends string> = S extends ` ${infer R}` | `${infer R} ` ? Trimmed<R> : S
-/** Whether a term is one of these names, with or without a direction. A text that is only known at run time is checked there. */
-type IsTerm<S extends string, C extends string> = string extends S ? true : S extends C ? true : true extends (Direction extends infer D extends string ? S extends `${infer Rest} ${D}` ? string extends Rest ? true : Trimmed<Rest> extends C ? true : false : false : never) ? true : false
-type IsOrder<S extends string, C extends string> = string extends S ? true : S extends `${infer Term},${infer Rest}` ? IsTerm<Trimmed<Term>, C> extends true ? IsOrder<Rest, C> : false : IsTerm<Trimmed<S>, C>
+/**
+ * Whether a term is one of these names, with or without a direction. A text that is only known at run time is checked
+ * there.
+ */
+type IsTerm<S extends string, C extends string> = string extends S
+  ? true
+  : S extends C
+    ? true
+    : true extends (
+      Direction extends infer D extends string
+        ? S extends `${infer Rest} ${D}`
+          ? string extends Rest
+            ? true
+            : Trimmed<Rest> extends C
+              ? true
+              : false
+          : false
+        : never
+    )
+      ? true
+      : false
+type IsOrder<S extends string, C extends string> = string extends S
+  ? true
+  : S extends `${infer Term},${infer Rest}`
+    ? IsTerm<Trimmed<Term>, C> extends true
+      ? IsOrder<Rest, C>
+      : false
+    : IsTerm<Trimmed<S>, C>
 
-/** The order `B` if it names columns of `C`, and in a text also of `M`; otherwise all allowed orders, so that an error lists them. */
-export type OrderOf<B, C extends string, M extends string = never> = B extends string ? [IsOrder<B, C | M>] extends [true] ? B : `${C | M}${'' | ' ASC' | ' DESC'}` : ReadonlyArray<OrderTerm<C>>
+/**
+ * The order `B` if it names columns of `C`, and in a text also of `M`; otherwise all allowed orders, so that an error
+ * lists them.
+ */
+export type OrderOf<B, C extends string, M extends string = never> = B extends string
+  ? [IsOrder<B, C | M>] extends [true]
+      ? B
+      : `${C | M}${'' | ' ASC' | ' DESC'}`
+  : ReadonlyArray<OrderTerm<C>>
 
 /** A position in an order: a value for each of its columns. */
 export type Position<T> = { readonly [K in keyof T]?: ValueOf<T[K]> | null }
@@ -124,26 +192,56 @@ export type Aggregate<T, X = never> = { readonly filters?: Filters<T, X> } & (
 /** The columns that can be times, because texts and times have the same type here. */
 type Timed<T> = { [K in Name<T>]: string extends SelectOf<T[K]> ? K : never }[Name<T>]
 
-/** Parts of time by their names in the rows. `undefined`, because TypeScript gives each object in a list the names of all others. */
-export type Part<T> = Readonly<Record<string, undefined | { readonly $year: Timed<T> } | { readonly $month: Timed<T> } | { readonly $week: Timed<T> } | { readonly $date: Timed<T> } | { readonly $hour: Timed<T> }>>
+/**
+ * Parts of time by their names in the rows. `undefined`, because TypeScript gives each object in a list the names of
+ * all others.
+ */
+export type Part<T> = Readonly<
+  Record<
+    string,
+    | undefined
+    | { readonly $year: Timed<T> }
+    | { readonly $month: Timed<T> }
+    | { readonly $week: Timed<T> }
+    | { readonly $date: Timed<T> }
+    | { readonly $hour: Timed<T> }
+  >
+>
 /** An entry of `groupBy`: a column, or a part of time with its name. */
 export type Grouping<T> = Name<T> | Part<T>
 
 type PartNames<G> = G extends string ? never : keyof G
-type PartOf<G, K> = G extends string ? never : K extends keyof G ? G[K] extends infer P ? P extends undefined ? never : P extends { readonly $year: unknown } ? number | null : string | null : never : never
+type PartOf<G, K> = G extends string
+  ? never
+  : K extends keyof G
+    ? G[K] extends infer P
+      ? P extends undefined
+        ? never
+        : P extends { readonly $year: unknown }
+          ? number | null
+          : string | null
+      : never
+    : never
 
 /** The type of the value that an aggregate returns. Without rows there is no sum. */
-export type AggregateOf<T, A> =
-  A extends { readonly $count: unknown } | { readonly $countDistinct: unknown } ? number
-    : A extends { readonly $sum: infer K extends keyof T } | { readonly $avg: infer K extends keyof T } ? SumOf<T[K]> | null
-      : A extends { readonly $min: infer K extends keyof T } | { readonly $max: infer K extends keyof T } ? SelectOf<T[K]> | null : never
+export type AggregateOf<T, A> = A extends { readonly $count: unknown } | { readonly $countDistinct: unknown }
+  ? number
+  : A extends { readonly $sum: infer K extends keyof T } | { readonly $avg: infer K extends keyof T }
+    ? SumOf<T[K]> | null
+    : A extends { readonly $min: infer K extends keyof T } | { readonly $max: infer K extends keyof T }
+      ? SelectOf<T[K]> | null
+      : never
 
 /** Name to function. */
 export type Aggregates<T, X = never> = Readonly<Record<string, Aggregate<T, X>>>
 /** A row of groups. */
-export type GroupRow<T, G, A> = { [K in Extract<G, keyof T>]: SelectOf<T[K]> } & { [K in PartNames<G>]: PartOf<G, K> } & { [K in keyof A]: AggregateOf<T, A[K]> }
+export type GroupRow<T, G, A> = { [K in Extract<G, keyof T>]: SelectOf<T[K]> } & {
+  [K in PartNames<G>]: PartOf<G, K>
+} & { [K in keyof A]: AggregateOf<T, A[K]> }
 /** The columns that `having` and `orderBy` can name. A sum that is a string may be compared with a number. */
-export type GroupColumns<T, G, A> = Pick<T, Extract<G, keyof T>> & { [K in PartNames<G>]: PartOf<G, K> } & { [K in keyof A]: Column<AggregateOf<T, A[K]>, AggregateOf<T, A[K]> extends string | null ? number : never, never> }
+export type GroupColumns<T, G, A> = Pick<T, Extract<G, keyof T>> & { [K in PartNames<G>]: PartOf<G, K> } & {
+  [K in keyof A]: Column<AggregateOf<T, A[K]>, AggregateOf<T, A[K]> extends string | null ? number : never, never>
+}
 
 /** The type of a value with the given type of integers beyond 2^53. */
 export type Large<V, N extends Bigints> = N extends 'string' ? V extends bigint ? string : V : V

@@ -31,7 +31,10 @@ import { readAnswer } from './to-values.ts'
 
 // Runs requests of the host app in an open transaction.
 
-/** A request without its database, which is that of the transaction. The body of a select may have `lock`; none may have `dryRun`. */
+/**
+ * A request without its database, which is that of the transaction. The body of a select may have `lock`; none may have
+ * `dryRun`.
+ */
 export type TransactionRequest = Omit<ExecuteRequest, 'database' | 'consistency'>
 
 interface ExecuteInOptions {
@@ -52,32 +55,48 @@ export interface MovedCall { readonly error: SchemaMoved, readonly tables: reado
 
 /** The requests of one function of the host app. */
 interface Calls {
-  /** Runs one request after the other. A refused request leaves the transaction as it was before. @throws ServiceError, InvalidGrant */
+  /**
+   * Runs one request after the other. A refused request leaves the transaction as it was before. @throws ServiceError,
+   * InvalidGrant
+   */
   readonly execute: (request: TransactionRequest) => Promise<any>
   /** Waits for the remaining requests. No other request can run afterwards. */
   end (): Promise<void>
-}
-
-interface Call {
-  readonly access: Access
-  readonly body: Body
-  readonly isLocked: boolean
-  readonly bigints: Bigints
 }
 
 export function createCalls ({ tx, database, limits, dryRun, isHooked, onMoved, before }: ExecuteInOptions): Calls {
   const queue = createCommandQueue()
   let hasEnded = false
 
-  const run = async ({ access, body, isLocked, bigints }: Call): Promise<unknown> => {
+  const run = async ({
+    access,
+    body,
+    isLocked,
+    bigints
+  }: {
+    readonly access: Access
+    readonly body: Body
+    readonly isLocked: boolean
+    readonly bigints: Bigints
+  }): Promise<unknown> => {
     if (isLocked) requireLock(access.permissions)
     const made = orUnavailable(access, await authorize(access, body), (source) => createPlan(body, source, limits))
     const plan = isLocked ? lockRows(made) : made
     if (dryRun && plan.verb !== 'select') requireUndoable(plan.table, '')
     const pendingWrite = isHooked ? { grant: access.grant, body, dryRun } : undefined
-    const request: PlanToAnswer = { plan, database, maxBytes: database.resultLimit, ...pendingWrite !== undefined && { pendingWrite } }
-    // a server undoes a statement that it refuses, but SQLite does not always (RAISE(FAIL)); a later step may also refuse the statement
-    const isAtomic = plan.verb === 'select' || (isOneStatement(plan) && database.dialect.engine !== 'sqlite' && (pendingWrite === undefined || database.onWrite === undefined))
+    const request: PlanToAnswer = {
+      plan,
+      database,
+      maxBytes: database.resultLimit,
+      ...(pendingWrite !== undefined && { pendingWrite })
+    }
+    // a server undoes a statement that it refuses, but SQLite does not always (RAISE(FAIL)); a later step may also
+    // refuse the statement
+    const isAtomic =
+      plan.verb === 'select' ||
+      (isOneStatement(plan) &&
+        database.dialect.engine !== 'sqlite' &&
+        (pendingWrite === undefined || database.onWrite === undefined))
     try {
       const { answer } = isAtomic ? await answerIn(tx, request) : await tx.nested((part) => answerIn(part, request))
       return readAnswer(answer, plan, bigints)
@@ -86,7 +105,9 @@ export function createCalls ({ tx, database, limits, dryRun, isHooked, onMoved, 
       const tables = tablesOf(plan)
       if (database.broken.has(tables, error.reason)) throw withReason(brokenDefinition(), error.reason)
       onMoved?.({ error, tables })
-      throw before === undefined ? databaseUnavailable() : toUnresolved(database, { moved: error, before: before.tables, tables })
+      throw before === undefined
+        ? databaseUnavailable()
+        : toUnresolved(database, { moved: error, before: before.tables, tables })
     }
   }
 
@@ -111,17 +132,28 @@ export function createCalls ({ tx, database, limits, dryRun, isHooked, onMoved, 
 const OPTIONS: ReadonlySet<string> = new Set<keyof TransactionRequest>(['table', 'body', 'grant', 'bigints'])
 
 /** Finds the first error of a body. */
-const findError: FindBodyError = (body) => isObject(body) ? findErrorInTransaction(body, { findBodyError, ofWhole: 'in a transaction; it is an option of the whole' }) : findBodyError(body)
+const findError: FindBodyError = (body) =>
+  isObject(body)
+    ? findErrorInTransaction(body, { findBodyError, ofWhole: 'in a transaction; it is an option of the whole' })
+    : findBodyError(body)
 
-/** The counts of each verb. The id of an insert is a bigint beyond 2^53; `updated` and `unchanged` are those of `onConflict`. */
+/**
+ * The counts of each verb. The id of an insert is a bigint beyond 2^53; `updated` and `unchanged` are those of
+ * `onConflict`.
+ */
 interface Counts {
-  readonly insert: { readonly inserted: number, readonly updated?: number, readonly unchanged?: number, readonly id: number | bigint | string | null }
+  readonly insert: {
+    readonly inserted: number
+    readonly updated?: number
+    readonly unchanged?: number
+    readonly id: number | bigint | string | null
+  }
   readonly update: { readonly updated: number }
   readonly delete: { readonly deleted: number }
 }
 
 interface WriteOf<V extends keyof Counts> {
-  readonly grant: { readonly name: string, readonly claims: Claims }
+  readonly grant: { readonly name: string; readonly claims: Claims }
   readonly database: string
   readonly table: string
   readonly verb: V
@@ -129,7 +161,10 @@ interface WriteOf<V extends keyof Counts> {
   readonly data: unknown
   readonly filters: unknown
   /** `data` of the response. */
-  readonly result: Counts[V] & { readonly rows?: ReadonlyArray<Readonly<Record<string, unknown>>>, readonly dryRun?: true }
+  readonly result: Counts[V] & {
+    readonly rows?: ReadonlyArray<Readonly<Record<string, unknown>>>
+    readonly dryRun?: true
+  }
   /** The number of the attempt, which is more than 1 if the transaction runs again after a deadlock. */
   readonly attempt: number
   readonly dryRun: boolean
@@ -140,24 +175,32 @@ interface WriteOf<V extends keyof Counts> {
 /** A write that has run but is not committed. Its verb determines the counts of the result. */
 export type WriteEvent = { [V in keyof Counts]: WriteOf<V> }[keyof Counts]
 
-/** Any error that it throws refuses the write: a fault or a limit (5xx, 429) with its code, any other error with WRITE_REFUSED. */
+/**
+ * Any error that it throws refuses the write: a fault or a limit (5xx, 429) with its code, any other error with
+ * WRITE_REFUSED.
+ */
 export type OnWrite = (write: WriteEvent) => unknown
 
-type Log = Pick<FastifyBaseLogger, 'error'>
-
 /** Converts the function of a host app. `log`: gets its programming errors. */
-export function createWriteHook (onWrite: OnWrite, limits: PlanLimits, log: Log): WriteHook {
+export function createWriteHook (
+  onWrite: OnWrite,
+  limits: PlanLimits,
+  log: Pick<FastifyBaseLogger, 'error'>
+): WriteHook {
   return async ({ tx, grant, database, plan, body, answer, dryRun }) => {
     let moved: SchemaMoved | undefined
     const tables = new WeakMap<object, string>()
-    const onMoved = ({ error: { reason, missing } }: MovedCall): void => { moved = new SchemaMoved(reason, { isElsewhere: true, missing }) }
+    const onMoved = ({ error: { reason, missing } }: MovedCall): void => {
+      moved = new SchemaMoved(reason, { isElsewhere: true, missing })
+    }
     const calls = createCalls({ tx, database, limits, dryRun, isHooked: false, onMoved })
-    const execute: Calls['execute'] = async (request) => await calls.execute(request).catch((error: unknown) => {
-      if (error instanceof ServiceError) tables.set(error, request.table)
-      throw error
-    })
+    const execute: Calls['execute'] = async (request) =>
+      await calls.execute(request).catch((error: unknown) => {
+        if (error instanceof ServiceError) tables.set(error, request.table)
+        throw error
+      })
     const result = readAnswer(answer, plan, 'bigint')
-    const { data, filters } = plainValue(body) as { data?: unknown, filters?: unknown }
+    const { data, filters } = plainValue(body) as { data?: unknown; filters?: unknown }
     try {
       await onWrite({
         grant: { name: grant.name, claims: grant.claims },
@@ -178,7 +221,10 @@ export function createWriteHook (onWrite: OnWrite, limits: PlanLimits, log: Log)
       if (error instanceof InvalidGrant) throw error
       if (isServiceError(error)) throw toOutside(error, tables.get(error))
       if (isMistake(error)) {
-        log.error({ err: error, database: database.name, table: plan.table.name, verb: plan.verb }, 'error in the hook onWrite')
+        log.error(
+          { err: error, database: database.name, table: plan.table.name, verb: plan.verb },
+          'error in the hook onWrite'
+        )
       }
       throw refusalOf(error, error instanceof Error ? error.name : typeof error)
     } finally {
@@ -203,14 +249,19 @@ function refusalOf (cause: unknown, reason: string): ServiceError {
 const MAX_REASON = 500
 
 /**
- * Converts an error of the hook for the client. The names and paths in a refusal are those of a request of the hook, which has its own grant, so they are only
- * logged. A fault or a limit has nothing to do with that request and keeps its code. `table`: the table of the refused request.
+ * Converts an error of the hook for the client. The names and paths in a refusal are those of a request of the hook,
+ * which has its own grant, so they are only logged. A fault or a limit has nothing to do with that request and keeps
+ * its code. `table`: the table of the refused request.
  */
 function toOutside (error: ServiceError, table: string | undefined): ServiceError {
   if (isBug(error)) return error
   const { code, message, details } = error
   const causes = details.map((detail) => `${detail.path} ${detail.message}`.trimStart())
-  const reason = `${code}${table === undefined ? '' : ` in "${table}"`}: ${causes.length === 0 ? message : causes.join('; ')}`.slice(0, MAX_REASON)
+  const reason =
+    `${code}${table === undefined ? '' : ` in "${table}"`}: ${causes.length === 0 ? message : causes.join('; ')}`.slice(
+      0,
+      MAX_REASON
+    )
   if (isTrouble(error) || code === 'RATE_LIMITED') return withDetails(withReason(error, error.reason ?? reason))
   return refusalOf(error, reason)
 }
@@ -219,7 +270,11 @@ function toOutside (error: ServiceError, table: string | undefined): ServiceErro
 function plainValue (value: unknown): unknown {
   if (value instanceof ResultReference) return plainValue(value.value)
   if (typeof value !== 'object' || value === null) return value
-  if (JSON.isRawJSON(value)) return /^-?\d+$/.test(value.rawJSON) && !Number.isSafeInteger(Number(value.rawJSON)) ? BigInt(value.rawJSON) : Number(value.rawJSON)
+  if (JSON.isRawJSON(value)) {
+    return /^-?\d+$/.test(value.rawJSON) && !Number.isSafeInteger(Number(value.rawJSON))
+      ? BigInt(value.rawJSON)
+      : Number(value.rawJSON)
+  }
   if (Array.isArray(value)) return value.map(plainValue)
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, plainValue(each)]))
 }

@@ -1,23 +1,51 @@
 /**
- * Types of the members of `include`. In addition to its tables, the interface that `row-query types` writes has an entry whose name is a symbol: the unique
- * keys of each table, and its relations to others. They determine whether a member is one row or a list.
+ * Types of the members of `include`. In addition to its tables, the interface that `row-query types` writes has an
+ * entry whose name is a symbol: the unique keys of each table, and its relations to others. They determine whether a
+ * member is one row or a list.
  */
-import type { AggregateOf, Aggregates, AnyOrder, Bigints, Filters, LargeIn, Name, OrderOf, Row, SelectOf } from './fields.ts'
+import type {
+  AggregateOf,
+  Aggregates,
+  AnyOrder,
+  Bigints,
+  Filters,
+  LargeIn,
+  Name,
+  OrderOf,
+  Row,
+  SelectOf
+} from './fields.ts'
 
 type IsAny<T> = 0 extends 1 & T ? true : false
 
-/** Table -> its keys and relations. Unknown if the interface of the tables lacks them, because it was written by hand. */
-type Relations<Tables> = IsAny<Tables> extends true ? unknown : [Extract<keyof Tables, symbol>] extends [never] ? unknown : NonNullable<Tables[Extract<keyof Tables, symbol>]>
+/**
+ * Table -> its keys and relations. Unknown if the interface of the tables lacks them, because it was written by hand.
+ */
+type Relations<Tables> =
+  IsAny<Tables> extends true
+    ? unknown
+    : [Extract<keyof Tables, symbol>] extends [never]
+        ? unknown
+        : NonNullable<Tables[Extract<keyof Tables, symbol>]>
 type IsKnown<Tables> = unknown extends Relations<Tables> ? false : true
 
 /** The tables without the views. */
-export type TableName<Tables> = IsKnown<Tables> extends true ? Extract<Name<Tables>, keyof Relations<Tables>> : Name<Tables>
+export type TableName<Tables> =
+  IsKnown<Tables> extends true ? Extract<Name<Tables>, keyof Relations<Tables>> : Name<Tables>
 
 /** The unique keys of a table: tuples of columns. */
-export type Keys<Tables, O extends Name<Tables>> = Relations<Tables> extends { readonly [K in O]: { readonly keys: infer K } } ? K : ReadonlyArray<Name<Tables[O]>>
+export type Keys<Tables, O extends Name<Tables>> =
+  Relations<Tables> extends { readonly [K in O]: { readonly keys: infer K } } ? K : ReadonlyArray<Name<Tables[O]>>
 
-/** The only relation of rows of `T` to the table `O` by foreign keys: column to column of `O`. Never if there is none or more than one. */
-type OnlyRelation<Tables, T, O extends string> = T extends keyof Relations<Tables> ? Relations<Tables>[T] extends { readonly related: { readonly [K in O]: infer On } } ? On : never : never
+/**
+ * The only relation of rows of `T` to the table `O` by foreign keys: column to column of `O`. Never if there is none or
+ * more than one.
+ */
+type OnlyRelation<Tables, T, O extends string> = T extends keyof Relations<Tables>
+  ? Relations<Tables>[T] extends { readonly related: { readonly [K in O]: infer On } }
+    ? On
+    : never
+  : never
 
 /** Rows of another table, or aggregates of them: the fields that do not depend on the table. */
 interface AnyMember<Tables> {
@@ -33,30 +61,67 @@ interface AnyMember<Tables> {
 /** Any members by their names. */
 export type AnyMembers<Tables> = Readonly<Record<string, AnyMember<Tables>>>
 
-/** The table of a member: the one that it names, or else the one with the member's name. Never if there is no such table. */
-type TableOf<Tables, M, B> = 'table' extends keyof B ? B[keyof B & 'table'] extends infer O extends TableName<Tables> ? O : never : M extends TableName<Tables> ? M : never
+/**
+ * The table of a member: the one that it names, or else the one with the member's name. Never if there is no such
+ * table.
+ */
+type TableOf<Tables, M, B> = 'table' extends keyof B
+  ? B[keyof B & 'table'] extends infer O extends TableName<Tables>
+    ? O
+    : never
+  : M extends TableName<Tables>
+    ? M
+    : never
 
 /** The allowed members of rows of `T`, given the members `I`. `X`: an additional type of operands in their filters. */
-export type Members<Tables, T extends Name<Tables>, I, X> = string extends keyof I ? AnyMembers<Tables> : { readonly [M in keyof I]: MemberFields<Tables, T, TableOf<Tables, M, I[M]>, I[M], X> }
+export type Members<Tables, T extends Name<Tables>, I, X> = string extends keyof I
+  ? AnyMembers<Tables>
+  : { readonly [M in keyof I]: MemberFields<Tables, T, TableOf<Tables, M, I[M]>, I[M], X> }
 
-type MemberFields<Tables, T extends Name<Tables>, O extends Name<Tables>, B, X> = [O] extends [never] ? { readonly table: TableName<Tables> } :
-  { readonly table?: O, readonly filters?: Filters<Tables[O], X> } & OnField<Tables, T, O> &
-  ('aggregates' extends keyof B ? { readonly aggregates: Aggregates<Tables[O], X> } : RowsFields<Tables, O, B, X> & ([IsOne<Tables, T, O, B>] extends [true] ? unknown : ListFields<Tables, O, B>))
+type MemberFields<Tables, T extends Name<Tables>, O extends Name<Tables>, B, X> = [O] extends [never]
+  ? { readonly table: TableName<Tables> }
+  : { readonly table?: O; readonly filters?: Filters<Tables[O], X> } & OnField<Tables, T, O> &
+      ('aggregates' extends keyof B
+        ? { readonly aggregates: Aggregates<Tables[O], X> }
+        : RowsFields<Tables, O, B, X> & ([IsOne<Tables, T, O, B>] extends [true] ? unknown : ListFields<Tables, O, B>))
 
-/** What `$some` and `$none` in the filters `F` of rows of `T` must be besides: tables, relations and columns that are there. */
-export type RelatedFilters<Tables, T extends Name<Tables>, F, X> = IsAny<Tables> extends true ? unknown : {
-  readonly [C in keyof F as C extends '$some' | '$none' | '$not' | '$and' | '$or' ? C : never]: C extends '$some' | '$none' ? RelatedMembers<Tables, T, F[C], X>
-    : C extends '$not' ? RelatedFilters<Tables, T, F[C], X>
-      : F[C] extends readonly unknown[] ? { readonly [I in keyof F[C]]: RelatedFilters<Tables, T, F[C][I], X> } : unknown
-}
+/**
+ * What `$some` and `$none` in the filters `F` of rows of `T` must be besides: tables, relations and columns that are
+ * there.
+ */
+export type RelatedFilters<Tables, T extends Name<Tables>, F, X> =
+  IsAny<Tables> extends true
+    ? unknown
+    : {
+        readonly [C in keyof F as C extends '$some' | '$none' | '$not' | '$and' | '$or' ? C : never]: C extends
+          '$some' | '$none'
+          ? RelatedMembers<Tables, T, F[C], X>
+          : C extends '$not'
+            ? RelatedFilters<Tables, T, F[C], X>
+            : F[C] extends readonly unknown[]
+              ? { readonly [I in keyof F[C]]: RelatedFilters<Tables, T, F[C][I], X> }
+              : unknown
+      }
 
 /** Members that are only known at run time are checked there. */
-type RelatedMembers<Tables, T extends Name<Tables>, S, X> = S extends object ? string extends keyof S ? unknown : { readonly [M in keyof S]: RelatedRows<Tables, T, TableOf<Tables, M, S[M]>, S[M], X> } : unknown
+type RelatedMembers<Tables, T extends Name<Tables>, S, X> = S extends object
+  ? string extends keyof S
+    ? unknown
+    : { readonly [M in keyof S]: RelatedRows<Tables, T, TableOf<Tables, M, S[M]>, S[M], X> }
+  : unknown
 
-type RelatedRows<Tables, T extends Name<Tables>, O extends Name<Tables>, B, X> = 'table' extends keyof B ? undefined extends B['table' & keyof B] ? unknown : CheckedRows<Tables, T, O, B, X> : CheckedRows<Tables, T, O, B, X>
-type CheckedRows<Tables, T extends Name<Tables>, O extends Name<Tables>, B, X> =
-  [O] extends [never] ? { readonly table: TableName<Tables> }
-    : { readonly table?: O, readonly filters?: Filters<Tables[O], X> & FiltersIn<Tables, O, B, X>['filters'] } & OnField<Tables, T, O>
+type RelatedRows<Tables, T extends Name<Tables>, O extends Name<Tables>, B, X> = 'table' extends keyof B
+  ? undefined extends B['table' & keyof B]
+    ? unknown
+    : CheckedRows<Tables, T, O, B, X>
+  : CheckedRows<Tables, T, O, B, X>
+type CheckedRows<Tables, T extends Name<Tables>, O extends Name<Tables>, B, X> = [O] extends [never]
+  ? { readonly table: TableName<Tables> }
+  : { readonly table?: O; readonly filters?: Filters<Tables[O], X> & FiltersIn<Tables, O, B, X>['filters'] } & OnField<
+      Tables,
+      T,
+      O
+    >
 
 /** RelatedFilters, for the filters of `B`. */
 export interface FiltersIn<Tables, T extends Name<Tables>, B, X = never> {
@@ -64,38 +129,77 @@ export interface FiltersIn<Tables, T extends Name<Tables>, B, X = never> {
 }
 
 /** `on` may be omitted if there is only one relation. */
-type OnField<Tables, T extends Name<Tables>, O extends Name<Tables>> = IsKnown<Tables> extends true
-  ? [OnlyRelation<Tables, T, O>] extends [never] ? { readonly on: On<Tables[T], Tables[O]> } : { readonly on?: On<Tables[T], Tables[O]> }
-  : { readonly on?: On<Tables[T], Tables[O]> }
+type OnField<Tables, T extends Name<Tables>, O extends Name<Tables>> =
+  IsKnown<Tables> extends true
+    ? [OnlyRelation<Tables, T, O>] extends [never]
+        ? { readonly on: On<Tables[T], Tables[O]> }
+        : { readonly on?: On<Tables[T], Tables[O]> }
+    : { readonly on?: On<Tables[T], Tables[O]> }
 
 /** Pairs of columns whose values can be equal. */
-type On<T, O> = { readonly [C in Name<T>]?: { [K in Name<O>]: [Exclude<SelectOf<T[C]>, null> & Exclude<SelectOf<O[K]>, null>] extends [never] ? never : K }[Name<O>] }
+type On<T, O> = {
+  readonly [C in Name<T>]?: {
+    [K in Name<O>]: [Exclude<SelectOf<T[C]>, null> & Exclude<SelectOf<O[K]>, null>] extends [never] ? never : K
+  }[Name<O>]
+}
 
 interface RowsFields<Tables, O extends Name<Tables>, B, X> {
   readonly columns?: ReadonlyArray<Name<Tables[O]>>
-  readonly include?: 'include' extends keyof B ? Members<Tables, O, Exclude<B[keyof B & 'include'], undefined>, X> : AnyMembers<Tables>
+  readonly include?: 'include' extends keyof B
+    ? Members<Tables, O, Exclude<B[keyof B & 'include'], undefined>, X>
+    : AnyMembers<Tables>
 }
 
 /** The fields of a member that is a list. */
 interface ListFields<Tables, O extends Name<Tables>, B> {
   readonly limit?: number
-  readonly orderBy?: 'orderBy' extends keyof B ? OrderOf<B[keyof B & 'orderBy'], Name<Tables[O]>> : AnyOrder<Name<Tables[O]>>
+  readonly orderBy?: 'orderBy' extends keyof B
+    ? OrderOf<B[keyof B & 'orderBy'], Name<Tables[O]>>
+    : AnyOrder<Name<Tables[O]>>
 }
 
 /** Whether a filter holds its column equal to a value other than null; `boolean` if that is only known at run time. */
-type IsEqual<V> = V extends null | undefined | readonly unknown[] ? false : V extends { readonly $eq: infer E } ? IsEqual<E> : V extends object ? V extends { readonly $now: unknown } | { readonly $ref: unknown } ? true : false : true
+type IsEqual<V> = V extends null | undefined | readonly unknown[]
+  ? false
+  : V extends { readonly $eq: infer E }
+    ? IsEqual<E>
+    : V extends object
+      ? V extends { readonly $now: unknown } | { readonly $ref: unknown }
+        ? true
+        : false
+      : true
 
 /** The names in filters that are held equal, at the top or in `$and`: certainly or possibly. */
 type Held<F, Certainty> =
-  | { [C in keyof F]-?: C extends '$and' ? never : Certainty extends 'certain' ? [IsEqual<F[C]>] extends [true] ? C : never : true extends IsEqual<F[C]> ? C : never }[keyof F]
+  | {
+    [C in keyof F]-?: C extends '$and'
+      ? never
+      : Certainty extends 'certain'
+        ? [IsEqual<F[C]>] extends [true]
+            ? C
+            : never
+        : true extends IsEqual<F[C]>
+          ? C
+          : never
+  }[keyof F]
   | ('$and' extends keyof F ? HeldInList<F[keyof F & '$and'], Certainty> : never)
 /** The same for a list; any name is possible in one that is only known at run time. */
-type HeldInList<L, Certainty> = [L] extends [readonly unknown[]] ? number extends L['length'] ? Certainty extends 'certain' ? never : string : { [I in keyof L]: Held<L[I], Certainty> }[number] : Certainty extends 'certain' ? never : string
+type HeldInList<L, Certainty> = [L] extends [readonly unknown[]]
+  ? number extends L['length']
+    ? Certainty extends 'certain'
+      ? never
+      : string
+    : { [I in keyof L]: Held<L[I], Certainty> }[number]
+  : Certainty extends 'certain'
+    ? never
+    : string
 /** Removes the additional `$` of names in filters that begin with `$`. */
 type Unescaped<C> = C extends `$$${infer Rest}` ? `$${Rest}` : C
 
 type IsUnion<V, All = V> = V extends unknown ? [All] extends [V] ? false : true : never
-type Values<On, Certainty> = { [C in keyof On]-?: Certainty extends 'certain' ? IsUnion<On[C]> extends false ? On[C] : never : On[C] }[keyof On]
+type Values<On, Certainty> = {
+  [C in keyof On]-?: Certainty extends 'certain' ? (IsUnion<On[C]> extends false ? On[C] : never) : On[C]
+}[keyof On]
 
 /** The columns of the other table that have the same value in all rows related to a row. */
 type Fixed<Tables, T extends Name<Tables>, O extends Name<Tables>, B, Certainty> =
@@ -103,25 +207,60 @@ type Fixed<Tables, T extends Name<Tables>, O extends Name<Tables>, B, Certainty>
   | ('filters' extends keyof B ? Unescaped<Held<B[keyof B & 'filters'], Certainty>> : never)
 
 /** Whether the columns contain a unique key; `boolean` if the keys are not known. */
-type HasKey<Keys, Columns> = [Keys] extends [never] ? false : true extends (Keys extends readonly unknown[] ? number extends Keys['length'] ? never : [Keys[number]] extends [Columns] ? true : false : never) ? true : Keys extends readonly unknown[] ? number extends Keys['length'] ? boolean : false : false
+type HasKey<Keys, Columns> = [Keys] extends [never]
+  ? false
+  : true extends (
+    Keys extends readonly unknown[]
+      ? number extends Keys['length']
+        ? never
+        : [Keys[number]] extends [Columns]
+            ? true
+            : false
+      : never
+  )
+    ? true
+    : Keys extends readonly unknown[]
+      ? number extends Keys['length']
+        ? boolean
+        : false
+      : false
 
 /** Whether there is at most one row; `boolean` if that is only known at run time. */
 type IsOne<Tables, T extends Name<Tables>, O extends Name<Tables>, B> =
-  HasKey<Keys<Tables, O>, Fixed<Tables, T, O, B, 'certain'>> extends true ? true : HasKey<Keys<Tables, O>, Fixed<Tables, T, O, B, 'possible'>> extends false ? false : boolean
+  HasKey<Keys<Tables, O>, Fixed<Tables, T, O, B, 'certain'>> extends true
+    ? true
+    : HasKey<Keys<Tables, O>, Fixed<Tables, T, O, B, 'possible'>> extends false
+      ? false
+      : boolean
 
 /** The requested columns, with the members. */
-export type RowWith<Tables, T extends Name<Tables>, B, N extends Bigints> = LargeIn<Pick<Row<Tables[T]>, ColumnsIn<B, Tables[T]>>, N> & ('include' extends keyof B ? MembersIn<Tables, T, Exclude<B[keyof B & 'include'], undefined>, N> : unknown)
+export type RowWith<Tables, T extends Name<Tables>, B, N extends Bigints> = LargeIn<
+  Pick<Row<Tables[T]>, ColumnsIn<B, Tables[T]>>,
+  N
+> &
+  ('include' extends keyof B ? MembersIn<Tables, T, Exclude<B[keyof B & 'include'], undefined>, N> : unknown)
 
 type ColumnsIn<B, T> = B extends { readonly columns: ReadonlyArray<infer C extends Name<T>> } ? C : Name<T>
 
-type MembersIn<Tables, T extends Name<Tables>, I, N extends Bigints> = { -readonly [M in keyof I]: MemberIn<Tables, T, TableOf<Tables, M, I[M]>, I[M], N> }
+type MembersIn<Tables, T extends Name<Tables>, I, N extends Bigints> = {
+  -readonly [M in keyof I]: MemberIn<Tables, T, TableOf<Tables, M, I[M]>, I[M], N>
+}
 
-type MemberIn<Tables, T extends Name<Tables>, O extends Name<Tables>, B, N extends Bigints> = IsAny<Tables> extends true ? any
-  : B extends { readonly aggregates: infer A } ? LargeIn<{ -readonly [K in keyof A]: AggregateOf<Tables[O], A[K]> }, N>
-    : OneOrList<IsOne<Tables, T, O, B>, RowWith<Tables, O, B, N>>
+type MemberIn<Tables, T extends Name<Tables>, O extends Name<Tables>, B, N extends Bigints> =
+  IsAny<Tables> extends true
+    ? any
+    : B extends { readonly aggregates: infer A }
+      ? LargeIn<{ -readonly [K in keyof A]: AggregateOf<Tables[O], A[K]> }, N>
+      : OneOrList<IsOne<Tables, T, O, B>, RowWith<Tables, O, B, N>>
 
 type OneOrList<One, R> = One extends true ? R | null : R[]
 
 /** The names by which the columns of a one-row member can sort the rows that have it. */
-export type MemberColumns<Tables, T extends Name<Tables>, I> = { [M in Extract<keyof I, string>]: `${M}.${ColumnsOfOne<Tables, T, TableOf<Tables, M, I[M]>, I[M]>}` }[Extract<keyof I, string>]
-type ColumnsOfOne<Tables, T extends Name<Tables>, O extends Name<Tables>, B> = [O] extends [never] ? never : true extends IsOne<Tables, T, O, B> ? Name<Tables[O]> : never
+export type MemberColumns<Tables, T extends Name<Tables>, I> = {
+  [M in Extract<keyof I, string>]: `${M}.${ColumnsOfOne<Tables, T, TableOf<Tables, M, I[M]>, I[M]>}`
+}[Extract<keyof I, string>]
+type ColumnsOfOne<Tables, T extends Name<Tables>, O extends Name<Tables>, B> = [O] extends [never]
+  ? never
+  : true extends IsOne<Tables, T, O, B>
+    ? Name<Tables[O]>
+    : never

@@ -1,7 +1,23 @@
 /** Types of requests and of their results, for calls in process, operations and the client. */
 import type { AnyMembers, FiltersIn, Keys, MemberColumns, Members, RowWith, TableName } from './related.ts'
 import type {
-  Aggregates, AnyOrder, Bigints, Changes, Expect, Filters, GroupColumns, Grouping, GroupRow, Insert, Large, LargeIn, Name, OnConflict, OrderOf, Position, Row
+  Aggregates,
+  AnyOrder,
+  Bigints,
+  Changes,
+  Expect,
+  Filters,
+  GroupColumns,
+  Grouping,
+  GroupRow,
+  Insert,
+  Large,
+  LargeIn,
+  Name,
+  OnConflict,
+  OrderOf,
+  Position,
+  Row
 } from './fields.ts'
 
 /** Takes a value from an earlier result: a JSON Pointer such as `/0/id`. */
@@ -25,14 +41,21 @@ interface AnySelect<Tables, T extends Name<Tables>, X = never> extends PageField
   readonly having?: object
 }
 
-/** The fields of a select of rows without those for pages. `B`: the request, by whose members and order they are checked. */
+/**
+ * The fields of a select of rows without those for pages. `B`: the request, by whose members and order they are
+ * checked.
+ */
 export interface RowsFields<Tables, T extends Name<Tables>, B = unknown, X = never> {
   readonly filters?: Filters<Tables[T], X>
   readonly columns?: ReadonlyArray<Name<Tables[T]>>
   readonly limit?: number
-  readonly orderBy?: 'orderBy' extends keyof B ? OrderOf<B[keyof B & 'orderBy'], Name<Tables[T]>, MemberColumns<Tables, T, FieldOf<B, 'include'>>> : AnyOrder<Name<Tables[T]>>
+  readonly orderBy?: 'orderBy' extends keyof B
+    ? OrderOf<B[keyof B & 'orderBy'], Name<Tables[T]>, MemberColumns<Tables, T, FieldOf<B, 'include'>>>
+    : AnyOrder<Name<Tables[T]>>
   /** Rows of other tables by their names in a row. */
-  readonly include?: 'include' extends keyof B ? Members<Tables, T, Exclude<B[keyof B & 'include'], undefined>, X> : AnyMembers<Tables>
+  readonly include?: 'include' extends keyof B
+    ? Members<Tables, T, Exclude<B[keyof B & 'include'], undefined>, X>
+    : AnyMembers<Tables>
   readonly groupBy?: never
   readonly aggregates?: never
 }
@@ -56,19 +79,34 @@ interface GroupFields<Tables, T extends Name<Tables>, B, X> {
   readonly having?: Filters<GroupColumns<Tables[T], GroupsOf<B>, AggregatesOf<B>>, X, never>
   readonly limit?: number
   readonly offset?: number
-  readonly orderBy?: 'orderBy' extends keyof B ? OrderOf<B[keyof B & 'orderBy'], Name<GroupColumns<Tables[T], GroupsOf<B>, AggregatesOf<B>>>> : AnyOrder<string>
+  readonly orderBy?: 'orderBy' extends keyof B
+    ? OrderOf<B[keyof B & 'orderBy'], Name<GroupColumns<Tables[T], GroupsOf<B>, AggregatesOf<B>>>>
+    : AnyOrder<string>
 }
 
 /** Whether a request is a select of groups; `boolean` if that is only known at run time. */
-type HasGroups<B> = IsGiven<B, 'groupBy'> extends true ? true : IsGiven<B, 'aggregates'> extends true ? true : IsGiven<B, 'groupBy'> | IsGiven<B, 'aggregates'>
+type HasGroups<B> =
+  IsGiven<B, 'groupBy'> extends true
+    ? true
+    : IsGiven<B, 'aggregates'> extends true
+      ? true
+      : IsGiven<B, 'groupBy'> | IsGiven<B, 'aggregates'>
 type IsGiven<B, K extends string> = K extends keyof B ? undefined extends B[K] ? boolean : true : false
 
 /** A page is named by its position or by its offset. */
-type OnePage<B> = [IsGiven<B, 'after'>, IsGiven<B, 'offset'>] extends [true, true] ? { readonly offset?: never } : unknown
+type OnePage<B> = [IsGiven<B, 'after'>, IsGiven<B, 'offset'>] extends [true, true]
+  ? { readonly offset?: never }
+  : unknown
 
 /** The fields of a select. `B`: the request; unknown for any. */
-export type SelectFields<Tables, T extends Name<Tables>, B = unknown, X = never> = unknown extends B ? AnySelect<Tables, T, X>
-  : FiltersIn<Tables, T, B, X> & ([HasGroups<B>] extends [true] ? GroupFields<Tables, T, B, X> : [HasGroups<B>] extends [false] ? RowsFields<Tables, T, B, X> & PageFields<Tables[T]> & OnePage<B> : AnySelect<Tables, T, X>)
+export type SelectFields<Tables, T extends Name<Tables>, B = unknown, X = never> = unknown extends B
+  ? AnySelect<Tables, T, X>
+  : FiltersIn<Tables, T, B, X> &
+      ([HasGroups<B>] extends [true]
+        ? GroupFields<Tables, T, B, X>
+        : [HasGroups<B>] extends [false]
+            ? RowsFields<Tables, T, B, X> & PageFields<Tables[T]> & OnePage<B>
+            : AnySelect<Tables, T, X>)
 
 /** The fields of every write. `D`: the type of `dryRun`, which is never if it belongs to the whole request. */
 interface Writing<T, D> {
@@ -105,16 +143,32 @@ type OfTable<Tables, T extends Name<Tables>, V> = T extends TableName<Tables> ? 
 type VerbOf<B> = 'verb' extends keyof B ? Extract<B[keyof B & 'verb'], Verb> : Verb
 
 /** The body of a request. `B`: the request; unknown for any. */
-export type BodyOf<Tables, T extends Name<Tables>, B = unknown> = Bodies<Tables, T, B, never, boolean, unknown>[VerbOf<B>]
+export type BodyOf<Tables, T extends Name<Tables>, B = unknown> = Bodies<
+  Tables,
+  T,
+  B,
+  never,
+  boolean,
+  unknown
+>[VerbOf<B>]
 
 /** The field of a select in a transaction that locks the rows until its end. */
 interface Locking { readonly lock?: boolean }
 
 /** The body of a request in a transaction. */
-export type BodyInTransaction<Tables, T extends Name<Tables>, B = unknown, X = never> = Bodies<Tables, T, B, X, never, Locking>[VerbOf<B>]
+export type BodyInTransaction<Tables, T extends Name<Tables>, B = unknown, X = never> = Bodies<
+  Tables,
+  T,
+  B,
+  X,
+  never,
+  Locking
+>[VerbOf<B>]
 
 /** An operation: the body of a request with its table. */
-export type OperationOf<Tables, B = unknown> = { [T in Name<Tables>]: { readonly table: T } & BodyInTransaction<Tables, T, B, Reference> }[Name<Tables>]
+export type OperationOf<Tables, B = unknown> = {
+  [T in Name<Tables>]: { readonly table: T } & BodyInTransaction<Tables, T, B, Reference>
+}[Name<Tables>]
 
 type KeysOf<A> = A extends unknown ? keyof A : never
 type ValueAt<A, K> = A extends unknown ? K extends keyof A ? A[K] : never : never
@@ -122,7 +176,10 @@ type ValueAt<A, K> = A extends unknown ? K extends keyof A ? A[K] : never : neve
 type AnyObject<A> = A extends unknown ? [keyof A] extends [never] ? object extends A ? true : never : never : never
 type ElementOf<A> = A extends ReadonlyArray<infer E> ? E : never
 
-/** `unknown` for allowed values, `never` for members that no type of `Allowed` has, because TypeScript does not check inferred types for them. */
+/**
+ * `unknown` for allowed values, `never` for members that no type of `Allowed` has, because TypeScript does not check
+ * inferred types for them.
+ */
 type Only<V, Allowed> =
   [Allowed] extends [V] ? unknown
     : V extends object
@@ -134,24 +191,43 @@ type Only<V, Allowed> =
 /** Whether `B` has no other members than `Allowed`. */
 type IsExact<B, Allowed> = [B] extends [Allowed & Only<B, Allowed>] ? true : false
 
-/** `B`, which TypeScript infers from an argument, if it is exact. Otherwise `Allowed`, so that TypeScript compares the argument with it and reports the difference. */
+/**
+ * `B`, which TypeScript infers from an argument, if it is exact. Otherwise `Allowed`, so that TypeScript compares the
+ * argument with it and reports the difference.
+ */
 export type Exactly<B, Allowed> = IsExact<B, Allowed> extends true ? B : Allowed
 
-/** The constraint from which TypeScript infers an operation. The union of all operations would be too large in a database of hundreds of tables. */
+/**
+ * The constraint from which TypeScript infers an operation. The union of all operations would be too large in a
+ * database of hundreds of tables.
+ */
 export interface AnyOperation<Tables> { readonly table: Name<Tables>, readonly verb: Verb }
 
 /** The allowed operation for the table that `B` names. */
-type AllowedOperation<Tables, B> = B extends { readonly table: infer T extends Name<Tables> } ? { readonly table: T } & BodyInTransaction<Tables, T, B, Reference> : never
-type IsExactOperation<Tables, B> = AnyOperation<Tables> extends B ? true : B extends unknown ? IsExact<B, AllowedOperation<Tables, B>> : never
+type AllowedOperation<Tables, B> = B extends { readonly table: infer T extends Name<Tables> }
+  ? { readonly table: T } & BodyInTransaction<Tables, T, B, Reference>
+  : never
+type IsExactOperation<Tables, B> =
+  AnyOperation<Tables> extends B ? true : B extends unknown ? IsExact<B, AllowedOperation<Tables, B>> : never
 
 /** `Exactly` for each operation of a list. */
-export type ExactList<Tables, All extends readonly unknown[]> = [{ [I in keyof All]: IsExactOperation<Tables, All[I]> }[number]] extends [true] ? All : { readonly [I in keyof All]: AllowedOperation<Tables, All[I]> }
+export type ExactList<Tables, All extends readonly unknown[]> = [
+  { [I in keyof All]: IsExactOperation<Tables, All[I]> }[number]
+] extends [true]
+  ? All
+  : { readonly [I in keyof All]: AllowedOperation<Tables, All[I]> }
 
 /** The result of a request with the body `B`. */
-export type ResultOf<Tables, T extends Name<Tables>, B, N extends Bigints> = B extends { readonly verb: infer V extends keyof Results<Tables, T, B, N> } ? Results<Tables, T, B, N>[V] : never
+export type ResultOf<Tables, T extends Name<Tables>, B, N extends Bigints> = B extends {
+  readonly verb: infer V extends keyof Results<Tables, T, B, N>
+}
+  ? Results<Tables, T, B, N>[V]
+  : never
 
 /** The result of an operation. */
-export type OperationResult<Tables, B, N extends Bigints> = B extends { readonly table: infer T extends Name<Tables> } ? ResultOf<Tables, T, B, N> : never
+export type OperationResult<Tables, B, N extends Bigints> = B extends { readonly table: infer T extends Name<Tables> }
+  ? ResultOf<Tables, T, B, N>
+  : never
 
 interface Results<Tables, T extends Name<Tables>, B, N extends Bigints> {
   select: SelectResult<Tables, T, B, N>
@@ -160,20 +236,45 @@ interface Results<Tables, T extends Name<Tables>, B, N extends Bigints> {
   delete: DeleteResult<Tables[T], B, N>
 }
 
-export type SelectResult<Tables, T extends Name<Tables>, B, N extends Bigints> = HasGroups<B> extends infer Groups ? Groups extends true
-  ? { rows: Array<LargeIn<GroupRow<Tables[T], GroupsOf<B>, AggregatesOf<B>>, N>>, count: number } & NextOf<Tables[T], undefined, FieldOf<B, 'offset'>, N>
-  : { rows: Array<RowWith<Tables, T, B, N>>, count: number } & NextOf<Tables[T], FieldOf<B, 'after'>, FieldOf<B, 'offset'>, N> & ([FieldOf<B, 'total'>] extends [undefined] ? unknown : { total: number }) : never
+export type SelectResult<Tables, T extends Name<Tables>, B, N extends Bigints> =
+  HasGroups<B> extends infer Groups
+    ? Groups extends true
+      ? { rows: Array<LargeIn<GroupRow<Tables[T], GroupsOf<B>, AggregatesOf<B>>, N>>; count: number } & NextOf<
+          Tables[T],
+          undefined,
+          FieldOf<B, 'offset'>,
+          N
+        >
+      : { rows: Array<RowWith<Tables, T, B, N>>; count: number } & NextOf<
+          Tables[T],
+          FieldOf<B, 'after'>,
+          FieldOf<B, 'offset'>,
+          N
+        > &
+          ([FieldOf<B, 'total'>] extends [undefined] ? unknown : { total: number })
+    : never
 
 /** The part that `after` or `offset` adds to a result. */
-type NextOf<T, A, O, N extends Bigints> = [A] extends [undefined] ? [O] extends [undefined] ? unknown : { next: number | null } : { next: LargeIn<Partial<Row<T>>, N> | null }
+type NextOf<T, A, O, N extends Bigints> = [A] extends [undefined]
+  ? [O] extends [undefined]
+      ? unknown
+      : { next: number | null }
+  : { next: LargeIn<Partial<Row<T>>, N> | null }
 
-export type InsertResult<T, B, N extends Bigints> = { inserted: number, id: Large<number | bigint | string | null, N> } & ([FieldOf<B, 'onConflict'>] extends [undefined] ? unknown : { updated: number, unchanged: number }) & WrittenOf<T, B, N>
+export type InsertResult<T, B, N extends Bigints> = {
+  inserted: number
+  id: Large<number | bigint | string | null, N>
+} & ([FieldOf<B, 'onConflict'>] extends [undefined] ? unknown : { updated: number; unchanged: number }) &
+  WrittenOf<T, B, N>
 export type UpdateResult<T, B, N extends Bigints> = { updated: number } & WrittenOf<T, B, N>
 export type DeleteResult<T, B, N extends Bigints> = { deleted: number } & WrittenOf<T, B, N>
 
 /** The part that `returning` and `dryRun` add to a result. */
-type WrittenOf<T, B, N extends Bigints> = ReturnedOf<T, FieldOf<B, 'returning'>, N> & ([FieldOf<B, 'dryRun'>] extends [undefined] ? unknown : { dryRun?: true })
-type ReturnedOf<T, R, N extends Bigints> = [R] extends [undefined] ? unknown : { rows: Array<LargeIn<R extends ReadonlyArray<infer C extends keyof T> ? Pick<Row<T>, C> : Row<T>, N>> }
+type WrittenOf<T, B, N extends Bigints> = ReturnedOf<T, FieldOf<B, 'returning'>, N> &
+  ([FieldOf<B, 'dryRun'>] extends [undefined] ? unknown : { dryRun?: true })
+type ReturnedOf<T, R, N extends Bigints> = [R] extends [undefined]
+  ? unknown
+  : { rows: Array<LargeIn<R extends ReadonlyArray<infer C extends keyof T> ? Pick<Row<T>, C> : Row<T>, N>> }
 
 /** The fields of a select whose rows are streamed, without those that need all rows. */
 export type Streamed<Fields> = Fields extends unknown ? Omit<Fields, 'expect' | 'total'> : never

@@ -29,7 +29,10 @@ export function createRowReader (plan: Plan, bigints: Bigints): (text: string) =
   }
 }
 
-const namesOf = (plan: Plan): RowNames => ({ columns: resultColumns(plan), members: membersOf(plan.verb === 'select' ? plan.members : undefined) })
+const namesOf = (plan: Plan): RowNames => ({
+  columns: resultColumns(plan),
+  members: membersOf(plan.verb === 'select' ? plan.members : undefined)
+})
 
 /** The columns and members behind the names in a row. */
 interface RowNames {
@@ -37,12 +40,21 @@ interface RowNames {
   readonly members: ReadonlyMap<string, RowNames>
 }
 
-const membersOf = (members: readonly Member[] = []): RowNames['members'] => new Map(members.map((member) =>
-  [member.name, { columns: new Map(member.columns.map((column) => [column.name, column])), members: membersOf(member.kind === 'computed' ? [] : member.members) }]))
+const membersOf = (members: readonly Member[] = []): RowNames['members'] =>
+  new Map(
+    members.map((member) => [
+      member.name,
+      {
+        columns: new Map(member.columns.map((column) => [column.name, column])),
+        members: membersOf(member.kind === 'computed' ? [] : member.members)
+      }
+    ])
+  )
 
 /**
- * Converts the numbers of a response. Integers that a double cannot represent become bigints or strings of digits if the column is
- * an integer or JSON column; every other number becomes the nearest double, which is exact for FLOAT and DOUBLE.
+ * Converts the numbers of a response. Integers that a double cannot represent become bigints or strings of digits if
+ * the column is an integer or JSON column; every other number becomes the nearest double, which is exact for FLOAT and
+ * DOUBLE.
  */
 function toValues (data: Data, names: RowNames, bigints: Bigints): unknown {
   const convert = createConverter(toLargeOf(bigints))
@@ -50,18 +62,25 @@ function toValues (data: Data, names: RowNames, bigints: Bigints): unknown {
   for (const row of typeof next === 'object' && next !== null ? [...rows, next] : rows) {
     convertRow(row, names, convert)
   }
-  for (const [name, value] of Object.entries(data)) if (name !== 'rows' && name !== 'next') convert(data, name, value, true)
+  for (const [name, value] of Object.entries(data)) {
+    if (name !== 'rows' && name !== 'next') convert(data, name, value, true)
+  }
   return data
 }
 
-const toLargeOf = (bigints: Bigints): (digits: string) => bigint | string => bigints === 'string' ? (digits) => digits : BigInt
+const toLargeOf = (bigints: Bigints): ((digits: string) => bigint | string) =>
+  bigints === 'string' ? (digits) => digits : BigInt
 
 function convertRow (row: Values, names: RowNames, convert: Convert): void {
   const { columns, members } = names
   for (const [name, value] of Object.entries(row)) {
     const member = members.get(name)
     if (member === undefined) convert(row, name, value, isExact(columns.get(name)))
-    else for (const related of [value].flat() as Array<Values | null>) if (related !== null) convertRow(related, member, convert)
+    else {
+      for (const related of [value].flat() as Array<Values | null>) {
+        if (related !== null) convertRow(related, member, convert)
+      }
+    }
   }
 }
 
@@ -78,13 +97,24 @@ function createConverter (toLarge: (digits: string) => bigint | string): Convert
 
   const convert: Convert = (holder, key, value, isExact) => {
     // not an assignment, because the key can be `__proto__`
-    if (JSON.isRawJSON(value)) Object.defineProperty(holder, key, { value: toValue(value, isExact), writable: true, enumerable: true, configurable: true })
-    else if (typeof value === 'object' && value !== null) for (const [name, item] of Object.entries(value)) convert(value, name, item, isExact)
+    if (JSON.isRawJSON(value)) {
+      Object.defineProperty(holder, key, {
+        value: toValue(value, isExact),
+        writable: true,
+        enumerable: true,
+        configurable: true
+      })
+    } else if (typeof value === 'object' && value !== null) {
+      for (const [name, item] of Object.entries(value)) convert(value, name, item, isExact)
+    }
   }
   return convert
 }
 
-/** Serializes a value; integers may be bigints. @throws INVALID_BODY for values that JSON does not have, INVALID_JSON for cycles */
+/**
+ * Serializes a value; integers may be bigints. @throws INVALID_BODY for values that JSON does not have, INVALID_JSON
+ * for cycles
+ */
 export function toJson (value: unknown): string {
   try {
     return JSON.stringify(value, requireJson)
@@ -93,10 +123,15 @@ export function toJson (value: unknown): string {
   }
 }
 
-/** Refuses values that JSON.stringify would change: it would remove a filter that is undefined, and write NaN and an invalid Date as null and a promise as an empty object. */
+/**
+ * Refuses values that JSON.stringify would change: it would remove a filter that is undefined, and write NaN and an
+ * invalid Date as null and a promise as an empty object.
+ */
 function requireJson (this: Values, key: string, value: unknown): unknown {
   if (typeof value === 'bigint') return JSON.rawJSON(String(value))
-  if (!isJson(value) || (value === null && this[key] !== null)) throw invalidBody(`"${key}" is ${inspect(value, { depth: -1 })}, which JSON does not have`)
+  if (!isJson(value) || (value === null && this[key] !== null)) {
+    throw invalidBody(`"${key}" is ${inspect(value, { depth: -1 })}, which JSON does not have`)
+  }
   return value
 }
 

@@ -28,28 +28,55 @@ interface DatabaseRequest<D, B> {
 }
 
 /** Runs a request in process. @throws ServiceError: the errors that HTTP would return, in the same order */
-export type Execute<All extends AnyDatabases> =
-  <D extends Name<All>, T extends Name<All[D]>, const B extends BodyOf<All[D], T>, N extends Bigints = 'bigint'>(request: Request<T, Exactly<B, BodyOf<All[D], T, B>>, N> & DatabaseRequest<D, B>) => Promise<ResultOf<All[D], T, B, N>>
+export type Execute<All extends AnyDatabases> = <
+  D extends Name<All>,
+  T extends Name<All[D]>,
+  const B extends BodyOf<All[D], T>,
+  N extends Bigints = 'bigint'
+>(
+  request: Request<T, Exactly<B, BodyOf<All[D], T, B>>, N> & DatabaseRequest<D, B>
+) => Promise<ResultOf<All[D], T, B, N>>
 
-/** Runs a request in a transaction, and returns `data` of the response. The body of a select may have `lock`; none may have `dryRun`. Without interfaces, all types are accepted. */
-type TransactionExecute<Tables> = 0 extends 1 & Tables ? (request: TransactionRequest) => Promise<any> : TypedExecute<Tables>
-type TypedExecute<Tables> =
-  <T extends Name<Tables>, const B extends BodyInTransaction<Tables, T>, N extends Bigints = 'bigint'>(request: Request<T, Exactly<B, BodyInTransaction<Tables, T, B>>, N>) => Promise<ResultOf<Tables, T, B, N>>
+/**
+ * Runs a request in a transaction, and returns `data` of the response. The body of a select may have `lock`; none may
+ * have `dryRun`. Without interfaces, all types are accepted.
+ */
+type TransactionExecute<Tables> = 0 extends 1 & Tables
+  ? (request: TransactionRequest) => Promise<any>
+  : TypedExecute<Tables>
+type TypedExecute<Tables> = <
+  T extends Name<Tables>,
+  const B extends BodyInTransaction<Tables, T>,
+  N extends Bigints = 'bigint'
+>(
+  request: Request<T, Exactly<B, BodyInTransaction<Tables, T, B>>, N>
+) => Promise<ResultOf<Tables, T, B, N>>
 
 /** A body whose rows are streamed. */
-type StreamBody<Tables, T extends Name<Tables>, B = unknown> = { readonly verb: 'select' } & Streamed<SelectFields<Tables, T, B>>
+type StreamBody<Tables, T extends Name<Tables>, B = unknown> = { readonly verb: 'select' } & Streamed<
+  SelectFields<Tables, T, B>
+>
 
-/** Reads the rows of a request in process, one by one. Leaving the loop ends the statement. @throws ServiceError, also between rows */
-export type Stream<All extends AnyDatabases> =
-  <D extends Name<All>, T extends Name<All[D]>, const B extends StreamBody<All[D], T>, N extends Bigints = 'bigint'>(request: Request<T, Exactly<B, StreamBody<All[D], T, B>>, N> & DatabaseRequest<D, B>) => AsyncGenerator<SelectResult<All[D], T, B, N>['rows'][number], void, undefined>
+/**
+ * Reads the rows of a request in process, one by one. Leaving the loop ends the statement. @throws ServiceError, also
+ * between rows
+ */
+export type Stream<All extends AnyDatabases> = <
+  D extends Name<All>,
+  T extends Name<All[D]>,
+  const B extends StreamBody<All[D], T>,
+  N extends Bigints = 'bigint'
+>(
+  request: Request<T, Exactly<B, StreamBody<All[D], T, B>>, N> & DatabaseRequest<D, B>
+) => AsyncGenerator<SelectResult<All[D], T, B, N>['rows'][number], void, undefined>
 
 /** `Tables`: the interface of the database that `row-query types` prints. */
 export interface InProcessTransaction<Tables = any> {
   /** The number of the attempt, which is more than 1 if the function runs again after a deadlock. */
   readonly attempt: number
   /**
-   * Runs a request in the transaction, and returns `data` of the response. The body of a select may have `lock`. A refused request leaves the transaction as
-   * it was before, and the next one may run. @throws ServiceError
+   * Runs a request in the transaction, and returns `data` of the response. The body of a select may have `lock`. A
+   * refused request leaves the transaction as it was before, and the next one may run. @throws ServiceError
    */
   readonly execute: TransactionExecute<Tables>
 }
@@ -63,22 +90,41 @@ export interface InProcessTransactionOptions {
 const OPTIONS: ReadonlySet<string> = new Set<keyof InProcessTransactionOptions>(['isolation', 'dryRun'])
 
 /**
- * Runs `use` in a transaction: commits when it resolves, rolls back when it throws. `use` may run again after a deadlock or if the tables have
- * changed, so it must have no effects other than those of its requests. @throws ServiceError; what `use` throws
+ * Runs `use` in a transaction: commits when it resolves, rolls back when it throws. `use` may run again after a
+ * deadlock or if the tables have changed, so it must have no effects other than those of its requests. @throws
+ * ServiceError; what `use` throws
  */
-export async function runInProcess<T> ({ databases, limits }: InProcess, name: string, { use, ...options }: InProcessTransactionOptions & { use: (tx: InProcessTransaction) => Promise<T> }): Promise<T> {
+export async function runInProcess<T> (
+  { databases, limits }: InProcess,
+  name: string,
+  { use, ...options }: InProcessTransactionOptions & { use: (tx: InProcessTransaction) => Promise<T> }
+): Promise<T> {
   requireKnown(options, OPTIONS, 'transaction')
   const { isolation = 'repeatableRead', dryRun = false } = options
   const database = databases.get(name)
   if (database === undefined) throw databaseNotFound(name)
   if (!ISOLATIONS.includes(isolation)) throw invalidBody(`"isolation" must be one of ${ISOLATIONS.join(', ')}`)
   const moved: MovedCall[] = []
-  const run = (before?: MovedCall): Promise<T> => database.dialect.transaction(async (tx) => {
-    const calls = createCalls({ tx, database, limits, dryRun, isHooked: true, before, onMoved: (call) => { moved.push(call) } })
-    const result = await use({ attempt: tx.attempt + moved.length, execute: calls.execute })
-    await calls.end()
-    return result
-  }, { readOnly: false, isolation, dryRun, isShared: true })
+  const run = (before?: MovedCall): Promise<T> =>
+    database.dialect.transaction(
+      async (tx) => {
+        const calls = createCalls({
+          tx,
+          database,
+          limits,
+          dryRun,
+          isHooked: true,
+          before,
+          onMoved: (call) => {
+            moved.push(call)
+          }
+        })
+        const result = await use({ attempt: tx.attempt + moved.length, execute: calls.execute })
+        await calls.end()
+        return result
+      },
+      { readOnly: false, isolation, dryRun, isShared: true }
+    )
   database.running.begin()
   try {
     return await run()
@@ -86,7 +132,9 @@ export async function runInProcess<T> ({ databases, limits }: InProcess, name: s
     // a table without transactions may keep its changes
     if (moved.length === 0 || (error as ServiceError).code === 'OUTCOME_UNKNOWN') throw error
     await database.refresh()
-    return await run(moved.at(-1)).catch((again: unknown) => { throw again instanceof SchemaMoved ? withReason(databaseUnavailable(), again.reason) : again })
+    return await run(moved.at(-1)).catch((again: unknown) => {
+      throw again instanceof SchemaMoved ? withReason(databaseUnavailable(), again.reason) : again
+    })
   } finally {
     database.running.end()
   }

@@ -1,7 +1,7 @@
 /**
- * Parses JSON without changing numbers. A number that JavaScript would write differently (18446744073709551615, a DECIMAL of 30
- * digits, but also 52.0 and 1e2) becomes a raw JSON value (ECMA-262 `JSON.rawJSON`) with its original text; every other number
- * is an ordinary number. `JSON.stringify` writes both unchanged.
+ * Parses JSON without changing numbers. A number that JavaScript would write differently (18446744073709551615, a
+ * DECIMAL of 30 digits, but also 52.0 and 1e2) becomes a raw JSON value (ECMA-262 `JSON.rawJSON`) with its original
+ * text; every other number is an ordinary number. `JSON.stringify` writes both unchanged.
  */
 
 import { endOfString, parseSafely } from './parser.ts'
@@ -18,21 +18,24 @@ declare global {
 }
 
 /** Whether a value is a JSON object: neither a list nor a number with its text. */
-export const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value)
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value)
 
 /** The result of scanning JSON text before parsing it. */
 export interface Overview {
   /** Number of key-value pairs: colons outside of strings. */
   readonly pairs: number
   /**
-   * False if `JSON.parse` reads the text exactly. No key has an escape (src/json/parser.ts), and JavaScript writes every number as in the text:
-   * numbers of at most 15 digits (exact in a double) without an exponent, without a trailing zero after the point, not -0, and not so small
-   * that JavaScript writes an exponent.
+   * False if `JSON.parse` reads the text exactly. No key has an escape (src/json/parser.ts), and JavaScript writes
+   * every number as in the text: numbers of at most 15 digits (exact in a double) without an exponent, without a
+   * trailing zero after the point, not -0, and not so small that JavaScript writes an exponent.
    */
   readonly mayChange: boolean
 }
 
-const [QUOTE, COLON, MINUS, POINT, ZERO, NINE, SMALL_E, CASE] = [0x22, 0x3a, 0x2d, 0x2e, 0x30, 0x39, 0x65, 0x20] as const
+const [QUOTE, COLON, MINUS, POINT, ZERO, NINE, SMALL_E, CASE] = [
+  0x22, 0x3a, 0x2d, 0x2e, 0x30, 0x39, 0x65, 0x20
+] as const
 /** Maximum length, digits and point, of a number that JavaScript writes unchanged. */
 const MAX_PLAIN_LENGTH = 15
 /** Prefix of numbers that JavaScript writes with an exponent. */
@@ -49,12 +52,20 @@ export function lookOver (text: string): Overview {
     if (code >= ZERO && code <= NINE) {
       const start = index
       let hasPoint = false
-      for (let next = text.charCodeAt(index + 1); next === POINT || (next >= ZERO && next <= NINE); next = text.charCodeAt(index + 1)) {
+      for (
+        let next = text.charCodeAt(index + 1);
+        next === POINT || (next >= ZERO && next <= NINE);
+        next = text.charCodeAt(index + 1)
+      ) {
         if (next === POINT) hasPoint = true
         index++
       }
-      mayChange ||= index - start >= MAX_PLAIN_LENGTH || (text.charCodeAt(index + 1) | CASE) === SMALL_E ||
-        (hasPoint ? text.charCodeAt(index) === ZERO || text.startsWith(TINY, start) : code === ZERO && text.charCodeAt(start - 1) === MINUS)
+      mayChange ||=
+        index - start >= MAX_PLAIN_LENGTH ||
+        (text.charCodeAt(index + 1) | CASE) === SMALL_E ||
+        (hasPoint
+          ? text.charCodeAt(index) === ZERO || text.startsWith(TINY, start)
+          : code === ZERO && text.charCodeAt(start - 1) === MINUS)
     } else if (code === COLON) {
       pairs++
       mayChange ||= isEscaped
@@ -73,8 +84,8 @@ function indexOfEscape (text: string, from: number): number {
 }
 
 /**
- * Parses JSON text. Keys such as `__proto__` and `constructor` become ordinary own properties. Objects are never merged, so
- * these keys cannot reach a prototype.
+ * Parses JSON text. Keys such as `__proto__` and `constructor` become ordinary own properties. Objects are never
+ * merged, so these keys cannot reach a prototype.
  *
  * @throws SyntaxError if the text is not JSON, RangeError if the nesting is too deep
  */
@@ -82,11 +93,12 @@ export function parseExactJson (text: string, { mayChange } = lookOver(text)): u
   return mayChange ? parseSafely(text, keepText) : JSON.parse(text)
 }
 
-const keepText = (value: number, source: string): number | RawNumber => String(value) === source ? value : JSON.rawJSON(source)
+const keepText = (value: number, source: string): number | RawNumber =>
+  String(value) === source ? value : JSON.rawJSON(source)
 
 /**
- * Whether an object in the text of `parsed` has a key twice, so that the parsed value has fewer keys than the text has pairs.
- * `JSON.parse` silently keeps the last one, but another parser, such as that of a firewall, may use the first.
+ * Whether an object in the text of `parsed` has a key twice, so that the parsed value has fewer keys than the text has
+ * pairs. `JSON.parse` silently keeps the last one, but another parser, such as that of a firewall, may use the first.
  */
 export function repeatsKey ({ pairs }: Overview, parsed: unknown): boolean {
   return pairs > countKeys(parsed)

@@ -1,10 +1,11 @@
 /**
  * Our own JSON parser, for texts whose keys have escapes, and for the client in any runtime.
  *
- * `JSON.parse` of V8 13.6 (Node 24) and 14.6 (Node 26) may return another key for one with an escape: it expects the keys of earlier objects, and
- * compares an expected key with the characters of the text, including escapes. Once `{"caf\\":1}` has been parsed, by any request, it reads
- * `{"caf\u00e9":1}` as `{"caf\\":1}`. Keys without a backslash are compared correctly, and texts that are not keys are not compared at all, so
- * this parser uses `JSON.parse` for single strings, numbers and words.
+ * `JSON.parse` of V8 13.6 (Node 24) and 14.6 (Node 26) may return another key for one with an escape: it expects the
+ * keys of earlier objects, and compares an expected key with the characters of the text, including escapes. Once
+ * `{"caf\\":1}` has been parsed, by any request, it reads `{"caf\u00e9":1}` as `{"caf\\":1}`. Keys without a backslash
+ * are compared correctly, and texts that are not keys are not compared at all, so this parser uses `JSON.parse` for
+ * single strings, numbers and words.
  */
 
 /** Converts a number. `source`: its text. */
@@ -28,7 +29,10 @@ const SPECIAL = /[^ -[\]-\uffff]/
 /** Lists with fewer items are copied. */
 const SHORT = 16
 
-/** Index of the closing quote of the string that begins at `start`, or the length of the text. An even number of backslashes precedes a closing quote. */
+/**
+ * Index of the closing quote of the string that begins at `start`, or the length of the text. An even number of
+ * backslashes precedes a closing quote.
+ */
 export function endOfString (text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let first = end
@@ -38,7 +42,10 @@ export function endOfString (text: string, start: number): number {
   return text.length
 }
 
-/** Like `JSON.parse`, but converts each number by `readNumber`. @throws JsonError if the text is not JSON, RangeError if the nesting is too deep */
+/**
+ * Like `JSON.parse`, but converts each number by `readNumber`. @throws JsonError if the text is not JSON, RangeError if
+ * the nesting is too deep
+ */
 export function parseSafely (text: string, readNumber: ReadNumber): unknown {
   let at = 0
 
@@ -83,8 +90,9 @@ export function parseSafely (text: string, readNumber: ReadNumber): unknown {
       at++
       const value = readValue()
       // an assignment would set the prototype
-      if (key === '__proto__') Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true })
-      else (object as Record<string, unknown>)[key] = value
+      if (key === '__proto__') {
+        Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true })
+      } else (object as Record<string, unknown>)[key] = value
     })
     return object
   }
@@ -111,7 +119,10 @@ export function parseSafely (text: string, readNumber: ReadNumber): unknown {
   return value
 }
 
-/** The error for a text that is not JSON. `at`: the index of the wrong character, or of the beginning of the wrong string; the length of the text if it ends too early. */
+/**
+ * The error for a text that is not JSON. `at`: the index of the wrong character, or of the beginning of the wrong
+ * string; the length of the text if it ends too early.
+ */
 export interface JsonError extends SyntaxError { readonly at: number }
 
 /** Parses a part of the text. `at`: the index of the part. @throws JsonError */

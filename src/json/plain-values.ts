@@ -17,10 +17,10 @@ export class NotPlain extends Error {}
 const MAX_DEPTH = 10
 
 /**
- * Copies a grant, reading each field once: an accessor may return something else the next time, so what is checked and used
- * is the copy. Refuses undefined and instances of classes, which a schema takes for an omitted value or an empty object,
- * which allows everything. `claims` may have such values, because a rule finds no claim in them and refuses; `copyClaims`
- * copies them. `path`: the place of the grant.
+ * Copies a grant, reading each field once: an accessor may return something else the next time, so what is checked and
+ * used is the copy. Refuses undefined and instances of classes, which a schema takes for an omitted value or an empty
+ * object, which allows everything. `claims` may have such values, because a rule finds no claim in them and refuses;
+ * `copyClaims` copies them. `path`: the place of the grant.
  * @throws NotPlain; what an accessor or `copyClaims` throws
  */
 export function copyGrant (grant: unknown, copyClaims: (claims: unknown) => unknown, path: Path = []): unknown {

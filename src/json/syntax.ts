@@ -2,7 +2,10 @@
 import { lookOver, repeatsKey } from './exact-json.ts'
 import { type JsonError, parseSafely } from './parser.ts'
 
-/** The place at which a text is not JSON: `line 3 column 14`. Contains nothing of the text. Undefined if it is JSON, or nested too deeply to check. */
+/**
+ * The place at which a text is not JSON: `line 3 column 14`. Contains nothing of the text. Undefined if it is JSON, or
+ * nested too deeply to check.
+ */
 export function findSyntaxError (text: string): string | undefined {
   try {
     parseSafely(text, Number)
@@ -16,8 +19,8 @@ export function findSyntaxError (text: string): string | undefined {
 }
 
 /**
- * The characters at which some readers end a line, beside CR and LF: those of Java, Python and Node's readline do. JSON has
- * them in strings only.
+ * The characters at which some readers end a line, beside CR and LF: those of Java, Python and Node's readline do. JSON
+ * has them in strings only.
  */
 export const LINE_ENDS = ['\u0085', '\u2028', '\u2029'] as const
 
@@ -32,7 +35,8 @@ export function onOneLine (json: string): string {
 export const escapeOf = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 
 /**
- * Integers that a double cannot represent become bigints, because claims of tokens must be exact. A repeated key is refused: JSON.parse would use the last one.
+ * Integers that a double cannot represent become bigints, because claims of tokens must be exact. A repeated key is
+ * refused: JSON.parse would use the last one.
  * @throws Error with the reason; it contains no part of the file, which can contain secrets
  */
 export function parseConfigJson (text: string): unknown {

@@ -25,7 +25,9 @@ const NUMBERS = new Set<unknown>(['int32', 'int64', 'float', 'double', 'decimal'
 
 interface ColumnsDescription {
   readonly columns: readonly Schema[]
-  /** The operators that filters accept, by the names that columns refer to; `default` applies to columns without a name. */
+  /**
+   * The operators that filters accept, by the names that columns refer to; `default` applies to columns without a name.
+   */
   readonly operators: Readonly<Record<string, readonly string[]>>
 }
 
@@ -33,15 +35,21 @@ function describeColumns (columns: readonly Column[]): ColumnsDescription {
   const sets = Map.groupBy(columns, setOf)
   const [usual] = Array.from(sets).sort(([, one], [, other]) => other.length - one.length)[0] ?? []
   return {
-    columns: columns.map((column) => ({ ...describeColumn(column), ...setOf(column) !== usual && { operators: setOf(column) } })),
-    operators: Object.fromEntries(Array.from(sets, ([name, [column]]) => [name === usual ? 'default' : name, operatorsOf(column as Column)]))
+    columns: columns.map((column) => ({
+      ...describeColumn(column),
+      ...(setOf(column) !== usual && { operators: setOf(column) })
+    })),
+    operators: Object.fromEntries(
+      Array.from(sets, ([name, [column]]) => [name === usual ? 'default' : name, operatorsOf(column as Column)])
+    )
   }
 }
 
 /** The name of the set of operators that filters accept for the column. */
 const setOf = ({ type }: Column): string => type.readMember === undefined ? type.comparison : 'members'
 
-const operatorsOf = ({ type }: Column): string[] => [...operators].filter(([, operator]) => acceptsOperator(operator, type)).map(([name]) => name)
+const operatorsOf = ({ type }: Column): string[] =>
+  [...operators].filter(([, operator]) => acceptsOperator(operator, type)).map(([name]) => name)
 
 function describeColumn (column: Column): Schema {
   const { name, type, declaration, nullable, generated, autoIncrement, comment } = column
@@ -65,13 +73,22 @@ function shorten (column: Column): Schema {
   const { moment, schema } = column.type
   const { description, examples = [] } = schema as { description?: string, examples?: readonly unknown[] }
   const members = membersOf(shownSchema({ ...column, nullable: false }))
-  const hasPattern = members.some((member) => member['pattern'] !== undefined && member['contentEncoding'] === undefined)
+  const hasPattern = members.some(
+    (member) => member['pattern'] !== undefined && member['contentEncoding'] === undefined
+  )
   const { format, ...kept } = anyOf(members.map(keepMost))
-  return { ...kept, ...!hasPattern && format !== undefined && { format }, ...description !== undefined && moment === undefined && { description }, ...hasPattern && examples.length > 0 && { example: examples[0] } }
+  return {
+    ...kept,
+    ...(!hasPattern && format !== undefined && { format }),
+    ...(description !== undefined && moment === undefined && { description }),
+    ...(hasPattern && examples.length > 0 && { example: examples[0] })
+  }
 }
 
 function keepMost (schema: Schema): Schema {
-  const kept = Object.fromEntries(KEPT.flatMap((key) => schema[key] === undefined || NUMBERS.has(schema[key]) ? [] : [[key, schema[key]]]))
+  const kept = Object.fromEntries(
+    KEPT.flatMap((key) => (schema[key] === undefined || NUMBERS.has(schema[key]) ? [] : [[key, schema[key]]]))
+  )
   return { ...kept, ...typeof schema['items'] === 'object' && { items: keepMost(schema['items'] as Schema) } }
 }
 
@@ -89,7 +106,13 @@ Call it before you read or change rows of a table: names are case-sensitive.`,
       properties: {
         database: { type: 'string', enum: databasesOf(grant, options) },
         table: { type: 'string' },
-        columns: { type: 'array', items: { type: 'string' }, minItems: 1, uniqueItems: true, description: 'Only these columns, for a very wide table.' }
+        columns: {
+          type: 'array',
+          items: { type: 'string' },
+          minItems: 1,
+          uniqueItems: true,
+          description: 'Only these columns, for a very wide table.'
+        }
       },
       required: ['database', 'table'],
       additionalProperties: false
@@ -98,7 +121,10 @@ Call it before you read or change rows of a table: names are case-sensitive.`,
   }
 }
 
-/** @throws INVALID_BODY, DATABASE_NOT_FOUND, TABLE_NOT_FOUND, COLUMN_NOT_FOUND, RESULT_TOO_LARGE; DATABASE_UNAVAILABLE until the catalog has been read */
+/**
+ * @throws INVALID_BODY, DATABASE_NOT_FOUND, TABLE_NOT_FOUND, COLUMN_NOT_FOUND, RESULT_TOO_LARGE; DATABASE_UNAVAILABLE
+ * until the catalog has been read
+ */
 async function describe (options: ToolOptions, grant: Grant, args: Arguments): Promise<string> {
   const { database, table, columns } = readArguments(args, NAMES)
   const access = getAccess(options.databases, grant, {
@@ -107,28 +133,49 @@ async function describe (options: ToolOptions, grant: Grant, args: Arguments): P
   })
   const catalog = await access.database.getCatalog()
   const text = JSON.stringify(describeTable(options, access, catalog, readNames(columns)))
-  if (Buffer.byteLength(text) > options.resultLimit) throw resultTooLarge(`the description would be larger than ${options.resultLimit} bytes; name fewer "columns"`)
+  if (Buffer.byteLength(text) > options.resultLimit) {
+    throw resultTooLarge(`the description would be larger than ${options.resultLimit} bytes; name fewer "columns"`)
+  }
   return text
 }
 
 function readNames (columns: unknown): readonly string[] | undefined {
   if (columns === undefined) return undefined
-  if (!Array.isArray(columns) || columns.length === 0 || !columns.every((name) => typeof name === 'string')) throw refuse('columns', '"columns" must be a list of column names')
+  if (!Array.isArray(columns) || columns.length === 0 || !columns.every((name) => typeof name === 'string')) {
+    throw refuse('columns', '"columns" must be a list of column names')
+  }
   // a name that is repeated would be described each time
   if (new Set(columns).size < columns.length) throw refuse('columns', '"columns" must not repeat a name')
   return columns
 }
 
-function describeTable ({ verbs: tools }: ToolOptions, access: Access, catalog: Catalog, names: readonly string[] | undefined): object {
-  const { grant, database: { name: database }, tableName } = access
+function describeTable (
+  { verbs: tools }: ToolOptions,
+  access: Access,
+  catalog: Catalog,
+  names: readonly string[] | undefined
+): object {
+  const {
+    grant,
+    database: { name: database },
+    tableName
+  } = access
   const found = usableTables(catalog, grant, { database, verbs: tools }).find(({ table }) => table.name === tableName)
   if (found === undefined) throw findLost(access) === undefined ? tableNotFound(tableName, database) : lostForNow()
   const { table, verbs } = found
   const { name, kind, comment, primaryKey, uniqueKeys } = table
-  const writable = { insert: verbs.includes('insert') ? writableColumns(table, 'insert') : [], update: verbs.includes('update') ? writableColumns(table, 'update') : [] }
-  const unseen = [...new Set([...writable.insert, ...writable.update])].filter((column) => !table.columns.has(column.name))
+  const writable = {
+    insert: verbs.includes('insert') ? writableColumns(table, 'insert') : [],
+    update: verbs.includes('update') ? writableColumns(table, 'update') : []
+  }
+  const unseen = [...new Set([...writable.insert, ...writable.update])].filter(
+    (column) => !table.columns.has(column.name)
+  )
   const unseenNames = new Map(unseen.map((column) => [column.name, column]))
-  const columns = names === undefined ? table.columnList : names.flatMap((each, index) => unseenNames.has(each) ? [] : getColumn(table, each, ['columns', index]))
+  const columns =
+    names === undefined
+      ? table.columnList
+      : names.flatMap((each, index) => (unseenNames.has(each) ? [] : getColumn(table, each, ['columns', index])))
   const writeOnly = names === undefined ? unseen : names.flatMap((each) => unseenNames.get(each) ?? [])
   return {
     database,
@@ -137,11 +184,17 @@ function describeTable ({ verbs: tools }: ToolOptions, access: Access, catalog: 
     comment,
     verbs,
     ...describeColumns(columns),
-    ...writeOnly.length > 0 && { writeOnlyColumns: describeColumns(writeOnly).columns },
+    ...(writeOnly.length > 0 && { writeOnlyColumns: describeColumns(writeOnly).columns }),
     primaryKey,
     uniqueKeys: uniqueKeys.map((key) => key.columns),
-    ...verbs.includes('insert') && { insert: { required: writable.insert.filter((column) => !isOptional(table, column)).map((column) => column.name), ...limitedTo(table, writable.insert) } },
-    ...verbs.includes('update') && limitedTo(table, writable.update).columns !== undefined && { update: limitedTo(table, writable.update) },
+    ...(verbs.includes('insert') && {
+      insert: {
+        required: writable.insert.filter((column) => !isOptional(table, column)).map((column) => column.name),
+        ...limitedTo(table, writable.insert)
+      }
+    }),
+    ...(verbs.includes('update') &&
+      limitedTo(table, writable.update).columns !== undefined && { update: limitedTo(table, writable.update) }),
     // also to tables that no tool reads by itself, because filters and members do
     relations: visibleTables(catalog, grant, database).flatMap((other) => relationsTo(table, other))
   }
@@ -150,7 +203,9 @@ function describeTable ({ verbs: tools }: ToolOptions, access: Access, catalog: 
 /** The names of the writable columns, if the descriptions of the columns do not already show them. */
 function limitedTo ({ columnList }: Table, writable: readonly Column[]): { readonly columns?: readonly string[] } {
   const usual = columnList.filter(({ generated, type }) => !generated && type.writable)
-  return usual.length === writable.length && usual.every((column) => writable.includes(column)) ? {} : { columns: writable.map(({ name }) => name) }
+  return usual.length === writable.length && usual.every((column) => writable.includes(column))
+    ? {}
+    : { columns: writable.map(({ name }) => name) }
 }
 
 /** The relations by foreign keys to a table whose rows can be included. */

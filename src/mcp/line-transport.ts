@@ -1,4 +1,7 @@
-/** The stdio transport, in which a message is a line of JSON. Unlike that of the implementation, it keeps numbers exact and limits its memory. */
+/**
+ * The stdio transport, in which a message is a line of JSON. Unlike that of the implementation, it keeps numbers exact
+ * and limits its memory.
+ */
 import { isUtf8 } from 'node:buffer'
 import type { Readable, Writable } from 'node:stream'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server'
@@ -121,8 +124,9 @@ export class LineTransport implements Transport {
     this.#parts = []
     this.#length = 0
     const { maxLength } = this.#options
-    if (length > maxLength) this.#write(errorText(INVALID_REQUEST, `Invalid Request: a message may have at most ${maxLength} bytes`))
-    else if (line.length > 0 && String(line).trim() !== '') this.#receive(line)
+    if (length > maxLength) {
+      this.#write(errorText(INVALID_REQUEST, `Invalid Request: a message may have at most ${maxLength} bytes`))
+    } else if (line.length > 0 && String(line).trim() !== '') this.#receive(line)
   }
 
   #receive (line: Buffer): void {
@@ -137,13 +141,17 @@ export class LineTransport implements Transport {
     }
     this.onmessage?.(message)
     // a cancelled request gets no answer
-    if ('method' in message && message.method === 'notifications/cancelled') this.#settle((message.params as { requestId?: unknown } | undefined)?.requestId, Infinity)
+    if ('method' in message && message.method === 'notifications/cancelled') {
+      this.#settle((message.params as { requestId?: unknown } | undefined)?.requestId, Infinity)
+    }
   }
 
   /** Returns a message, or the text of an answer if the line is not a message. */
   #parse (line: Buffer): JSONRPCMessage | string {
     const value = isUtf8(line) ? parseBody(String(line)) : undefined
-    if (value === undefined || value instanceof ServiceError) return errorText(PARSE_ERROR, `Parse error: ${value?.message ?? 'the message is not UTF-8'}`)
+    if (value === undefined || value instanceof ServiceError) {
+      return errorText(PARSE_ERROR, `Parse error: ${value?.message ?? 'the message is not UTF-8'}`)
+    }
     const read = readMessage(value)
     if (read.refused !== undefined) return read.refused
     try {
@@ -166,22 +174,28 @@ export class LineTransport implements Transport {
   }
 }
 
-/** The id of the request that the message answers. A subscription is answered by its acknowledgement, because it ends only with the connection. */
+/**
+ * The id of the request that the message answers. A subscription is answered by its acknowledgement, because it ends
+ * only with the connection.
+ */
 function answeredId (message: JSONRPCMessage): unknown {
   if (!('method' in message)) return message.id
-  return message.method === 'notifications/subscriptions/acknowledged' ? message.params?._meta?.['io.modelcontextprotocol/subscriptionId'] : undefined
-}
-
-interface RecordCalls {
-  readonly collectors: readonly Collector[]
-  readonly requestLog: boolean
-  readonly tracing: boolean
+  return message.method === 'notifications/subscriptions/acknowledged'
+    ? message.params?._meta?.['io.modelcontextprotocol/subscriptionId']
+    : undefined
 }
 
 const OK = 200
 
 /** Records each call of a tool if there is no HTTP request that has a record. */
-export function recordCalls (tools: Tools, { collectors, requestLog, tracing }: RecordCalls): Tools {
+export function recordCalls (
+  tools: Tools,
+  {
+    collectors,
+    requestLog,
+    tracing
+  }: { readonly collectors: readonly Collector[]; readonly requestLog: boolean; readonly tracing: boolean }
+): Tools {
   return {
     ...tools,
     async call (name, args, caller) {

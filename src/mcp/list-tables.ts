@@ -12,7 +12,13 @@ const LIMIT = { fallback: 100, most: 1000 }
 const NAMES = ['database', 'contains', 'limit', 'after'] as const
 
 /** An entry of the list. */
-interface Listed { readonly database: string, readonly table: string, readonly kind: 'table' | 'view', readonly comment: string, readonly verbs: readonly string[] }
+interface Listed {
+  readonly database: string
+  readonly table: string
+  readonly kind: 'table' | 'view'
+  readonly comment: string
+  readonly verbs: readonly string[]
+}
 
 /** The table after which a page of the list begins. */
 interface Position { readonly database: string, readonly table: string }
@@ -28,9 +34,24 @@ export function createListTables (options: ToolOptions): Tool {
       type: 'object',
       properties: {
         database: { type: 'string', enum: databasesOf(grant, options), description: 'Only tables of this database.' },
-        contains: { type: 'string', description: 'Only tables whose name or comment contains this text, in any case.' },
-        limit: { type: 'integer', minimum: 1, maximum: LIMIT.most, default: LIMIT.fallback, description: `Tables to return at most; ${LIMIT.fallback} if left out.` },
-        after: { type: 'object', properties: { database: { type: 'string' }, table: { type: 'string' } }, required: ['database', 'table'], additionalProperties: false, description: '"next" of the page before.' }
+        contains: {
+          type: 'string',
+          description: 'Only tables whose name or comment contains this text, in any case.'
+        },
+        limit: {
+          type: 'integer',
+          minimum: 1,
+          maximum: LIMIT.most,
+          default: LIMIT.fallback,
+          description: `Tables to return at most; ${LIMIT.fallback} if left out.`
+        },
+        after: {
+          type: 'object',
+          properties: { database: { type: 'string' }, table: { type: 'string' } },
+          required: ['database', 'table'],
+          additionalProperties: false,
+          description: '"next" of the page before.'
+        }
       },
       additionalProperties: false
     }),
@@ -46,7 +67,9 @@ async function listTables (options: ToolOptions, grant: Grant, args: Arguments):
   const limit = readLimit(most, LIMIT)
   const after = readPosition(position)
   const searched = name === undefined ? databasesOf(grant, options) : [getDatabase(options.databases, grant, name).name]
-  if (after !== undefined && !searched.includes(after.database)) throw refuse('after', '"after" must be "next" of the page before, with the same arguments')
+  if (after !== undefined && !searched.includes(after.database)) {
+    throw refuse('after', '"after" must be "next" of the page before, with the same arguments')
+  }
   const unavailable: string[] = []
   const shown: string[] = []
   let last: Listed | undefined
@@ -55,7 +78,10 @@ async function listTables (options: ToolOptions, grant: Grant, args: Arguments):
   for await (const table of tablesOf(options, grant, { searched, after, unavailable })) {
     const { comment } = table
     if (!`${table.table}\n${comment}`.toLowerCase().includes(contains)) continue
-    const text = JSON.stringify({ ...table, comment: comment.length > MAX_COMMENT ? `${comment.slice(0, MAX_COMMENT)}…` : comment })
+    const text = JSON.stringify({
+      ...table,
+      comment: comment.length > MAX_COMMENT ? `${comment.slice(0, MAX_COMMENT)}…` : comment
+    })
     room -= Buffer.byteLength(text) + 1
     if (room < 0 && last === undefined) throw resultTooLarge('name a "database"')
     hasMore = shown.length === limit || room < 0
@@ -76,7 +102,11 @@ interface Searched {
 }
 
 /** The tables after a position, by database and sorted by name. */
-async function * tablesOf (options: ToolOptions, grant: Grant, { searched, after, unavailable }: Searched): AsyncGenerator<Listed> {
+async function * tablesOf (
+  options: ToolOptions,
+  grant: Grant,
+  { searched, after, unavailable }: Searched
+): AsyncGenerator<Listed> {
   const databases = after === undefined ? searched : searched.slice(searched.indexOf(after.database))
   // at the same time, because each waits for its database if that does not answer
   const catalogs = databases.map((database) => readCatalog(options.databases.get(database) as Database))
@@ -85,7 +115,11 @@ async function * tablesOf (options: ToolOptions, grant: Grant, { searched, after
   for (const [index, database] of databases.entries()) {
     const catalog = await catalogs[index]
     if (catalog === undefined) unavailable.push(database)
-    else for (const table of findTables(options, grant, { database, catalog })) if (database !== after?.database || table.table > after.table) yield table
+    else {
+      for (const table of findTables(options, grant, { database, catalog })) {
+        if (database !== after?.database || table.table > after.table) yield table
+      }
+    }
   }
 }
 
@@ -96,14 +130,22 @@ const MAX_COMMENT = 200
 
 function readPosition (value: unknown): Position | undefined {
   if (value === undefined || value === null) return undefined
-  if (!isObject(value) || typeof value['database'] !== 'string' || typeof value['table'] !== 'string') throw refuse('after', '"after" must be "next" of the page before')
+  if (!isObject(value) || typeof value['database'] !== 'string' || typeof value['table'] !== 'string') {
+    throw refuse('after', '"after" must be "next" of the page before')
+  }
   return value as unknown as Position
 }
 
 /** The tables of a catalog, sorted by name. */
-function findTables (options: ToolOptions, grant: Grant, { database, catalog }: { readonly database: string, readonly catalog: Catalog }): Listed[] {
+function findTables (
+  options: ToolOptions,
+  grant: Grant,
+  { database, catalog }: { readonly database: string; readonly catalog: Catalog }
+): Listed[] {
   const tables = usableTables(catalog, grant, { database, verbs: options.verbs })
-  return tables.map(({ table: { name: table, kind, comment }, verbs }) => ({ database, table, kind, comment, verbs })).sort((one, other) => one.table < other.table ? -1 : 1)
+  return tables
+    .map(({ table: { name: table, kind, comment }, verbs }) => ({ database, table, kind, comment, verbs }))
+    .sort((one, other) => (one.table < other.table ? -1 : 1))
 }
 
 /** Reads a catalog; undefined while it cannot be read. */

@@ -14,9 +14,9 @@ export const INVALID_REQUEST = -32600
 type ReadMessage = { readonly message: unknown, readonly refused?: undefined } | { readonly refused: string }
 
 /**
- * Makes numbers that the parser kept as text ordinary ones, but not in the arguments of a tool. Changes `message`, but only
- * its upper levels, because a message may be nested as deeply as it is long. Refuses what the implementation would answer
- * wrongly: it would round an `id`.
+ * Makes numbers that the parser kept as text ordinary ones, but not in the arguments of a tool. Changes `message`, but
+ * only its upper levels, because a message may be nested as deeply as it is long. Refuses what the implementation would
+ * answer wrongly: it would round an `id`.
  */
 export function readMessage (message: unknown): ReadMessage {
   if (Array.isArray(message)) return { refused: errorText(INVALID_REQUEST, NO_BATCHES) }
@@ -53,14 +53,12 @@ interface ServedMessage {
 
 interface MessageAnswer { readonly status: number, readonly type: string | null, readonly text: string }
 
-type ServeMessage = (served: ServedMessage) => Promise<MessageAnswer>
-
 /** The headers that the protocol reads, without Accept, because clients must accept JSON. */
 const NAMES = ['mcp-protocol-version', 'mcp-method', 'mcp-name']
 const FIXED = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
 
 /** Answers with JSON in all revisions of the protocol, because nothing is sent before a result. */
-export function createServeMessage (sdk: Sdk, tools: Tools): ServeMessage {
+export function createServeMessage (sdk: Sdk, tools: Tools): (served: ServedMessage) => Promise<MessageAnswer> {
   const { createMcpHandler, isLegacyRequest, WebStandardStreamableHTTPServerTransport: Transport } = sdk
   const callers = new WeakMap<Request, Caller>()
   const serverOf = (request: Request) => createToolServer(sdk, tools, () => callers.get(request) as Caller)
@@ -80,7 +78,10 @@ export function createServeMessage (sdk: Sdk, tools: Tools): ServeMessage {
 
   return async ({ message, headers, caller }) => {
     const given = NAMES.flatMap((name) => typeof headers[name] === 'string' ? [[name, headers[name]] as const] : [])
-    const request = new Request('http://localhost/', { method: 'POST', headers: { ...FIXED, ...Object.fromEntries(given) } })
+    const request = new Request('http://localhost/', {
+      method: 'POST',
+      headers: { ...FIXED, ...Object.fromEntries(given) }
+    })
     callers.set(request, caller)
     const isLegacy = await isLegacyRequest(request, message).catch(isTooDeep)
     if (isLegacy === undefined) return TOO_DEEP
@@ -89,7 +90,11 @@ export function createServeMessage (sdk: Sdk, tools: Tools): ServeMessage {
   }
 }
 
-const TOO_DEEP: MessageAnswer = { status: 400, type: 'application/json', text: errorText(INVALID_REQUEST, 'Invalid Request: the message is nested too deeply') }
+const TOO_DEEP: MessageAnswer = {
+  status: 400,
+  type: 'application/json',
+  text: errorText(INVALID_REQUEST, 'Invalid Request: the message is nested too deeply')
+}
 
 /** The implementation checks parts of a message by recursion. @throws any other error */
 function isTooDeep (error: unknown): undefined {

@@ -1,4 +1,7 @@
-/** The tools that read and change rows. Their arguments are the body of a request without `verb`, and the names of its path. */
+/**
+ * The tools that read and change rows. Their arguments are the body of a request without `verb`, and the names of its
+ * path.
+ */
 import type { TObject } from '@sinclair/typebox'
 import { BODIES, type Body } from '../../schemas/body.ts'
 import { COMBINATORS, OPERATORS } from '../../schemas/filters.ts'
@@ -14,18 +17,27 @@ import {
 
 // The descriptions of tools, with everything that a model needs for its first request.
 
-const titles: Readonly<Record<Verb, string>> = { select: 'Select rows', insert: 'Insert rows', update: 'Update rows', delete: 'Delete rows' }
+const titles: Readonly<Record<Verb, string>> = {
+  select: 'Select rows',
+  insert: 'Insert rows',
+  update: 'Update rows',
+  delete: 'Delete rows'
+}
 
 const combinators = Object.keys(COMBINATORS)
 /** Filters by related rows, if the grammar has them. */
-const related = combinators.includes('$some') ? '\nRelated rows in filters: {"$some": {"order_items": {"filters": {"sku": "A"}}}} (at least one), "$none" (none).' : ''
+const related = combinators.includes('$some')
+  ? '\nRelated rows in filters: {"$some": {"order_items": {"filters": {"sku": "A"}}}} (at least one), "$none" (none).'
+  : ''
 
 const FILTERS = `"filters": column to value, all of them required: {"status": ["new", "paid"], "total": {"$gte": "100.00"}, "note": null, "created_at": {"$gte": {"$now": {"days": -7}}}}.
 Operators: ${Object.keys(OPERATORS).join(' ')}; combined with $and, $or (lists of such objects) and $not (one). describe_table tells which ones a column accepts.${related}`
 
 const VALUES = 'Values have the form that describe_table shows: decimals, times and bytes are strings.'
 
-const SAFE = '"dryRun": true returns the answer and changes nothing; "expect": 1 refuses the change unless exactly one row matches (or {"$lte": 10}).'
+const SAFE =
+  '"dryRun": true returns the answer and changes nothing; "expect": 1 refuses the change unless exactly one row ' +
+  'matches (or {"$lte": 10}).'
 
 const descriptions: Readonly<Record<Verb, string>> = {
   select: `Reads rows of a table or view.
@@ -64,7 +76,10 @@ interface ToolSchemaOptions {
 /** The arguments of a tool: `database`, `table`, and the fields of the body except `verb`. */
 function toolSchema ({ properties, required = [] }: TObject, { databases, limit }: ToolSchemaOptions): Schema {
   const { verb, ...fields } = properties as Record<string, Schema>
-  const own = Object.entries(fields).map(([name, schema]) => [name, name === 'limit' ? withLimit(schema, limit) : simplify(schema)])
+  const own = Object.entries(fields).map(([name, schema]) => [
+    name,
+    name === 'limit' ? withLimit(schema, limit) : simplify(schema)
+  ])
   return {
     type: 'object',
     properties: {
@@ -77,28 +92,40 @@ function toolSchema ({ properties, required = [] }: TObject, { databases, limit 
   }
 }
 
-const withLimit = (schema: Schema, limit: number): Schema => ({ ...schema, default: limit, description: `Rows to return at most; ${limit} if left out.` })
+const withLimit = (schema: Schema, limit: number): Schema => ({
+  ...schema,
+  default: limit,
+  description: `Rows to return at most; ${limit} if left out.`
+})
 
 /**
- * Lists names of properties that begin with `$` as `propertyNames`, because the APIs of some models refuse tools whose schemas have properties with
- * characters other than letters, digits, `_`, `.` and `-`.
+ * Lists names of properties that begin with `$` as `propertyNames`, because the APIs of some models refuse tools whose
+ * schemas have properties with characters other than letters, digits, `_`, `.` and `-`.
  */
 function simplify (schema: Schema): Schema {
-  const { properties, patternProperties, anyOf, items, additionalProperties, ...rest } = schema as Schema & Record<'properties' | 'patternProperties', Readonly<Record<string, Schema>> | undefined> & { anyOf?: Schema[] }
+  const { properties, patternProperties, anyOf, items, additionalProperties, ...rest } = schema as Schema &
+    Record<'properties' | 'patternProperties', Readonly<Record<string, Schema>> | undefined> & { anyOf?: Schema[] }
   const names = Object.keys(properties ?? {})
   const isPlain = names.every((name) => /^[\w.-]{1,64}$/.test(name))
   const [[pattern, values] = []] = Object.entries(patternProperties ?? {})
   return {
     ...rest,
-    ...properties !== undefined && (isPlain ? { properties: mapValues(properties, simplify) } : { propertyNames: { enum: names } }),
-    ...values !== undefined && { additionalProperties: simplify(values), ...pattern !== '^(.*)$' && { propertyNames: { pattern } } },
-    ...anyOf !== undefined && { anyOf: anyOf.map(simplify) },
-    ...items !== undefined && { items: simplify(items as Schema) },
-    ...typeof additionalProperties === 'object' ? { additionalProperties: simplify(additionalProperties as Schema) } : additionalProperties === false && isPlain && values === undefined && { additionalProperties }
+    ...(properties !== undefined &&
+      (isPlain ? { properties: mapValues(properties, simplify) } : { propertyNames: { enum: names } })),
+    ...(values !== undefined && {
+      additionalProperties: simplify(values),
+      ...(pattern !== '^(.*)$' && { propertyNames: { pattern } })
+    }),
+    ...(anyOf !== undefined && { anyOf: anyOf.map(simplify) }),
+    ...(items !== undefined && { items: simplify(items as Schema) }),
+    ...(typeof additionalProperties === 'object'
+      ? { additionalProperties: simplify(additionalProperties as Schema) }
+      : additionalProperties === false && isPlain && values === undefined && { additionalProperties })
   }
 }
 
-const mapValues = <T, R>(record: Readonly<Record<string, T>>, convert: (value: T) => R): Record<string, R> => Object.fromEntries(Object.entries(record).map(([key, value]) => [key, convert(value)]))
+const mapValues = <T, R>(record: Readonly<Record<string, T>>, convert: (value: T) => R): Record<string, R> =>
+  Object.fromEntries(Object.entries(record).map(([key, value]) => [key, convert(value)]))
 
 /** The default limit of a select. */
 const LIMIT = 50
@@ -129,16 +156,25 @@ async function select (options: ToolOptions, args: Arguments, call: Call): Promi
   }
 }
 
-/** Fields of a select that make it a page already, or that a page cannot have. A new field of a select may belong here (CONTRIBUTING.md, "A field of a body"). */
+/**
+ * Fields of a select that make it a page already, or that a page cannot have. A new field of a select may belong here
+ * (CONTRIBUTING.md, "A field of a body").
+ */
 const OTHERS = ['after', 'offset', 'groupBy', 'aggregates']
 const canBePage = (args: Arguments): boolean => !OTHERS.some((field) => Object.hasOwn(args, field))
 
 /** Whether the planner may have refused a select because of the added `after`. The database has not been asked. */
 const isAboutPage = ({ code, details = [] }: ServiceError): boolean =>
-  ['NOT_SUPPORTED', 'INVALID_ORDER_BY', 'INVALID_BODY'].includes(code) && details.some(({ path }) => path === '/after' || path === '/orderBy')
+  ['NOT_SUPPORTED', 'INVALID_ORDER_BY', 'INVALID_BODY'].includes(code) &&
+  details.some(({ path }) => path === '/after' || path === '/orderBy')
 
 /** Runs a request, and returns `data` of its answer. @throws ServiceError */
-async function run (options: ToolOptions, verb: Verb, { database, table, ...fields }: Arguments, { grant, consistency, ...call }: Call): Promise<string> {
+async function run (
+  options: ToolOptions,
+  verb: Verb,
+  { database, table, ...fields }: Arguments,
+  { grant, consistency, ...call }: Call
+): Promise<string> {
   const { answer } = await executeAs(grant, options, {
     ...call,
     database: requireText('database', database, 'list_tables shows the databases'),

@@ -49,7 +49,10 @@ export interface Tool {
 // Reads the arguments of tools that do not send requests.
 
 /** Refuses unknown arguments, and makes numbers ordinary ones. @throws INVALID_BODY */
-export function readArguments<Name extends string> (args: Arguments, names: readonly Name[]): Readonly<Partial<Record<Name, unknown>>> {
+export function readArguments<Name extends string> (
+  args: Arguments,
+  names: readonly Name[]
+): Readonly<Partial<Record<Name, unknown>>> {
   const other = Object.keys(args).find((name) => !names.includes(name as Name))
   if (other !== undefined) throw refuse(other, `"${other}" is not an argument; the arguments are ${names.join(', ')}`)
   return clampNumbers({ ...args }) as Partial<Record<Name, unknown>>
@@ -69,7 +72,10 @@ export function requireText (name: string, value: unknown, hint: string): string
 }
 
 /** @throws INVALID_BODY, LIMIT_OUT_OF_RANGE */
-export function readLimit (value: unknown, { fallback, most }: { readonly fallback: number, readonly most: number }): number {
+export function readLimit (
+  value: unknown,
+  { fallback, most }: { readonly fallback: number; readonly most: number }
+): number {
   if (value === undefined) return fallback
   if (!Number.isInteger(value)) throw refuse('limit', '"limit" must be a whole number')
   if ((value as number) < 1 || (value as number) > most) throw at(['limit'], limitOutOfRange(most))
@@ -94,15 +100,22 @@ export function holdsAnywhere (grant: Grant, databases: ReadonlyMap<string, Data
   if (granted === 'all') return true
   return [...databases.keys()].some((name) => {
     const tables = granted.get(name)?.tables
-    return tables === 'all' || (tables !== undefined && [...tables.values()].some((table) => table.permissions.has(verb)))
+    return (
+      tables === 'all' || (tables !== undefined && [...tables.values()].some((table) => table.permissions.has(verb)))
+    )
   })
 }
 
 /** The names of the databases that the grant sees. */
-export const databasesOf = (grant: Grant, { databases }: InProcess): string[] => [...databases.keys()].filter((name) => seesDatabase(grant, name))
+export const databasesOf = (grant: Grant, { databases }: InProcess): string[] =>
+  [...databases.keys()].filter((name) => seesDatabase(grant, name))
 
 /** The tables of a database that the grant can use with tools, with their verbs that are tools. */
-export function usableTables (catalog: Catalog, grant: Grant, { database, verbs }: { readonly database: string, readonly verbs: readonly Verb[] }): VisibleTable[] {
+export function usableTables (
+  catalog: Catalog,
+  grant: Grant,
+  { database, verbs }: { readonly database: string; readonly verbs: readonly Verb[] }
+): VisibleTable[] {
   return visibleTables(catalog, grant, database).flatMap(({ table, verbs: possible }) => {
     const usable = possible.filter((verb) => verbs.includes(verb))
     return usable.length === 0 ? [] : [{ table, verbs: usable }]

@@ -19,7 +19,11 @@ interface ToolDescription {
   readonly title: string
   readonly description: string
   readonly inputSchema: Schema & { readonly type: 'object' }
-  readonly annotations: { readonly readOnlyHint: boolean, readonly destructiveHint?: boolean, readonly openWorldHint: boolean }
+  readonly annotations: {
+    readonly readOnlyHint: boolean
+    readonly destructiveHint?: boolean
+    readonly openWorldHint: boolean
+  }
 }
 
 /** The result of a call in the form of the protocol; a type, because an interface has no index signature. */
@@ -44,7 +48,10 @@ export function createTools (options: ToolOptions): Tools {
     ...createRowTools(options)
   ])
   return {
-    list: (grant) => Array.from(tools).filter(([, tool]) => tool.isUsable(grant)).map(([name, tool]) => describe(name, tool, grant)),
+    list: (grant) =>
+      Array.from(tools)
+        .filter(([, tool]) => tool.isUsable(grant))
+        .map(([name, tool]) => describe(name, tool, grant)),
     has: (name) => tools.has(name),
     async call (name, args, { grant, ...caller }) {
       const { record, log, requestId } = caller
@@ -60,34 +67,58 @@ export function createTools (options: ToolOptions): Tools {
   }
 }
 
-function describe (name: string, { title, description, inputSchema, isReadOnly, isDestructive }: Tool, grant: Grant): ToolDescription {
+function describe (
+  name: string,
+  { title, description, inputSchema, isReadOnly, isDestructive }: Tool,
+  grant: Grant
+): ToolDescription {
   return {
     name,
     title,
     description,
     inputSchema: inputSchema(grant) as ToolDescription['inputSchema'],
-    annotations: { readOnlyHint: isReadOnly, ...isDestructive !== undefined && { destructiveHint: isDestructive }, openWorldHint: false }
+    annotations: {
+      readOnlyHint: isReadOnly,
+      ...(isDestructive !== undefined && { destructiveHint: isDestructive }),
+      openWorldHint: false
+    }
   }
 }
 
 /** Records the names of a call, but only if the service knows them, because the caller chooses them. */
-function note ({ databases, verbs }: ToolOptions, { record }: Omit<Caller, 'grant'>, name: string, { database }: Arguments): void {
+function note (
+  { databases, verbs }: ToolOptions,
+  { record }: Omit<Caller, 'grant'>,
+  name: string,
+  { database }: Arguments
+): void {
   if (record == null) return
   record.tool = name
   record.verb = verbs.find((verb) => verb === name) ?? ''
   if (typeof database === 'string' && databases.has(database)) record.database = database
 }
 
-const toResult = (text: string): ToolResult => ({ content: [{ type: 'text', text }], structuredContent: parseExactJson(text) as Record<string, unknown> })
+const toResult = (text: string): ToolResult => ({
+  content: [{ type: 'text', text }],
+  structuredContent: parseExactJson(text) as Record<string, unknown>
+})
 
 /** Characters of the message of a refusal that are kept if the refusal is too large. */
 const KEPT = 1000
 
-/** Includes the request id, by which the log shows the reason of a bug. Beyond `limit`, in bytes, there is only the beginning of the message, because it may repeat what the caller sent. */
-function refusalText (refusal: ServiceError, { requestId, limit }: { readonly requestId: string, readonly limit: number }): string {
+/**
+ * Includes the request id, by which the log shows the reason of a bug. Beyond `limit`, in bytes, there is only the
+ * beginning of the message, because it may repeat what the caller sent.
+ */
+function refusalText (
+  refusal: ServiceError,
+  { requestId, limit }: { readonly requestId: string; readonly limit: number }
+): string {
   const { code, message, details } = refusal
-  const text = JSON.stringify({ code, message, details, ...isBug(refusal) && { requestId } })
-  return Buffer.byteLength(text) <= limit ? text : JSON.stringify({ code, message: message.slice(0, KEPT), details: [] })
+  const text = JSON.stringify({ code, message, details, ...(isBug(refusal) && { requestId }) })
+  return Buffer.byteLength(text) <= limit
+    ? text
+    : JSON.stringify({ code, message: message.slice(0, KEPT), details: [] })
 }
 
 // Loads the implementation of the protocol, an optional peer dependency, and makes it serve the tools.
@@ -110,12 +141,24 @@ export async function loadSdk<T> (load: () => Promise<T>): Promise<T> {
 }
 
 /** Creates the server of one connection or one request. */
-export function createToolServer ({ Server, ProtocolError, ProtocolErrorCode }: Sdk, tools: Tools, getCaller: (signal: AbortSignal) => Caller): Server {
-  const server = new Server({ name: 'row-query', version }, { capabilities: { tools: {} }, instructions: INSTRUCTIONS })
-  server.setRequestHandler('tools/list', (_request, { mcpReq: { signal } }) => ({ tools: tools.list(getCaller(signal).grant()) }))
-  server.setRequestHandler('tools/call', async ({ params: { name, arguments: args = {} } }, { mcpReq: { signal } }) => {
-    if (!tools.has(name)) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name}`)
-    return await tools.call(name, args as Arguments, getCaller(signal))
-  })
+export function createToolServer (
+  { Server, ProtocolError, ProtocolErrorCode }: Sdk,
+  tools: Tools,
+  getCaller: (signal: AbortSignal) => Caller
+): Server {
+  const server = new Server(
+    { name: 'row-query', version },
+    { capabilities: { tools: {} }, instructions: INSTRUCTIONS }
+  )
+  server.setRequestHandler('tools/list', (_request, { mcpReq: { signal } }) => ({
+    tools: tools.list(getCaller(signal).grant())
+  }))
+  server.setRequestHandler(
+    'tools/call',
+    async ({ params: { name, arguments: args = {} } }, { mcpReq: { signal } }) => {
+      if (!tools.has(name)) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name}`)
+      return await tools.call(name, args as Arguments, getCaller(signal))
+    }
+  )
   return server
 }

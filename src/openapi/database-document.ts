@@ -38,7 +38,9 @@ const build: Readonly<Record<Verb, (table: Table, columns: readonly Column[]) =>
 /** Returns the OpenAPI examples by verb. */
 function requestExamples (table: Table, verbs: readonly Verb[]): Record<string, Schema> {
   const columns = [...table.columns.values()]
-  return Object.fromEntries(verbs.map((verb) => [verb, { summary: verb, value: { verb, ...build[verb](table, columns) } }]))
+  return Object.fromEntries(
+    verbs.map((verb) => [verb, { summary: verb, value: { verb, ...build[verb](table, columns) } }])
+  )
 }
 
 function exampleOf ({ type }: Column): unknown {
@@ -52,7 +54,9 @@ function rowOf (columns: readonly Column[]): object {
 /** The required columns; if there are none, one optional column. */
 function toInsert (table: Table): Column[] {
   const writable = writableColumns(table, 'insert')
-  const required = writable.filter((column) => table.requiredColumns.includes(column) || table.granted?.given.has(column.name) === true)
+  const required = writable.filter(
+    (column) => table.requiredColumns.includes(column) || table.granted?.given.has(column.name) === true
+  )
   return required.length > 0 ? required : writable.filter(({ autoIncrement }) => !autoIncrement).slice(0, 1)
 }
 
@@ -67,7 +71,11 @@ function toUpdate (table: Table): Column[] {
 
 /** The column that identifies rows in examples: the first of the primary key, or the first that can be compared. */
 function keyOf ({ primaryKey }: Table, columns: readonly Column[]): Column {
-  return columns.find(({ name }) => name === primaryKey[0]) ?? columns.find(({ type }) => type.comparison !== 'none') ?? columns[0] as Column
+  return (
+    columns.find(({ name }) => name === primaryKey[0]) ??
+    columns.find(({ type }) => type.comparison !== 'none') ??
+    (columns[0] as Column)
+  )
 }
 
 function orderOf ({ name, type }: Column): object {
@@ -95,12 +103,18 @@ export interface DatabaseDocument {
 }
 
 /** Creates the document, and lets other requests run between parts of it. @throws RESULT_TOO_LARGE */
-export const createDatabaseDocument = (options: DatabaseDocument): Promise<DocumentText> => inPieces(describeDatabase(options))
+export const createDatabaseDocument = (options: DatabaseDocument): Promise<DocumentText> =>
+  inPieces(describeDatabase(options))
 
 /** Creates the document for callers that cannot wait. @throws RESULT_TOO_LARGE */
 export const createDatabaseDocumentNow = (options: DatabaseDocument): DocumentText => allOf(describeDatabase(options))
 
-function * describeDatabase ({ database, tables, settings, maxBytes = Infinity }: DatabaseDocument): LongWork<DocumentText> {
+function * describeDatabase ({
+  database,
+  tables,
+  settings,
+  maxBytes = Infinity
+}: DatabaseDocument): LongWork<DocumentText> {
   const names = createNames([...SHARED, ...filterNames(tables), ...formNames(tables.map(({ table }) => table))])
   const filters = createFilterSchemas(settings.limits)
   const subjects = nameTables(tables, names, settings.limits)
@@ -110,13 +124,17 @@ function * describeDatabase ({ database, tables, settings, maxBytes = Infinity }
   let fitting = 0
   for (const subject of subjects) {
     yield paths.add(Object.fromEntries([pathOf(subject, database)]))
-    for (const [name, schema] of Object.entries(tableSchemas(subject, filters, names))) yield schemas.add({ [name]: schema })
+    for (const [name, schema] of Object.entries(tableSchemas(subject, filters, names))) {
+      yield schemas.add({ [name]: schema })
+    }
     const bytes = document.bytes + paths.bytes + schemas.bytes
     if (bytes > maxBytes) throw documentTooLarge(subjects, fitting, maxBytes)
     if (bytes < maxBytes * OF_TABLES) fitting++
   }
   components.add({ securitySchemes, ...(subjects.length > 0 && { responses: sharedResponses(refTo(REFUSAL)) }) })
-  for (const [name, schema] of Object.entries({ ...filters.schemas, ...sharedSchemas(subjects, settings.limits) })) yield schemas.add({ [name]: schema })
+  for (const [name, schema] of Object.entries({ ...filters.schemas, ...sharedSchemas(subjects, settings.limits) })) {
+    yield schemas.add({ [name]: schema })
+  }
   components.addObject('schemas', schemas)
   document.addObject('paths', paths)
   document.addObject('components', components)
@@ -135,7 +153,10 @@ const MAX_NAMED = 100
 function documentTooLarge (subjects: readonly Subject[], fitting: number, maxBytes: number): ServiceError {
   const named = subjects.slice(0, Math.min(fitting, MAX_NAMED)).map(({ table: { name } }) => JSON.stringify(name))
   const others = fitting > MAX_NAMED ? ` and ${fitting - MAX_NAMED} others` : ''
-  return resultTooLarge(`the document of ${subjects.length} tables would be larger than ${maxBytes} bytes; use a token with permissions on fewer tables: it has room for ${named.join(', ')}${others}`)
+  return resultTooLarge(
+    `the document of ${subjects.length} tables would be larger than ${maxBytes} bytes; use a token with permissions ` +
+    `on fewer tables: it has room for ${named.join(', ')}${others}`
+  )
 }
 
 /** Names of the filter schemas that tables share. */
@@ -153,9 +174,13 @@ function nameTables (tables: readonly VisibleTable[], names: Names, limits: Docu
     verbs,
     limits,
     name: prefixes.get(table) as string,
-    related: (related.get(table) ?? []).map(({ other }) => ({ table: other.name, name: prefixes.get(other) as string })),
-    isVisible: ({ referencedTable, referencedColumns }) => referencedColumns.every((column) => visible.get(referencedTable)?.columns.has(column) === true),
-    members: hasMembers ? related.get(table) ?? [] : undefined
+    related: (related.get(table) ?? []).map(({ other }) => ({
+      table: other.name,
+      name: prefixes.get(other) as string
+    })),
+    isVisible: ({ referencedTable, referencedColumns }) =>
+      referencedColumns.every((column) => visible.get(referencedTable)?.columns.has(column) === true),
+    members: hasMembers ? (related.get(table) ?? []) : undefined
   }))
 }
 
@@ -181,13 +206,23 @@ function operationsPath (database: string, subjects: readonly Subject[]): Schema
 }
 
 function tablesByVerb (subjects: readonly Subject[]): ReadonlyMap<Verb, readonly string[]> {
-  const tables = new Map(VERBS.map((verb) => [verb, subjects.filter(({ verbs }) => verbs.includes(verb)).map(({ table: { name } }) => name)]))
+  const tables = new Map(
+    VERBS.map((verb) => [
+      verb,
+      subjects.filter(({ verbs }) => verbs.includes(verb)).map(({ table: { name } }) => name)
+    ])
+  )
   return new Map([...tables].filter(([, names]) => names.length > 0))
 }
 
-/** Percent-encodes a path segment, including characters that have a meaning in OpenAPI path templates or in a router. */
+/**
+ * Percent-encodes a path segment, including characters that have a meaning in OpenAPI path templates or in a router.
+ */
 function encodeSegment (name: string): string {
-  return encodeURIComponent(name).replace(/[()*]/g, (character) => '%' + character.charCodeAt(0).toString(16).toUpperCase())
+  return encodeURIComponent(name).replace(
+    /[()*]/g,
+    (character) => '%' + character.charCodeAt(0).toString(16).toUpperCase()
+  )
 }
 
 function tagOf ({ table: { name, comment, kind } }: Subject): Schema {
@@ -201,6 +236,13 @@ function sharedSchemas (subjects: readonly Subject[], limits: DocumentLimits): R
     ...(verbs.has('select') && GROUPS),
     ...(subjects[0]?.members !== undefined && memberSchemas(subjects, limits, isTyped)),
     ...formSchemas(subjects),
-    ...(subjects.length > 0 && { ...operationSchemas(tablesByVerb(subjects), limits.operations, isTyped ? typedOperations(OPERATION, subjects) : undefined), [REFUSAL]: refusalSchema })
+    ...(subjects.length > 0 && {
+      ...operationSchemas(
+        tablesByVerb(subjects),
+        limits.operations,
+        isTyped ? typedOperations(OPERATION, subjects) : undefined
+      ),
+      [REFUSAL]: refusalSchema
+    })
   }
 }

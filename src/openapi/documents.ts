@@ -1,4 +1,7 @@
-/** The OpenAPI documents of a service. Each is created on its first request and cached as long as its catalog is current. */
+/**
+ * The OpenAPI documents of a service. Each is created on its first request and cached as long as its catalog is
+ * current.
+ */
 import { hash } from 'node:crypto'
 import createError from '@fastify/error'
 import { VERBS } from '../../schemas/grant.ts'
@@ -27,9 +30,9 @@ const REFUSAL_SIZE = 8192
 interface Entry { readonly document: Promise<DocumentText>, bytes: number }
 
 /**
- * `limit`: bytes of all documents together; the newest document is kept whatever its size. Concurrent calls with one key share one
- * `make`. The least recently used document is removed first. A failed `make` is not
- * cached, unless the document is too large: finding that out takes as long as making one.
+ * `limit`: bytes of all documents together; the newest document is kept whatever its size. Concurrent calls with one
+ * key share one `make`. The least recently used document is removed first. A failed `make` is not cached, unless the
+ * document is too large: finding that out takes as long as making one.
  */
 export function createDocumentCache (limit: number): DocumentCache {
   const entries = new Map<string, Entry>()
@@ -90,13 +93,19 @@ export function createTurns ({ running, waiting }: { readonly running: number, r
 const MAX_CACHED_BYTES = 64 * 2 ** 20
 /** Maximum bytes of a document, so that the cache has two of them at least. */
 const MAX_BYTES = MAX_CACHED_BYTES / 2
-/** Maximum number of documents that are created at once, and that wait, because each takes many times its size while it is created and every grant can have its own. */
+/**
+ * Maximum number of documents that are created at once, and that wait, because each takes many times its size while it
+ * is created and every grant can have its own.
+ */
 const MAX_MADE = { running: 2, waiting: 100 }
 
 export interface Documents {
   /** Describes the interface, limited to the permissions of the grant. */
   ofInterface (grant: Grant): Promise<DocumentText>
-  /** Describes the tables that the grant may see. @throws DATABASE_UNAVAILABLE if no catalog could be read yet, OVERLOADED if too many documents are being made, RESULT_TOO_LARGE */
+  /**
+   * Describes the tables that the grant may see. @throws DATABASE_UNAVAILABLE if no catalog could be read yet,
+   * OVERLOADED if too many documents are being made, RESULT_TOO_LARGE
+   */
   ofDatabase (database: Database, grant: Grant): Promise<DocumentText>
 }
 
@@ -113,7 +122,9 @@ export function createDocuments ({ databases, settings }: DocumentsOptions): Doc
     ofInterface (grant) {
       const names = [...databases.keys()].filter((name) => seesDatabase(grant, name))
       const verbs = VERBS.filter((verb) => grant.permissions.has(verb))
-      return interfaces(JSON.stringify([verbs, names]), async () => createInterfaceDocument({ verbs, databases: names, settings }))
+      return interfaces(JSON.stringify([verbs, names]), async () =>
+        createInterfaceDocument({ verbs, databases: names, settings })
+      )
     },
     async ofDatabase (database, grant) {
       const catalog = await database.getCatalog()
@@ -142,10 +153,16 @@ interface HostDocument {
 type SwaggerDocument = { readonly openapiObject: object } | { readonly swaggerObject: object }
 export type TransformObject = (document: SwaggerDocument) => any
 
-/** Returns the document with the presently known tables that the grant sees. @throws Error if the grant or the version of the document is not valid */
+/**
+ * Returns the document with the presently known tables that the grant sees. @throws Error if the grant or the version
+ * of the document is not valid
+ */
 export type AddTables = (grant: HostGrant, document: SwaggerDocument) => object
 
-const WrongVersion = createError('ROW_QUERY_HOST_DOCUMENT', 'Tables can only be added to a document of OpenAPI 3.1: register @fastify/swagger with openapi: { openapi: "3.1.0" }')
+const WrongVersion = createError(
+  'ROW_QUERY_HOST_DOCUMENT',
+  'Tables can only be added to a document of OpenAPI 3.1: register @fastify/swagger with openapi: { openapi: "3.1.0" }'
+)
 
 type PathItem = { readonly post: Operation & { readonly tags: readonly string[] } }
 
@@ -164,12 +181,24 @@ export function createAddTables ({ databases, settings }: DocumentsOptions): Add
   }
 }
 
-/** Adds tables under names that begin with the path prefix and the database, because an app can register the plugin several times. */
-function addTables (host: HostDocument, text: string, { database, prefix }: { database: string, prefix: string }): HostDocument {
+/**
+ * Adds tables under names that begin with the path prefix and the database, because an app can register the plugin
+ * several times.
+ */
+function addTables (
+  host: HostDocument,
+  text: string,
+  { database, prefix }: { database: string; prefix: string }
+): HostDocument {
   const own = `${prefix === '' ? '' : pascalCase(prefix)}${pascalCase(database)}`
   const renamed = text.replace(/"#\/components\/(schemas|responses)\//g, `$&${own}`)
-  const { paths, tags, components } = JSON.parse(renamed) as { paths: Record<string, PathItem>, tags: Array<{ name: string }>, components: { schemas: Schemas, responses?: Schemas } }
-  const rename = (schemas: Schemas = {}): Schemas => Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [own + name, schema]))
+  const { paths, tags, components } = JSON.parse(renamed) as {
+    paths: Record<string, PathItem>
+    tags: Array<{ name: string }>
+    components: { schemas: Schemas; responses?: Schemas }
+  }
+  const rename = (schemas: Schemas = {}): Schemas =>
+    Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [own + name, schema]))
   const tagOf = (name: string): string => `${database}.${name}`
   const scheme = `${own}Token`
   const base = basePath(host, prefix)
@@ -177,10 +206,15 @@ function addTables (host: HostDocument, text: string, { database, prefix }: { da
     const operationId = post.operationId.replace(/^query/, `query${own}`).replace(/^run.*(?=Operations$)/, `run${own}`)
     return [base + path, { post: { ...post, operationId, tags: post.tags.map(tagOf), security: [{ [scheme]: [] }] } }]
   })
-  const { schemas, responses, securitySchemes: schemes, ...others } = (host.components ?? {}) as { schemas?: Schemas, responses?: Schemas, securitySchemes?: Schemas }
+  const {
+    schemas,
+    responses,
+    securitySchemes: schemes,
+    ...others
+  } = (host.components ?? {}) as { schemas?: Schemas; responses?: Schemas; securitySchemes?: Schemas }
   return {
     ...host,
-    tags: [...host.tags ?? [], ...tags.map((tag) => ({ ...tag, name: tagOf(tag.name) }))],
+    tags: [...(host.tags ?? []), ...tags.map((tag) => ({ ...tag, name: tagOf(tag.name) }))],
     paths: { ...host.paths, ...Object.fromEntries(added) },
     components: {
       ...others,
@@ -193,6 +227,8 @@ function addTables (host: HostDocument, text: string, { database, prefix }: { da
 
 /** The prefix in the document of the host, from which @fastify/swagger removes the path of a server. */
 function basePath ({ paths }: HostDocument, prefix: string): string {
-  const generic = Object.entries(paths ?? {}).find(([, item]) => (item as Partial<PathItem>).post?.operationId === operationIdOf(prefix))
+  const generic = Object.entries(paths ?? {}).find(
+    ([, item]) => (item as Partial<PathItem>).post?.operationId === operationIdOf(prefix)
+  )
   return generic === undefined ? prefix : generic[0].replace(/\/\{database\}\/\{table\}$/, '')
 }

@@ -27,15 +27,18 @@ const examples: Readonly<Record<Verb, object>> = {
 
 const text = {
   summary: 'Reads or changes rows of a table',
-  description: 'The field `verb` of the body selects the operation: select, insert, update or delete. Every request needs a token.'
+  description:
+    'The field `verb` of the body selects the operation: select, insert, update or delete. Every request needs a token.'
 }
 
 /**
- * What a select is answered with where the header Accept asks for it. The documents of databases do not have these media types: generators of clients would make
- * the type of each answer a union with a text.
+ * What a select is answered with where the header Accept asks for it. The documents of databases do not have these
+ * media types: generators of clients would make the type of each answer a union with a text.
  */
 const STREAMS: Readonly<Record<StreamFormat, string>> = {
-  ndjson: 'A select with this media type in Accept is answered row by row, without a limit unless one is given: each row as a JSON object, with a line feed.',
+  ndjson:
+    'A select with this media type in Accept is answered row by row, without a limit unless one is given: each row ' +
+    'as a JSON object, with a line feed.',
   csv: 'The same as CSV (RFC 4180), with a line of names.'
 }
 
@@ -46,7 +49,10 @@ const params = Type.Object({
 
 /** Describes the route for @fastify/swagger, in the form of a Fastify route schema. */
 function routeSchema (operationId: string): Schema {
-  const refusals = Object.entries(errorResponses(refusalSchema)).map(([status, { headers, ...response }]) => [status, response])
+  const refusals = Object.entries(errorResponses(refusalSchema)).map(([status, { headers, ...response }]) => [
+    status,
+    response
+  ])
   return {
     operationId,
     ...text,
@@ -68,9 +74,14 @@ declare module 'fastify' {
 export const operationIdOf = (prefix: string): string => `query${prefix === '' ? '' : pascalCase(prefix)}Rows`
 
 /** The part of a route's `config` that @fastify/swagger reads. */
-type HostConfig = FastifyContextConfig & { swaggerTransform: (route: { url: string }) => { schema: Schema, url: string } }
+type HostConfig = FastifyContextConfig & {
+  swaggerTransform: (route: { url: string }) => { schema: Schema; url: string }
+}
 
-/** The route's `config` for @fastify/swagger. The operation id contains the prefix, because an app can register the plugin several times. */
+/**
+ * The route's `config` for @fastify/swagger. The operation id contains the prefix, because an app can register the
+ * plugin several times.
+ */
 export function shownInHost (prefix: string): HostConfig {
   const operationId = operationIdOf(prefix)
   return { swaggerTransform: ({ url }: { url: string }) => ({ schema: routeSchema(operationId), url }) }
@@ -91,7 +102,11 @@ export function createInterfaceDocument ({ verbs, databases, settings }: Interfa
     parameters: params.properties,
     request: refTo(`${NAME}Request`),
     answer: refTo(`${NAME}Response`),
-    ...verbs.includes('select') && { others: Object.fromEntries(STREAM_FORMATS.map((format) => [mediaTypeOf(format), { type: 'string', description: STREAMS[format] }])) },
+    ...(verbs.includes('select') && {
+      others: Object.fromEntries(
+        STREAM_FORMATS.map((format) => [mediaTypeOf(format), { type: 'string', description: STREAMS[format] }])
+      )
+    }),
     examples: Object.fromEntries(verbs.map((verb) => [verb, { summary: verb, value: { verb, ...examples[verb] } }])),
     refusals: errorResponses(refTo(REFUSAL))
   })
@@ -101,14 +116,25 @@ export function createInterfaceDocument ({ verbs, databases, settings }: Interfa
     parameters: { database: params.properties.database },
     refusals: errorResponses(refTo(REFUSAL))
   })
-  const schemas = verbs.flatMap((verb): Array<[string, Schema]> => [[requestName(NAME, verb), requestOf(verb)], [answerName(NAME, verb), ANSWERS[verb]]])
+  const schemas = verbs.flatMap((verb): Array<[string, Schema]> => [
+    [requestName(NAME, verb), requestOf(verb)],
+    [answerName(NAME, verb), ANSWERS[verb]]
+  ])
   const document = new Members()
   document.add({
     ...createHead(undefined, settings),
     tags: [{ name: 'rows', description: 'Rows of tables' }],
     'x-databases': databases,
     paths: { '/{database}': operations, '/{database}/{table}': item },
-    components: { securitySchemes, schemas: { ...Object.fromEntries(schemas), ...operationSchemas(new Map(verbs.map((verb) => [verb, undefined])), settings.limits.operations), ...unions(NAME, verbs), [REFUSAL]: refusalSchema } }
+    components: {
+      securitySchemes,
+      schemas: {
+        ...Object.fromEntries(schemas),
+        ...operationSchemas(new Map(verbs.map((verb) => [verb, undefined])), settings.limits.operations),
+        ...unions(NAME, verbs),
+        [REFUSAL]: refusalSchema
+      }
+    }
   })
   return allOf(writeDocument(document))
 }
@@ -116,6 +142,9 @@ export function createInterfaceDocument ({ verbs, databases, settings }: Interfa
 /** The schema of the body, in the form of documents. */
 function requestOf (verb: Verb): Schema {
   const { properties, ...rest } = BODIES[verb]
-  const fields = Object.entries(properties as Record<string, Schema>).map(([field, schema]) => [field, inDocument(field, schema, verb)])
+  const fields = Object.entries(properties as Record<string, Schema>).map(([field, schema]) => [
+    field,
+    inDocument(field, schema, verb)
+  ])
   return { ...rest, properties: { ...Object.fromEntries(fields), verb: { type: 'string', enum: [verb] } } }
 }

@@ -1,6 +1,7 @@
 /**
- * The schemas of `include`. A member is typed by its table, which it must name in documents, so that each table has one schema for all tables that refer to
- * it. The rules that depend on the foreign keys and column names of the referring table are in the field of that table.
+ * The schemas of `include`. A member is typed by its table, which it must name in documents, so that each table has one
+ * schema for all tables that refer to it. The rules that depend on the foreign keys and column names of the referring
+ * table are in the field of that table.
  */
 import { MEMBER_NAME, MemberSchema } from '../../schemas/body.ts'
 import type { Table } from '../catalog/catalog.ts'
@@ -25,23 +26,35 @@ export const MEMBER_NAMES: readonly string[] = [INCLUDE, MEMBER, RELATED]
 export const memberName = (name: string): string => `${name}Member`
 
 /** The tables whose rows members can have, without views. */
-const areRelated = <T extends VisibleTable>(tables: readonly T[]): T[] => tables.filter(({ table, verbs }) => table.kind === 'table' && verbs.includes('select'))
+const areRelated = <T extends VisibleTable>(tables: readonly T[]): T[] =>
+  tables.filter(({ table, verbs }) => table.kind === 'table' && verbs.includes('select'))
 
 /** Whether a select can have members. */
-export const canInclude = ({ include }: DocumentLimits, tables: readonly VisibleTable[]): boolean => include.levels > 0 && include.members > 0 && areRelated(tables).length > 0
+export const canInclude = ({ include }: DocumentLimits, tables: readonly VisibleTable[]): boolean =>
+  include.levels > 0 && include.members > 0 && areRelated(tables).length > 0
 
 /** The field `include` of a table. */
 export const includeField = ({ description }: Schema): Schema => ({ ...refTo(INCLUDE), description })
 
-/** Excludes from the field of a table: names of its columns, tables that need `on` because no foreign key or several relate them, and orders of one row. */
-export function includeRules ({ name, table }: Pick<Subject, 'name' | 'table'>, related: readonly RelatedTable[]): Schema {
+/**
+ * Excludes from the field of a table: names of its columns, tables that need `on` because no foreign key or several
+ * relate them, and orders of one row.
+ */
+export function includeRules (
+  { name, table }: Pick<Subject, 'name' | 'table'>,
+  related: readonly RelatedTable[]
+): Schema {
   const ones = related.filter(({ other, on }) => isOne(other, on)).map(({ other }) => other.name)
-  const withoutOn = related.length === 0
-    ? requiring('on')
-    : {
-        ...defining({ table: { enum: related.map(({ other }) => other.name) } }),
-        ...ones.length > 0 && { if: defining({ table: { enum: ones } }), then: defining({ limit: false, orderBy: false }) }
-      }
+  const withoutOn =
+    related.length === 0
+      ? requiring('on')
+      : {
+          ...defining({ table: { enum: related.map(({ other }) => other.name) } }),
+          ...(ones.length > 0 && {
+            if: defining({ table: { enum: ones } }),
+            then: defining({ limit: false, orderBy: false })
+          })
+        }
   return defining({
     include: {
       propertyNames: { not: refTo(`${name}Column`) },
@@ -56,7 +69,8 @@ export function includeRules ({ name, table }: Pick<Subject, 'name' | 'table'>, 
 }
 
 /** The columns that `on` can name. */
-const relatableNames = ({ columns }: Table): string[] => [...columns.values()].filter(({ type }) => type.relatedAs !== undefined).map(({ name }) => name)
+const relatableNames = ({ columns }: Table): string[] =>
+  [...columns.values()].filter(({ type }) => type.relatedAs !== undefined).map(({ name }) => name)
 
 /** The shared schemas. `isTyped`: whether each table has a schema for its members. */
 export function memberSchemas (all: readonly Subject[], limits: DocumentLimits, isTyped: boolean): Schemas {
@@ -68,14 +82,20 @@ export function memberSchemas (all: readonly Subject[], limits: DocumentLimits, 
       propertyNames: { pattern: MEMBER_NAME.source },
       minProperties: 1,
       maxProperties: limits.include.members,
-      description: `Name in the row to what it contains. A row has one object or null where a unique key allows no more than one related row, otherwise a list. At most ${limits.include.levels} levels, and ${limits.include.members} members on all of them together.`
+      description: 'Name in the row to what it contains. A row has one object or null where a unique key allows no ' +
+        `more than one related row, otherwise a list. At most ${limits.include.levels} levels, and ` +
+        `${limits.include.members} members on all of them together.`
     },
     // no discriminator: a table called `$ref` would make its mapping a reference
     [MEMBER]: isTyped ? { anyOf: subjects.map(({ name }) => refTo(memberName(name))) } : untypedMember(subjects),
-    ...isTyped && Object.fromEntries(subjects.map((subject) => [memberName(subject.name), typedMember(subject)])),
+    ...(isTyped && Object.fromEntries(subjects.map((subject) => [memberName(subject.name), typedMember(subject)]))),
     [RELATED]: {
       description: 'A member of `include`: related rows, or aggregates of them.',
-      anyOf: [{ type: 'object', additionalProperties: true }, { type: 'array', items: { type: 'object', additionalProperties: true } }, { type: 'null' }]
+      anyOf: [
+        { type: 'object', additionalProperties: true },
+        { type: 'array', items: { type: 'object', additionalProperties: true } },
+        { type: 'null' }
+      ]
     }
   }
 }
@@ -105,7 +125,12 @@ function typedMember ({ name, table, members }: Subject): Schema {
   return {
     ...memberObject({
       table: { type: 'string', enum: [table.name], description: TABLE },
-      on: { type: 'object', additionalProperties: relatable.length === 0 ? { not: {} } : { type: 'string', enum: relatable }, minProperties: 1, description: on.description },
+      on: {
+        type: 'object',
+        additionalProperties: relatable.length === 0 ? { not: {} } : { type: 'string', enum: relatable },
+        minProperties: 1,
+        description: on.description
+      },
       filters: { ...refTo(`${name}Filters`), description: filters.description },
       columns: { ...bare(columns), items: refTo(`${name}Column`), description: columns.description },
       orderBy: rowOrderSchema(table, orderBy),
@@ -118,5 +143,8 @@ function typedMember ({ name, table, members }: Subject): Schema {
 
 function untypedMember (subjects: readonly Subject[]): Schema {
   const { include } = MemberSchema.properties
-  return memberObject({ table: { type: 'string', enum: subjects.map((subject) => subject.table.name), description: TABLE }, include: includeField(include) })
+  return memberObject({
+    table: { type: 'string', enum: subjects.map((subject) => subject.table.name), description: TABLE },
+    include: includeField(include)
+  })
 }

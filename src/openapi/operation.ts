@@ -1,4 +1,7 @@
-/** The parts that all documents share: the head, and operation objects (OpenAPI 3.1, section 4.8.10), one POST for each path. */
+/**
+ * The parts that all documents share: the head, and operation objects (OpenAPI 3.1, section 4.8.10), one POST for each
+ * path.
+ */
 import { STATUS_CODES } from 'node:http'
 import { RefusalSchema } from '../../schemas/answer.ts'
 import { MAX_LIMIT } from '../../schemas/body.ts'
@@ -38,11 +41,25 @@ export interface Operation {
 }
 
 /** Creates the path item of an operation. */
-export function createPathItem ({ operationId, summary, description, tags, parameters, request, answer, others = {}, examples, refusals }: Operation): Schema {
+export function createPathItem ({
+  operationId,
+  summary,
+  description,
+  tags,
+  parameters,
+  request,
+  answer,
+  others = {},
+  examples,
+  refusals
+}: Operation): Schema {
   const done: Schema = {
     description: 'The request succeeded.',
     headers: { 'x-request-id': { description: REQUEST_ID_DESCRIPTION, schema: { type: 'string' } } },
-    content: { 'application/json': { schema: answer }, ...Object.fromEntries(Object.entries(others).map(([type, schema]) => [type, { schema }])) }
+    content: {
+      'application/json': { schema: answer },
+      ...Object.fromEntries(Object.entries(others).map(([type, schema]) => [type, { schema }]))
+    }
   }
   return {
     post: {
@@ -51,7 +68,13 @@ export function createPathItem ({ operationId, summary, description, tags, param
       ...(description !== undefined && { description }),
       tags,
       ...(parameters !== undefined && {
-        parameters: Object.entries(parameters).map(([name, { description, ...schema }]) => ({ name, in: 'path', required: true, description, schema }))
+        parameters: Object.entries(parameters).map(([name, { description, ...schema }]) => ({
+          name,
+          in: 'path',
+          required: true,
+          description,
+          schema
+        }))
       }),
       requestBody: { required: true, content: { 'application/json': { schema: request, examples } } },
       responses: { [OK]: done, ...refusals }
@@ -61,7 +84,13 @@ export function createPathItem ({ operationId, summary, description, tags, param
 
 /** The successful response in the form of a Fastify route schema. */
 export function routeResponse (schema: Schema): Schema {
-  return { [OK]: { description: 'The request succeeded.', headers: { 'x-request-id': { type: 'string', description: REQUEST_ID_DESCRIPTION } }, ...schema } }
+  return {
+    [OK]: {
+      description: 'The request succeeded.',
+      headers: { 'x-request-id': { type: 'string', description: REQUEST_ID_DESCRIPTION } },
+      ...schema
+    }
+  }
 }
 
 /** Version of the interface, not of the program. */
@@ -77,8 +106,19 @@ A row has the columns that \`columns\` lists, or all columns if \`columns\` is o
 const NOT_STATED = { name: 'Not stated', identifier: 'LicenseRef-not-stated' }
 
 /** Creates the top-level members of the document of a database, or of the interface. */
-export function createHead (database: string | undefined, { prefix, info = {} }: Pick<DocumentSettings, 'prefix' | 'info'>): Schema {
-  const { title = 'Row Query', description = DESCRIPTION, version = VERSION, license = NOT_STATED, contact, termsOfService, servers = [{ url: prefix === '' ? '/' : prefix }] } = info
+export function createHead (
+  database: string | undefined,
+  { prefix, info = {} }: Pick<DocumentSettings, 'prefix' | 'info'>
+): Schema {
+  const {
+    title = 'Row Query',
+    description = DESCRIPTION,
+    version = VERSION,
+    license = NOT_STATED,
+    contact,
+    termsOfService,
+    servers = [{ url: prefix === '' ? '/' : prefix }]
+  } = info
   return {
     openapi: OPENAPI,
     info: {
@@ -86,8 +126,8 @@ export function createHead (database: string | undefined, { prefix, info = {} }:
       version,
       description,
       license,
-      ...contact !== undefined && { contact },
-      ...termsOfService !== undefined && { termsOfService }
+      ...(contact !== undefined && { contact }),
+      ...(termsOfService !== undefined && { termsOfService })
     },
     servers,
     security: [{ token: [] }]
@@ -124,7 +164,10 @@ const examples: readonly ServiceError[] = [
   errors.methodNotAllowed('GET'),
   errors.requestTimeout(),
   withDetails(errors.uniqueViolation(), { path: pointer('data', 'email'), message: 'unique key "email" on "email"' }),
-  withDetails(errors.foreignKeyViolation(), { path: pointer('data', 'customer_id'), message: 'foreign key "orders_customer" on "customer_id"' }),
+  withDetails(errors.foreignKeyViolation(), {
+    path: pointer('data', 'customer_id'),
+    message: 'foreign key "orders_customer" on "customer_id"'
+  }),
   errors.idempotencyInProgress(),
   at(['expect'], errors.expectationFailed('there are 0 rows in "products" for these filters, and 1 is expected')),
   errors.bodyTooLarge(),
@@ -151,7 +194,10 @@ const examples: readonly ServiceError[] = [
 ]
 
 /** HTTP status -> examples of its errors. */
-const examplesByStatus: ReadonlyMap<number, readonly ServiceError[]> = Map.groupBy(examples, ({ statusCode }) => statusCode)
+const examplesByStatus: ReadonlyMap<number, readonly ServiceError[]> = Map.groupBy(
+  examples,
+  ({ statusCode }) => statusCode
+)
 
 /** Name of the schema of an error response. */
 export const REFUSAL = 'ErrorResponse'
@@ -161,7 +207,13 @@ export const refusalSchema: Schema = {
   ...RefusalSchema,
   properties: {
     ...RefusalSchema.properties,
-    error: { ...RefusalSchema.properties.error, properties: { ...RefusalSchema.properties.error.properties, code: { type: 'string', enum: [...catalogue.keys()] } } }
+    error: {
+      ...RefusalSchema.properties.error,
+      properties: {
+        ...RefusalSchema.properties.error.properties,
+        code: { type: 'string', enum: [...catalogue.keys()] }
+      }
+    }
   }
 }
 
@@ -195,19 +247,30 @@ function nameOf (status: number): string {
 /** Creates the responses by status. `schema`: the schema of an error response, or a reference to it. */
 export function errorResponses (schema: Schema): Record<string, Schema> {
   return Object.fromEntries([...examplesByStatus].map(([status, errors]) => {
-    return [status, {
-      description: `${STATUS_CODES[status]}: ${errors.map(({ code }) => code).join(', ')}`,
-      headers: headersOf(errors[0] as ServiceError),
-      content: { 'application/json': { schema, examples: Object.fromEntries(errors.map((error) => [error.code, { value: refusalOf(error) }])) } }
-    }]
+    return [
+      status,
+      {
+        description: `${STATUS_CODES[status]}: ${errors.map(({ code }) => code).join(', ')}`,
+        headers: headersOf(errors[0] as ServiceError),
+        content: {
+          'application/json': {
+            schema,
+            examples: Object.fromEntries(errors.map((error) => [error.code, { value: refusalOf(error) }]))
+          }
+        }
+      }
+    ]
   }))
 }
 
 /** Creates the responses by name, for `components.responses`. */
 export function sharedResponses (schema: Schema): Record<string, Schema> {
-  return Object.fromEntries(Object.entries(errorResponses(schema)).map(([status, response]) => [nameOf(Number(status)), response]))
+  return Object.fromEntries(
+    Object.entries(errorResponses(schema)).map(([status, response]) => [nameOf(Number(status)), response])
+  )
 }
 
 /** References to the shared responses, by status. */
-export const responseReferences: Record<string, Schema> =
-  Object.fromEntries([...examplesByStatus.keys()].map((status) => [status, { $ref: `#/components/responses/${nameOf(status)}` }]))
+export const responseReferences: Record<string, Schema> = Object.fromEntries(
+  [...examplesByStatus.keys()].map((status) => [status, { $ref: `#/components/responses/${nameOf(status)}` }])
+)

@@ -31,7 +31,11 @@ function insertData (name: string, { description }: Schema): Schema {
 /** Requires a value for the column that the database numbers, if a conflict would write this column. */
 function insertRules (table: Table): Schema {
   const number = table.identity?.autoIncrement === true ? table.identity.name : undefined
-  if (number === undefined || !hasConflicts(table) || !writableColumns(table, 'insert').some(({ name }) => name === number)) return {}
+  if (
+    number === undefined ||
+    !hasConflicts(table) ||
+    !writableColumns(table, 'insert').some(({ name }) => name === number)
+  ) { return {} }
   const needed = requiring(number)
   return {
     if: requiring('onConflict', requiring('set', { type: 'array', contains: { enum: [number] } })),
@@ -48,32 +52,67 @@ function distinct (keys: readonly Key[]): string[][] {
 }
 
 /** The schema of a list of so many of these columns. */
-const keyChoice = (names: readonly string[], length: number): Schema => ({ type: 'array', items: { type: 'string', enum: names }, minItems: length, maxItems: length, uniqueItems: true })
+const keyChoice = (names: readonly string[], length: number): Schema => ({
+  type: 'array',
+  items: { type: 'string', enum: names },
+  minItems: length,
+  maxItems: length,
+  uniqueItems: true
+})
 
 /** The schema of `onConflict`. A caller who may not update can only leave existing rows unchanged. */
 export function onConflictSchema ({ name, table, verbs }: Subject): Schema {
   const keys = keysOf(table)
-  const [wide, single] = [keys.filter((key) => key.columns.length > 1), keys.filter((key) => key.columns.length === 1)].map(distinct) as [string[][], string[][]]
-  const choices = [...single.length > 0 ? [keyChoice(single.flat(), 1)] : [], ...wide.map((names) => keyChoice(names, names.length))]
+  const [wide, single] = [
+    keys.filter((key) => key.columns.length > 1),
+    keys.filter((key) => key.columns.length === 1)
+  ].map(distinct) as [string[][], string[][]]
+  const choices = [
+    ...(single.length > 0 ? [keyChoice(single.flat(), 1)] : []),
+    ...wide.map((names) => keyChoice(names, names.length))
+  ]
   const listed = keys.map(({ columns }) => columns.map((column) => `"${column}"`).join(', ')).join('; or ')
   const columns = writableColumns(table, 'update').map((column) => column.name)
-  const nothing = { type: 'array', items: { type: 'string' }, maxItems: 0, description: 'Empty: existing rows stay as they are.' }
-  return closedObject([
-    ['key', { ...anyOf(choices), description: plainText(`The columns of one unique key: ${listed}.`) }],
-    ['set', verbs.includes('update') && columns.length > 0
-      ? {
-          ...anyOf([{ type: 'array', items: { type: 'string', enum: columns }, uniqueItems: true }, refTo(`${name}Update`)]),
-          description: 'What to change in a row that exists: columns, which get the value of the row in `data`, or values. If left out, every column that the row in `data` has, except those of the key. An empty list changes nothing.'
-        }
-      : nothing]
-  ], { required: verbs.includes('update') ? ['key'] : ['key', 'set'], description: 'Updates the rows that have the same values in a unique key, instead of refusing them.' })
+  const nothing = {
+    type: 'array',
+    items: { type: 'string' },
+    maxItems: 0,
+    description: 'Empty: existing rows stay as they are.'
+  }
+  return closedObject(
+    [
+      ['key', { ...anyOf(choices), description: plainText(`The columns of one unique key: ${listed}.`) }],
+      [
+        'set',
+        verbs.includes('update') && columns.length > 0
+          ? {
+              ...anyOf([
+                { type: 'array', items: { type: 'string', enum: columns }, uniqueItems: true },
+                refTo(`${name}Update`)
+              ]),
+              description:
+                'What to change in a row that exists: columns, which get the value of the row in `data`, or values. ' +
+                'If left out, every column that the row in `data` has, except those of the key. An empty list ' +
+                'changes nothing.'
+            }
+          : nothing
+      ]
+    ],
+    {
+      required: verbs.includes('update') ? ['key'] : ['key', 'set'],
+      description: 'Updates the rows that have the same values in a unique key, instead of refusing them.'
+    }
+  )
 }
 
 // The schemas of forms such as `{"$inc": 5}`, and of `returning` and `expect`.
 
 const titleOf = ({ schema }: UpdateForm): string => schema.title as string
 
-/** The forms of a column that are not already its values, as they are for a JSON column. An insert has only those that need no stored value. */
+/**
+ * The forms of a column that are not already its values, as they are for a JSON column. An insert has only those that
+ * need no stored value.
+ */
 function ownForms ({ type: { holdsJson, forms = [] } }: Column, verb: 'insert' | 'update'): readonly UpdateForm[] {
   return holdsJson === true ? [] : forms.filter(({ sql }) => verb === 'update' || sql === undefined)
 }
@@ -85,16 +124,37 @@ export function changeSchema (column: Column, verb: 'insert' | 'update'): Schema
   const forms = ownForms(column, verb)
   if (forms.length === 0) return taken
   const { description, 'x-sql-type': declaration, ...value } = taken
-  return { ...anyOf([...membersOf(value), ...forms.map((form) => refTo(titleOf(form)))]), ...description !== undefined && { description }, 'x-sql-type': declaration }
+  return {
+    ...anyOf([...membersOf(value), ...forms.map((form) => refTo(titleOf(form)))]),
+    ...(description !== undefined && { description }),
+    'x-sql-type': declaration
+  }
 }
 
 /** The forms that the writes and filters of these tables accept, by the names of their schemas. */
 export function formSchemas (subjects: readonly VisibleTable[]): Schemas {
   const forms = subjects.flatMap(({ table, verbs }) => [
-    ...(['insert', 'update'] as const).flatMap((verb) => verbs.includes(verb) ? writableColumns(table, verb).flatMap((column) => ownForms(column, verb)) : []),
-    ...verbs.some((verb) => verb !== 'insert') ? [...table.columns.values()].filter(({ type }) => type.moment?.isComparable === true).flatMap((column) => ownForms(column, 'insert')) : []
+    ...(['insert', 'update'] as const).flatMap((verb) =>
+      verbs.includes(verb) ? writableColumns(table, verb).flatMap((column) => ownForms(column, verb)) : []
+    ),
+    ...(verbs.some((verb) => verb !== 'insert')
+      ? [...table.columns.values()]
+          .filter(({ type }) => type.moment?.isComparable === true)
+          .flatMap((column) => ownForms(column, 'insert'))
+      : [])
   ])
-  return Object.fromEntries(forms.map((form) => [titleOf(form), closedObject([[form.name, anyOf(membersOf(form.schema).map(bare))]], { required: [form.name], description: form.sql === undefined ? `${String(form.schema.description)}` : `Computes the new value from the stored one: ${form.name}.` })]))
+  return Object.fromEntries(
+    forms.map((form) => [
+      titleOf(form),
+      closedObject([[form.name, anyOf(membersOf(form.schema).map(bare))]], {
+        required: [form.name],
+        description:
+          form.sql === undefined
+            ? `${String(form.schema.description)}`
+            : `Computes the new value from the stored one: ${form.name}.`
+      })
+    ])
+  )
 }
 
 /** Names that forms may have in a document. */
@@ -104,7 +164,13 @@ export function formNames (tables: readonly Table[]): string[] {
 
 /** `returning`, with the columns of a table. `name`: the prefix of the table's schema names. */
 function returningSchema (name: string, { description }: Schema): Schema {
-  return { anyOf: [{ type: 'array', items: refTo(`${name}Column`), minItems: 1, uniqueItems: true }, { type: 'string', enum: ['*'] }], description }
+  return {
+    anyOf: [
+      { type: 'array', items: refTo(`${name}Column`), minItems: 1, uniqueItems: true },
+      { type: 'string', enum: ['*'] }
+    ],
+    description
+  }
 }
 
 const COUNT: Schema = { type: 'integer', format: 'int64', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }
@@ -122,7 +188,10 @@ export function answerName (name: string, verb: Verb): string {
   return `${name}${pascalCase(verb)}Response`
 }
 
-/** The unions of requests and of responses, as named schemas, so that client generators need not invent names. `more`: names of other responses. */
+/**
+ * The unions of requests and of responses, as named schemas, so that client generators need not invent names. `more`:
+ * names of other responses.
+ */
 export function unions (name: string, verbs: readonly Verb[], more: readonly string[] = []): Schemas {
   return {
     [`${name}Request`]: unionByVerb(verbs, (verb) => requestName(name, verb)),
@@ -138,19 +207,39 @@ export function requestSchema (subject: Subject, verb: Verb): Schema {
     verb: { type: 'string', enum: [verb] },
     data: verb === 'insert' ? insertData(name, BODIES.insert.properties.data) : refTo(`${name}${pascalCase(verb)}`),
     filters: verb === 'select' ? refTo(`${name}Filters`) : { ...refTo(`${name}Filters`), minProperties: 1 },
-    ...('columns' in properties && { columns: { ...bare(properties.columns), items: refTo(`${name}Column`), description: properties.columns.description } }),
+    ...('columns' in properties && {
+      columns: {
+        ...bare(properties.columns),
+        items: refTo(`${name}Column`),
+        description: properties.columns.description
+      }
+    }),
     ...('include' in properties && { include: includeField(properties.include) }),
     ...('groupBy' in properties && groupFields(name, table, properties)),
-    ...('orderBy' in properties && { orderBy: orderSchema(table, properties.orderBy, members !== undefined), offset: { ...properties.offset, maximum: limits.offset } }),
-    ...('after' in properties && { after: { anyOf: [refTo(positionName(name)), { type: 'null' }], description: properties.after.description } }),
+    ...('orderBy' in properties && {
+      orderBy: orderSchema(table, properties.orderBy, members !== undefined),
+      offset: { ...properties.offset, maximum: limits.offset }
+    }),
+    ...('after' in properties && {
+      after: { anyOf: [refTo(positionName(name)), { type: 'null' }], description: properties.after.description }
+    }),
     ...('onConflict' in properties && { onConflict: refTo(onConflictName(name)) }),
     ...('returning' in properties && { returning: returningSchema(name, properties.returning) })
   }
-  const fields = Object.entries(properties).filter(([field]) => mayUse(field, verb, verbs) && isPossible(field, verb, subject)).map(([field, schema]): [string, Schema] => [field, own[field] ?? inDocument(field, schema, verb)])
-  return closedObject(fields, { required, ...verb === 'insert' && insertRules(table), ...verb === 'select' && selectRules(table, members && includeRules(subject, members)) })
+  const fields = Object.entries(properties)
+    .filter(([field]) => mayUse(field, verb, verbs) && isPossible(field, verb, subject))
+    .map(([field, schema]): [string, Schema] => [field, own[field] ?? inDocument(field, schema, verb)])
+  return closedObject(fields, {
+    required,
+    ...(verb === 'insert' && insertRules(table)),
+    ...(verb === 'select' && selectRules(table, members && includeRules(subject, members)))
+  })
 }
 
-/** Whether a table can have a field: positions, conflicts and returned updates need a unique key, and some types cannot be grouped. */
+/**
+ * Whether a table can have a field: positions, conflicts and returned updates need a unique key, and some types cannot
+ * be grouped.
+ */
 function isPossible (field: string, verb: Verb, { table, members }: Subject): boolean {
   if (field === 'include') return members !== undefined
   if (field === 'onConflict') return hasConflicts(table)
@@ -167,35 +256,68 @@ export const hasPositions = (table: Table): boolean => findPageKey(table) !== un
 /** A position: values of the columns of the order, which always include the key. */
 export function positionSchema (table: Table): Schema {
   const sorting = [...table.columns.values()].filter((column) => column.type.sortable && isPlaced(column))
-  return closedObject(sorting.map((column) => [column.name, bare(shownSchema(column))]), { required: findPageKey(table)?.map((column) => column.name), description: 'A position between two rows: a value for each column of the order, the key among them.' })
+  return closedObject(
+    sorting.map((column) => [column.name, bare(shownSchema(column))]),
+    {
+      required: findPageKey(table)?.map((column) => column.name),
+      description: 'A position between two rows: a value for each column of the order, the key among them.'
+    }
+  )
 }
 
 /** The schema of a field of the interface in documents. */
 export function inDocument (field: string, schema: Schema, verb: Verb): Schema {
   if (field === 'filters' && verb !== 'select') return { ...schema, minProperties: 1 }
   if (field === 'expect') return expectSchema(schema)
-  return field === 'total' ? { anyOf: [{ type: 'boolean', enum: [true] }, { type: 'integer', format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER }], description: schema['description'] } : withoutDefault(schema)
+  return field === 'total'
+    ? {
+        anyOf: [
+          { type: 'boolean', enum: [true] },
+          { type: 'integer', format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER }
+        ],
+        description: schema['description']
+      }
+    : withoutDefault(schema)
 }
 
 export function selectAnswer (name: string, table: Table): Schema {
   const { data, ...rest } = ANSWERS.select.properties
   const { description } = data.properties.next
-  const next = hasPositions(table) ? { anyOf: [refTo(positionName(name)), { type: 'integer' }, { type: 'null' }], description } : { type: ['integer', 'null'], description }
-  return { ...ANSWERS.select, properties: { ...rest, data: { ...data, properties: { ...data.properties, rows: { type: 'array', items: refTo(`${name}Row`) }, next } } } }
+  const next = hasPositions(table)
+    ? { anyOf: [refTo(positionName(name)), { type: 'integer' }, { type: 'null' }], description }
+    : { type: ['integer', 'null'], description }
+  return {
+    ...ANSWERS.select,
+    properties: {
+      ...rest,
+      data: { ...data, properties: { ...data.properties, rows: { type: 'array', items: refTo(`${name}Row`) }, next } }
+    }
+  }
 }
 
-/** The schema of an `id` that is always null. `type: null` alone would make OpenAPI Generator refer to a type that does not exist. */
+/**
+ * The schema of an `id` that is always null. `type: null` alone would make OpenAPI Generator refer to a type that does
+ * not exist.
+ */
 const NO_ID = orNull({ type: 'integer', description: 'Always null: no single column identifies a row.' })
 
 /** The response to a write, which has rows only if the caller may select. `own`: the schemas of other properties. */
 export function writeAnswer ({ name, verbs }: Subject, verb: Exclude<Verb, 'select'>, own: Schemas = {}): Schema {
   const { data, ...rest } = ANSWERS[verb].properties
   const { rows, ...properties } = data.properties as typeof data.properties & { readonly rows: Schema }
-  const returned = verbs.includes('select') ? { rows: { type: 'array', items: refTo(`${name}Row`), description: rows['description'] } } : {}
-  return { ...ANSWERS[verb], properties: { ...rest, data: { ...data, properties: { ...properties, ...returned, ...own } } } }
+  const returned = verbs.includes('select')
+    ? { rows: { type: 'array', items: refTo(`${name}Row`), description: rows['description'] } }
+    : {}
+  return {
+    ...ANSWERS[verb],
+    properties: { ...rest, data: { ...data, properties: { ...properties, ...returned, ...own } } }
+  }
 }
 
-/** The `id` of the response to an insert: it has the schema of the column that identifies a row, or is null, as for a list with `onConflict`. */
+/**
+ * The `id` of the response to an insert: it has the schema of the column that identifies a row, or is null, as for a
+ * list with `onConflict`.
+ */
 export function insertedId ({ identity }: Table): Schema {
   if (identity === undefined) return NO_ID
   const { 'x-sql-type': declaration, description, ...schema } = shownSchema(identity)

@@ -11,7 +11,9 @@ import { writableColumns, type VisibleTable } from './visible.ts'
 /** Names that the file uses for other purposes. */
 const OWN = ['DB', 'Relations', 'Column', 'Int64', 'Json', 'Array']
 
-const head = (database: string): string => `/** The tables of the database ${quoted(database)} as the service shows them. Made by \`row-query types\`: not to be changed by hand. */
+const head = (
+  database: string
+): string => `/** The tables of the database ${quoted(database)} as the service shows them. Made by \`row-query types\`: not to be changed by hand. */
 
 /** What a select gives, an insert takes and an update takes, and the sum of numbers. Kysely takes it for its ColumnType. */
 export interface Column<Select, Insert, Update, Sum = never> {
@@ -36,14 +38,23 @@ export function writeTypes (database: string, tables: readonly VisibleTable[]): 
   return `${head(database)}\n${named.map((each) => `${writeTable(each)}\n`).join('')}${writeRelations(tables)}\nexport interface DB {\n${list.join('')}  readonly [relations]?: Relations\n}\n`
 }
 
-/** Writes the keys and relations for the types of related rows. Their name is a symbol, so that it is not a table here or for Kysely. */
+/**
+ * Writes the keys and relations for the types of related rows. Their name is a symbol, so that it is not a table here
+ * or for Kysely.
+ */
 function writeRelations (tables: readonly VisibleTable[]): string {
   const related = findRelatedTables(tables)
   const lines = tables.filter(({ table }) => table.kind === 'table').map(({ table }) => {
-    const others = (related.get(table) ?? []).map(({ other, on }) => `${keyOf(other.name)}: { ${on.map(({ column, other }) => `${keyOf(column.name)}: ${quoted(other.name)}`).join(', ')} }`)
-    return `  ${keyOf(table.name)}: { keys: ${keysOf(table)}, related: {${others.length === 0 ? '' : ` ${others.join(', ')} `}} }\n`
+    const others = (related.get(table) ?? []).map(
+      ({ other, on }) =>
+        `${keyOf(other.name)}: { ` +
+        `${on.map(({ column, other }) => `${keyOf(column.name)}: ${quoted(other.name)}`).join(', ')} }`
+    )
+    return `  ${keyOf(table.name)}: { keys: ${keysOf(table)}, related: ` +
+      `{${others.length === 0 ? '' : ` ${others.join(', ')} `}} }\n`
   })
-  return `declare const relations: unique symbol\n\n/** The unique keys of each table, and the tables that it is related to by one relation only: its columns to theirs. */\ninterface Relations {\n${lines.join('')}}\n`
+  return 'declare const relations: unique symbol\n\n/** The unique keys of each table, and the tables that it is ' +
+    `related to by one relation only: its columns to theirs. */\ninterface Relations {\n${lines.join('')}}\n`
 }
 
 /** The unique keys whose columns can be named. */
@@ -52,15 +63,23 @@ function keysOf (table: Table): string {
   return [...new Set(keys.map((key) => `[${key.map(({ name }) => quoted(name)).join(', ')}]`))].join(' | ') || 'never'
 }
 
-/** Writes the interface of a table. A hidden column is `never` in selects, and a column that cannot be written is `never` in writes. */
+/**
+ * Writes the interface of a table. A hidden column is `never` in selects, and a column that cannot be written is
+ * `never` in writes.
+ */
 function writeTable ({ name, table, verbs }: VisibleTable & { readonly name: string }): string {
-  const [insertable, updatable] = (['insert', 'update'] as const).map((verb) => new Set(verbs.includes(verb) ? writableColumns(table, verb) : [])) as [Set<Column>, Set<Column>]
-  const columns = baseTable(table).columnList.filter((column) => table.columns.has(column.name) || insertable.has(column) || updatable.has(column))
+  const [insertable, updatable] = (['insert', 'update'] as const).map(
+    (verb) => new Set(verbs.includes(verb) ? writableColumns(table, verb) : [])
+  ) as [Set<Column>, Set<Column>]
+  const columns = baseTable(table).columnList.filter(
+    (column) => table.columns.has(column.name) || insertable.has(column) || updatable.has(column)
+  )
   const lines = columns.map((column) => {
     const taken = typeOf(takenSchema(column))
     const shown = table.columns.has(column.name) ? typeOf(shownSchema(column)) : 'never'
     const inserted = insertable.has(column) ? `${taken}${isOptional(table, column) ? ' | undefined' : ''}` : 'never'
-    return `${comment(column.comment, '  ')}  ${keyOf(column.name)}: Column<${shown}, ${inserted}, ${updatable.has(column) ? taken : 'never'}${shown === 'never' ? '' : sumOf(column)}>\n`
+    return `${comment(column.comment, '  ')}  ${keyOf(column.name)}: Column<${shown}, ${inserted}, ` +
+      `${updatable.has(column) ? taken : 'never'}${shown === 'never' ? '' : sumOf(column)}>\n`
   })
   return `${comment(table.comment, '')}export interface ${name} {\n${lines.join('')}}\n`
 }

@@ -39,7 +39,11 @@ export function orNull (schema: Schema): Schema {
   if (schema['anyOf'] !== undefined) return { ...schema, anyOf: [...membersOf(schema), { type: 'null' }] }
   if (schema['type'] === undefined) return schema
   const members = schema['enum'] as unknown[] | undefined
-  return { ...schema, type: [...new Set([schema['type'], 'null'].flat())], ...(members !== undefined && { enum: [...members, null] }) }
+  return {
+    ...schema,
+    type: [...new Set([schema['type'], 'null'].flat())],
+    ...(members !== undefined && { enum: [...members, null] })
+  }
 }
 
 /** Returns the schema of an object that has no other properties. */
@@ -48,7 +52,10 @@ export function closedObject (properties: Iterable<readonly [string, Schema]>, r
   return { type: 'object', properties: Object.fromEntries(properties), additionalProperties: false, ...rest }
 }
 
-/** A condition: the object has the property. It defines the property, because Redocly reports undefined required properties as errors. */
+/**
+ * A condition: the object has the property. It defines the property, because Redocly reports undefined required
+ * properties as errors.
+ */
 export function requiring (name: string, schema: Schema = {}): Schema {
   return { required: [name], ...defining({ [name]: schema }) }
 }
@@ -59,17 +66,22 @@ export function defining (properties: Readonly<Record<string, Schema | false>>):
 }
 
 /**
- * Escapes HTML, links and images in a text of the database, such as a comment, for descriptions, which are Markdown (CommonMark).
- * Other characters stay unescaped: generators copy descriptions into comments of source code.
+ * Escapes HTML, links and images in a text of the database, such as a comment, for descriptions, which are Markdown
+ * (CommonMark). Other characters stay unescaped: generators copy descriptions into comments of source code.
  */
 export function plainText (text: string): string {
   return text.replace(/<(?=[A-Za-z/!?])/g, '&lt;').replace(/\](?=[([:])/g, ']\\')
 }
 
-/** The forms in which a value that looks like a form can be sent to a JSON column: `{"$eq": value}`; an update also takes `{"$merge": {…}}`. */
+/**
+ * The forms in which a value that looks like a form can be sent to a JSON column: `{"$eq": value}`; an update also
+ * takes `{"$merge": {…}}`.
+ */
 const JSON_FORMS = { maxProperties: 1, ...requiring('$eq') }
 const JSON_CHANGES = { maxProperties: 1, anyOf: [requiring('$eq'), requiring('$merge', { type: 'object' })] }
-const notLikeForm = (forms: Schema): Schema => ({ not: { type: 'object', minProperties: 1, propertyNames: { pattern: '^\\$' }, not: forms } })
+const notLikeForm = (forms: Schema): Schema => ({
+  not: { type: 'object', minProperties: 1, propertyNames: { pattern: '^\\$' }, not: forms }
+})
 
 /** The schema of values that insert and update accept. */
 export function takenSchema (column: Column): Schema {
@@ -117,7 +129,11 @@ function describe (column: Column, members: readonly Schema[]): Schema {
   const { nullable, declaration, type } = column
   const schema = anyOf(members.map(bare))
   const description = plainText([column.comment, type.schema.description].filter(Boolean).join('\n'))
-  return { ...(nullable ? orNull(schema) : schema), ...(description !== '' && { description }), 'x-sql-type': declaration }
+  return {
+    ...(nullable ? orNull(schema) : schema),
+    ...(description !== '' && { description }),
+    'x-sql-type': declaration
+  }
 }
 
 /** Returns the default of a column as JSON (`{ value: 0 }`) if it is a constant that the type accepts. */

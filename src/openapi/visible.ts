@@ -10,7 +10,9 @@ import type { RequestLimits } from '../plan/terms.ts'
 
 export interface VisibleTable { readonly table: Table, readonly verbs: readonly Verb[] }
 
-/** Returns the tables with their possible verbs, in the order of the catalog, without tables that have no possible verb. */
+/**
+ * Returns the tables with their possible verbs, in the order of the catalog, without tables that have no possible verb.
+ */
 export function visibleTables (catalog: Catalog, grant: Grant, database: string): VisibleTable[] {
   return [...catalog.tables.values()].flatMap((base) => {
     const permissions = permissionsOn(grant, database, base.name)
@@ -41,12 +43,22 @@ function isWritable ({ generated, type }: Column): boolean {
 export function cacheKeyOf (catalog: Catalog, grant: Grant, database: string): string {
   const granted = grant.databases === 'all' ? undefined : grant.databases.get(database)
   if (granted === undefined || granted.tables === 'all') return JSON.stringify(verbsIn(grant.permissions))
-  if (!granted.isNarrowed) return JSON.stringify([...granted.tables].map(([name, { permissions }]) => [name, verbsIn(permissions)]).sort())
-  return JSON.stringify(visibleTables(catalog, grant, database).map(({ table: { name, columns, requiredColumns, granted }, verbs }) => {
-    if (granted === undefined) return [name, verbs]
-    // a rule may give a value to a column that would otherwise be required
-    return [name, verbs, ...[columns, granted.writable.insert, granted.writable.update].map((each) => [...each.keys()]), [...granted.given], requiredColumns.map((column) => column.name)]
-  }))
+  if (!granted.isNarrowed) {
+    return JSON.stringify([...granted.tables].map(([name, { permissions }]) => [name, verbsIn(permissions)]).sort())
+  }
+  return JSON.stringify(
+    visibleTables(catalog, grant, database).map(({ table: { name, columns, requiredColumns, granted }, verbs }) => {
+      if (granted === undefined) return [name, verbs]
+      // a rule may give a value to a column that would otherwise be required
+      return [
+        name,
+        verbs,
+        ...[columns, granted.writable.insert, granted.writable.update].map((each) => [...each.keys()]),
+        [...granted.given],
+        requiredColumns.map((column) => column.name)
+      ]
+    })
+  )
 }
 
 const verbsIn = (permissions: ReadonlySet<Verb>): Verb[] => VERBS.filter((verb) => permissions.has(verb))

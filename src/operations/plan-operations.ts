@@ -36,23 +36,34 @@ export interface OperationsToPlan {
 }
 
 /**
- * Plans all operations stage by stage, and refuses them in the same order as single requests. @throws PERMISSION_DENIED, TABLE_NOT_FOUND, the errors
- * of planning; `details` name the operation
+ * Plans all operations stage by stage, and refuses them in the same order as single requests. @throws
+ * PERMISSION_DENIED, TABLE_NOT_FOUND, the errors of planning; `details` name the operation
  */
-export async function planOperations ({ grant, database, operations, limits, dryRun }: OperationsToPlan): Promise<readonly PlannedOperation[]> {
+export async function planOperations ({
+  grant,
+  database,
+  operations,
+  limits,
+  dryRun
+}: OperationsToPlan): Promise<readonly PlannedOperation[]> {
   // waits for the first catalog before any table is refused as missing
   const found = await settle(operations, (operation) => authorizeOperation({ grant, database, dryRun }, operation))
   const sources = valuesOf(found, ['PERMISSION_DENIED'])
   const counted = startCount()
   const planned = await settle(operations, (operation, index) => {
     const before = { ...counted, tables: undefined }
-    return orUnavailable({ grant, database, tableName: operation.table }, sources[index] as TableSource, (source) => planOperation({ operation, index, source, limits: { ...limits, counted: Object.assign(counted, before) } }))
+    return orUnavailable({ grant, database, tableName: operation.table }, sources[index] as TableSource, (source) =>
+      planOperation({ operation, index, source, limits: { ...limits, counted: Object.assign(counted, before) } })
+    )
   })
   // last come data that breaks a rule of the grant, and then what the table or the database cannot do
   return valuesOf(planned, undefined, ['PERMISSION_DENIED', 'NOT_SUPPORTED', 'NOT_NULL_VIOLATION'])
 }
 
-function authorizeOperation ({ grant, database, dryRun }: Pick<OperationsToPlan, 'grant' | 'database' | 'dryRun'>, operation: Operation): TableSource | Promise<TableSource> {
+function authorizeOperation (
+  { grant, database, dryRun }: Pick<OperationsToPlan, 'grant' | 'database' | 'dryRun'>,
+  operation: Operation
+): TableSource | Promise<TableSource> {
   const { table, verb, lock } = operation
   const permissions = permissionsOn(grant, database.name, table)
   // refuses a table that the grant does not see like one that does not exist
@@ -75,9 +86,17 @@ function authorizeOperation ({ grant, database, dryRun }: Pick<OperationsToPlan,
   }
 }
 
-interface OperationToPlan { readonly operation: Operation, readonly index: number, readonly source: TableSource, readonly limits: PlanLimits }
-
-function planOperation ({ operation, index, source, limits }: OperationToPlan): PlannedOperation {
+function planOperation ({
+  operation,
+  index,
+  source,
+  limits
+}: {
+  readonly operation: Operation
+  readonly index: number
+  readonly source: TableSource
+  readonly limits: PlanLimits
+}): PlannedOperation {
   const { lock } = operation
   const { body, references } = findResultReferences<Body>(operation, { source, index, depth: limits.depth })
   const planWith = (applied: PlanLimits): Plan => {
@@ -92,7 +111,10 @@ function planOperation ({ operation, index, source, limits }: OperationToPlan): 
 
 type Settled<T> = { readonly value: T } | { readonly error: ServiceError }
 
-async function settle<T> (operations: readonly Operation[], work: (operation: Operation, index: number) => T | Promise<T>): Promise<Array<Settled<T>>> {
+async function settle<T> (
+  operations: readonly Operation[],
+  work: (operation: Operation, index: number) => T | Promise<T>
+): Promise<Array<Settled<T>>> {
   const settled: Array<Settled<T>> = []
   for (const [index, operation] of operations.entries()) {
     try {
@@ -105,11 +127,22 @@ async function settle<T> (operations: readonly Operation[], work: (operation: Op
   return settled
 }
 
-/** @throws the first error; errors with the codes `first` come before all others, those with the codes `last` after them, in this order */
-function valuesOf<T> (settled: ReadonlyArray<Settled<T>>, first: readonly string[] = [], last: readonly string[] = []): T[] {
-  const rankOf = ({ code }: ServiceError): number => first.includes(code) ? -1 : last.indexOf(code) + 1
-  const errors = settled.flatMap((each, index) => 'error' in each ? [{ index, error: each.error }] : []).sort((a, b) => rankOf(a.error) - rankOf(b.error))
+/**
+ * @throws the first error; errors with the codes `first` come before all others, those with the codes `last` after
+ * them, in this order
+ */
+function valuesOf<T> (
+  settled: ReadonlyArray<Settled<T>>,
+  first: readonly string[] = [],
+  last: readonly string[] = []
+): T[] {
+  const rankOf = ({ code }: ServiceError): number => (first.includes(code) ? -1 : last.indexOf(code) + 1)
+  const errors = settled
+    .flatMap((each, index) => ('error' in each ? [{ index, error: each.error }] : []))
+    .sort((a, b) => rankOf(a.error) - rankOf(b.error))
   const [refused] = errors
-  if (refused !== undefined) throw refused.error.statusCode < 500 ? inOperation(refused.index, refused.error) : refused.error
+  if (refused !== undefined) {
+    throw refused.error.statusCode < 500 ? inOperation(refused.index, refused.error) : refused.error
+  }
   return settled.map((each) => (each as { value: T }).value)
 }

@@ -54,7 +54,11 @@ export class Results {
   /** Adds the answer of the next operation. @throws RESULT_TOO_LARGE, OVERLOADED */
   add (answer: string | Buffer): void {
     const size = Buffer.byteLength(answer)
-    if (size > this.room) throw resultTooLarge(`the answer would be larger than ${this.#maxBytes} bytes; request fewer rows, or name fewer "columns"`)
+    if (size > this.room) {
+      throw resultTooLarge(
+        `the answer would be larger than ${this.#maxBytes} bytes; request fewer rows, or name fewer "columns"`
+      )
+    }
     if (!this.#budget.take(size, this.#bytes + size)) throw overloaded()
     this.#bytes += size
     this.#answers.push(answer)
@@ -74,7 +78,9 @@ export class Results {
   }
 
   #resultOf (index: number): unknown {
-    if (!this.#parsed.has(index)) this.#parsed.set(index, parseExactJson(dataOf(this.#answers[index] as string | Buffer).toString()))
+    if (!this.#parsed.has(index)) {
+      this.#parsed.set(index, parseExactJson(dataOf(this.#answers[index] as string | Buffer).toString()))
+    }
     return this.#parsed.get(index)
   }
 }
@@ -94,14 +100,15 @@ interface OperationsRequest extends ReadOptions, Keyed {
 }
 
 /** Whether the operations run in a read-only snapshot. A lock needs a transaction that writes. */
-export const isReadOnly = ({ operations }: OperationsBody): boolean => operations.every(({ verb, lock }) => verb === 'select' && lock !== true)
+export const isReadOnly = ({ operations }: OperationsBody): boolean =>
+  operations.every(({ verb, lock }) => verb === 'select' && lock !== true)
 
 /** The operation whose tables differ from the catalog. */
 interface Moved { readonly index: number, readonly tables: readonly Table[], readonly error: SchemaMoved }
 
 /**
- * Returns the body of the answer. If the tables of the database have changed, and so nothing was done, it reads the catalog again and runs the
- * request once more. @throws ServiceError
+ * Returns the body of the answer. If the tables of the database have changed, and so nothing was done, it reads the
+ * catalog again and runs the request once more. @throws ServiceError
  */
 export async function runOperations (request: OperationsRequest, before?: Moved): Promise<string | Buffer> {
   const { database, body: { operations, dryRun = false }, record } = request
@@ -116,7 +123,13 @@ export async function runOperations (request: OperationsRequest, before?: Moved)
   } catch (error) {
     const moved = run?.moved
     if (!(error instanceof SchemaMoved) || moved === undefined) throw error
-    if (before !== undefined) throw toUnresolved(database, { moved: error, before: before.index === moved.index ? before.tables : undefined, tables: moved.tables })
+    if (before !== undefined) {
+      throw toUnresolved(database, {
+        moved: error,
+        before: before.index === moved.index ? before.tables : undefined,
+        tables: moved.tables
+      })
+    }
     if (database.broken.has(moved.tables, error.reason)) throw withReason(brokenDefinition(), error.reason)
     await database.refresh()
     return await runOperations(request, moved)
@@ -140,14 +153,44 @@ class OperationsRun {
   }
 
   async execute (): Promise<string | Buffer> {
-    const { grant, database, body, body: { isolation = 'repeatableRead', dryRun = false }, client, consistency, record, key } = this.#request
+    const {
+      grant,
+      database,
+      body,
+      body: { isolation = 'repeatableRead', dryRun = false },
+      client,
+      consistency,
+      record,
+      key
+    } = this.#request
     record?.compiled()
     const isShared = database.onWrite !== undefined
     const run = (tx: Transaction): Promise<string | Buffer> => this.#runAll(tx, dryRun)
-    const answer = await (key === undefined
-      ? database.dialect.transaction(run, { readOnly: isReadOnly(body), isolation, dryRun, client, consistency, isShared })
-      : runWithKey({ ...this.#request, path: undefined, grant, tables: this.#planned.flatMap(({ plan }) => tablesOf(plan)), client, isolation, isShared }, run)
-    ).catch((error: unknown) => { throw this.#place(error) })
+    const answer = await (
+      key === undefined
+        ? database.dialect.transaction(run, {
+          readOnly: isReadOnly(body),
+          isolation,
+          dryRun,
+          client,
+          consistency,
+          isShared
+        })
+        : runWithKey(
+          {
+            ...this.#request,
+            path: undefined,
+            grant,
+            tables: this.#planned.flatMap(({ plan }) => tablesOf(plan)),
+            client,
+            isolation,
+            isShared
+          },
+          run
+        )
+    ).catch((error: unknown) => {
+      throw this.#place(error)
+    })
     record?.executed(this.#rows)
     return answer
   }
@@ -155,7 +198,12 @@ class OperationsRun {
   /** Names the operation whose statement COMMIT has refused. */
   #place (error: unknown): unknown {
     const statement = error instanceof ServiceError ? error.statement : undefined
-    return statement === undefined ? error : inOperation(this.#starts.findLastIndex((start) => start <= statement), error as ServiceError)
+    return statement === undefined
+      ? error
+      : inOperation(
+        this.#starts.findLastIndex((start) => start <= statement),
+        error as ServiceError
+      )
   }
 
   /** Runs all operations, and may do so again after a deadlock. */
@@ -178,7 +226,13 @@ class OperationsRun {
     const operation = this.#planned[index] as PlannedOperation
     this.#starts.push(tx.ran ?? 0)
     try {
-      const { answer, rows } = await answerIn(tx, { plan: planNow(operation, results), database, maxBytes: results.room, budget: results.budget, pendingWrite: { grant, body: operation.body, dryRun } })
+      const { answer, rows } = await answerIn(tx, {
+        plan: planNow(operation, results),
+        database,
+        maxBytes: results.room,
+        budget: results.budget,
+        pendingWrite: { grant, body: operation.body, dryRun }
+      })
       results.add(answer)
       this.#rows += rows
     } catch (error) {

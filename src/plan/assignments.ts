@@ -8,14 +8,20 @@ import { knownDefault } from './insert-key.ts'
 import type { Assignment, InsertPlan } from './plan.ts'
 import { ResultReference } from './result-reference.ts'
 
-/** Resolves the changes of an update at `path` of the body to columns and parameters; values come before forms. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_VALUE */
+/**
+ * Resolves the changes of an update at `path` of the body to columns and parameters; values come before forms. @throws
+ * COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_VALUE
+ */
 export function planAssignments (data: Readonly<Record<string, unknown>>, table: Table, path: Path): Assignment[] {
   const assignments = Object.keys(data).map((name) => planAssignment(table, name, data[name], [...path, name]))
-  return assignments.some(({ form }) => form !== undefined) ? assignments.sort((a, b) => Number(a.form !== undefined) - Number(b.form !== undefined)) : assignments
+  return assignments.some(({ form }) => form !== undefined)
+    ? assignments.sort((a, b) => Number(a.form !== undefined) - Number(b.form !== undefined))
+    : assignments
 }
 
 /**
- * Looks up a column that `verb` can write. A grant may write columns that it does not see, and not write columns that it sees.
+ * Looks up a column that `verb` can write. A grant may write columns that it does not see, and not write columns that
+ * it sees.
  * @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE
  */
 export function getWritableColumn (table: Table, name: string, path: Path, verb: 'insert' | 'update'): Column {
@@ -38,13 +44,20 @@ function planAssignment (table: Table, name: string, given: unknown, path: Path)
   const assignment = planValue(column, given, path, true)
   // an overflow would reveal a value that the grant does not see
   const { form } = assignment
-  if (form !== undefined && !table.columns.has(name) && formSql(column.type, form)?.includes(COLUMN) === true) throw at(path, columnNotWritable(name, `${form} is not allowed on it`))
+  if (form !== undefined && !table.columns.has(name) && formSql(column.type, form)?.includes(COLUMN) === true) {
+    throw at(path, columnNotWritable(name, `${form} is not allowed on it`))
+  }
   return assignment
 }
 
-/** Plans the value of a column, or a form such as `{"$inc": 5}`. `forms`: whether those that compute with the stored value are allowed; an insert has none. @throws INVALID_VALUE */
+/**
+ * Plans the value of a column, or a form such as `{"$inc": 5}`. `forms`: whether those that compute with the stored
+ * value are allowed; an insert has none. @throws INVALID_VALUE
+ */
 export function planValue (column: Column, given: unknown, path: Path, forms: boolean): Assignment {
-  return isFields(given) && looksLikeForm(given) ? planForm(column, given, path, forms) : toAssignment(column, given, path)
+  return isFields(given) && looksLikeForm(given)
+    ? planForm(column, given, path, forms)
+    : toAssignment(column, given, path)
 }
 
 function toAssignment (column: Column, given: unknown, path: Path): Assignment {
@@ -77,17 +90,24 @@ function planForm (column: Column, given: Record<string, unknown>, path: Path, i
   const [name, other] = keys as [string, ...string[]]
   const operand = given[name]
   if (type.holdsJson === true && name === '$eq' && other === undefined) return toAssignment(column, operand, path)
-  const form = other === undefined ? type.forms?.find((each) => each.name === name && (isAllowed || each.sql === undefined)) : undefined
+  const form =
+    other === undefined
+      ? type.forms?.find((each) => each.name === name && (isAllowed || each.sql === undefined))
+      : undefined
   if (form === undefined) throw at(path, invalidValue(column.name, describeRefusal(column, keys, isAllowed)))
   const parameter = readWith(form.read, column, operand, [...path, name])
   return form.sql === undefined ? { column, parameter } : { column, form: form.name, parameter }
 }
 
 function describeRefusal ({ type, declaration }: Column, keys: readonly string[], isAllowed: boolean): string {
-  if (type.holdsJson === true) return `"${keys.find((key) => key !== '$eq')}" is not allowed here; send an object whose keys all begin with $ as {"$eq": …}`
+  if (type.holdsJson === true) {
+    return `"${keys.find((key) => key !== '$eq')}" is not allowed here; send an object whose keys all begin with $ ` +
+      'as {"$eq": …}'
+  }
   if (!isAllowed) return `"${keys[0]}" is not allowed here; send a value`
   if (keys.length > 1) return 'expected a value, or an object with one operator'
-  return `the type ${declaration} does not accept "${keys[0]}"; ${type.forms === undefined ? 'send a value' : `use a value or ${type.forms.map(({ name }) => name).join(', ')}`}`
+  return `the type ${declaration} does not accept "${keys[0]}"; ` +
+    `${type.forms === undefined ? 'send a value' : `use a value or ${type.forms.map(({ name }) => name).join(', ')}`}`
 }
 
 /** SQL NULL, or for a NOT NULL column the null of its type (JSON). */
@@ -99,7 +119,10 @@ const nullOf = ({ nullable, type }: Column): Parameter => nullable ? null : type
 /** Finds a column whose default is known, or the rowid. */
 export function findDefaulted (table: Table): Column | undefined {
   // the text of a JSON default may have spaces, which the service would not write
-  return baseTable(table).columnList.find((column) => column.autoIncrement || (!column.generated && !column.type.structured && knownDefault(column) !== undefined))
+  return baseTable(table).columnList.find(
+    (column) =>
+      column.autoIncrement || (!column.generated && !column.type.structured && knownDefault(column) !== undefined)
+  )
 }
 
 /** @throws NOT_SUPPORTED if a row gives no values, and only the database knows the defaults of all columns */
@@ -107,5 +130,8 @@ export function refuseOnlyDefaults ({ table, rows, conflict, isList }: InsertPla
   if (table.engine !== 'sqlite' || conflict === undefined) return
   const row = rows.find(({ columns }) => columns.length === 0)
   if (row === undefined || findDefaulted(table) !== undefined) return
-  throw unsupported(isList ? pointer('data', row.index) : '/data', `the database computes the defaults of all columns of table "${table.name}": send a value`)
+  throw unsupported(
+    isList ? pointer('data', row.index) : '/data',
+    `the database computes the defaults of all columns of table "${table.name}": send a value`
+  )
 }

@@ -1,6 +1,6 @@
 /**
- * Lays out the cells of the rows that a statement with members returns: the columns of the row, then those that only the service needs, then those of
- * joined members. `src/sql` selects them, `src/response` writes them.
+ * Lays out the cells of the rows that a statement with members returns: the columns of the row, then those that only
+ * the service needs, then those of joined members. `src/sql` selects them, `src/response` writes them.
  */
 import type { Column, Table } from '../catalog/catalog.ts'
 import { getOrCreate } from '../get-or-create.ts'
@@ -62,10 +62,19 @@ export function layOut ({ columns, members, hidden = [], from = 0 }: RowToLayOut
     const found = cells.findIndex((cell) => cell.column === column && cell.table === table)
     return from + (found < 0 ? cells.push({ column, table }) - 1 : found)
   }
-  const add = (own: readonly Column[], table: number, theirs: readonly Member[], others: readonly Column[]): RowCells => {
+  const add = (
+    own: readonly Column[],
+    table: number,
+    theirs: readonly Member[],
+    others: readonly Column[]
+  ): RowCells => {
     const start = from + cells.length
     for (const column of [...own, ...others]) cells.push({ column, table })
-    return { from: start, columns: own, members: theirs.map((member) => member.kind === 'one' ? join(member, table) : link(member, table)) }
+    return {
+      from: start,
+      columns: own,
+      members: theirs.map((member) => (member.kind === 'one' ? join(member, table) : link(member, table)))
+    }
   }
   const join = (member: OneMember, parent: number): JoinedCells => {
     const table = joined.push({ member, parent })
@@ -82,7 +91,10 @@ export function layOut ({ columns, members, hidden = [], from = 0 }: RowToLayOut
 }
 
 /** The tables of the statement, that of the row first. */
-export const tablesIn = (table: Table, { joined }: Cells): readonly Table[] => [table, ...joined.map(({ member }) => member.table)]
+export const tablesIn = (table: Table, { joined }: Cells): readonly Table[] => [
+  table,
+  ...joined.map(({ member }) => member.table)
+]
 
 const layouts = new WeakMap<SelectPlan | ManyMember | ComputedMember, Cells>()
 
@@ -94,7 +106,11 @@ export function cellsOf (plan: SelectPlan): Cells {
   })
 }
 
-/** The cells of the rows of a member with statements of its own. The first cell identifies the row that they belong to. */
+/**
+ * The cells of the rows of a member with statements of its own. The first cell identifies the row that they belong to.
+ */
 export function cellsOfMember (member: ListMember): Cells {
-  return getOrCreate(layouts, member, () => layOut({ columns: member.columns, members: member.kind === 'many' ? member.members : [], from: 1 }))
+  return getOrCreate(layouts, member, () =>
+    layOut({ columns: member.columns, members: member.kind === 'many' ? member.members : [], from: 1 })
+  )
 }

@@ -16,14 +16,27 @@ export function getColumn ({ columns, name: table, isResult }: ColumnScope, name
   const column = columns.get(name)
   if (column === undefined) {
     const hint = name === '*' && path.includes('columns') ? ': leave out "columns" for all columns' : ''
-    throw at(path, columnNotFound(name, (isResult === true ? 'the result of "groupBy" and "aggregates"' : `table "${table}"`) + hint))
+    throw at(
+      path,
+      columnNotFound(
+        name,
+        (isResult === true ? 'the result of "groupBy" and "aggregates"' : `table "${table}"`) + hint
+      )
+    )
   }
   return column
 }
 
-/** Converts a JSON value other than null to a parameter for the column, with the function `read`. @throws INVALID_VALUE */
+/**
+ * Converts a JSON value other than null to a parameter for the column, with the function `read`. @throws INVALID_VALUE
+ */
 export function readValue (column: Column, value: unknown, path: Path, read = column.type.read): Value {
-  return readWith(typeof value === 'object' && value instanceof ResultReference ? () => readResultReference(value, read) : read, column, value, path)
+  return readWith(
+    typeof value === 'object' && value instanceof ResultReference ? () => readResultReference(value, read) : read,
+    column,
+    value,
+    path
+  )
 }
 
 /** Converts a JSON value with the function `read`. @throws INVALID_VALUE if `read` throws ValueRefused */

@@ -21,8 +21,9 @@ import { applyRules } from './rules.ts'
 import { counting, isPlainChange, planChangeTerms, type PlanLimits } from './terms.ts'
 
 /**
- * Refuses filters by the rows of tables that the write itself changes, which MySQL and MariaDB cannot evaluate. Considers the texts of the triggers that
- * the account may see; only the server knows the rest. To be called when all else is planned. @throws NOT_SUPPORTED
+ * Refuses filters by the rows of tables that the write itself changes, which MySQL and MariaDB cannot evaluate.
+ * Considers the texts of the triggers that the account may see; only the server knows the rest. To be called when all
+ * else is planned. @throws NOT_SUPPORTED
  */
 function refuseWritten ({ verb, table }: UpdatePlan | DeletePlan, filters: Readonly<Record<string, unknown>>): void {
   const named: NamedTable[] = []
@@ -30,8 +31,19 @@ function refuseWritten ({ verb, table }: UpdatePlan | DeletePlan, filters: Reado
   if (named.length === 0) return
   const byTriggers = writtenBy(table, verb)
   for (const { table: name, path, by } of named) {
-    if (name === table.name) throw unsupported(pointer(...path), `"${by}" cannot name the table that is written: select the rows first, and filter by their keys`)
-    if (byTriggers.has(name)) throw unsupported(pointer(...path), `"${by}" cannot name "${name}", which a trigger of "${table.name}" writes: select the rows first, and filter by their keys`)
+    if (name === table.name) {
+      throw unsupported(
+        pointer(...path),
+        `"${by}" cannot name the table that is written: select the rows first, and filter by their keys`
+      )
+    }
+    if (byTriggers.has(name)) {
+      throw unsupported(
+        pointer(...path),
+        `"${by}" cannot name "${name}", which a trigger of "${table.name}" writes: select the rows first, and filter ` +
+        'by their keys'
+      )
+    }
   }
 }
 
@@ -48,7 +60,10 @@ function planDelete (body: DeleteBody, source: TableSource, limits: PlanLimits):
 // Refuses null for NOT NULL columns, as the database should. MySQL would store the next AUTO_INCREMENT number instead
 // or, with some settings, the current time in a TIMESTAMP column.
 
-/** Called when the plan is complete, because refusals of the database come after those of the service. @throws NOT_NULL_VIOLATION */
+/**
+ * Called when the plan is complete, because refusals of the database come after those of the service. @throws
+ * NOT_NULL_VIOLATION
+ */
 function refuseNulls (plan: Plan): void {
   if (plan.verb === 'update') refuseIn(plan.assignments, ['data'])
   if (plan.verb === 'insert') refuseInRows(plan)
@@ -56,7 +71,9 @@ function refuseNulls (plan: Plan): void {
 
 function refuseIn (assignments: readonly Assignment[], path: Path): void {
   for (const { column, parameter, form } of assignments) {
-    if (parameter === null && form === undefined && !column.nullable) throw at([...path, column.name], notNullViolation())
+    if (parameter === null && form === undefined && !column.nullable) {
+      throw at([...path, column.name], notNullViolation())
+    }
   }
 }
 
@@ -67,7 +84,9 @@ function refuseInRows ({ isList, rows, conflict }: InsertPlan): void {
     const column = findNull(row)
     if (column !== undefined && (first === undefined || row.index < first.index)) first = { index: row.index, column }
   }
-  if (first !== undefined) throw at([...isList ? ['data', first.index] : ['data'], first.column.name], notNullViolation())
+  if (first !== undefined) {
+    throw at([...(isList ? ['data', first.index] : ['data']), first.column.name], notNullViolation())
+  }
   if (conflict?.set.kind === 'assignments') refuseIn(conflict.set.assignments, ['onConflict', 'set'])
 }
 
@@ -89,8 +108,15 @@ export function planSelect (body: SelectBody, source: TableSource, given: PlanLi
     condition: planFilters(filters, source, limits)
   }
   const members = include === undefined ? undefined : planMembers(include, { source, limits })
-  const plan: SelectPlan = { verb: 'select', table, ...rows, order: orderBy === undefined ? [] : planOrder(orderBy, { table, ...members !== undefined && { members } }), limit }
-  const isPlain = body.after === undefined && body.offset === undefined && body.total === undefined && body.expect === undefined
+  const plan: SelectPlan = {
+    verb: 'select',
+    table,
+    ...rows,
+    order: orderBy === undefined ? [] : planOrder(orderBy, { table, ...(members !== undefined && { members }) }),
+    limit
+  }
+  const isPlain =
+    body.after === undefined && body.offset === undefined && body.total === undefined && body.expect === undefined
   const paged = isPlain ? plan : planPage(body, plan, limits)
   return Object.freeze(members === undefined ? paged : withMembers(paged, members))
 }
@@ -103,13 +129,22 @@ function withMembers (plan: SelectPlan, members: readonly Member[]): SelectPlan 
 /** Whether a member, or one of its members, needs a statement of its own. */
 const hasStatement = (member: Member): boolean => member.kind !== 'one' || member.members.some(hasStatement)
 
-/** Plans an update. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_VALUE, INVALID_BODY, FILTERS_REQUIRED, NOT_SUPPORTED */
+/**
+ * Plans an update. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_VALUE, INVALID_BODY, FILTERS_REQUIRED,
+ * NOT_SUPPORTED
+ */
 function planUpdate (body: UpdateBody, source: TableSource, limits: PlanLimits): UpdatePlan {
   const { table } = source
   const { verb, data, filters } = body
   const condition = planRequiredFilters(verb, filters, source, limits)
   const plan: UpdatePlan = { verb, table, condition, assignments: planAssignments(data, table, ['data']) }
-  const planned = isPlainChange(body, limits) ? plan : { ...plan, ...planChangeTerms(body, table, limits), ...body.returning !== undefined && { key: getUpdateKey(plan) } }
+  const planned = isPlainChange(body, limits)
+    ? plan
+    : {
+        ...plan,
+        ...planChangeTerms(body, table, limits),
+        ...(body.returning !== undefined && { key: getUpdateKey(plan) })
+      }
   refuseWritten(plan, filters)
   return Object.freeze(planned)
 }
@@ -117,10 +152,16 @@ function planUpdate (body: UpdateBody, source: TableSource, limits: PlanLimits):
 function getUpdateKey ({ table, assignments }: UpdatePlan): readonly Column[] {
   const key = findUpdateKey(table, assignments)
   if (key !== undefined) return key
-  throw unsupported('/returning', `table "${table.name}" has no unique key that identifies the updated rows: add one, or leave out "returning"`)
+  throw unsupported(
+    '/returning',
+    `table "${table.name}" has no unique key that identifies the updated rows: add one, or leave out "returning"`
+  )
 }
 
-/** Plans a validated body for its table and the others that it names. @throws PERMISSION_DENIED for a write to a view or one that breaks a rule of the grant, NOT_NULL_VIOLATION after all others, and the errors of the verb */
+/**
+ * Plans a validated body for its table and the others that it names. @throws PERMISSION_DENIED for a write to a view or
+ * one that breaks a rule of the grant, NOT_NULL_VIOLATION after all others, and the errors of the verb
+ */
 export function createPlan (body: Body, source: TableSource, limits: PlanLimits): Plan {
   const { table } = source
   const planned = planBody(body, source, limits)
@@ -155,18 +196,34 @@ function planBody (body: Body, source: TableSource, limits: PlanLimits): Plan {
 const EVERY_ROW = Number.MAX_SAFE_INTEGER
 
 /** `limit`: the number of rows; all of them if left out. @throws INVALID_BODY, and as createPlan */
-export function planStream (body: Omit<SelectBody, 'limit'>, source: TableSource, { limit = EVERY_ROW, limits }: { readonly limit?: number | undefined, readonly limits: PlanLimits }): SelectPlan {
+export function planStream (
+  body: Omit<SelectBody, 'limit'>,
+  source: TableSource,
+  { limit = EVERY_ROW, limits }: { readonly limit?: number | undefined; readonly limits: PlanLimits }
+): SelectPlan {
   const { page, ...plan } = createPlan({ ...body, limit: Math.min(limit, EVERY_ROW) }, source, limits) as SelectPlan
   requireOne(plan.members ?? [], ['include'])
   // a stream does not say where the next page begins
-  return Object.freeze({ ...plan, isStream: true, ...page !== undefined && { page: page.by === 'position' ? { ...page, hidden: [] } : page } })
+  return Object.freeze({
+    ...plan,
+    isStream: true,
+    ...(page !== undefined && { page: page.by === 'position' ? { ...page, hidden: [] } : page })
+  })
 }
 
 /** Refuses lists, which need statements of their own for many rows at a time. */
 function requireOne (members: readonly Member[], path: Path): void {
   for (const member of members) {
     const place = [...path, member.name]
-    if (member.kind !== 'one') throw at(place, invalidBody('in a stream a member must be one row: the columns of "on", with those that "filters" hold equal, must contain a unique key of its table'))
+    if (member.kind !== 'one') {
+      throw at(
+        place,
+        invalidBody(
+          'in a stream a member must be one row: the columns of "on", with those that "filters" hold equal, must ' +
+          'contain a unique key of its table'
+        )
+      )
+    }
     requireOne(member.members, [...place, 'include'])
   }
 }

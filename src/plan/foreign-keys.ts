@@ -6,7 +6,16 @@ import { isMoment } from '../types/moment.ts'
 import { mayCompute, mayDefault, mayMix } from './groups.ts'
 import { combine } from './filters/scope.ts'
 import { knownDefault } from './insert-key.ts'
-import type { Assignment, Condition, ForeignKeyCheck, InsertPlan, Lookup, PlannedRow, UpdatePlan, WrittenForeignKey } from './plan.ts'
+import type {
+  Assignment,
+  Condition,
+  ForeignKeyCheck,
+  InsertPlan,
+  Lookup,
+  PlannedRow,
+  UpdatePlan,
+  WrittenForeignKey
+} from './plan.ts'
 import { onlyValueOf, planRules } from './rule.ts'
 
 /** A row that a statement writes. `index`: its position in `data`, if that is a list. */
@@ -17,24 +26,40 @@ export interface WrittenRow {
 
 /** Converts a planned row to the form that the look-ups take. */
 export function toWritten ({ index, columns, parameters }: PlannedRow): WrittenRow {
-  return { index, assignments: columns.map((column, place) => ({ column, parameter: parameters[place] as Parameter | Moment })) }
+  return {
+    index,
+    assignments: columns.map((column, place) => ({ column, parameter: parameters[place] as Parameter | Moment }))
+  }
 }
 
 /**
- * Divides the parents into those whose values are known before the write (`known`) and those that only the written rows show (`computed`, and as
- * `foreignKeys`). @throws PERMISSION_DENIED for claims that cannot be used
+ * Divides the parents into those whose values are known before the write (`known`) and those that only the written rows
+ * show (`computed`, and as `foreignKeys`). @throws PERMISSION_DENIED for claims that cannot be used
  */
-export function divideParents (plan: InsertPlan | UpdatePlan, granted: GrantedAccess): { readonly known: GrantedAccess, readonly computed: GrantedAccess, readonly foreignKeys: readonly WrittenForeignKey[] } {
+export function divideParents (
+  plan: InsertPlan | UpdatePlan,
+  granted: GrantedAccess
+): {
+    readonly known: GrantedAccess
+    readonly computed: GrantedAccess
+    readonly foreignKeys: readonly WrittenForeignKey[]
+  } {
   if (granted.parents.length === 0) return { known: granted, computed: granted, foreignKeys: [] }
   const isWritten = ({ key }: Parent): boolean => {
     const columns = key.columns.map((name) => getNamed(granted.base, name))
-    return mayCompute(plan, columns) || (plan.verb === 'insert' && (mayMix(plan, columns) || mayDefault(plan, columns)))
+    return (
+      mayCompute(plan, columns) || (plan.verb === 'insert' && (mayMix(plan, columns) || mayDefault(plan, columns)))
+    )
   }
   const written = granted.parents.filter(isWritten)
   return {
     known: { ...granted, parents: granted.parents.filter((parent) => !written.includes(parent)) },
     computed: { ...granted, parents: written },
-    foreignKeys: written.map((parent) => ({ ...targetOf(parent), from: parent.key.columns.map((name) => getNamed(granted.base, name)), rules: rulesOf(parent) }))
+    foreignKeys: written.map((parent) => ({
+      ...targetOf(parent),
+      from: parent.key.columns.map((name) => getNamed(granted.base, name)),
+      rules: rulesOf(parent)
+    }))
   }
 }
 
@@ -42,41 +67,68 @@ export function divideParents (plan: InsertPlan | UpdatePlan, granted: GrantedAc
  * Plans the look-ups for the rows of an insert, or for the assignments of an update.
  * @throws PERMISSION_DENIED for claims that cannot be used, and if the value of a key is not known before the write
  */
-export function planForeignKeyChecks (verb: 'insert' | 'update', rows: readonly WrittenRow[], granted: GrantedAccess): ForeignKeyCheck[] {
+export function planForeignKeyChecks (
+  verb: 'insert' | 'update',
+  rows: readonly WrittenRow[],
+  granted: GrantedAccess
+): ForeignKeyCheck[] {
   return granted.parents.flatMap((parent) => planForeignKeyCheck(verb, rows, parent, granted))
 }
 
 /**
- * Refuses values of foreign keys that cannot be checked (`GrantedAccess.unchecked`). It does not know what triggers write.
+ * Refuses values of foreign keys that cannot be checked (`GrantedAccess.unchecked`). It does not know what triggers
+ * write.
  * @throws PERMISSION_DENIED
  */
 export function refuseUnchecked (plan: InsertPlan | UpdatePlan, { base, unchecked }: GrantedAccess): void {
   const conflict = plan.verb === 'update' ? undefined : plan.conflict
-  const changed = plan.verb === 'update' ? plan.assignments : conflict?.set.kind === 'assignments' ? conflict.set.assignments : []
+  const changed =
+    plan.verb === 'update' ? plan.assignments : conflict?.set.kind === 'assignments' ? conflict.set.assignments : []
   for (const { columns: names } of unchecked) {
     const columns = names.map((name) => getNamed(base, name))
-    const isChanged = columns.some((column) => changed.some((each) => each.column === column && (each.parameter !== null || each.form !== undefined)))
+    const isChanged = columns.some((column) =>
+      changed.some((each) => each.column === column && (each.parameter !== null || each.form !== undefined))
+    )
     const isInserted = plan.verb === 'insert' && plan.rows.some((row) => {
       const values = insertedValues(toWritten(row), columns)
       // an upsert keeps the other columns of a row that exists
       return conflict === undefined ? !values.includes(null) : values.some((value) => value !== null)
     })
-    if (isChanged || isInserted || columns.some(({ generated }) => generated)) throw permissionDenied('The grant has rules for the table that a foreign key refers to, and its rows cannot be checked: the key can only be null')
+    if (isChanged || isInserted || columns.some(({ generated }) => generated)) {
+      throw permissionDenied(
+        'The grant has rules for the table that a foreign key refers to, and its rows cannot be checked: the key can ' +
+        'only be null'
+      )
+    }
   }
 }
 
 /** Plans the look-ups for written rows with these values in the columns of the key. */
-export function foreignKeyCheckOf ({ key, table, columns, rules }: WrittenForeignKey, values: ReadonlyArray<readonly Value[]>): ForeignKeyCheck {
-  const found = new Map(values.map((each): [string, Found] => [textOf(each), { values: each, index: undefined, isOwn: false }]))
+export function foreignKeyCheckOf (
+  { key, table, columns, rules }: WrittenForeignKey,
+  values: ReadonlyArray<readonly Value[]>
+): ForeignKeyCheck {
+  const found = new Map(
+    values.map((each): [string, Found] => [textOf(each), { values: each, index: undefined, isOwn: false }])
+  )
   return { key, table, columns, ...planLookups({ table, rules }, columns, [...found.values()]) }
 }
 
-const targetOf = ({ key, table }: Parent): Pick<ForeignKeyCheck, 'key' | 'table' | 'columns'> => ({ key, table, columns: key.referencedColumns.map((name) => getNamed(table, name)) })
+const targetOf = ({ key, table }: Parent): Pick<ForeignKeyCheck, 'key' | 'table' | 'columns'> => ({
+  key,
+  table,
+  columns: key.referencedColumns.map((name) => getNamed(table, name))
+})
 
 /** Values of a foreign key, before the look-up of their row is planned. */
 interface Found { readonly values: readonly Value[], readonly index: number | undefined, readonly isOwn: boolean }
 
-function planForeignKeyCheck (verb: 'insert' | 'update', rows: readonly WrittenRow[], parent: Parent, { base, rules }: GrantedAccess): ForeignKeyCheck[] {
+function planForeignKeyCheck (
+  verb: 'insert' | 'update',
+  rows: readonly WrittenRow[],
+  parent: Parent,
+  { base, rules }: GrantedAccess
+): ForeignKeyCheck[] {
   const target = targetOf(parent)
   const { key, table, columns: referenced } = target
   const columns = key.columns.map((name) => getNamed(base, name))
@@ -88,7 +140,9 @@ function planForeignKeyCheck (verb: 'insert' | 'update', rows: readonly WrittenR
     const text = textOf(values)
     if (!found.has(text)) found.set(text, { values: values as Value[], index: row.index, isOwn: own.has(text) })
   }
-  return found.size === 0 ? [] : [{ ...target, ...planLookups({ table, rules: rulesOf(parent) }, referenced, [...found.values()]) }]
+  return found.size === 0
+    ? []
+    : [{ ...target, ...planLookups({ table, rules: rulesOf(parent) }, referenced, [...found.values()]) }]
 }
 
 function getNamed ({ columns }: Table, name: string): Column {
@@ -97,17 +151,34 @@ function getNamed ({ columns }: Table, name: string): Column {
   return column
 }
 
-function planLookups ({ table, rules }: Pick<WrittenForeignKey, 'table' | 'rules'>, referenced: readonly Column[], found: readonly Found[]): Pick<ForeignKeyCheck, 'lookups' | 'all'> {
+function planLookups (
+  { table, rules }: Pick<WrittenForeignKey, 'table' | 'rules'>,
+  referenced: readonly Column[],
+  found: readonly Found[]
+): Pick<ForeignKeyCheck, 'lookups' | 'all'> {
   const lookups = found.map(({ values, index, isOwn }): Lookup => {
-    const equalities = referenced.map((column, place): Condition => ({ kind: 'compare', column, operator: '=', parameter: values[place] as Value }))
+    const equalities = referenced.map((column, place): Condition => ({
+      kind: 'compare',
+      column,
+      operator: '=',
+      parameter: values[place] as Value
+    }))
     return { condition: combine('and', [...equalities, rules]), index, isOwn }
   })
   const [column] = referenced as [Column]
   // different whole numbers in a unique key identify different rows
-  const isCountable = lookups.length > 1 && referenced.length === 1 && column.type.wholeNumbers === true &&
+  const isCountable =
+    lookups.length > 1 &&
+    referenced.length === 1 &&
+    column.type.wholeNumbers === true &&
     table.uniqueKeys.some(({ columns }) => columns.length === 1 && columns[0] === column.name)
   if (!isCountable) return { lookups }
-  const any: Condition = { kind: 'in', column, negated: false, parameters: found.map(({ values }) => values[0] as Value) }
+  const any: Condition = {
+    kind: 'in',
+    column,
+    negated: false,
+    parameters: found.map(({ values }) => values[0] as Value)
+  }
   return { lookups, all: combine('and', [any, rules]) }
 }
 
@@ -139,7 +210,9 @@ function defaultOf (column: Column): Parameter {
 /** Undefined if the key is not written. A rule may give the value of a column that is not written. */
 function updatedValues (row: WrittenRow, columns: readonly Column[], rules: readonly Rule[]): Parameter[] | undefined {
   const written = row.assignments.filter(({ column }) => columns.includes(column))
-  if (written.length === 0 || written.some(({ parameter, form }) => parameter === null && form === undefined)) return undefined
+  if (written.length === 0 || written.some(({ parameter, form }) => parameter === null && form === undefined)) {
+    return undefined
+  }
   if (written.some(({ form }) => form !== undefined)) throw unknownForeignKey()
   return valuesOf(row, columns).map((value, place) => value ?? valueByRule(columns[place] as Column, rules))
 }
@@ -151,7 +224,8 @@ function valueByRule (column: Column, rules: readonly Rule[]): Parameter {
   return value
 }
 
-const unknownForeignKey = () => permissionDenied('All columns of a foreign key to a table with rules must be given, as plain values')
+const unknownForeignKey = () =>
+  permissionDenied('All columns of a foreign key to a table with rules must be given, as plain values')
 
 /** Returns equal texts for equal values of the same columns. */
 export function textOf (values: ReadonlyArray<Parameter | undefined>): string {

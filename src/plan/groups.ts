@@ -50,16 +50,30 @@ export function planGroups (body: SelectBody, source: TableSource, given: PlanLi
   const { filters = {}, groupBy = [], aggregates = {}, having = {}, limit = DEFAULT_LIMIT, orderBy } = body
   const scope = createFilterScope(table, limits)
   const condition = planGroup(filters, createRowScope({ source, limits, level: 1 }), ['filters'])
-  const by = groupBy.map((entry, index) => typeof entry === 'string' ? planGroupColumn(getColumn(table, entry, ['groupBy', index]), ['groupBy', index]) : planPart(entry, ['groupBy', index], table))
-  const computed = Object.entries(aggregates).map(([name, call]) => planAggregate(name, call, { scope, table, path: ['aggregates', name] }))
+  const by = groupBy.map((entry, index) =>
+    typeof entry === 'string'
+      ? planGroupColumn(getColumn(table, entry, ['groupBy', index]), ['groupBy', index])
+      : planPart(entry, ['groupBy', index], table)
+  )
+  const computed = Object.entries(aggregates).map(([name, call]) =>
+    planAggregate(name, call, { scope, table, path: ['aggregates', name] })
+  )
   const columns = [...by, ...computed]
-  const result: ColumnScope = { name: table.name, columns: new Map(columns.map((column) => [column.name, column])), isResult: true }
+  const result: ColumnScope = {
+    name: table.name,
+    columns: new Map(columns.map((column) => [column.name, column])),
+    isResult: true
+  }
   const plan: SelectPlan = {
     verb: 'select',
     table,
     columns,
     condition,
-    groups: { by, aggregates: computed, having: planGroup(having, { ...scope, table: result, isTimeless: true }, ['having']) },
+    groups: {
+      by,
+      aggregates: computed,
+      having: planGroup(having, { ...scope, table: result, isTimeless: true }, ['having'])
+    },
     order: orderBy === undefined ? [] : planOrder(orderBy, { table: result }),
     limit
   }
@@ -67,12 +81,18 @@ export function planGroups (body: SelectBody, source: TableSource, given: PlanLi
 }
 
 function planGroupColumn (column: Column, path: Path): Column {
-  if (!column.type.sortable) throw at(path, invalidValue(column.name, `rows cannot be grouped by the type ${column.declaration}`))
+  if (!column.type.sortable) {
+    throw at(path, invalidValue(column.name, `rows cannot be grouped by the type ${column.declaration}`))
+  }
   return column
 }
 
 /** Plans `{"month": {"$month": "created_at"}}`: both objects have exactly one key. */
-function planPart (entry: Exclude<NonNullable<SelectBody['groupBy']>[number], string>, parent: Path, table: Table): ComputedColumn {
+function planPart (
+  entry: Exclude<NonNullable<SelectBody['groupBy']>[number], string>,
+  parent: Path,
+  table: Table
+): ComputedColumn {
   const [[name, part]] = Object.entries(entry) as [[string, Readonly<Record<string, string>>]]
   const [[key, operand]] = Object.entries(part) as [[string, string]]
   const path = [...parent, name, key]
@@ -86,7 +106,11 @@ function planPart (entry: Exclude<NonNullable<SelectBody['groupBy']>[number], st
 interface AggregateScope { readonly scope: FilterScope, readonly table: Table, readonly path: Path }
 
 /** Plans `{"$sum": "total"}`, or `{"$sum": "total", "filters": {…}}`. */
-export function planAggregate (name: string, { filters = {}, ...call }: AggregateCall, { scope, table, path }: AggregateScope): ComputedColumn {
+export function planAggregate (
+  name: string,
+  { filters = {}, ...call }: AggregateCall,
+  { scope, table, path }: AggregateScope
+): ComputedColumn {
   const [[key, operand]] = Object.entries(call) as [[string, string]]
   const column = planFunction(name, [key, operand], [...path, key], table)
   const condition = planGroup(filters, scope, [...path, 'filters'])
@@ -104,12 +128,24 @@ function planFunction (name: string, [key, operand]: [string, string], path: Pat
 /** `declaration` is used in messages only. */
 function resultColumn (name: string, call: string, { type, sql }: Computation, source?: Column): ComputedColumn {
   const isCount = source === undefined || type === COUNT_VALUES.type
-  return { ...OF_RESULT, name, type, declaration: isCount ? 'count' : source.declaration, nullable: !isCount, call, sql, source }
+  return {
+    ...OF_RESULT,
+    name,
+    type,
+    declaration: isCount ? 'count' : source.declaration,
+    nullable: !isCount,
+    call,
+    sql,
+    source
+  }
 }
 
 // Finds out which values of a written row are not known before the write.
 
-/** Whether the database may compute the value of one of these columns: it is generated, has ON UPDATE, or a trigger sets it. */
+/**
+ * Whether the database may compute the value of one of these columns: it is generated, has ON UPDATE, or a trigger sets
+ * it.
+ */
 export function mayCompute (plan: InsertPlan | UpdatePlan, columns: readonly Column[]): boolean {
   const { verb, table } = plan
   const changes = verb === 'update' || plan.conflict !== undefined
@@ -117,7 +153,10 @@ export function mayCompute (plan: InsertPlan | UpdatePlan, columns: readonly Col
     (verb === 'insert' && mayReplace(table, 'insert')) || (changes && mayReplace(table, 'update'))
 }
 
-/** Whether a trigger may change the written row: a BEFORE trigger of MySQL, or one of SQLite that writes the table again, which for an insert must be an AFTER trigger. */
+/**
+ * Whether a trigger may change the written row: a BEFORE trigger of MySQL, or one of SQLite that writes the table
+ * again, which for an insert must be an AFTER trigger.
+ */
 function mayReplace (table: Table, event: TriggerEvent): boolean {
   if (table.engine !== 'sqlite') return mayFire(table, event, 'before')
   return mayFire(table, event, event === 'insert' ? 'after' : undefined)
@@ -133,13 +172,16 @@ export function mayMix ({ rows, conflict }: InsertPlan, columns: readonly Column
   const { key, set } = conflict
   // the row that exists has the same values in the columns of the key
   const mixes = (written: readonly Column[]): boolean =>
-    columns.some((column) => written.includes(column) && !key.includes(column)) && columns.some((column) => !written.includes(column) && !key.includes(column))
+    columns.some((column) => written.includes(column) && !key.includes(column)) &&
+    columns.some((column) => !written.includes(column) && !key.includes(column))
   return set.kind === 'columns' ? mixes(set.columns) : rows.some((row: PlannedRow) => mixes(row.columns))
 }
 
 /** Whether new rows of an upsert get the default of one of these columns, while rows that exist keep its value. */
 export function mayDefault ({ rows, conflict }: InsertPlan, columns: readonly Column[]): boolean {
-  const defaulted = columns.filter(({ defaultText, defaultComputed }) => defaultText !== null || defaultComputed === true)
+  const defaulted = columns.filter(
+    ({ defaultText, defaultComputed }) => defaultText !== null || defaultComputed === true
+  )
   return conflict !== undefined && defaulted.some((column) => rows.some((row) => !row.columns.includes(column)))
 }
 
@@ -159,17 +201,33 @@ export function mayChange (plan: InsertPlan, row: PlannedRow, columns: readonly 
 // computes some values.
 
 /**
- * Adds the look-up of the written rows, if it is needed. `foreignKeys`: those whose values only the written rows show. `given`: the same with the values
- * of the request. @throws NOT_SUPPORTED if the rows could not be found again, or the write could not be undone
+ * Adds the look-up of the written rows, if it is needed. `foreignKeys`: those whose values only the written rows show.
+ * `given`: the same with the values of the request. @throws NOT_SUPPORTED if the rows could not be found again, or the
+ * write could not be undone
  */
-export function withCheckAfterWrite<P extends InsertPlan | UpdatePlan> (plan: P, rules: readonly Rule[], { foreignKeys, given }: Pick<AfterWrite, 'foreignKeys' | 'given'>): P {
-  if (foreignKeys.length === 0 && (rules.length === 0 || !mayCompute(plan, rules.map(({ column }) => column)))) return plan
+export function withCheckAfterWrite<P extends InsertPlan | UpdatePlan> (
+  plan: P,
+  rules: readonly Rule[],
+  { foreignKeys, given }: Pick<AfterWrite, 'foreignKeys' | 'given'>
+): P {
+  if (
+    foreignKeys.length === 0 &&
+    (rules.length === 0 ||
+      !mayCompute(
+        plan,
+        rules.map(({ column }) => column)
+      ))
+  ) { return plan }
   const afterWrite = planAfterWrite(plan, { rules: planRules(rules), foreignKeys, given })
   if (afterWrite === undefined || !plan.table.transactional) {
-    throw unsupported('', `the rows of table "${plan.table.name}" must be checked after the write, which needs transactions and a unique key whose values are known`)
+    throw unsupported(
+      '',
+      `the rows of table "${plan.table.name}" must be checked after the write, which needs transactions and a unique ` +
+      'key whose values are known'
+    )
   }
   const isChecked = plan.verb === 'insert' && plan.conflict !== undefined
-  return { ...plan, ...isChecked && { isChecked }, afterWrite, inTransaction: true }
+  return { ...plan, ...(isChecked && { isChecked }), afterWrite, inTransaction: true }
 }
 
 function planAfterWrite (plan: InsertPlan | UpdatePlan, found: Omit<AfterWrite, 'key'>): AfterWrite | undefined {
@@ -178,5 +236,7 @@ function planAfterWrite (plan: InsertPlan | UpdatePlan, found: Omit<AfterWrite, 
     return key && { ...found, key }
   }
   // rows of an upsert are found by the key of the conflict
-  return plan.conflict === undefined && !plan.rows.every((row) => findInsertKey(plan.table, [row]) !== undefined) ? undefined : found
+  return plan.conflict === undefined && !plan.rows.every((row) => findInsertKey(plan.table, [row]) !== undefined)
+    ? undefined
+    : found
 }

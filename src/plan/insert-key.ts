@@ -6,14 +6,21 @@ import { isMoment } from '../types/moment.ts'
 import { type Conflict, givenValue, type InsertPlan, type PlannedRow } from './plan.ts'
 import { rowKeysOf } from './row-keys.ts'
 
-/** The key by which inserted rows are found: each row has its values, or gets a number from the database. Undefined if there is none. */
+/**
+ * The key by which inserted rows are found: each row has its values, or gets a number from the database. Undefined if
+ * there is none.
+ */
 export function findInsertKey (table: Table, rows: readonly PlannedRow[]): readonly Column[] | undefined {
   return rowKeysOf(table).find((key) => isGiven(key, rows))
 }
 
 /** Null for a NOT NULL column is refused later (create-plan.ts). */
 const isGiven = (key: readonly Column[], rows: readonly PlannedRow[]): boolean =>
-  key.every((column) => column.autoIncrement || rows.every((row) => givenValue(row, column) !== null || (!column.nullable && row.columns.includes(column))))
+  key.every(
+    (column) =>
+      column.autoIncrement ||
+      rows.every((row) => givenValue(row, column) !== null || (!column.nullable && row.columns.includes(column)))
+  )
 
 /**
  * Adds the key by which an insert reads the rows that it returns. A single row needs none.
@@ -26,9 +33,10 @@ export function withInsertKey (plan: InsertPlan): InsertPlan {
   const number = conflict === undefined ? undefined : findNumber(table, conflict, rows)
   if (number !== undefined) return Object.freeze({ ...plan, isNumbered: true as const, key: [number] })
   if (conflict === undefined && !isList) return plan
-  const message = conflict === undefined
-    ? `table "${table.name}" has no unique key whose values are known: send the values of one, or leave out "returning"`
-    : `rows of "${table.name}" cannot be found again: every row needs values of the key, and "set" must not change it, unless the table has an AUTO_INCREMENT column that is not written`
+  const message =
+    conflict === undefined
+      ? `table "${table.name}" has no unique key whose values are known: send the values of one, or leave out "returning"`
+      : `rows of "${table.name}" cannot be found again: every row needs values of the key, and "set" must not change it, unless the table has an AUTO_INCREMENT column that is not written`
   throw unsupported('/returning', message)
 }
 
@@ -39,13 +47,25 @@ function findConflictKey ({ key, set }: Conflict, rows: readonly PlannedRow[]): 
 }
 
 /**
- * The column whose number is known for each row of an upsert, also for rows that exist; undefined if the request writes it. SQLite reports only the
- * numbers of new rows, so rows that exist must be found by the named key.
+ * The column whose number is known for each row of an upsert, also for rows that exist; undefined if the request writes
+ * it. SQLite reports only the numbers of new rows, so rows that exist must be found by the named key.
  */
-function findNumber ({ identity, engine }: Table, { key, set }: Conflict, rows: readonly PlannedRow[]): Column | undefined {
-  const written = set.kind === 'columns' ? set.columns : set.kind === 'assignments' ? set.assignments.map(({ column }) => column) : rows.flatMap(({ columns }) => columns)
+function findNumber (
+  { identity, engine }: Table,
+  { key, set }: Conflict,
+  rows: readonly PlannedRow[]
+): Column | undefined {
+  const written =
+    set.kind === 'columns'
+      ? set.columns
+      : set.kind === 'assignments'
+        ? set.assignments.map(({ column }) => column)
+        : rows.flatMap(({ columns }) => columns)
   if (identity?.autoIncrement !== true || written.includes(identity)) return undefined
-  const isFound = engine !== 'sqlite' || (!key.some((column) => column.generated || column.defaultComputed === true) && (set.kind !== 'assignments' || !key.some((column) => written.includes(column))))
+  const isFound =
+    engine !== 'sqlite' ||
+    (!key.some((column) => column.generated || column.defaultComputed === true) &&
+      (set.kind !== 'assignments' || !key.some((column) => written.includes(column))))
   return isFound ? identity : undefined
 }
 
@@ -66,8 +86,8 @@ const PRINTABLE_ASCII = /^[\x20-\x7e]*$/
 const NUMBER = /^-?\d+(\.\d+)?$/
 
 /**
- * Whether the order of the rows makes no difference: no row refers to another one, none releases a value of another unique key that the
- * next one may take, and no trigger gives two of them the same key.
+ * Whether the order of the rows makes no difference: no row refers to another one, none releases a value of another
+ * unique key that the next one may take, and no trigger gives two of them the same key.
  */
 export function isAnyOrder (rows: readonly PlannedRow[], { key, set }: Conflict, table: Table): boolean {
   const { name, foreignKeys, uniqueKeys } = baseTable(table)
@@ -83,8 +103,9 @@ export function isAnyOrder (rows: readonly PlannedRow[], { key, set }: Conflict,
 }
 
 /**
- * Sorts rows by the values of the key. Rows whose keys the database may consider equal keep their order, because the last of them is stored. If
- * equality cannot be known, as for texts beyond ASCII and defaults that only the database knows, all rows keep their order.
+ * Sorts rows by the values of the key. Rows whose keys the database may consider equal keep their order, because the
+ * last of them is stored. If equality cannot be known, as for texts beyond ASCII and defaults that only the database
+ * knows, all rows keep their order.
  */
 export function sortByKey (rows: readonly PlannedRow[], key: readonly Column[]): readonly PlannedRow[] {
   if (rows.length === 1) return rows
@@ -111,7 +132,10 @@ export function sortByKey (rows: readonly PlannedRow[], key: readonly Column[]):
 
 interface Keyed { readonly row: PlannedRow, readonly values: ReadonlyArray<NonNullable<SortValue>> }
 
-/** The sort value of rows that omit a column of the key: constant if the database numbers it, which is always new, or generates it, which no row gives. */
+/**
+ * The sort value of rows that omit a column of the key: constant if the database numbers it, which is always new, or
+ * generates it, which no row gives.
+ */
 function sortValueOfDefault (column: Column): SortValue {
   if (column.autoIncrement || column.generated) return ''
   const parameter = knownDefault(column)
@@ -130,7 +154,10 @@ function sortValueOf (parameter: Parameter | Moment): SortValue {
   return PRINTABLE_ASCII.test(text) ? fold(text) : undefined
 }
 
-/** Maps letters that a collation may consider equal to the same text, such as V and W in Swedish; CCS and CSCS are equal in Hungarian. */
+/**
+ * Maps letters that a collation may consider equal to the same text, such as V and W in Swedish; CCS and CSCS are equal
+ * in Hungarian.
+ */
 function fold (text: string): string {
   return text.toLowerCase().replace(/[jy]/g, 'i').replace(/[vw]/g, 'u').replace(/([cdglnstz])\1([szi])/g, '$1$2$1$2')
 }

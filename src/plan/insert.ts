@@ -13,7 +13,10 @@ import { isPlainWrite, planWriteTerms } from './terms.ts'
 
 // Plans `onConflict`: the unique key that decides whether a row exists, and the values that are written to it.
 
-/** @throws COLUMN_NOT_FOUND for `set`, COLUMN_NOT_WRITABLE, INVALID_VALUE; INVALID_BODY if no unique key has exactly these columns */
+/**
+ * @throws COLUMN_NOT_FOUND for `set`, COLUMN_NOT_WRITABLE, INVALID_VALUE; INVALID_BODY if no unique key has exactly
+ * these columns
+ */
 function planConflict ({ key, set }: OnConflict, table: Table): Conflict {
   return { key: planKey(key, table), set: planSet(set, table) }
 }
@@ -21,18 +24,36 @@ function planConflict ({ key, set }: OnConflict, table: Table): Conflict {
 /** Plans the key in the order of the table, so that its order in the request does not change the statement. */
 function planKey (names: readonly string[], table: Table): Column[] {
   const named = new Set(names)
-  const isKey = keysOf(table).some(({ columns }) => columns.length === named.size && columns.every((name) => named.has(name)))
-  if (!isKey) throw at(['onConflict', 'key'], invalidBody(`"key" must name the columns of one unique key; "${table.name}" has no unique key on exactly ${names.map((name) => `"${name}"`).join(', ')}`))
+  const isKey = keysOf(table).some(
+    ({ columns }) => columns.length === named.size && columns.every((name) => named.has(name))
+  )
+  if (!isKey) {
+    throw at(
+      ['onConflict', 'key'],
+      invalidBody(
+        `"key" must name the columns of one unique key; "${table.name}" has no unique key on exactly ` +
+        `${names.map((name) => `"${name}"`).join(', ')}`
+      )
+    )
+  }
   return table.columnList.filter(({ name }) => named.has(name))
 }
 
 function planSet (set: OnConflict['set'], table: Table): Conflict['set'] {
   if (set === undefined) return { kind: 'given' }
-  if (Array.isArray(set)) return { kind: 'columns', columns: set.map((name, index) => getWritableColumn(table, name, ['onConflict', 'set', index], 'update')) }
+  if (Array.isArray(set)) {
+    return {
+      kind: 'columns',
+      columns: set.map((name, index) => getWritableColumn(table, name, ['onConflict', 'set', index], 'update'))
+    }
+  }
   return { kind: 'assignments', assignments: planAssignments(set, table, ['onConflict', 'set']) }
 }
 
-/** The unique keys that `onConflict` can name. Uses the indexes of the catalog's table, because a grant does not see those that compare differently from columns. */
+/**
+ * The unique keys that `onConflict` can name. Uses the indexes of the catalog's table, because a grant does not see
+ * those that compare differently from columns.
+ */
 export function keysOf (table: Table): Key[] {
   const { indexes } = baseTable(table)
   return table.uniqueKeys.filter((key) => indexes.every((index) => index.name !== key.name || isWhole(index)))
@@ -47,9 +68,15 @@ type Parameters = Array<Parameter | Moment>
 
 interface RowReader {
   readonly columns: readonly Column[]
-  /** The missing columns without a default, except if a BEFORE INSERT trigger may fill them, which only the database knows. */
+  /**
+   * The missing columns without a default, except if a BEFORE INSERT trigger may fill them, which only the database
+   * knows.
+   */
   readonly missing: readonly Column[]
-  /** Returns the parameters of a row in the order of the columns; undefined if the row has other columns or a refused value. */
+  /**
+   * Returns the parameters of a row in the order of the columns; undefined if the row has other columns or a refused
+   * value.
+   */
   readonly read: (data: Data) => Parameters | undefined
 }
 
@@ -58,13 +85,22 @@ export const MAX_READERS = 16
 
 const kept = new WeakMap<Table, RowReader[]>()
 
-/** The reader of rows with the same columns in the same order. `path`: the path of the row. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE */
+/**
+ * The reader of rows with the same columns in the same order. `path`: the path of the row. @throws COLUMN_NOT_FOUND,
+ * COLUMN_NOT_WRITABLE
+ */
 export function findReader (table: Table, data: Data, path: Path): RowReader {
   const readers = getOrCreate(kept, table, () => [])
   const names = Object.keys(data)
   const place = readers.findIndex(({ columns }) => areNames(columns, names))
   if (place === 0) return readers[0] as RowReader
-  const reader = place < 0 ? createReader(table, names.map((name) => getWritableColumn(table, name, [...path, name], 'insert'))) : readers[place] as RowReader
+  const reader =
+    place < 0
+      ? createReader(
+        table,
+        names.map((name) => getWritableColumn(table, name, [...path, name], 'insert'))
+      )
+      : (readers[place] as RowReader)
   if (place > 0) readers.splice(place, 1)
   readers.unshift(reader)
   if (readers.length > MAX_READERS) readers.pop()
@@ -107,7 +143,8 @@ function createReader (table: Table, columns: readonly Column[]): RowReader {
 type ReadValue = (given: unknown) => Parameter | Moment
 
 /** Whether an object is a plain value: neither a form nor a reference to an earlier result. */
-const isPlain = (given: object | null): given is object => given !== null && !(given instanceof ResultReference) && !looksLikeForm(given)
+const isPlain = (given: object | null): given is object =>
+  given !== null && !(given instanceof ResultReference) && !looksLikeForm(given)
 
 function createValueReader (column: Column): ReadValue {
   const { read, stored, structured } = column.type
@@ -117,19 +154,25 @@ function createValueReader (column: Column): ReadValue {
   return (given) => typeof given !== 'object' || isPlain(given) ? read(given) : readObject(given)
 }
 
-/** Plans an insert. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_VALUE, MISSING_COLUMN, INVALID_BODY for the key of a conflict, NOT_SUPPORTED */
+/**
+ * Plans an insert. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_VALUE, MISSING_COLUMN, INVALID_BODY for the
+ * key of a conflict, NOT_SUPPORTED
+ */
 export function planInsert (body: InsertBody, table: Table): InsertPlan {
   const { data, onConflict } = body
   const conflict = onConflict === undefined ? undefined : planConflict(onConflict, table)
   const isList = Array.isArray(data)
   const planner = new RowPlanner(table, conflict, isList)
   const planned = isList ? data.map((row, index) => planner.plan(row, index)) : [planner.plan(data, 0)]
-  const rows = conflict === undefined || !isAnyOrder(planned, conflict, table) ? planned : sortByKey(planned, conflict.key)
+  const rows =
+    conflict === undefined || !isAnyOrder(planned, conflict, table) ? planned : sortByKey(planned, conflict.key)
   const terms = isPlainWrite(body) ? undefined : planWriteTerms(body, table)
   return Object.freeze({ verb: 'insert', table, rows, isList, conflict, ...terms })
 }
 
-/** The number of readers that are tried before a row's columns are looked up: most lists have rows of one or two kinds. */
+/**
+ * The number of readers that are tried before a row's columns are looked up: most lists have rows of one or two kinds.
+ */
 const FEW = 4
 
 /** Plans rows one by one. */
@@ -163,7 +206,9 @@ class RowPlanner {
   }
 }
 
-/** Requires a value for every column without a default. `path`: the path of the row in the body. @throws MISSING_COLUMN */
+/**
+ * Requires a value for every column without a default. `path`: the path of the row in the body. @throws MISSING_COLUMN
+ */
 function requireColumns ({ missing }: RowReader, path: Path): void {
   if (missing.length === 0) return
   const error = missingColumn(missing.map(({ name }) => `"${name}"`).join(', '))
@@ -171,14 +216,27 @@ function requireColumns ({ missing }: RowReader, path: Path): void {
 }
 
 /**
- * Requires that columns which an upsert compares or writes are in the row or have a default: the database would give an AUTO_INCREMENT column a new
- * number, and a trigger would fill a required column too late. Without `set`, an upsert updates every column of the row outside of the key.
+ * Requires that columns which an upsert compares or writes are in the row or have a default: the database would give an
+ * AUTO_INCREMENT column a new number, and a trigger would fill a required column too late. Without `set`, an upsert
+ * updates every column of the row outside of the key.
  */
-function requireForConflict (columns: readonly Column[], { key, set }: Conflict, { table, path }: { table: Table, path: Path }): void {
+function requireForConflict (
+  columns: readonly Column[],
+  { key, set }: Conflict,
+  { table, path }: { table: Table; path: Path }
+): void {
   const written = set.kind === 'columns' ? set.columns : []
-  const isFilled = (column: Column): boolean => table.granted?.rules.some((rule) => rule.column === column && onlyValueOf(rule) !== undefined) === true
-  const missing = [...key, ...written].find((column) => !columns.includes(column) && !isFilled(column) && (!column.optional || (column.autoIncrement && written.includes(column))))
+  const isFilled = (column: Column): boolean =>
+    table.granted?.rules.some((rule) => rule.column === column && onlyValueOf(rule) !== undefined) === true
+  const missing = [...key, ...written].find(
+    (column) =>
+      !columns.includes(column) &&
+      !isFilled(column) &&
+      (!column.optional || (column.autoIncrement && written.includes(column)))
+  )
   if (missing !== undefined) throw at([...path, missing.name], missingColumn(`"${missing.name}"`))
   if (set.kind !== 'given' || table.granted === undefined) return
-  for (const column of columns) if (!key.includes(column)) getWritableColumn(table, column.name, [...path, column.name], 'update')
+  for (const column of columns) {
+    if (!key.includes(column)) getWritableColumn(table, column.name, [...path, column.name], 'update')
+  }
 }

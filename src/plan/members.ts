@@ -27,7 +27,10 @@ interface Planning extends MembersToPlan {
   count: number
 }
 
-/** Plans the members of a request. @throws INVALID_BODY, COLUMN_NOT_FOUND, INVALID_VALUE, INVALID_ORDER_BY; TABLE_NOT_FOUND */
+/**
+ * Plans the members of a request. @throws INVALID_BODY, COLUMN_NOT_FOUND, INVALID_VALUE, INVALID_ORDER_BY;
+ * TABLE_NOT_FOUND
+ */
 export function planMembers (include: Include, { source, limits }: MembersToPlan): readonly Member[] {
   return planLevel(include, { source, limits, count: 0 }, { table: source.table, path: ['include'], level: 1 })
 }
@@ -37,12 +40,23 @@ interface Level { readonly table: Table, readonly path: Path, readonly level: nu
 
 function planLevel (include: Include, planning: Planning, { table, path, level }: Level): readonly Member[] {
   const { levels, members } = planning.limits.include ?? { levels: 0, members: 0 }
-  if (levels === 0 || members === 0) throw at(path, invalidBody('"include" is not allowed: the setting limits.include is 0'))
+  if (levels === 0 || members === 0) {
+    throw at(path, invalidBody('"include" is not allowed: the setting limits.include is 0'))
+  }
   if (level > levels) throw at(path, invalidBody(`"include" can have at most ${levels} levels`))
   return Object.entries(include).map(([name, member]) => {
     const place = [...path, name]
-    if (++planning.count > members) throw at(place, invalidBody(`"include" can have at most ${members} members, on all levels together`))
-    if (table.columns.has(name)) throw at(place, invalidBody(`"${name}" is a column of "${table.name}": choose another name for the member, and say its "table"`))
+    if (++planning.count > members) {
+      throw at(place, invalidBody(`"include" can have at most ${members} members, on all levels together`))
+    }
+    if (table.columns.has(name)) {
+      throw at(
+        place,
+        invalidBody(
+          `"${name}" is a column of "${table.name}": choose another name for the member, and say its "table"`
+        )
+      )
+    }
     return planMember(name, member, planning, { table, path: place, level })
   })
 }
@@ -50,21 +64,50 @@ function planLevel (include: Include, planning: Planning, { table, path, level }
 function planMember (name: string, body: MemberBody, planning: Planning, { table, path, level }: Level): Member {
   const { source, limits } = planning
   const { other, on, held } = planRelation(name, body, { source, table, path })
-  const condition = withinRules(other, planGroup(body.filters ?? {}, createRowScope({ source, table: other, limits, level: level + 1 }), [...path, 'filters']))
+  const condition = withinRules(
+    other,
+    planGroup(body.filters ?? {}, createRowScope({ source, table: other, limits, level: level + 1 }), [
+      ...path,
+      'filters'
+    ])
+  )
   const common = { name, table: other, on, condition }
   if (body.aggregates !== undefined) {
     const scope = createFilterScope(other, limits)
-    const columns = Object.entries(body.aggregates).map(([key, call]) => planAggregate(key, call, { scope, table: other, path: [...path, 'aggregates', key] }))
+    const columns = Object.entries(body.aggregates).map(([key, call]) =>
+      planAggregate(key, call, { scope, table: other, path: [...path, 'aggregates', key] })
+    )
     return { kind: 'computed', ...common, columns, index: findMemberIndex(other, on, held.all, []) }
   }
-  const rows = { ...common, columns: planColumns(body, other, path), members: body.include === undefined ? [] : planLevel(body.include, planning, { table: other, path: [...path, 'include'], level: level + 1 }) }
+  const rows = {
+    ...common,
+    columns: planColumns(body, other, path),
+    members:
+      body.include === undefined
+        ? []
+        : planLevel(body.include, planning, { table: other, path: [...path, 'include'], level: level + 1 })
+  }
   if (isOne(other, on, held)) {
     const field = ONLY_OF_MANY.find((each) => body[each] !== undefined)
-    if (field !== undefined) throw at([...path, field], invalidBody(`"${field}" is not allowed: the columns of "on", with those that "filters" hold equal, contain a unique key of "${other.name}", so that there is one row at most`))
+    if (field !== undefined) {
+      throw at(
+        [...path, field],
+        invalidBody(
+          `"${field}" is not allowed: the columns of "on", with those that "filters" hold equal, contain a unique ` +
+          `key of "${other.name}", so that there is one row at most`
+        )
+      )
+    }
     return { kind: 'one', ...rows }
   }
   const order = planManyOrder(body, { table: other, path, on: on.map(({ other: column }) => column), held })
-  return { kind: 'many', ...rows, order, limit: body.limit ?? DEFAULT_LIMIT, index: findMemberIndex(other, on, held.all, order) }
+  return {
+    kind: 'many',
+    ...rows,
+    order,
+    limit: body.limit ?? DEFAULT_LIMIT,
+    index: findMemberIndex(other, on, held.all, order)
+  }
 }
 
 const ONLY_OF_MANY = ['orderBy', 'limit'] as const
@@ -72,8 +115,19 @@ const ONLY_OF_MANY = ['orderBy', 'limit'] as const
 const planColumns = ({ columns }: MemberBody, table: Table, path: Path): readonly Column[] =>
   columns?.map((name, index) => getColumn(table, name, [...path, 'columns', index])) ?? table.columnList
 
-/** The order of related rows, without the columns that are equal in all of them, because MariaDB would sort the rows by them again. */
-function planManyOrder ({ orderBy }: MemberBody, { table, path, on, held }: { readonly table: Table, readonly path: Path, readonly on: readonly Column[], readonly held: Held }): readonly Order[] {
+/**
+ * The order of related rows, without the columns that are equal in all of them, because MariaDB would sort the rows by
+ * them again.
+ */
+function planManyOrder (
+  { orderBy }: MemberBody,
+  {
+    table,
+    path,
+    on,
+    held
+  }: { readonly table: Table; readonly path: Path; readonly on: readonly Column[]; readonly held: Held }
+): readonly Order[] {
   const asked = orderBy === undefined ? [] : planOrder(orderBy, { table, path: [...path, 'orderBy'] })
   const order = completeOrder(asked, findKey(table) ?? [])
   return order.filter(({ column }) => !on.includes(column) && !held.all.has(column))

@@ -1,14 +1,26 @@
 /**
- * The moments of a plan (`{"$now": …}`). A plan of one statement leaves them to the database. For several statements the clock is read first, so that
- * all of them see the same moment. The plan of a write is then settled, so that the written keys are known; the statements of a select are
- * settled as they run (src/sql/statement.ts).
+ * The moments of a plan (`{"$now": …}`). A plan of one statement leaves them to the database. For several statements
+ * the clock is read first, so that all of them see the same moment. The plan of a write is then settled, so that the
+ * written keys are known; the statements of a select are settled as they run (src/sql/statement.ts).
  */
 import type { Column } from '../catalog/catalog.ts'
 import { valueOutOfRange, withDetails, pointer } from '../errors.ts'
 import type { Parameter } from '../types/column-type.ts'
 import { isMoment, valueAt, type Clock } from '../types/moment.ts'
 import { leavesOf, mapLeaves } from './filters/scope.ts'
-import { givenValue, isComputed, isOneStatement, type Assignment, type Compared, type Condition, type InsertPlan, type Member, type Plan, type PlannedRow, type SelectPlan } from './plan.ts'
+import {
+  givenValue,
+  isComputed,
+  isOneStatement,
+  type Assignment,
+  type Compared,
+  type Condition,
+  type InsertPlan,
+  type Member,
+  type Plan,
+  type PlannedRow,
+  type SelectPlan
+} from './plan.ts'
 
 /** Whether a plan has a moment and needs several statements, so that the clock must be read first. */
 export function mustSettle (plan: Plan): boolean {
@@ -22,14 +34,30 @@ export function mustSettle (plan: Plan): boolean {
 }
 
 /** Whether a condition of rows, of aggregates or of members at any level names a moment. */
-function filtersByMoment ({ condition, columns, members = [] }: { readonly condition: Condition, readonly columns: readonly Column[], readonly members?: readonly Member[] }): boolean {
-  return namesMoment(condition) || columns.some((column) => isComputed(column) && column.condition !== undefined && namesMoment(column.condition)) || members.some(filtersByMoment)
+function filtersByMoment ({
+  condition,
+  columns,
+  members = []
+}: {
+  readonly condition: Condition
+  readonly columns: readonly Column[]
+  readonly members?: readonly Member[]
+}): boolean {
+  return (
+    namesMoment(condition) ||
+    columns.some((column) => isComputed(column) && column.condition !== undefined && namesMoment(column.condition)) ||
+    members.some(filtersByMoment)
+  )
 }
 
-const assignsMoment = (assignments: readonly Assignment[]): boolean => assignments.some(({ parameter }) => isMoment(parameter))
+const assignsMoment = (assignments: readonly Assignment[]): boolean =>
+  assignments.some(({ parameter }) => isMoment(parameter))
 
 function givesMoment ({ rows, conflict }: InsertPlan): boolean {
-  return (conflict?.set.kind === 'assignments' && assignsMoment(conflict.set.assignments)) || rows.some(({ parameters }) => parameters.some(isMoment))
+  return (
+    (conflict?.set.kind === 'assignments' && assignsMoment(conflict.set.assignments)) ||
+    rows.some(({ parameters }) => parameters.some(isMoment))
+  )
 }
 
 function namesMoment (condition: Condition): boolean {
@@ -47,19 +75,33 @@ function namesMoment (condition: Condition): boolean {
 export function isIdMoment ({ table: { identity }, rows, conflict }: InsertPlan): boolean {
   if (identity?.type.moment === undefined) return false
   const changed = conflict?.set.kind === 'assignments' ? conflict.set.assignments : []
-  return changed.some(({ column, parameter }) => column === identity && isMoment(parameter)) || rows.some((row) => isMoment(givenValue(row, identity)))
+  return (
+    changed.some(({ column, parameter }) => column === identity && isMoment(parameter)) ||
+    rows.some((row) => isMoment(givenValue(row, identity)))
+  )
 }
 
-/** Returns a copy of the plan of a write with values in place of moments. @throws VALUE_OUT_OF_RANGE for one in `data` that its column cannot hold */
+/**
+ * Returns a copy of the plan of a write with values in place of moments. @throws VALUE_OUT_OF_RANGE for one in `data`
+ * that its column cannot hold
+ */
 export function settleMoments (plan: Exclude<Plan, SelectPlan>, clock: Clock): Exclude<Plan, SelectPlan> {
   switch (plan.verb) {
-    case 'delete': return { ...plan, condition: settleCondition(plan.condition, clock) }
-    case 'update': return { ...plan, condition: settleCondition(plan.condition, clock), assignments: settleAll(plan.assignments, clock) }
-    case 'insert': return settleRows(plan, clock)
+    case 'delete':
+      return { ...plan, condition: settleCondition(plan.condition, clock) }
+    case 'update':
+      return {
+        ...plan,
+        condition: settleCondition(plan.condition, clock),
+        assignments: settleAll(plan.assignments, clock)
+      }
+    case 'insert':
+      return settleRows(plan, clock)
   }
 }
 
-const settleAll = (assignments: readonly Assignment[], clock: Clock): Assignment[] => assignments.map((each) => ({ ...each, parameter: stored(each.parameter, clock) }))
+const settleAll = (assignments: readonly Assignment[], clock: Clock): Assignment[] =>
+  assignments.map((each) => ({ ...each, parameter: stored(each.parameter, clock) }))
 
 function stored (parameter: Assignment['parameter'], clock: Clock): Parameter {
   if (!isMoment(parameter)) return parameter
@@ -70,8 +112,15 @@ function stored (parameter: Assignment['parameter'], clock: Clock): Parameter {
 
 function settleRows (plan: InsertPlan, clock: Clock): InsertPlan {
   const { conflict } = plan
-  const settled = conflict?.set.kind === 'assignments' ? { ...conflict, set: { ...conflict.set, assignments: settleAll(conflict.set.assignments, clock) } } : conflict
-  return { ...plan, conflict: settled, rows: plan.rows.map((row) => row.parameters.some(isMoment) ? settleRow(row, plan, clock) : row) }
+  const settled =
+    conflict?.set.kind === 'assignments'
+      ? { ...conflict, set: { ...conflict.set, assignments: settleAll(conflict.set.assignments, clock) } }
+      : conflict
+  return {
+    ...plan,
+    conflict: settled,
+    rows: plan.rows.map((row) => (row.parameters.some(isMoment) ? settleRow(row, plan, clock) : row))
+  }
 }
 
 function settleRow (row: PlannedRow, { isList }: InsertPlan, clock: Clock): PlannedRow {

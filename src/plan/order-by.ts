@@ -22,24 +22,36 @@ export interface OrderScope {
 interface Place { readonly column: Column, readonly of?: OneMember }
 
 /**
- * Plans `orderBy`: "<column> [ASC|DESC], …", or a list of objects such as {"<column>": "DESC"}. Columns of members are "<member>.<column>" and
- * {"<member>": {"<column>": "DESC"}}. @throws INVALID_ORDER_BY, COLUMN_NOT_FOUND
+ * Plans `orderBy`: "<column> [ASC|DESC], …", or a list of objects such as {"<column>": "DESC"}. Columns of members are
+ * "<member>.<column>" and {"<member>": {"<column>": "DESC"}}. @throws INVALID_ORDER_BY, COLUMN_NOT_FOUND
  */
-export function planOrder (orderBy: string | readonly Term[], { table, path = ['orderBy'], members = [] }: OrderScope): Order[] {
+export function planOrder (
+  orderBy: string | readonly Term[],
+  { table, path = ['orderBy'], members = [] }: OrderScope
+): Order[] {
   const scope = { table, path, members }
-  const order = typeof orderBy === 'string' ? orderBy.split(',').map((term) => planTextTerm(term.trim(), scope)) : orderBy.map((term, index) => planTerm(term, scope, index))
+  const order =
+    typeof orderBy === 'string'
+      ? orderBy.split(',').map((term) => planTextTerm(term.trim(), scope))
+      : orderBy.map((term, index) => planTerm(term, scope, index))
   if (order.length > 1 && hasRepeat(order)) throw refuse(path, 'contains a column twice')
   return order
 }
 
 /** Compares columns together with their members, because several members can have the same table. */
 function hasRepeat (order: readonly Order[]): boolean {
-  return Array.from(Map.groupBy(order, ({ of }) => of).values()).some((terms) => new Set(terms.map(({ column }) => column)).size < terms.length)
+  return Array.from(Map.groupBy(order, ({ of }) => of).values()).some(
+    (terms) => new Set(terms.map(({ column }) => column)).size < terms.length
+  )
 }
 
 function planTextTerm (term: string, scope: Required<OrderScope>): Order {
   const direction = DIRECTION.exec(term)?.[1]
-  return toOrder(getTermColumn(scope, { term, name: direction === undefined ? term : term.slice(0, -direction.length).trimEnd() }), direction, scope.path)
+  return toOrder(
+    getTermColumn(scope, { term, name: direction === undefined ? term : term.slice(0, -direction.length).trimEnd() }),
+    direction,
+    scope.path
+  )
 }
 
 function planTerm (term: Term, { table, path, members }: Required<OrderScope>, index: number): Order {
@@ -53,23 +65,43 @@ function planTerm (term: Term, { table, path, members }: Required<OrderScope>, i
 }
 
 function toOrder ({ column, of }: Place, direction: string | undefined, path: Path): Order {
-  if (!column.type.sortable) throw refuse(path, `contains "${column.name}"; rows cannot be sorted by the type ${column.declaration}`)
+  if (!column.type.sortable) {
+    throw refuse(path, `contains "${column.name}"; rows cannot be sorted by the type ${column.declaration}`)
+  }
   return { column, direction: direction?.toLowerCase() === 'desc' ? 'desc' : 'asc', ...of !== undefined && { of } }
 }
 
-function getTermColumn ({ table, path, members }: Required<OrderScope>, { term, name }: { readonly term: string, readonly name: string }): Place {
+function getTermColumn (
+  { table, path, members }: Required<OrderScope>,
+  { term, name }: { readonly term: string; readonly name: string }
+): Place {
   const column = table.columns.get(name)
   if (column !== undefined) return { column }
   // names of members have no dot
   const dot = name.indexOf('.')
   const member = dot < 0 ? undefined : members.find((each) => each.name === name.slice(0, dot))
   if (member !== undefined) return getMemberColumn(member, name.slice(dot + 1), { path, place: path })
-  if (!NAME.test(name)) throw refuse(path, `must contain terms of the form "<column> [ASC|DESC]" separated by commas, not ${JSON.stringify(term)}`)
+  if (!NAME.test(name)) {
+    throw refuse(
+      path,
+      `must contain terms of the form "<column> [ASC|DESC]" separated by commas, not ${JSON.stringify(term)}`
+    )
+  }
   return { column: getColumn(table, name, path) }
 }
 
-function getMemberColumn (member: Member, name: string, { path, place }: { readonly path: Path, readonly place: Path }): Place {
-  if (member.kind !== 'one') throw refuse(path, `contains "${member.name}", which is ${member.kind === 'many' ? 'a list' : 'computed'}; rows can be sorted by members that are one row`)
+function getMemberColumn (
+  member: Member,
+  name: string,
+  { path, place }: { readonly path: Path; readonly place: Path }
+): Place {
+  if (member.kind !== 'one') {
+    throw refuse(
+      path,
+      `contains "${member.name}", which is ${member.kind === 'many' ? 'a list' : 'computed'}; rows can be sorted by ` +
+      'members that are one row'
+    )
+  }
   return { column: getColumn(member.table, name, place), of: member }
 }
 

@@ -15,22 +15,38 @@ import type { PlanLimits } from './terms.ts'
 // ?)`. With it, both servers read an index from the position on; with `(a, id) > (?, ?)` they would read it from its
 // beginning. NULL is the lowest value, which it is for every engine by default (src/sql/conditions.ts).
 
-/** Plans the rows of a table after a position; all rows after null. @throws INVALID_BODY if it has other columns than the order, INVALID_VALUE */
-function planPosition (after: Readonly<Record<string, unknown>> | null, order: readonly Order[], { engine }: Pick<Table, 'engine'>): Condition {
+/**
+ * Plans the rows of a table after a position; all rows after null. @throws INVALID_BODY if it has other columns than
+ * the order, INVALID_VALUE
+ */
+function planPosition (
+  after: Readonly<Record<string, unknown>> | null,
+  order: readonly Order[],
+  { engine }: Pick<Table, 'engine'>
+): Condition {
   if (after === null) return { kind: 'constant', value: true }
   const names = order.map(({ column }) => column.name)
-  const other = Object.keys(after).find((name) => !names.includes(name)) ?? names.find((name) => !Object.hasOwn(after, name))
-  if (other !== undefined) throw at(['after', other], invalidBody(`"after" must have the columns of the order and no others: ${names.join(', ')}`))
-  const behind = order.reduceRight<Condition>((rest, { column, direction }) => {
-    const place = readPlace(column, after[column.name])
-    return combine('or', [isBeyond(column, place, direction), combine('and', [isAt(column, place), rest])])
-  }, { kind: 'constant', value: false })
+  const other =
+    Object.keys(after).find((name) => !names.includes(name)) ?? names.find((name) => !Object.hasOwn(after, name))
+  if (other !== undefined) {
+    throw at(
+      ['after', other],
+      invalidBody(`"after" must have the columns of the order and no others: ${names.join(', ')}`)
+    )
+  }
+  const behind = order.reduceRight<Condition>(
+    (rest, { column, direction }) => {
+      const place = readPlace(column, after[column.name])
+      return combine('or', [isBeyond(column, place, direction), combine('and', [isAt(column, place), rest])])
+    },
+    { kind: 'constant', value: false }
+  )
   return engine === 'sqlite' ? combine('and', [boundOf(behind), behind]) : behind
 }
 
 /**
- * Returns `a >= ?`, which must accompany the condition on SQLite: it does not know that both values of `a` are the same, and would read the index from
- * its beginning. NULLs, which come last in descending order, have no such bound.
+ * Returns `a >= ?`, which must accompany the condition on SQLite: it does not know that both values of `a` are the
+ * same, and would read the index from its beginning. NULLs, which come last in descending order, have no such bound.
  */
 function boundOf (behind: Condition): Condition {
   const [first] = behind.kind === 'or' ? behind.conditions : []
@@ -46,12 +62,22 @@ function readPlace (column: Column, given: unknown): Value | null {
   return null
 }
 
-/** How positions hold the values of the column, if it can have others than those of its type. A rowid is always an integer. */
-const positionsOf = ({ type, autoIncrement }: Column): Positions | undefined => autoIncrement ? undefined : type.positions
+/**
+ * How positions hold the values of the column, if it can have others than those of its type. A rowid is always an
+ * integer.
+ */
+const positionsOf = ({ type, autoIncrement }: Column): Positions | undefined =>
+  autoIncrement ? undefined : type.positions
 
 /** Compares with a value of a position. */
 function compare (column: Column, operator: Operator, parameter: Value): Condition {
-  return { kind: 'compare', column, operator, parameter, ...positionsOf(column) !== undefined && { isPlace: true as const } }
+  return {
+    kind: 'compare',
+    column,
+    operator,
+    parameter,
+    ...(positionsOf(column) !== undefined && { isPlace: true as const })
+  }
 }
 
 /** Whether the column has the value of the position. Ties follow the collation of the column, as the order does. */
@@ -61,9 +87,13 @@ function isAt (column: Column, value: Value | null): Condition {
 
 /** Whether the column has a value that comes later in this direction. */
 function isBeyond (column: Column, value: Value | null, direction: Order['direction']): Condition {
-  if (value === null) return direction === 'asc' ? { kind: 'null', column, negated: true } : { kind: 'constant', value: false }
+  if (value === null) {
+    return direction === 'asc' ? { kind: 'null', column, negated: true } : { kind: 'constant', value: false }
+  }
   const greater = compareTo(column, value, direction)
-  return direction === 'desc' && column.nullable ? combine('or', [greater, { kind: 'null', column, negated: false }]) : greater
+  return direction === 'desc' && column.nullable
+    ? combine('or', [greater, { kind: 'null', column, negated: false }])
+    : greater
 }
 
 function compareTo (column: Column, value: Value, direction: Order['direction']): Condition {
@@ -73,33 +103,61 @@ function compareTo (column: Column, value: Value, direction: Order['direction'])
   if (ranking.values === undefined) return { kind: 'compare', column, operator, parameter: ranking.rank(value) }
   const place = ranking.values.indexOf(value)
   const parameters = direction === 'asc' ? ranking.values.slice(place + 1) : ranking.values.slice(0, place)
-  return parameters.length === 0 ? { kind: 'constant', value: false } : { kind: 'in', column, negated: false, parameters }
+  return parameters.length === 0
+    ? { kind: 'constant', value: false }
+    : { kind: 'in', column, negated: false, parameters }
 }
 
 /** Adds the page and the total to a plan. @throws INVALID_BODY, INVALID_VALUE, INVALID_ORDER_BY, NOT_SUPPORTED */
-export function planPage ({ after, offset, total, expect }: SelectBody, plan: SelectPlan, limits: PlanLimits): SelectPlan {
+export function planPage (
+  { after, offset, total, expect }: SelectBody,
+  plan: SelectPlan,
+  limits: PlanLimits
+): SelectPlan {
   return {
     ...plan,
-    ...expect !== undefined && { expect: planRange(expect) },
-    ...after !== undefined && planAfter(after, plan, limits),
-    ...offset !== undefined && planOffset(offset, plan, limits),
+    ...(expect !== undefined && { expect: planRange(expect) }),
+    ...(after !== undefined && planAfter(after, plan, limits)),
+    ...(offset !== undefined && planOffset(offset, plan, limits)),
     // the count and the page must come from one snapshot
-    ...total !== undefined && { total: { limit: total === true ? undefined : total as number }, inTransaction: true as const }
+    ...(total !== undefined && {
+      total: { limit: total === true ? undefined : (total as number) },
+      inTransaction: true as const
+    })
   }
 }
 
 type Paged = Pick<SelectPlan, 'order'> & { readonly page: Page }
 
-function planAfter (after: Readonly<Record<string, unknown>> | null, { table, columns, order: asked }: SelectPlan, limits: PlanLimits): Paged {
+function planAfter (
+  after: Readonly<Record<string, unknown>> | null,
+  { table, columns, order: asked }: SelectPlan,
+  limits: PlanLimits
+): Paged {
   const ofMember = asked.find(({ of }) => of !== undefined)
-  if (ofMember !== undefined) throw at(['orderBy'], invalidOrderBy(`contains a column of the member "${ofMember.of?.name}", which is not possible with "after": use "offset"`))
+  if (ofMember !== undefined) {
+    throw at(
+      ['orderBy'],
+      invalidOrderBy(
+        `contains a column of the member "${ofMember.of?.name}", which is not possible with "after": use "offset"`
+      )
+    )
+  }
   requirePlaced(asked)
   const key = findKey(table)
-  if (key === undefined) throw unsupported('/after', `table "${table.name}" has no primary key and no unique key of NOT NULL columns that the token sees: use "offset", or add such a key`)
+  if (key === undefined) {
+    throw unsupported(
+      '/after',
+      `table "${table.name}" has no primary key and no unique key of NOT NULL columns that the token sees: use ` +
+      '"offset", or add such a key'
+    )
+  }
   const order = completeOrder(asked, key)
   requirePlaced(order)
   // servers take seconds for an order of hundreds of columns
-  if (order.length > limits.conditions) throw at(['orderBy'], invalidBody(`"orderBy" can have at most ${limits.conditions} columns together with "after"`))
+  if (order.length > limits.conditions) {
+    throw at(['orderBy'], invalidBody(`"orderBy" can have at most ${limits.conditions} columns together with "after"`))
+  }
   const hidden = order.map(({ column }) => column).filter((column) => !columns.includes(column))
   return { order, page: { by: 'position', after: planPosition(after, order, table), hidden } }
 }
@@ -109,23 +167,32 @@ function requirePlaced (order: readonly Order[]): void {
   const unplaced = order.map(({ column }) => column).find((column) => !isPlaced(column))
   if (unplaced === undefined) return
   const { name, declaration, collation } = unplaced
-  const why = isKept(unplaced) ? `the type ${declaration}` : `the collation ${collation}, because the database sorts its texts in another way than it compares them`
+  const why = isKept(unplaced)
+    ? `the type ${declaration}`
+    : `the collation ${collation}, because the database sorts its texts in another way than it compares them`
   throw at(['orderBy'], invalidOrderBy(`contains "${name}"; "after" is not possible with ${why}`))
 }
 
 /** Whether filters can name a place in the order of the column. */
-export const isPlaced = (column: Column): boolean => !column.type.structured && column.type.unplaced !== true && isKept(column)
+export const isPlaced = (column: Column): boolean =>
+  !column.type.structured && column.type.unplaced !== true && isKept(column)
 
 /** ENUMs are sorted by the index of their members. */
-const isKept = ({ type, collation }: Column): boolean => collation === undefined || type.ranking !== undefined || keepsOrder(collation)
+const isKept = ({ type, collation }: Column): boolean =>
+  collation === undefined || type.ranking !== undefined || keepsOrder(collation)
 
 /** Plans `offset`. The rows of groups have the columns of `groupBy` as their key. */
 function planOffset (offset: number, { table, order: asked, groups }: SelectPlan, limits: PlanLimits): Paged {
-  if (offset > limits.offset) throw at(['offset'], invalidBody(`"offset" must be from 0 to ${limits.offset}; use "after" for pages behind that`))
+  if (offset > limits.offset) {
+    throw at(['offset'], invalidBody(`"offset" must be from 0 to ${limits.offset}; use "after" for pages behind that`))
+  }
   return { order: completeOrder(asked, groups?.by ?? findKey(table) ?? []), page: { by: 'offset', offset } }
 }
 
-/** Appends the missing columns of the key in the direction of the last term, so that an index can be read in one direction. */
+/**
+ * Appends the missing columns of the key in the direction of the last term, so that an index can be read in one
+ * direction.
+ */
 export function completeOrder (order: readonly Order[], key: readonly Column[]): readonly Order[] {
   const direction = order.at(-1)?.direction ?? 'asc'
   const columns = new Set(order.filter(({ of }) => of === undefined).map(({ column }) => column))
@@ -133,8 +200,8 @@ export function completeOrder (order: readonly Order[], key: readonly Column[]):
 }
 
 /**
- * The columns that identify a row: the primary key, or else the unique key with the fewest columns, all NOT NULL; the first one if there are several.
- * A key with a column that the table does not show is not used.
+ * The columns that identify a row: the primary key, or else the unique key with the fewest columns, all NOT NULL; the
+ * first one if there are several. A key with a column that the table does not show is not used.
  */
 export function findKey (table: Table): readonly Column[] | undefined {
   const primary = findSortable(table, table.primaryKey)
@@ -143,7 +210,10 @@ export function findKey (table: Table): readonly Column[] | undefined {
     const columns = unique ? findSortable(table, parts.map(({ column }) => column)) : undefined
     return columns?.every(({ nullable }) => !nullable) === true ? [columns] : []
   })
-  return keys.reduce<readonly Column[] | undefined>((best, key) => best !== undefined && best.length <= key.length ? best : key, undefined)
+  return keys.reduce<readonly Column[] | undefined>(
+    (best, key) => (best !== undefined && best.length <= key.length ? best : key),
+    undefined
+  )
 }
 
 /** The key by which pages can be read with `after`. */

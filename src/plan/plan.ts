@@ -1,6 +1,6 @@
 /**
- * A plan is a request that has passed every check: frozen plain data whose names are resolved to columns of the catalog and whose
- * values are converted to parameters. It contains no SQL and no request object.
+ * A plan is a request that has passed every check: frozen plain data whose names are resolved to columns of the catalog
+ * and whose values are converted to parameters. It contains no SQL and no request object.
  */
 import type { Column, ForeignKey, Index, Table } from '../catalog/catalog.ts'
 import type { Pair } from '../catalog/relations.ts'
@@ -10,31 +10,51 @@ import type { RowRange } from './row-range.ts'
 export interface Assignment {
   readonly column: Column
   readonly parameter: Parameter | Moment
-  /** The name of the form that computes the new value from the stored one and the parameter (src/types/forms.ts); the parameter is the new value if omitted. */
+  /**
+   * The name of the form that computes the new value from the stored one and the parameter (src/types/forms.ts); the
+   * parameter is the new value if omitted.
+   */
   readonly form?: string
 }
 
 export type Operator = '=' | '<>' | '>' | '>=' | '<' | '<='
 
-/** The value that a column is compared with; null for a moment that the column cannot hold, for which no comparison is true. */
+/**
+ * The value that a column is compared with; null for a moment that the column cannot hold, for which no comparison is
+ * true.
+ */
 export type Compared = Parameter | Moment
 
 export type Condition =
-  /** `isPlace`: compares the places of stored values in the order of SQLite, where a column can have values of every storage class. */
-  | { readonly kind: 'compare', readonly column: Column, readonly operator: Operator, readonly parameter: Compared, readonly isPlace?: true }
+  /**
+   * `isPlace`: compares the places of stored values in the order of SQLite, where a column can have values of every
+   * storage class.
+   */
+  | {
+    readonly kind: 'compare'
+    readonly column: Column
+    readonly operator: Operator
+    readonly parameter: Compared
+    readonly isPlace?: true
+  }
   /** Compares texts byte by byte. Always combined with an equality, which can use an index. */
-  | { readonly kind: 'exact', readonly column: Column, readonly parameter: Value }
+  | { readonly kind: 'exact'; readonly column: Column; readonly parameter: Value }
   /** Compares with the default of the column, which is a constant. */
-  | { readonly kind: 'default', readonly column: Column }
-  | { readonly kind: 'in', readonly column: Column, readonly negated: boolean, readonly parameters: ReadonlyArray<Value> }
-  | { readonly kind: 'between', readonly column: Column, readonly low: Compared, readonly high: Compared }
-  | { readonly kind: 'like', readonly column: Column, readonly negated: boolean, readonly pattern: string }
-  | { readonly kind: 'null', readonly column: Column, readonly negated: boolean }
+  | { readonly kind: 'default'; readonly column: Column }
+  | {
+    readonly kind: 'in'
+    readonly column: Column
+    readonly negated: boolean
+    readonly parameters: ReadonlyArray<Value>
+  }
+  | { readonly kind: 'between'; readonly column: Column; readonly low: Compared; readonly high: Compared }
+  | { readonly kind: 'like'; readonly column: Column; readonly negated: boolean; readonly pattern: string }
+  | { readonly kind: 'null'; readonly column: Column; readonly negated: boolean }
   /** A SET has all members with these bits. */
-  | { readonly kind: 'has', readonly column: Column, readonly bits: bigint }
-  | { readonly kind: 'and' | 'or', readonly conditions: readonly Condition[] }
-  | { readonly kind: 'not', readonly condition: Condition }
-  | { readonly kind: 'constant', readonly value: boolean }
+  | { readonly kind: 'has'; readonly column: Column; readonly bits: bigint }
+  | { readonly kind: 'and' | 'or'; readonly conditions: readonly Condition[] }
+  | { readonly kind: 'not'; readonly condition: Condition }
+  | { readonly kind: 'constant'; readonly value: boolean }
   | Exists
 
 /** A row of another table is related to the row and satisfies a condition; negated: no such row exists. */
@@ -56,7 +76,10 @@ export interface Order {
   readonly of?: OneMember
 }
 
-/** A column of a result that the database computes: an aggregate of the rows of a group, or a part of time by which rows are grouped. */
+/**
+ * A column of a result that the database computes: an aggregate of the rows of a group, or a part of time by which rows
+ * are grouped.
+ */
 export interface ComputedColumn extends Column {
   /** The name of the function: `$sum`, `$month`. */
   readonly call: string
@@ -70,7 +93,10 @@ export interface ComputedColumn extends Column {
 /** Whether a column of groups is computed. */
 export const isComputed = (column: Column): column is ComputedColumn => 'call' in column
 
-/** Turns rows into groups: the columns of the plan are those of `by`, then `aggregates`. Without columns in `by` all rows are one group. */
+/**
+ * Turns rows into groups: the columns of the plan are those of `by`, then `aggregates`. Without columns in `by` all
+ * rows are one group.
+ */
 export interface Groups {
   readonly by: ReadonlyArray<Column | ComputedColumn>
   readonly aggregates: readonly ComputedColumn[]
@@ -85,7 +111,9 @@ interface Common {
   readonly inTransaction?: true
   /** Checks of foreign keys to tables for which the grant has rules. The rows are looked up after the write. */
   readonly foreignKeyChecks?: readonly ForeignKeyCheck[]
-  /** Set if only the written rows show whether they satisfy the rules of the grant. They are looked up after the write. */
+  /**
+   * Set if only the written rows show whether they satisfy the rules of the grant. They are looked up after the write.
+   */
   readonly afterWrite?: AfterWrite
 }
 
@@ -139,7 +167,10 @@ export interface SelectPlan extends Common {
   readonly condition: Condition
   readonly order: readonly Order[]
   readonly limit: number
-  /** Locks the rows until the end of the transaction against changes (`share`) or also against other locks (`update`). SQLite locks the whole database. */
+  /**
+   * Locks the rows until the end of the transaction against changes (`share`) or also against other locks (`update`).
+   * SQLite locks the whole database.
+   */
   readonly lock?: 'share' | 'update' | undefined
   /** Set if the answer says where the next page begins. */
   readonly page?: Page
@@ -198,13 +229,16 @@ export type ListMember = ManyMember | ComputedMember
 
 export interface MemberIndex {
   readonly index: Index
-  /** The direction in which the columns of `on` are read together with the order; undefined if the index does not have the order. */
+  /**
+   * The direction in which the columns of `on` are read together with the order; undefined if the index does not have
+   * the order.
+   */
   readonly direction: Order['direction'] | undefined
 }
 
 /**
- * A page of rows. `position`: begins after a position, which has a value for each column of the order; `after` is true for the rows after
- * it, and `hidden` has the columns of the order that are not in `columns`. `offset`: skips rows.
+ * A page of rows. `position`: begins after a position, which has a value for each column of the order; `after` is true
+ * for the rows after it, and `hidden` has the columns of the order that are not in `columns`. `offset`: skips rows.
  */
 export type Page =
   | { readonly by: 'position', readonly after: Condition, readonly hidden: readonly Column[] }
@@ -231,9 +265,14 @@ export interface InsertPlan extends Common, WriteTerms {
   readonly conflict?: Conflict | undefined
   /** The unique key by which the rows to return are found. */
   readonly key?: readonly Column[]
-  /** Set for an upsert whose rows are written singly, because only the number that the database reports identifies them. */
+  /**
+   * Set for an upsert whose rows are written singly, because only the number that the database reports identifies them.
+   */
   readonly isNumbered?: true
-  /** Set for an upsert whose rows are written singly and looked up after each write, because a later row may hide the foreign key of an earlier one. */
+  /**
+   * Set for an upsert whose rows are written singly and looked up after each write, because a later row may hide the
+   * foreign key of an earlier one.
+   */
   readonly isChecked?: true
 }
 
@@ -246,7 +285,9 @@ export interface PlannedRow {
   readonly parameters: ReadonlyArray<Parameter | Moment>
 }
 
-/** The value that the request gives to a column; null if there is none. It is a moment only until the plan is settled. */
+/**
+ * The value that the request gives to a column; null if there is none. It is a moment only until the plan is settled.
+ */
 export function givenValue ({ columns, parameters }: PlannedRow, column: Column): Parameter | Moment {
   return parameters[columns.indexOf(column)] ?? null
 }
@@ -254,7 +295,10 @@ export function givenValue ({ columns, parameters }: PlannedRow, column: Column)
 /** The change of a row that exists in the unique key `key`. */
 export interface Conflict {
   readonly key: readonly Column[]
-  /** `given`: writes the columns of the row outside of the key, except those that rules have given, which the existing row already satisfies. `columns`: writes these columns of the row; none of them leaves the existing row unchanged. */
+  /**
+   * `given`: writes the columns of the row outside of the key, except those that rules have given, which the existing
+   * row already satisfies. `columns`: writes these columns of the row; none of them leaves the existing row unchanged.
+   */
   readonly set:
     | { readonly kind: 'given', readonly except?: ReadonlySet<Column> }
     | { readonly kind: 'columns', readonly columns: readonly Column[] }
@@ -300,7 +344,8 @@ export interface DeletePlan extends Common, ChangeTerms {
 export type Plan = SelectPlan | InsertPlan | UpdatePlan | DeletePlan
 
 /** Whether a plan needs only one statement, which the database undoes if it fails. */
-export const isOneStatement = (plan: Plan): boolean => plan.inTransaction !== true && (plan.verb !== 'insert' || isOneRow(plan))
+export const isOneStatement = (plan: Plan): boolean =>
+  plan.inTransaction !== true && (plan.verb !== 'insert' || isOneRow(plan))
 
 /** Whether an insert writes one new row. */
 export const isOneRow = ({ isList, conflict }: InsertPlan): boolean => !isList && conflict === undefined

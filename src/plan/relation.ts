@@ -13,7 +13,10 @@ import { onlyValueOf } from './rule.ts'
 
 /** Columns of the other table, besides those of `on`, that have the same value in all related rows. */
 export interface Held {
-  /** The columns that filters of the request hold equal to a value other than null, so that the request can rely on them. */
+  /**
+   * The columns that filters of the request hold equal to a value other than null, so that the request can rely on
+   * them.
+   */
   readonly certain: ReadonlySet<Column>
   /** Also those that are held equal to null, or by the rules of the grant. */
   readonly all: ReadonlySet<Column>
@@ -22,7 +25,10 @@ export interface Held {
 /** What is held before a request has filters. */
 const NOTHING_HELD: Held = { certain: new Set(), all: new Set() }
 
-/** The columns that filters hold equal by a plain value or `$eq`, at the top or in `$and`, and those of the rules of the grant. */
+/**
+ * The columns that filters hold equal by a plain value or `$eq`, at the top or in `$and`, and those of the rules of the
+ * grant.
+ */
 function heldColumns (filters: Readonly<Record<string, unknown>>, { columns, granted }: Table): Held {
   const certain = new Set<Column>()
   const all = new Set<Column>()
@@ -51,7 +57,9 @@ function equalOperand (value: unknown): unknown {
 
 /** Whether at most one row is related, because the columns contain a unique key. */
 export function isOne (table: Table, on: readonly Pair[], { certain }: Held = NOTHING_HELD): boolean {
-  return rowKeysOf(table).some((key) => key.every((column) => certain.has(column) || on.some(({ other }) => other === column)))
+  return rowKeysOf(table).some((key) =>
+    key.every((column) => certain.has(column) || on.some(({ other }) => other === column))
+  )
 }
 
 /** How the rows of another table are related to those of a table. */
@@ -61,71 +69,124 @@ interface Relation { readonly other: Table, readonly on: readonly Pair[], readon
 interface RelationToPlan { readonly source: TableSource, readonly table: Table, readonly path: Path }
 
 /** Plans `table` and `on` of a member. @throws INVALID_BODY, TABLE_NOT_FOUND */
-export function planRelation (name: string, { table: named = name, on, filters = {} }: Related, { source, table, path }: RelationToPlan): Relation {
+export function planRelation (
+  name: string,
+  { table: named = name, on, filters = {} }: Related,
+  { source, table, path }: RelationToPlan
+): Relation {
   const other = source.see(named)
-  if (other.kind === 'view') throw at([...path, 'table'], invalidBody(`"${other.name}" is a view; the rows of a member come from a table`))
+  if (other.kind === 'view') {
+    throw at([...path, 'table'], invalidBody(`"${other.name}" is a view; the rows of a member come from a table`))
+  }
   const held = heldColumns(filters, other)
   return { other, held, on: planOn(on, { table, other, held, path }) }
 }
 
-interface BothTables { readonly table: Table, readonly other: Table, readonly held: Held, readonly path: Path }
-
 /** Plans `on`, or finds the only relation by foreign keys. @throws INVALID_BODY */
-function planOn (on: Readonly<Record<string, string>> | undefined, { table, other, held, path }: BothTables): readonly Pair[] {
+function planOn (
+  on: Readonly<Record<string, string>> | undefined,
+  {
+    table,
+    other,
+    held,
+    path
+  }: { readonly table: Table; readonly other: Table; readonly held: Held; readonly path: Path }
+): readonly Pair[] {
   const relations = relationsBetween(table, other)
   if (on === undefined) {
     const [only] = relations
     if (only !== undefined && relations.length === 1) return only
-    throw at(path, invalidBody(only === undefined
-      ? `no foreign key relates "${table.name}" and "${other.name}": say "on", such as {"<column of ${table.name}>": "<column of ${other.name}>"}`
-      : `several foreign keys relate "${table.name}" and "${other.name}": say "on", one of ${relations.map(textOf).join(', ')}`))
+    throw at(
+      path,
+      invalidBody(
+        only === undefined
+          ? `no foreign key relates "${table.name}" and "${other.name}": say "on", such as {"<column of ${table.name}>": "<column of ${other.name}>"}`
+          : `several foreign keys relate "${table.name}" and "${other.name}": say "on", one of ${relations.map(textOf).join(', ')}`
+      )
+    )
   }
   const place = [...path, 'on']
-  const pairs = Object.entries(on).map(([name, otherName]): Pair => ({ column: getOnColumn(table, name, place), other: getOnColumn(other, otherName, place) }))
+  const pairs = Object.entries(on).map(([name, otherName]): Pair => ({
+    column: getOnColumn(table, name, place),
+    other: getOnColumn(other, otherName, place)
+  }))
   const unrelated = pairs.find((pair) => !canRelate(pair.column, pair.other))
   if (unrelated !== undefined) throw at(place, invalidBody(describeKinds(unrelated, other)))
-  if (relations.some((relation) => isSameRelation(relation, pairs)) || findMemberIndex(other, pairs, held.all, []) !== undefined) return pairs
-  throw at(place, invalidBody(`"${other.name}" has no index that begins with ${pairs.map(({ other: { name } }) => `"${name}"`).join(' or ')}, or with columns that "filters" hold equal followed by one of these`))
+  if (
+    relations.some((relation) => isSameRelation(relation, pairs)) ||
+    findMemberIndex(other, pairs, held.all, []) !== undefined
+  ) { return pairs }
+  throw at(
+    place,
+    invalidBody(
+      `"${other.name}" has no index that begins with ` +
+      `${pairs.map(({ other: { name } }) => `"${name}"`).join(' or ')}, or with columns that "filters" hold equal ` +
+      'followed by one of these'
+    )
+  )
 }
 
 function getOnColumn (table: Table, name: string, place: Path): Column {
   const column = table.columns.get(name)
-  if (column === undefined) throw at(place, invalidBody(`"on" names columns of "${table.name}", which has no column "${name}"`))
+  if (column === undefined) {
+    throw at(place, invalidBody(`"on" names columns of "${table.name}", which has no column "${name}"`))
+  }
   return column
 }
 
-const textOf = (pairs: readonly Pair[]): string => JSON.stringify(Object.fromEntries(pairs.map(({ column, other }) => [column.name, other.name])))
+const textOf = (pairs: readonly Pair[]): string =>
+  JSON.stringify(Object.fromEntries(pairs.map(({ column, other }) => [column.name, other.name])))
 
 function describeKinds ({ column, other }: Pair, { engine }: Table): string {
-  const described = ({ name, declaration, collation }: Column): string => `"${name}" (${declaration}${collation === undefined ? '' : ` ${collation}`})`
-  const [texts, none] = engine === 'sqlite' ? ['texts', 'floating-point, BLOB or JSON'] : ['CHAR or VARCHAR', 'floating-point, TEXT, BLOB, ENUM, SET, BIT, JSON, geometry or VECTOR']
-  return `${described(column)} and ${described(other)} cannot relate rows: both must be integers, ${texts} with the same collation, or of the same type with the same digits, and not ${none}`
+  const described = ({ name, declaration, collation }: Column): string =>
+    `"${name}" (${declaration}${collation === undefined ? '' : ` ${collation}`})`
+  const [texts, none] =
+    engine === 'sqlite'
+      ? ['texts', 'floating-point, BLOB or JSON']
+      : ['CHAR or VARCHAR', 'floating-point, TEXT, BLOB, ENUM, SET, BIT, JSON, geometry or VECTOR']
+  return `${described(column)} and ${described(other)} cannot relate rows: both must be integers, ${texts} with the ` +
+    `same collation, or of the same type with the same digits, and not ${none}`
 }
 
 /**
- * The index by which related rows are found. It begins with columns of `on` and those that are held equal. An index that also has the order, read in
- * one direction, is preferred, then the one with most of these columns. Undefined if there is none.
+ * The index by which related rows are found. It begins with columns of `on` and those that are held equal. An index
+ * that also has the order, read in one direction, is preferred, then the one with most of these columns. Undefined if
+ * there is none.
  */
-export function findMemberIndex (table: Table, on: readonly Pair[], held: ReadonlySet<Column>, order: readonly Order[]): MemberIndex | undefined {
+export function findMemberIndex (
+  table: Table,
+  on: readonly Pair[],
+  held: ReadonlySet<Column>,
+  order: readonly Order[]
+): MemberIndex | undefined {
   // rules can be on columns that the grant does not see
   const base = baseTable(table)
   const related = new Set(on.map(({ other }) => other.name))
   const equal = new Set([...related, ...Array.from(held, ({ name }) => name)])
-  let best: { readonly found: MemberIndex, readonly rank: number } | undefined
+  let best: { readonly found: MemberIndex; readonly rank: number } | undefined
   for (const index of indexesOf(base)) {
     const parts = index.ordered ? partsOf(index, base) : []
     const end = parts.findIndex(({ column }) => column === null || !equal.has(column))
     const run = end < 0 ? parts : parts.slice(0, end)
     if (!run.some(({ column }) => related.has(column as string))) continue
     const rest = parts.slice(run.length)
-    const isWhole = run.length === equal.size && run.every(({ prefix }) => !prefix) && parts.every(({ column }) => column !== null)
+    const isWhole =
+      run.length === equal.size && run.every(({ prefix }) => !prefix) && parts.every(({ column }) => column !== null)
     const reversed = rest[0]?.descending !== (order[0]?.direction === 'desc')
-    const isOrdered = isWhole && order.every(({ column, direction }, place) => {
-      const part = rest[place]
-      return part?.column === column.name && !part.prefix && (part.descending !== (direction === 'desc')) === reversed
-    })
+    const isOrdered =
+      isWhole &&
+      order.every(({ column, direction }, place) => {
+        const part = rest[place]
+        return (
+          part?.column === column.name && !part.prefix && (part.descending !== (direction === 'desc')) === reversed
+        )
+      })
     const first = run.find(({ column }) => related.has(column as string))
-    const direction = !isOrdered ? undefined : (first?.descending === true) !== (order.length > 0 && reversed) ? 'desc' : 'asc'
+    const direction = !isOrdered
+      ? undefined
+      : (first?.descending === true) !== (order.length > 0 && reversed)
+          ? 'desc'
+          : 'asc'
     const rank = run.length + (isOrdered ? 1000 : 0)
     if (best === undefined || rank > best.rank) best = { found: { index, direction }, rank }
   }
@@ -135,5 +196,13 @@ export function findMemberIndex (table: Table, on: readonly Pair[], held: Readon
 /** The rowid of SQLite is a primary key without an index. */
 function indexesOf ({ indexes, primaryKey, engine }: Table): readonly Index[] {
   if (engine !== 'sqlite' || primaryKey.length === 0) return indexes
-  return [...indexes, { name: 'PRIMARY', unique: true, ordered: true, parts: primaryKey.map((column) => ({ column, descending: false, prefix: false })) }]
+  return [
+    ...indexes,
+    {
+      name: 'PRIMARY',
+      unique: true,
+      ordered: true,
+      parts: primaryKey.map((column) => ({ column, descending: false, prefix: false }))
+    }
+  ]
 }

@@ -6,8 +6,9 @@ import { settled } from './moments.ts'
 import type { Assignment } from './plan.ts'
 
 /**
- * The unique keys of the catalog's table, because the answer does not show them: the primary key, then those of NOT NULL columns, then others, with
- * fewer columns first. Keys with an expression, the beginning of a text or a column that cannot be compared are left out.
+ * The unique keys of the catalog's table, because the answer does not show them: the primary key, then those of NOT
+ * NULL columns, then others, with fewer columns first. Keys with an expression, the beginning of a text or a column
+ * that cannot be compared are left out.
  */
 export function rowKeysOf (table: Table): ReadonlyArray<readonly Column[]> {
   const { columns, primaryKey, indexes } = baseTable(table)
@@ -15,14 +16,25 @@ export function rowKeysOf (table: Table): ReadonlyArray<readonly Column[]> {
     const key = findColumns(columns, names)
     return key?.every(({ type }) => type.comparison !== 'none') === true ? [key] : []
   }
-  const others = indexes.filter((index) => index.unique && isWhole(index)).flatMap(({ parts }) => toKey(parts.map(({ column }) => column)))
-  const primary = indexes.find(({ parts }) => parts.length === primaryKey.length && parts.every(({ column }, place) => column === primaryKey[place]))
-  return [...primary === undefined || isWhole(primary) ? toKey(primaryKey) : [], ...others.toSorted((a, b) => Number(mayBeNull(a)) - Number(mayBeNull(b)) || a.length - b.length)]
+  const others = indexes
+    .filter((index) => index.unique && isWhole(index))
+    .flatMap(({ parts }) => toKey(parts.map(({ column }) => column)))
+  const primary = indexes.find(
+    ({ parts }) =>
+      parts.length === primaryKey.length && parts.every(({ column }, place) => column === primaryKey[place])
+  )
+  return [
+    ...(primary === undefined || isWhole(primary) ? toKey(primaryKey) : []),
+    ...others.toSorted((a, b) => Number(mayBeNull(a)) - Number(mayBeNull(b)) || a.length - b.length)
+  ]
 }
 
 /** The columns of a key; undefined if it has none, an expression, or a column that is not in the table. */
-export function findColumns (columns: Table['columns'], names: ReadonlyArray<string | null>): readonly Column[] | undefined {
-  const found = names.map((name) => name === null ? undefined : columns.get(name))
+export function findColumns (
+  columns: Table['columns'],
+  names: ReadonlyArray<string | null>
+): readonly Column[] | undefined {
+  const found = names.map((name) => (name === null ? undefined : columns.get(name)))
   return found.length > 0 && found.every((column) => column !== undefined) ? found : undefined
 }
 
@@ -32,13 +44,14 @@ export const isWhole = ({ parts }: Index): boolean => parts.every(({ column, pre
 const mayBeNull = (key: readonly Column[]): boolean => key.some(({ nullable }) => nullable)
 
 /**
- * A key that identifies the rows before and after an update: one that the update does not change, or else one whose new values are known. Nullable
- * keys are the last choice, because a row whose key is NULL cannot be found.
+ * A key that identifies the rows before and after an update: one that the update does not change, or else one whose new
+ * values are known. Nullable keys are the last choice, because a row whose key is NULL cannot be found.
  */
 export function findUpdateKey (table: Table, assignments: readonly Assignment[]): readonly Column[] | undefined {
   const keys = rowKeysOf(table)
   const assigned = new Map(assignments.map((assignment) => [assignment.column, assignment]))
-  const isUnchanged = (column: Column): boolean => !assigned.has(column) && !column.generated && column.onUpdate !== true
+  const isUnchanged = (column: Column): boolean =>
+    !assigned.has(column) && !column.generated && column.onUpdate !== true
   const isKnown = (column: Column): boolean => {
     const given = assigned.get(column)
     if (given === undefined) return isUnchanged(column)
@@ -46,16 +59,18 @@ export function findUpdateKey (table: Table, assignments: readonly Assignment[])
     // null for a NOT NULL column is refused later (create-plan.ts)
     return form === undefined ? parameter !== null || !column.nullable : isSum(column, parameter)
   }
-  const find = (isUsable: (column: Column) => boolean, nullable: boolean) => keys.find((key) => mayBeNull(key) === nullable && key.every(isUsable))
+  const find = (isUsable: (column: Column) => boolean, nullable: boolean) =>
+    keys.find((key) => mayBeNull(key) === nullable && key.every(isUsable))
   return find(isUnchanged, false) ?? find(isKnown, false) ?? find(isUnchanged, true) ?? find(isKnown, true)
 }
 
 /** Whether the new value of a form can be computed exactly: `$inc` of an integer. */
-const isSum = ({ type }: Column, parameter: unknown): parameter is bigint => type.wholeNumbers === true && typeof parameter === 'bigint'
+const isSum = ({ type }: Column, parameter: unknown): parameter is bigint =>
+  type.wholeNumbers === true && typeof parameter === 'bigint'
 
 /**
- * The value by which a row with this parameter is found, as a select shows it: CHAR, for example, loses trailing spaces, without which not every
- * collation would find the row.
+ * The value by which a row with this parameter is found, as a select shows it: CHAR, for example, loses trailing
+ * spaces, without which not every collation would find the row.
  */
 export function storedKey ({ type }: Column, parameter: Value): Value {
   const shown = parseExactJson(type.echo(parameter))
@@ -63,11 +78,17 @@ export function storedKey ({ type }: Column, parameter: Value): Value {
 }
 
 /** The values of a key after an update. `values`: those before it, in the order of the key. */
-export function keyAfter (key: readonly Column[], values: readonly Value[], assignments: readonly Assignment[]): Value[] {
+export function keyAfter (
+  key: readonly Column[],
+  values: readonly Value[],
+  assignments: readonly Assignment[]
+): Value[] {
   return key.map((column, index) => {
     const before = values[index] as Value
     const { form, parameter } = assignments.find((assignment) => assignment.column === column) ?? {}
     if (parameter === undefined || parameter === null) return before
-    return form === undefined ? storedKey(column, settled(parameter) as Value) : (before as bigint) + (parameter as bigint)
+    return form === undefined
+      ? storedKey(column, settled(parameter) as Value)
+      : (before as bigint) + (parameter as bigint)
   })
 }

@@ -18,12 +18,20 @@ export function planRange (expect: Expect): RowRange {
   }
 }
 
-const thereAre = (bound: string, count: number): string => count === 1 ? `there is ${bound}1 row` : `there are ${bound}${count} rows`
+const thereAre = (bound: string, count: number): string =>
+  count === 1 ? `there is ${bound}1 row` : `there are ${bound}${count} rows`
 
 /** Describes the expected number of rows, for messages. */
 function describeRange ({ least, most }: RowRange): string {
   if (most < least) return 'no number is within its bounds'
-  const range = least === most ? `${least}` : most === Infinity ? `at least ${least}` : least === 0 ? `at most ${most}` : `${least} to ${most}`
+  const range =
+    least === most
+      ? `${least}`
+      : most === Infinity
+        ? `at least ${least}`
+        : least === 0
+          ? `at most ${most}`
+          : `${least} to ${most}`
   return `${range} ${range === '1' || range.endsWith(' 1') ? 'is' : 'are'} expected`
 }
 

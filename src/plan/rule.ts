@@ -13,16 +13,27 @@ export function planRules (rules: readonly Rule[]): Condition {
 }
 
 /** The rules and a condition. The rules come first: their columns are usually the first ones of an index. */
-export const within = (rules: readonly Rule[], condition: Condition): Condition => combine('and', [planRules(rules), condition])
+export const within = (rules: readonly Rule[], condition: Condition): Condition =>
+  combine('and', [planRules(rules), condition])
 
-/** Adds the rules of the grant to a condition, so that no other row is found. They are not folded, because they are no filters of the client. */
-export const withinRules = ({ granted }: Table, condition: Condition): Condition => granted === undefined ? condition : within(granted.rules, condition)
+/**
+ * Adds the rules of the grant to a condition, so that no other row is found. They are not folded, because they are no
+ * filters of the client.
+ */
+export const withinRules = ({ granted }: Table, condition: Condition): Condition =>
+  granted === undefined ? condition : within(granted.rules, condition)
 
 function planTest (column: Column, test: RuleTest): Condition {
   switch (test.kind) {
-    case 'in': return combine('or', test.values.map((value) => value === null ? isNull(column, false) : isExactly(column, value)))
-    case 'notNull': return isNull(column, true)
-    case 'order': return { kind: 'compare', column, operator: test.operator, parameter: test.value }
+    case 'in':
+      return combine(
+        'or',
+        test.values.map((value) => (value === null ? isNull(column, false) : isExactly(column, value)))
+      )
+    case 'notNull':
+      return isNull(column, true)
+    case 'order':
+      return { kind: 'compare', column, operator: test.operator, parameter: test.value }
   }
 }
 
@@ -34,7 +45,10 @@ export function onlyValueOf ({ column, tests }: Rule): Parameter | undefined {
   return value === null ? null : toStored(column, value)
 }
 
-/** Whether a row with this value in the column satisfies the rule. A moment does not, because it is not known before the write. */
+/**
+ * Whether a row with this value in the column satisfies the rule. A moment does not, because it is not known before the
+ * write.
+ */
 export function satisfies ({ column, tests }: Rule, parameter: Parameter | Moment): boolean {
   if (isMoment(parameter)) return false
   // a reference to an earlier result is tested when its value is known
@@ -42,13 +56,17 @@ export function satisfies ({ column, tests }: Rule, parameter: Parameter | Momen
   return tests.every((test) => parameter === null ? allowsNull(column, test) : passes(column, test, parameter))
 }
 
-const allowsNull = ({ nullable }: Column, test: RuleTest): boolean => nullable && test.kind === 'in' && test.values.includes(null)
+const allowsNull = ({ nullable }: Column, test: RuleTest): boolean =>
+  nullable && test.kind === 'in' && test.values.includes(null)
 
 function passes (column: Column, test: RuleTest, parameter: Value): boolean {
   switch (test.kind) {
-    case 'in': return test.values.some((value) => value !== null && isSame(column.type, toStored(column, value), parameter))
-    case 'notNull': return true
-    case 'order': return holds[test.operator](column.type.order?.(parameter, test.value) ?? NaN)
+    case 'in':
+      return test.values.some((value) => value !== null && isSame(column.type, toStored(column, value), parameter))
+    case 'notNull':
+      return true
+    case 'order':
+      return holds[test.operator](column.type.order?.(parameter, test.value) ?? NaN)
   }
 }
 
@@ -64,20 +82,32 @@ const toStored = ({ type }: Column, value: Value): Value => type.stored === unde
 // Hides the effect of writes to columns that a grant does not see. Neither the counts nor the rows of an answer may
 // show whether such a column had the written value before, so every matched row counts as updated.
 
-/** Whether one of the written columns is hidden. A column with an equality rule is not, because its value is the same in all rows of the grant. */
+/**
+ * Whether one of the written columns is hidden. A column with an equality rule is not, because its value is the same in
+ * all rows of the grant.
+ */
 export function writesHidden ({ columns, granted }: Table, written: readonly Column[]): boolean {
-  return granted !== undefined && written.some((column) => !columns.has(column.name) && !granted.rules.some((rule) => rule.column === column && onlyValueOf(rule) !== undefined))
+  return (
+    granted !== undefined &&
+    written.some(
+      (column) =>
+        !columns.has(column.name) &&
+        !granted.rules.some((rule) => rule.column === column && onlyValueOf(rule) !== undefined)
+    )
+  )
 }
 
 /**
- * The additional assignments if a hidden column is written: the server sets columns with ON UPDATE CURRENT_TIMESTAMP only if a value changes, and
- * `returning` would show that.
+ * The additional assignments if a hidden column is written: the server sets columns with ON UPDATE CURRENT_TIMESTAMP
+ * only if a value changes, and `returning` would show that.
  */
 export function touchedBy (table: Table, written: readonly Column[]): Assignment[] {
   if (!writesHidden(table, written)) return []
   return table.columnList.flatMap((column): Assignment[] => {
     const { moment } = column.type
-    return column.onUpdate !== true || moment === undefined || written.includes(column) ? [] : [{ column, parameter: readMoment(true, moment, 'data') }]
+    return column.onUpdate !== true || moment === undefined || written.includes(column)
+      ? []
+      : [{ column, parameter: readMoment(true, moment, 'data') }]
   })
 }
 

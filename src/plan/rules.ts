@@ -8,7 +8,8 @@ import { onlyValueOf, planRules, satisfies, within } from './rule.ts'
 import { withCheckAfterWrite } from './groups.ts'
 
 /**
- * Adds the rules to the condition of the plan, and checks that the rows that it writes satisfy them. `granted`: the access to the plan's table.
+ * Adds the rules to the condition of the plan, and checks that the rows that it writes satisfy them. `granted`: the
+ * access to the plan's table.
  * @throws PERMISSION_DENIED
  */
 export function applyRules (plan: Plan, granted: GrantedAccess): Plan {
@@ -18,7 +19,9 @@ export function applyRules (plan: Plan, granted: GrantedAccess): Plan {
     case 'delete': return Object.freeze({ ...plan, condition: within(rules, plan.condition) })
     case 'update': {
       checkUpdate(rules, plan.assignments)
-      return withForeignKeyChecks({ ...plan, condition: within(rules, plan.condition) }, granted, (known) => planForeignKeyChecks('update', [plan], known))
+      return withForeignKeyChecks({ ...plan, condition: within(rules, plan.condition) }, granted, (known) =>
+        planForeignKeyChecks('update', [plan], known)
+      )
     }
     case 'insert': {
       const completed = completeRows(plan, rules)
@@ -28,13 +31,26 @@ export function applyRules (plan: Plan, granted: GrantedAccess): Plan {
 }
 
 /** `planKnown`: plans the checks of the foreign keys whose values are known before the write. */
-function withForeignKeyChecks<P extends InsertPlan | UpdatePlan> (plan: P, granted: GrantedAccess, planKnown: (known: GrantedAccess) => readonly ForeignKeyCheck[]): P {
+function withForeignKeyChecks<P extends InsertPlan | UpdatePlan> (
+  plan: P,
+  granted: GrantedAccess,
+  planKnown: (known: GrantedAccess) => readonly ForeignKeyCheck[]
+): P {
   refuseUnchecked(plan, granted)
   const { known, computed, foreignKeys } = divideParents(plan, granted)
   const foreignKeyChecks = planKnown(known)
   // an upsert may keep values of a row that exists, so the values of the request alone do not show its foreign key
-  const given = plan.verb === 'insert' && plan.conflict !== undefined ? [] : computed.parents.flatMap((parent) => planGiven(() => planKnown({ ...computed, parents: [parent] })))
-  return Object.freeze(withCheckAfterWrite(foreignKeyChecks.length === 0 ? plan : { ...plan, foreignKeyChecks, inTransaction: true }, granted.rules, { foreignKeys, given }))
+  const given =
+    plan.verb === 'insert' && plan.conflict !== undefined
+      ? []
+      : computed.parents.flatMap((parent) => planGiven(() => planKnown({ ...computed, parents: [parent] })))
+  return Object.freeze(
+    withCheckAfterWrite(
+      foreignKeyChecks.length === 0 ? plan : { ...plan, foreignKeyChecks, inTransaction: true },
+      granted.rules,
+      { foreignKeys, given }
+    )
+  )
 }
 
 /** Returns no checks if the values are not known before the write. */
@@ -47,7 +63,9 @@ function planGiven (plan: () => readonly ForeignKeyCheck[]): readonly ForeignKey
   }
 }
 
-/** Tests the written columns; the others keep satisfying their rules. The result of a form is unknown, so it is refused. */
+/**
+ * Tests the written columns; the others keep satisfying their rules. The result of a form is unknown, so it is refused.
+ */
 function checkUpdate (rules: readonly Rule[], assignments: readonly Assignment[]): void {
   for (const rule of rules) {
     const written = assignments.find(({ column }) => column === rule.column)
@@ -55,7 +73,10 @@ function checkUpdate (rules: readonly Rule[], assignments: readonly Assignment[]
   }
 }
 
-/** Adds the values that rules give to omitted columns of an inserted row; undefined if the row does not satisfy the rules. */
+/**
+ * Adds the values that rules give to omitted columns of an inserted row; undefined if the row does not satisfy the
+ * rules.
+ */
 function completeRow (rules: readonly Rule[], assignments: readonly Assignment[]): Assignment[] | undefined {
   const completed = [...assignments]
   for (const rule of rules) {
@@ -72,21 +93,43 @@ function completeRows (plan: InsertPlan, rules: readonly Rule[]): InsertPlan {
   const { conflict } = plan
   if (conflict?.set.kind === 'assignments') checkUpdate(rules, conflict.set.assignments)
   const completed = new Map<string, readonly Column[]>()
-  const except = new Set(rules.map(({ column }) => column).filter((column) => plan.rows.some(({ columns }) => !columns.includes(column))))
+  const except = new Set(
+    rules.map(({ column }) => column).filter((column) => plan.rows.some(({ columns }) => !columns.includes(column)))
+  )
   const rows = plan.rows.map((row): PlannedRow => {
     const assignments = completeRow(rules, toWritten(row).assignments)
     if (assignments === undefined) throw firstRefused(plan, rules)
     const columns = assignments.map(({ column }) => column)
-    return { ...row, columns: getOrCreate(completed, JSON.stringify(columns.map(({ name }) => name)), () => columns), parameters: assignments.map(({ parameter }) => parameter) }
+    return {
+      ...row,
+      columns: getOrCreate(completed, JSON.stringify(columns.map(({ name }) => name)), () => columns),
+      parameters: assignments.map(({ parameter }) => parameter)
+    }
   })
-  return { ...plan, rows, conflict: conflict === undefined || rules.length === 0 ? conflict : { ...conflict, set: conflict.set.kind === 'given' ? { kind: 'given', except } : conflict.set, within: planRules(rules) } }
+  return {
+    ...plan,
+    rows,
+    conflict:
+      conflict === undefined || rules.length === 0
+        ? conflict
+        : {
+            ...conflict,
+            set: conflict.set.kind === 'given' ? { kind: 'given', except } : conflict.set,
+            within: planRules(rules)
+          }
+  }
 }
 
 /** Names the first refused row in the order of the request, because the rows of an upsert are sorted. */
 function firstRefused ({ isList, rows }: InsertPlan, rules: readonly Rule[]): ServiceError {
   const refused = rows.filter((row) => completeRow(rules, toWritten(row).assignments) === undefined)
   const error = rowRefused()
-  return isList ? withDetails(error, { path: pointer('data', Math.min(...refused.map(({ index }) => index))), message: error.message }) : error
+  return isList
+    ? withDetails(error, {
+      path: pointer('data', Math.min(...refused.map(({ index }) => index))),
+      message: error.message
+    })
+    : error
 }
 
 /** Checks the foreign keys of new rows, and of rows that exist once they are updated. */

@@ -40,7 +40,8 @@ export interface PlanLimits extends FilterLimits {
 export const startCount = (): Counted => ({ conditions: 0, values: 0 })
 
 /** Returns limits that apply to all filters of a body together. */
-export const counting = <L extends FilterLimits> (limits: L): L => limits.counted === undefined ? { ...limits, counted: startCount() } : limits
+export const counting = <L extends FilterLimits>(limits: L): L =>
+  limits.counted === undefined ? { ...limits, counted: startCount() } : limits
 
 /** Limits on one request. */
 export interface RequestLimits extends PlanLimits {
@@ -62,31 +63,56 @@ export function isPlainChange (body: UpdateBody | DeleteBody, { changed }: PlanL
 
 /** @throws NOT_SUPPORTED if writes to the table cannot be undone. `path`: the field of the body that requires it */
 export function requireUndoable ({ name, transactional }: Table, path: string): void {
-  if (!transactional) throw unsupported(path, `the engine of table "${name}" has no transactions, so that nothing can be undone`)
+  if (!transactional) {
+    throw unsupported(path, `the engine of table "${name}" has no transactions, so that nothing can be undone`)
+  }
 }
 
 /** @throws COLUMN_NOT_FOUND, NOT_SUPPORTED: to be called when all else is planned */
-export function planWriteTerms ({ returning, dryRun }: Pick<InsertBody, 'returning' | 'dryRun'>, table: Table): WriteTerms {
+export function planWriteTerms (
+  { returning, dryRun }: Pick<InsertBody, 'returning' | 'dryRun'>,
+  table: Table
+): WriteTerms {
   const columns = returning === undefined ? undefined : planReturning(returning, table)
   if (dryRun === true) requireUndoable(table, '/dryRun')
-  return { inTransaction: true, ...columns !== undefined && { returning: columns }, ...dryRun === true && { dryRun } }
+  return {
+    inTransaction: true,
+    ...(columns !== undefined && { returning: columns }),
+    ...(dryRun === true && { dryRun })
+  }
 }
 
 /** @throws COLUMN_NOT_FOUND, NOT_SUPPORTED: to be called when all else is planned */
 export function planChangeTerms (body: UpdateBody | DeleteBody, table: Table, { changed }: PlanLimits): ChangeTerms {
   const { expect } = body
-  return { ...planWriteTerms(body, table), ...expect !== undefined && { expect: planRange(expect) }, ...changed !== undefined && { maximum: changed } }
+  return {
+    ...planWriteTerms(body, table),
+    ...(expect !== undefined && { expect: planRange(expect) }),
+    ...(changed !== undefined && { maximum: changed })
+  }
 }
 
 function planReturning (returning: '*' | readonly string[], table: Table): readonly Column[] {
-  return returning === '*' ? table.columnList : returning.map((name, index) => getColumn(table, name, ['returning', index]))
+  return returning === '*'
+    ? table.columnList
+    : returning.map((name, index) => getColumn(table, name, ['returning', index]))
 }
 
 // Plans `lock` of a select in a transaction.
 
-/** Returns a plan that locks the rows that it selects. @throws INVALID_BODY, NOT_SUPPORTED for a table whose locks would not hold */
+/**
+ * Returns a plan that locks the rows that it selects. @throws INVALID_BODY, NOT_SUPPORTED for a table whose locks would
+ * not hold
+ */
 export function lockRows (plan: Plan): Plan {
-  if (plan.verb === 'select' && plan.groups !== undefined) throw at('/lock', invalidBody('"lock" is not allowed with "groupBy" and "aggregates"'))
-  if (!plan.table.transactional) throw unsupported('/lock', `the engine of table "${plan.table.name}" has no transactions, so that a lock would not hold`)
+  if (plan.verb === 'select' && plan.groups !== undefined) {
+    throw at('/lock', invalidBody('"lock" is not allowed with "groupBy" and "aggregates"'))
+  }
+  if (!plan.table.transactional) {
+    throw unsupported(
+      '/lock',
+      `the engine of table "${plan.table.name}" has no transactions, so that a lock would not hold`
+    )
+  }
   return Object.freeze({ ...plan, lock: 'update' }) as Plan
 }

@@ -2,18 +2,25 @@
 
 import { requestTimeout, type ServiceError } from '../errors.ts'
 
-/** Rate below which an unfinished body is slow, in bytes per second, and the minimum time over which it is measured, in milliseconds. */
+/**
+ * Rate below which an unfinished body is slow, in bytes per second, and the minimum time over which it is measured, in
+ * milliseconds.
+ */
 const SLOW_RATE = 65_536
 const MIN_TIME = 1000
-/** Interval of the clock for slow bodies, in milliseconds. The clock stands still while the process itself is busy, which is not the client's fault. */
+/**
+ * Interval of the clock for slow bodies, in milliseconds. The clock stands still while the process itself is busy,
+ * which is not the client's fault.
+ */
 const TICK = 250
 
 /** The memory that one caller holds for all its bodies. */
 interface Holder { bytes: number }
 
 /**
- * A budget in bytes. One caller holds at most half of the memory that the others leave free, so that no caller can use up the whole. A body that needs more
- * than the budget is accepted while nothing else is held, so that it is not refused forever.
+ * A budget in bytes. One caller holds at most half of the memory that the others leave free, so that no caller can use
+ * up the whole. A body that needs more than the budget is accepted while nothing else is held, so that it is not
+ * refused forever.
  */
 export class BodyMemory {
   readonly #total: number
@@ -100,7 +107,9 @@ export class BodyPlace {
   onLost: (error: ServiceError) => void = () => {}
   readonly #memory: BodyMemory
   #hasLeft = false
-  /** The last measurement of an unfinished body: its time in milliseconds, the bytes that had arrived, and the result. */
+  /**
+   * The last measurement of an unfinished body: its time in milliseconds, the bytes that had arrived, and the result.
+   */
   #measuredAt = 0
   #measured = 0
   #wasSlow = false
@@ -113,7 +122,9 @@ export class BodyPlace {
     this.owner = owner
   }
 
-  /** Takes memory until the place holds so many bytes. @returns false if they do not fit, or if the place was given up */
+  /**
+   * Takes memory until the place holds so many bytes. @returns false if they do not fit, or if the place was given up
+   */
   hold (bytes: number): boolean {
     const more = bytes - this.bytes
     if (more <= 0) return true
@@ -144,7 +155,11 @@ export class BodyPlace {
 
   isSlow (): boolean {
     const now = this.#memory.time
-    return this.#wasSlow || now - this.#receivedAt >= MIN_TIME || (now - this.#measuredAt >= MIN_TIME && this.#isBelowRate(now))
+    return (
+      this.#wasSlow ||
+      now - this.#receivedAt >= MIN_TIME ||
+      (now - this.#measuredAt >= MIN_TIME && this.#isBelowRate(now))
+    )
   }
 
   #isBelowRate (now: number): boolean {

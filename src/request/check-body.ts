@@ -36,8 +36,8 @@ function describeSyntax (text: string): string {
 }
 
 /**
- * Makes the numbers of the body itself (`limit`, `expect`) ordinary numbers, because only values of columns need their text.
- * Leaves the `id` of a JSON-RPC message, which is answered as it came.
+ * Makes the numbers of the body itself (`limit`, `expect`) ordinary numbers, because only values of columns need their
+ * text. Leaves the `id` of a JSON-RPC message, which is answered as it came.
  */
 export function clampNumbers (body: unknown): unknown {
   if (typeof body !== 'object' || body === null) return body
@@ -62,15 +62,18 @@ function clampMembers (include: unknown, level: number): void {
 }
 
 /**
- * Makes infinity finite, so that 1e400 is a number out of range and not a value of another type. A fraction that is too small for a double becomes NaN
- * instead of a whole number.
+ * Makes infinity finite, so that 1e400 is a number out of range and not a value of another type. A fraction that is too
+ * small for a double becomes NaN instead of a whole number.
  */
 export function toNumber (text: string): number {
   const number = Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, Number(text)))
   return Number.isInteger(number) && !isWhole(text) ? NaN : number
 }
 
-/** Whether the text of a JSON number is a whole number: its last digit other than 0 is before the point, after the exponent has moved the point. */
+/**
+ * Whether the text of a JSON number is a whole number: its last digit other than 0 is before the point, after the
+ * exponent has moved the point.
+ */
 function isWhole (text: string): boolean {
   const [digits, exponent = '0'] = text.replace(/^-/, '').toLowerCase().split('e') as [string, string?]
   const [whole, fraction = ''] = digits.split('.') as [string, string?]
@@ -87,11 +90,17 @@ export function compileBodySchema (schema: typeof BodySchema): FindBodyError {
     const check = TypeCompiler.Compile(withNames(schema))
     const byVerb = new Map<unknown, TObject>(schema.anyOf.map((variant) => [variant.properties.verb.const, variant]))
     return (body) => {
-      if (check.Check(body)) return hasEmptyFilters(body) ? at('/filters', filtersRequired(body.verb)) : findCombinationError(body) ?? findInMembers(body)
+      if (check.Check(body)) {
+        return hasEmptyFilters(body)
+          ? at('/filters', filtersRequired(body.verb))
+          : (findCombinationError(body) ?? findInMembers(body))
+      }
       if (!isObject(body)) return invalidBody('The body must be a JSON object')
       const { verb } = body as { verb?: unknown }
       const expected = byVerb.get(verb)
-      return expected === undefined ? at('/verb', invalidBody(`"verb" must be one of ${VERBS.join(', ')}`)) : describe(expected, body, verb as string)
+      return expected === undefined
+        ? at('/verb', invalidBody(`"verb" must be one of ${VERBS.join(', ')}`))
+        : describe(expected, body, verb as string)
     }
   })
 }
@@ -100,7 +109,9 @@ export function compileBodySchema (schema: typeof BodySchema): FindBodyError {
 function findInMembers (body: Body): ServiceError | undefined {
   if (body.verb === 'insert') return undefined
   const error = findRelatedError(body.filters, ['filters'])
-  return error === undefined && body.verb === 'select' && body.include !== undefined ? findIncludeError(body.include) : error
+  return error === undefined && body.verb === 'select' && body.include !== undefined
+    ? findIncludeError(body.include)
+    : error
 }
 
 /** Whether required filters are empty. The planner finds others that restrict nothing. */
@@ -112,27 +123,50 @@ function describe (schema: TObject, body: object, verb: string): ServiceError {
   const [first] = Errors(schema, [], body)
   const { path, type } = first as { path: string, type: ValueErrorType }
   const field = stepsOf(path)[0] as string
-  if (!Object.hasOwn(schema.properties, field)) return at(path, invalidBody(`"${field}" is not allowed with ${verb}; ${describeOther(schema, field, verb)}`))
-  if (!Object.hasOwn(body, field)) return at(path, field === 'filters' ? filtersRequired(verb) : invalidBody(`"${field}" is required to ${verb}`))
+  if (!Object.hasOwn(schema.properties, field)) {
+    return at(path, invalidBody(`"${field}" is not allowed with ${verb}; ${describeOther(schema, field, verb)}`))
+  }
+  if (!Object.hasOwn(body, field)) {
+    return at(path, field === 'filters' ? filtersRequired(verb) : invalidBody(`"${field}" is required to ${verb}`))
+  }
   const ownError = findOwnError({ field, path, type }, body)
   if (ownError !== undefined) return ownError
-  if (type === ValueErrorType.ObjectMinProperties && field === 'data') return at(path, invalidBody('"data" must not be empty'))
-  if (field === 'expect' && hasNow((body as { expect?: unknown }).expect)) return at(path, valueNotAllowed('"$now" is not allowed in "expect", which counts rows'))
+  if (type === ValueErrorType.ObjectMinProperties && field === 'data') {
+    return at(path, invalidBody('"data" must not be empty'))
+  }
+  if (field === 'expect' && hasNow((body as { expect?: unknown }).expect)) {
+    return at(path, valueNotAllowed('"$now" is not allowed in "expect", which counts rows'))
+  }
   const rowsError = verb === 'insert' ? findRowsError(body) : undefined
   // serializers of some languages send null for fields that are not set
-  const isUnset = (body as Readonly<Record<string, unknown>>)[field] === null && schema.required?.includes(field) !== true
-  return rowsError ?? at(path, invalidBody(`${describeForm(field, schema.properties[field] as TSchema)}${isUnset ? '; leave it out instead of sending null' : ''}`))
+  const isUnset =
+    (body as Readonly<Record<string, unknown>>)[field] === null && schema.required?.includes(field) !== true
+  return (
+    rowsError ??
+    at(
+      path,
+      invalidBody(
+        `${describeForm(field, schema.properties[field] as TSchema)}${isUnset ? '; leave it out instead of sending null' : ''}`
+      )
+    )
+  )
 }
 
 /** Whether `expect` has the present time in place of a number. */
 function hasNow (expect: unknown): boolean {
-  return isObject(expect) && (Object.hasOwn(expect, '$now') || Object.values(expect).some((bound) => isObject(bound) && Object.hasOwn(bound, '$now')))
+  return (
+    isObject(expect) &&
+    (Object.hasOwn(expect, '$now') ||
+      Object.values(expect).some((bound) => isObject(bound) && Object.hasOwn(bound, '$now')))
+  )
 }
 
 /** Names the verbs that have a field which this verb does not have. */
 function describeOther ({ properties }: TObject, field: string, verb: string): string {
   const verbs = VERBS.filter((other) => Object.hasOwn(BODIES[other].properties, field))
-  return verbs.length > 0 ? `it is a field of ${verbs.join(', ')}` : `the fields of ${verb} are ${Object.keys(properties).join(', ')}`
+  return verbs.length > 0
+    ? `it is a field of ${verbs.join(', ')}`
+    : `the fields of ${verb} are ${Object.keys(properties).join(', ')}`
 }
 
 // Checks the body of a request with several operations: first its own fields, then each operation like the body of a
@@ -153,12 +187,16 @@ function compileField (field: string, schema: TSchema): FieldCheck {
   return { isValid: (value) => check.Check(value), requirement: describeForm(field, schema) }
 }
 
-const compileFields = (properties: TProperties): FieldChecks => new Map(Object.entries(properties).map(([field, schema]) => [field, compileField(field, schema)]))
+const compileFields = (properties: TProperties): FieldChecks =>
+  new Map(Object.entries(properties).map(([field, schema]) => [field, compileField(field, schema)]))
 
 const mustBe = (field: string, { requirement }: FieldCheck): ServiceError => at([field], invalidBody(requirement))
 
 /** The additional fields of an operation. */
-const ownFields = (verb: Verb): TProperties => Object.fromEntries(Object.entries(OPERATIONS[verb].properties).filter(([field]) => !Object.hasOwn(BODIES[verb].properties, field)))
+const ownFields = (verb: Verb): TProperties =>
+  Object.fromEntries(
+    Object.entries(OPERATIONS[verb].properties).filter(([field]) => !Object.hasOwn(BODIES[verb].properties, field))
+  )
 
 const isRequired = (field: string): boolean => VERBS.every((verb) => OPERATIONS[verb].required?.includes(field))
 const own = compileFields(Object.assign({}, ...VERBS.map(ownFields)) as TProperties)
@@ -176,7 +214,12 @@ export function createOperationsCheck (findBodyError: FindBodyError, most: numbe
     if (!isObject(body)) return invalidBody('The body must be a JSON object')
     for (const [field, value] of Object.entries(body)) {
       const check = checks.get(field)
-      if (check === undefined) return at([field], invalidBody(`"${field}" is not allowed here; the fields are ${[...checks.keys()].join(', ')}`))
+      if (check === undefined) {
+        return at(
+          [field],
+          invalidBody(`"${field}" is not allowed here; the fields are ${[...checks.keys()].join(', ')}`)
+        )
+      }
       if (!check.isValid(value)) return mustBe(field, check)
     }
     const missing = OperationsBodySchema.required?.find((field) => !Object.hasOwn(body, field))
@@ -193,13 +236,23 @@ function findError (operation: unknown, findBodyError: FindBodyError): ServiceEr
   if (!isObject(operation)) return invalidBody('An operation must be a JSON object')
   const fields = clampNumbers(operation) as Fields
   for (const [field, check] of required) if (!check.isValid(fields[field])) return mustBe(field, check)
-  return findErrorInTransaction(without(fields, required), { findBodyError, ofWhole: 'in an operation; it belongs beside "operations"' })
+  return findErrorInTransaction(without(fields, required), {
+    findBodyError,
+    ofWhole: 'in an operation; it belongs beside "operations"'
+  })
 }
 
-const without = (fields: Fields, left: FieldChecks): Fields => Object.fromEntries(Object.entries(fields).filter(([field]) => !left.has(field)))
+const without = (fields: Fields, left: FieldChecks): Fields =>
+  Object.fromEntries(Object.entries(fields).filter(([field]) => !left.has(field)))
 
-/** Finds the first error in the body of a request in a transaction, which may have `lock` but not `dryRun`. `ofWhole`: where `dryRun` is not allowed, for the message. */
-export function findErrorInTransaction (fields: Fields, { findBodyError, ofWhole }: { readonly findBodyError: FindBodyError, readonly ofWhole: string }): ServiceError | undefined {
+/**
+ * Finds the first error in the body of a request in a transaction, which may have `lock` but not `dryRun`. `ofWhole`:
+ * where `dryRun` is not allowed, for the message.
+ */
+export function findErrorInTransaction (
+  fields: Fields,
+  { findBodyError, ofWhole }: { readonly findBodyError: FindBodyError; readonly ofWhole: string }
+): ServiceError | undefined {
   const given = Object.keys(fields).filter((field) => optional.has(field))
   const body = given.length === 0 ? fields : without(fields, optional)
   const misplaced = ofWholeOnly.find((field) => Object.hasOwn(body, field))
@@ -210,15 +263,24 @@ export function findErrorInTransaction (fields: Fields, { findBodyError, ofWhole
   for (const field of given) {
     const check = optional.get(field) as FieldCheck
     const verbs = VERBS.filter((each) => Object.hasOwn(OPERATIONS[each].properties, field))
-    if (!verbs.includes(verb)) return at([field], invalidBody(`"${field}" is not allowed with ${verb}; it is a field of ${verbs.join(', ')}`))
+    if (!verbs.includes(verb)) {
+      return at([field], invalidBody(`"${field}" is not allowed with ${verb}; it is a field of ${verbs.join(', ')}`))
+    }
     if (!check.isValid(fields[field])) return mustBe(field, check)
   }
-  if (fields['lock'] === true && Object.hasOwn(body, 'include')) return at(['include'], invalidBody('"include" is not allowed with "lock"'))
+  if (fields['lock'] === true && Object.hasOwn(body, 'include')) {
+    return at(['include'], invalidBody('"include" is not allowed with "lock"'))
+  }
 }
 
 /** Adds the index of the operation to the details of a refusal. */
 export function inOperation (index: number, error: ServiceError): ServiceError {
   const { details, message } = error
   const place = pointer('operations', index)
-  return withDetails(error, ...details.length === 0 ? [{ path: place, message }] : details.map((detail) => ({ ...detail, path: place + detail.path })))
+  return withDetails(
+    error,
+    ...(details.length === 0
+      ? [{ path: place, message }]
+      : details.map((detail) => ({ ...detail, path: place + detail.path })))
+  )
 }

@@ -1,4 +1,6 @@
-/** Checks the form of the members of `$some` and `$none` at any depth of filters, and finds the tables that they name. */
+/**
+ * Checks the form of the members of `$some` and `$none` at any depth of filters, and finds the tables that they name.
+ */
 import type { TObject, TSchema } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { Errors, type ValueErrorType } from '@sinclair/typebox/errors'
@@ -20,8 +22,16 @@ function describeMember (member: object, schema: TObject, path: Path): ServiceEr
   const steps = stepsOf(within)
   const field = steps[0] as string
   const place = [...path, ...steps]
-  if (!Object.hasOwn(properties, field)) return at(place, invalidBody(`"${field}" is not a field of a member; its fields are ${Object.keys(properties).join(', ')}`))
-  return findOwnError({ field, path: place, type }, member) ?? at(place, invalidBody(describeForm(field, properties[field] as TSchema)))
+  if (!Object.hasOwn(properties, field)) {
+    return at(
+      place,
+      invalidBody(`"${field}" is not a field of a member; its fields are ${Object.keys(properties).join(', ')}`)
+    )
+  }
+  return (
+    findOwnError({ field, path: place, type }, member) ??
+    at(place, invalidBody(describeForm(field, properties[field] as TSchema)))
+  )
 }
 
 const combinators: ReadonlyMap<string, CombinatorForm> = new Map(Object.entries(COMBINATORS))
@@ -40,8 +50,16 @@ const DOLLAR = 36
 /** The members of one `$some` or `$none` (`key`). */
 interface Found { readonly key: string, readonly members: unknown, readonly path: Path }
 
-/** Calls `visit` with the members of each `$some` and `$none`, outer ones first, until it returns a value. `path`: the path of the filters, which is restored at the end. */
-function findMembers<T> (filters: unknown, path: Array<string | number>, visit: (found: Found) => T | undefined, depth = 0): T | undefined {
+/**
+ * Calls `visit` with the members of each `$some` and `$none`, outer ones first, until it returns a value. `path`: the
+ * path of the filters, which is restored at the end.
+ */
+function findMembers<T> (
+  filters: unknown,
+  path: Array<string | number>,
+  visit: (found: Found) => T | undefined,
+  depth = 0
+): T | undefined {
   if (!isObject(filters) || depth > MAX_DEPTH) return undefined
   for (const key in filters) {
     if (key.charCodeAt(0) !== DOLLAR) continue
@@ -55,14 +73,22 @@ function findMembers<T> (filters: unknown, path: Array<string | number>, visit: 
     let result: T | undefined
     switch (combinators.get(key)) {
       case 'list':
-        if (Array.isArray(value)) for (let index = 0; index < value.length && result === undefined; index++) result = inner(value[index], key, index)
+        if (Array.isArray(value)) {
+          for (let index = 0; index < value.length && result === undefined; index++) {
+            result = inner(value[index], key, index)
+          }
+        }
         break
       case 'filters':
         result = inner(value, key)
         break
       case 'members':
         result = visit({ key, members: value, path: [...path, key] })
-        if (isObject(value)) for (const name in value) result ??= inner((value[name] as Related | undefined)?.filters, key, name, 'filters')
+        if (isObject(value)) {
+          for (const name in value) {
+            result ??= inner((value[name] as Related | undefined)?.filters, key, name, 'filters')
+          }
+        }
         break
     }
     if (result !== undefined) return result
@@ -76,9 +102,16 @@ const related = TypeCompiler.Compile(RelatedSchema)
 export function findRelatedError (filters: unknown, path: Path): ServiceError | undefined {
   if (!combines(filters)) return undefined
   return findMembers(filters, [...path], ({ key, members, path: place }) => {
-    if (!isObject(members) || Object.keys(members).length === 0) return at(place, invalidBody(`"${key}" must be an object of at least one member, such as {"<table>": {"filters": {}}}`))
+    if (!isObject(members) || Object.keys(members).length === 0) {
+      return at(
+        place,
+        invalidBody(`"${key}" must be an object of at least one member, such as {"<table>": {"filters": {}}}`)
+      )
+    }
     for (const [name, member] of Object.entries(members)) {
-      if (!isObject(member)) return at([...place, name], invalidBody('a member must be an object, such as {"table": "<table>"}'))
+      if (!isObject(member)) {
+        return at([...place, name], invalidBody('a member must be an object, such as {"table": "<table>"}'))
+      }
       if (!related.Check(member)) return describeMember(member, RelatedSchema, [...place, name])
     }
     return undefined
@@ -98,7 +131,13 @@ export interface NamedTable {
 export function nameRelated (filters: unknown, path: Path, named: NamedTable[]): void {
   if (!combines(filters)) return
   findMembers(filters, [...path], ({ key, members, path: place }) => {
-    for (const [name, { table }] of Object.entries(members as Readonly<Record<string, Related>>)) named.push({ table: table ?? name, path: table === undefined ? [...place, name] : [...place, name, 'table'], by: key })
+    for (const [name, { table }] of Object.entries(members as Readonly<Record<string, Related>>)) {
+      named.push({
+        table: table ?? name,
+        path: table === undefined ? [...place, name] : [...place, name, 'table'],
+        by: key
+      })
+    }
     return undefined
   })
 }
@@ -107,7 +146,10 @@ export function nameRelated (filters: unknown, path: Path, named: NamedTable[]):
 
 const members = TypeCompiler.Compile(withNames(MemberSchema))
 
-/** Returns the first error of an object of members, not thrown. Levels beyond the maximum of the setting are not checked. */
+/**
+ * Returns the first error of an object of members, not thrown. Levels beyond the maximum of the setting are not
+ * checked.
+ */
 export function findIncludeError (include: Include, path: Path = ['include'], level = 1): ServiceError | undefined {
   if (level > MAX_INCLUDE.levels) return refuse(path, `"include" has more than ${MAX_INCLUDE.levels} levels`)
   for (const [name, member] of Object.entries(include)) {
@@ -118,7 +160,9 @@ export function findIncludeError (include: Include, path: Path = ['include'], le
 }
 
 function findMemberError (name: string, member: Member, path: Path, level: number): ServiceError | undefined {
-  if (!MEMBER_NAME.test(name)) return refuse(path, 'the name of a member begins with a letter and has 1 to 64 letters, digits and _')
+  if (!MEMBER_NAME.test(name)) {
+    return refuse(path, 'the name of a member begins with a letter and has 1 to 64 letters, digits and _')
+  }
   if (!isObject(member)) return refuse(path, 'a member must be an object, such as {"table": "<table>"}')
   if (!members.Check(member)) return describeMember(member, MemberSchema, path)
   if (member.aggregates !== undefined) {
@@ -128,7 +172,9 @@ function findMemberError (name: string, member: Member, path: Path, level: numbe
     if (wrong !== undefined) return wrong
   }
   const error = findRelatedError(member.filters, [...path, 'filters'])
-  return error === undefined && member.include !== undefined ? findIncludeError(member.include, [...path, 'include'], level + 1) : error
+  return error === undefined && member.include !== undefined
+    ? findIncludeError(member.include, [...path, 'include'], level + 1)
+    : error
 }
 
 const refuse = (path: Path, message: string): ServiceError => at(path, invalidBody(message))

@@ -13,15 +13,21 @@ import { isObject } from '../json/exact-json.ts'
 
 /** Returns INVALID_BODY, not thrown. */
 export function findCombinationError (body: Body): ServiceError | undefined {
-  if (body.verb === 'insert') return Array.isArray(body.data) || body.onConflict !== undefined ? findRowsError(body) : undefined
+  if (body.verb === 'insert') {
+    return Array.isArray(body.data) || body.onConflict !== undefined ? findRowsError(body) : undefined
+  }
   if (body.verb !== 'select') return undefined
-  if (body.after !== undefined && body.offset !== undefined) return refuse(['offset'], '"offset" is not allowed with "after"')
+  if (body.after !== undefined && body.offset !== undefined) {
+    return refuse(['offset'], '"offset" is not allowed with "after"')
+  }
   return findInGroups(body)
 }
 
 /** The expected forms, for messages. */
-const GROUP_BY = 'a list of column names and of parts of time such as {"month": {"$month": "<column>"}}, not empty and without repeats'
-const AGGREGATES = `an object of 1 to ${MAX_AGGREGATES} names (1 to 64 letters, digits and _), each with one function such as {"$sum": "<column>"} and optionally "filters"`
+const GROUP_BY =
+  'a list of column names and of parts of time such as {"month": {"$month": "<column>"}}, not empty and without repeats'
+const AGGREGATES = `an object of 1 to ${MAX_AGGREGATES} names (1 to 64 letters, digits and _), each with one ` +
+  'function such as {"$sum": "<column>"} and optionally "filters"'
 
 /** Fields for the rows of a table, which a select with `groupBy` or `aggregates` does not have. */
 export const NOT_OF_GROUPS = ['columns', 'after', 'total', 'expect', 'include']
@@ -30,9 +36,13 @@ export const NOT_OF_AGGREGATES = ['columns', 'orderBy', 'limit', 'include']
 
 function findInGroups (body: SelectBody): ServiceError | undefined {
   const { groupBy, aggregates, having } = body
-  if (groupBy === undefined && aggregates === undefined) return having === undefined ? undefined : refuse(['having'], '"having" requires "groupBy" or "aggregates"')
+  if (groupBy === undefined && aggregates === undefined) {
+    return having === undefined ? undefined : refuse(['having'], '"having" requires "groupBy" or "aggregates"')
+  }
   const field = NOT_OF_GROUPS.find((name) => Object.hasOwn(body, name))
-  if (field !== undefined) return refuse([field], `"${field}" is not allowed with ${groupBy === undefined ? '"aggregates"' : '"groupBy"'}`)
+  if (field !== undefined) {
+    return refuse([field], `"${field}" is not allowed with ${groupBy === undefined ? '"aggregates"' : '"groupBy"'}`)
+  }
   return findRepeat(groupBy) ?? findFunctionError(aggregates) ?? findTaken(groupBy, aggregates)
 }
 
@@ -43,13 +53,18 @@ const nameOf = (entry: GroupBy[number]): string => isName(entry) ? entry : Objec
 function findRepeat (groupBy: GroupBy = []): ServiceError | undefined {
   const names = groupBy.map(nameOf)
   if (new Set(names).size === names.length) return undefined
-  const repeated = groupBy.findIndex((entry, index) => !isName(entry) && names.indexOf(nameOf(entry)) !== names.lastIndexOf(names[index] as string))
+  const repeated = groupBy.findIndex(
+    (entry, index) => !isName(entry) && names.indexOf(nameOf(entry)) !== names.lastIndexOf(names[index] as string)
+  )
   if (repeated < 0) return refuse(['groupBy'], `"groupBy" must be ${GROUP_BY}`)
   return refuse(['groupBy', repeated, names[repeated] as string], `"${names[repeated]}" is already a name of "groupBy"`)
 }
 
 /** Requires exactly one function for each aggregate of a select or a member. */
-export function findFunctionError (aggregates: SelectBody['aggregates'] = {}, path: Path = ['aggregates']): ServiceError | undefined {
+export function findFunctionError (
+  aggregates: SelectBody['aggregates'] = {},
+  path: Path = ['aggregates']
+): ServiceError | undefined {
   for (const name in aggregates) {
     const { filters, ...call } = aggregates[name] as AggregateCall
     if (Object.keys(call).length !== 1) return refuse([...path, name], `"aggregates" must be ${AGGREGATES}`)
@@ -65,16 +80,28 @@ function findTaken (groupBy: GroupBy = [], aggregates: SelectBody['aggregates'] 
 }
 
 /** Finds the first error in `data` and `onConflict` of an insert; undefined if this file finds none. */
-export function findRowsError ({ data, onConflict }: { readonly data?: unknown, readonly onConflict?: unknown }): ServiceError | undefined {
+export function findRowsError ({
+  data,
+  onConflict
+}: {
+  readonly data?: unknown
+  readonly onConflict?: unknown
+}): ServiceError | undefined {
   return findListError(data) ?? findOnConflictError(onConflict)
 }
 
 function findListError (data: unknown): ServiceError | undefined {
-  if (!Array.isArray(data)) return isObject(data) ? undefined : refuse(['data'], '"data" must be an object of column values, or a list of them')
+  if (!Array.isArray(data)) {
+    return isObject(data)
+      ? undefined
+      : refuse(['data'], '"data" must be an object of column values, or a list of them')
+  }
   if (data.length === 0 || data.length > MAX_ROWS) return refuse(['data'], `"data" must have 1 to ${MAX_ROWS} rows`)
   const wrong = data.findIndex((row) => !isObject(row))
   if (wrong >= 0) return refuse(['data', wrong], 'a row must be an object of column values')
-  return hasTooManyCells(data) ? refuse(['data'], `"data" must have at most ${MAX_CELLS} values: rows times the columns that any of them names`) : undefined
+  return hasTooManyCells(data)
+    ? refuse(['data'], `"data" must have at most ${MAX_CELLS} values: rows times the columns that any of them names`)
+    : undefined
 }
 
 function hasTooManyCells (rows: readonly object[]): boolean {
@@ -86,21 +113,43 @@ function hasTooManyCells (rows: readonly object[]): boolean {
 function findOnConflictError (onConflict: unknown): ServiceError | undefined {
   if (!isObject(onConflict)) return undefined
   const { set } = onConflict as { set?: unknown }
-  if (isObject(set) && Object.keys(set).length === 0) return refuse(['onConflict', 'set'], '"set" must not be an empty object; an empty list leaves existing rows as they are')
-  return JSON.isRawJSON(set) ? refuse(['onConflict', 'set'], '"set" must be a list of column names or an object of column values') : undefined
+  if (isObject(set) && Object.keys(set).length === 0) {
+    return refuse(
+      ['onConflict', 'set'],
+      '"set" must not be an empty object; an empty list leaves existing rows as they are'
+    )
+  }
+  return JSON.isRawJSON(set)
+    ? refuse(['onConflict', 'set'], '"set" must be a list of column names or an object of column values')
+    : undefined
 }
 
 const refuse = (path: Path, message: string): ServiceError => at(path, invalidBody(message))
 
 // The expected form of a field, for messages: derived from its schema.
 
-const TYPE_FORMS = new Map<unknown, string>([['boolean', 'true or false'], ['integer', 'a whole number'], ['number', 'a number'], ['string', 'a string'], ['object', 'an object']])
+const TYPE_FORMS = new Map<unknown, string>([
+  ['boolean', 'true or false'],
+  ['integer', 'a whole number'],
+  ['number', 'a number'],
+  ['string', 'a string'],
+  ['object', 'an object']
+])
 
 /** Continues the sentence `"field" must be …`. */
 function formOf (field: string, schema: TSchema): string {
-  const { type, anyOf = [], minItems = 0, maxItems } = schema as { type?: unknown, anyOf?: ReadonlyArray<{ const?: unknown }>, minItems?: number, maxItems?: number }
-  if (anyOf.length > 0 && anyOf.every((each) => each.const !== undefined)) return `one of ${anyOf.map((each) => each.const).join(', ')}`
-  if (type === 'array') return maxItems === undefined ? `a list of ${field}` : `a list of ${minItems} to ${maxItems} ${field}`
+  const {
+    type,
+    anyOf = [],
+    minItems = 0,
+    maxItems
+  } = schema as { type?: unknown; anyOf?: ReadonlyArray<{ const?: unknown }>; minItems?: number; maxItems?: number }
+  if (anyOf.length > 0 && anyOf.every((each) => each.const !== undefined)) {
+    return `one of ${anyOf.map((each) => each.const).join(', ')}`
+  }
+  if (type === 'array') {
+    return maxItems === undefined ? `a list of ${field}` : `a list of ${minItems} to ${maxItems} ${field}`
+  }
   return TYPE_FORMS.get(type) ?? 'what the OpenAPI document says'
 }
 
@@ -110,7 +159,11 @@ const INCLUDE = 'an object of at least one member, such as {"<name>": {"table": 
 const FORMS: ReadonlyMap<string, string> = new Map([
   ['filters', 'an object of filters'],
   ['data', 'an object of column values'],
-  ['onConflict', 'an object with "key", a list of column names without repeats, and optionally "set", such a list or an object of column values'],
+  [
+    'onConflict',
+    'an object with "key", a list of column names without repeats, and optionally "set", such a list or an object of ' +
+    'column values'
+  ],
   ['columns', 'a list of column names, not empty and without repeats; leave it out for all columns'],
   ['orderBy', 'a string or a list of objects'],
   ['groupBy', GROUP_BY],
@@ -127,10 +180,13 @@ const FORMS: ReadonlyMap<string, string> = new Map([
 ])
 
 /** Says what a field must be, for messages. */
-export const describeForm = (field: string, schema: TSchema): string => `"${field}" must be ${FORMS.get(field) ?? formOf(field, schema)}`
+export const describeForm = (field: string, schema: TSchema): string =>
+  `"${field}" must be ${FORMS.get(field) ?? formOf(field, schema)}`
 
 /** The requirement for a list of terms, for messages. */
-const ORDER_TERMS = 'must be a list of objects with one column each, such as {"<column>": "DESC"} or {"<member>": {"<column>": "DESC"}}; the direction is ASC or DESC'
+const ORDER_TERMS =
+  'must be a list of objects with one column each, such as {"<column>": "DESC"} or {"<member>": {"<column>": ' +
+  '"DESC"}}; the direction is ASC or DESC'
 
 /** Whether `orderBy` is a list of objects, valid or not. */
 function isListOfTerms ({ orderBy }: { orderBy?: unknown }): boolean {
@@ -144,21 +200,35 @@ interface WrongField {
   readonly type: ValueErrorType
 }
 
-/** Returns the error of a wrong field whose errors have a code of their own, not thrown. `fields`: the body or member. */
-export function findOwnError ({ field, path, type }: WrongField, fields: { readonly orderBy?: unknown }): ServiceError | undefined {
-  if (field === 'limit' && (type === ValueErrorType.IntegerMinimum || type === ValueErrorType.IntegerMaximum)) return at(path, limitOutOfRange(MAX_LIMIT))
+/**
+ * Returns the error of a wrong field whose errors have a code of their own, not thrown. `fields`: the body or member.
+ */
+export function findOwnError (
+  { field, path, type }: WrongField,
+  fields: { readonly orderBy?: unknown }
+): ServiceError | undefined {
+  if (field === 'limit' && (type === ValueErrorType.IntegerMinimum || type === ValueErrorType.IntegerMaximum)) {
+    return at(path, limitOutOfRange(MAX_LIMIT))
+  }
   return field === 'orderBy' && isListOfTerms(fields) ? at(path, invalidOrderBy(ORDER_TERMS)) : undefined
 }
 
 /** TypeBox's kind of a list of different strings. */
 const NAMES = 'RowQueryNames'
 
-TypeRegistry.Set<TArray>(NAMES, ({ minItems = 0, maxItems = Infinity }, value) => Array.isArray(value) && value.length >= minItems &&
-  value.length <= maxItems && value.every((item) => typeof item === 'string') && new Set(value).size === value.length)
+TypeRegistry.Set<TArray>(
+  NAMES,
+  ({ minItems = 0, maxItems = Infinity }, value) =>
+    Array.isArray(value) &&
+    value.length >= minItems &&
+    value.length <= maxItems &&
+    value.every((item) => typeof item === 'string') &&
+    new Set(value).size === value.length
+)
 
 /**
- * Replaces the kind of such lists, because TypeBox finds repeats by a hash of each item with integers of 64 bits, which takes a fifth of the
- * time of a request for the names of eight columns.
+ * Replaces the kind of such lists, because TypeBox finds repeats by a hash of each item with integers of 64 bits, which
+ * takes a fifth of the time of a request for the names of eight columns.
  */
 export function withNames<T extends TSchema> (schema: T): T {
   const isNames = schema['uniqueItems'] === true && (schema as unknown as TArray).items[Kind] === 'String'
@@ -166,4 +236,5 @@ export function withNames<T extends TSchema> (schema: T): T {
   return { ...Object.fromEntries(entries), ...(isNames && { [Kind]: NAMES }) }
 }
 
-const replaceIn = (value: unknown): unknown => Array.isArray(value) ? value.map(replaceIn) : isObject(value) ? withNames(value as unknown as TSchema) : value
+const replaceIn = (value: unknown): unknown =>
+  Array.isArray(value) ? value.map(replaceIn) : isObject(value) ? withNames(value as unknown as TSchema) : value

@@ -1,4 +1,6 @@
-/** HTTP pipelining: requests that a client sends before it has received the previous response (RFC 9112, section 9.3.2). */
+/**
+ * HTTP pipelining: requests that a client sends before it has received the previous response (RFC 9112, section 9.3.2).
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance, onRequestHookHandler } from 'fastify'
@@ -11,8 +13,9 @@ interface Waiting { count: number }
 const waitingOn = new WeakMap<Socket, Waiting>()
 
 /**
- * Delays a request until the previous response has been sent. Otherwise a client that does not read could fill the memory with
- * responses. Node assigns the socket to a response, and emits `socket`, when the responses before it are finished.
+ * Delays a request until the previous response has been sent. Otherwise a client that does not read could fill the
+ * memory with responses. Node assigns the socket to a response, and emits `socket`, when the responses before it are
+ * finished.
  */
 export const waitForAnswerBefore: onRequestHookHandler = ({ raw: { socket } }, { raw: response }, done) => {
   if (response.socket !== null) {
@@ -38,11 +41,12 @@ function createWaiting (socket: Socket): Waiting {
 // 7.8), which the service answers like any other.
 
 /**
- * Ends a connection with the answer to such a request. Without a listener for `upgrade`, Node answers it in HTTP, but drops the bytes of the next
- * request that have arrived together with its end, and would then read the body of that one as a request.
+ * Ends a connection with the answer to such a request. Without a listener for `upgrade`, Node answers it in HTTP, but
+ * drops the bytes of the next request that have arrived together with its end, and would then read the body of that one
+ * as a request.
  *
- * The listener sees all requests of the server, which may be for routes of a host app. The hook does not run requests that arrive after it before the
- * connection is closed.
+ * The listener sees all requests of the server, which may be for routes of a host app. The hook does not run requests
+ * that arrive after it before the connection is closed.
  */
 export function endAfterUpgrade (app: FastifyInstance): void {
   const last = new WeakMap<Socket, IncomingMessage>()

@@ -9,7 +9,9 @@ import type { BodyPlace } from './body-memory.ts'
 /** A part of fewer bytes counts as one of so many. */
 const LEAST = 256
 
-/** How many bytes parts may count beyond those that they have, if nothing allows more: those of 4112 parts of one byte. */
+/**
+ * How many bytes parts may count beyond those that they have, if nothing allows more: those of 4112 parts of one byte.
+ */
 const MAX_PADDING = 1_048_576
 
 /** How many bytes a part counts beyond those that it has. */
@@ -19,7 +21,10 @@ const paddingOf = ({ length }: Buffer): number => Math.max(0, LEAST - length)
 
 /** Bytes for each byte of a body: itself, its text, the texts of its values, the statement and its packet. */
 const PER_BYTE = 6
-/** Bytes for each item of a list or object, and for each list and object. Numbers with their text and empty objects are the largest. */
+/**
+ * Bytes for each item of a list or object, and for each list and object. Numbers with their text and empty objects are
+ * the largest.
+ */
 const PER_ITEM = 72
 /** Bodies of up to so many bytes are not scanned. */
 const SMALL = 16_384
@@ -30,7 +35,10 @@ const PER_BYTE_OF_SMALL = 32
 const BEGINS = new Uint8Array(256)
 for (const character of ',[{') BEGINS[character.charCodeAt(0)] = 1
 
-/** Returns an upper bound for ordinary bodies and an approximate number for the worst, in bytes. Characters in texts also count. */
+/**
+ * Returns an upper bound for ordinary bodies and an approximate number for the worst, in bytes. Characters in texts
+ * also count.
+ */
 export function weighBody (bytes: Uint8Array): number {
   if (bytes.length <= SMALL) return bytes.length * PER_BYTE_OF_SMALL
   let items = 0
@@ -38,7 +46,10 @@ export function weighBody (bytes: Uint8Array): number {
   return bytes.length * PER_BYTE + items * PER_ITEM
 }
 
-/** The source of the body: the request, or a stream that a hook of the host app has put in its place, such as for decompression. */
+/**
+ * The source of the body: the request, or a stream that a hook of the host app has put in its place, such as for
+ * decompression.
+ */
 export type Payload = NodeJS.ReadableStream & { readonly destroyed?: boolean, readonly receivedEncodedLength?: number }
 
 interface ReadBodyOptions {
@@ -55,11 +66,15 @@ const FIRST_SIZE = 16_384
 const NONE = Buffer.alloc(0)
 
 /**
- * Reads a body into one buffer, because chunks of a few bytes each would take more memory than their content. A body that arrives at once is not copied.
- * Its place then holds the memory that the body will take when it is parsed.
+ * Reads a body into one buffer, because chunks of a few bytes each would take more memory than their content. A body
+ * that arrives at once is not copied. Its place then holds the memory that the body will take when it is parsed.
  * @returns a function that ends the reading with an error
  */
-export function readBody (payload: Payload, { headers, limit, place }: ReadBodyOptions, onBody: OnBody): (error: ServiceError) => void {
+export function readBody (
+  payload: Payload,
+  { headers, limit, place }: ReadBodyOptions,
+  onBody: OnBody
+): (error: ServiceError) => void {
   const declared = headers['content-length'] === undefined ? undefined : Number(headers['content-length'])
   let buffer: Buffer = NONE
   let length = 0
@@ -97,13 +112,20 @@ export function readBody (payload: Payload, { headers, limit, place }: ReadBodyO
     place.progress(length)
   }
   const onEnd = (): void => {
-    if (declared !== undefined && (payload.receivedEncodedLength || length) !== declared) return end(invalidRequest('the length of the body differs from Content-Length'))
+    if (declared !== undefined && (payload.receivedEncodedLength || length) !== declared) {
+      return end(invalidRequest('the length of the body differs from Content-Length'))
+    }
     const body = buffer.subarray(0, length)
     if (place.hold(weighBody(body))) end(undefined, body)
     else end(overloaded())
   }
 
-  const refused = declared !== undefined && declared > limit ? bodyTooLarge() : payload.destroyed === true ? invalidRequest('the connection closed before the whole body arrived') : undefined
+  const refused =
+    declared !== undefined && declared > limit
+      ? bodyTooLarge()
+      : payload.destroyed === true
+        ? invalidRequest('the connection closed before the whole body arrived')
+        : undefined
   if (refused !== undefined) {
     onBody(refused)
     return () => {}
@@ -117,13 +139,16 @@ export function readBody (payload: Payload, { headers, limit, place }: ReadBodyO
 
 // Reads on where a request is answered before its body has been read to its end.
 
-/** Limits for discarding the rest of a body: its size in bytes, and the total time and the time without a byte in milliseconds. */
+/**
+ * Limits for discarding the rest of a body: its size in bytes, and the total time and the time without a byte in
+ * milliseconds.
+ */
 const [MAX_BYTES, MAX_TIME, MAX_PAUSE] = [16_777_216, 5000, 1000] as const
 
 /**
- * Returns the answer as a stream that ends when the client has sent its body. Otherwise Node would close the connection after the answer while bytes
- * arrive, and the system would reset it, so that the client would get an error in place of the answer. Because the headers have the length, the client
- * has the answer at once.
+ * Returns the answer as a stream that ends when the client has sent its body. Otherwise Node would close the connection
+ * after the answer while bytes arrive, and the system would reset it, so that the client would get an error in place of
+ * the answer. Because the headers have the length, the client has the answer at once.
  */
 export function answerBeforeEnd (request: IncomingMessage, text: string): Readable {
   const answer = new Readable({ read () {} })
@@ -142,8 +167,9 @@ export function answerBeforeEnd (request: IncomingMessage, text: string): Readab
 }
 
 /**
- * Closes the connection of a client that goes on sending a body in small chunks after its answer. On a connection that is
- * kept, Node reads the rest of a body by itself, without a limit: chunks of one byte would take all of the time of the process.
+ * Closes the connection of a client that goes on sending a body in small chunks after its answer. On a connection that
+ * is kept, Node reads the rest of a body by itself, without a limit: chunks of one byte would take all of the time of
+ * the process.
  */
 export function limitUnreadBody (request: IncomingMessage, response: ServerResponse): void {
   if (request.headers['transfer-encoding'] === undefined) return // parts of other bodies are those of the network

@@ -5,7 +5,10 @@ import { at, invalidBody, limitOutOfRange, ServiceError } from '../errors.ts'
 import { isObject } from '../json/exact-json.ts'
 import { compileBodySchema } from './check-body.ts'
 
-/** The formats of streams. Another one also needs a writer of its rows (src/response/stream-rows.ts) and a description (src/openapi/interface-document.ts). */
+/**
+ * The formats of streams. Another one also needs a writer of its rows (src/response/stream-rows.ts) and a description
+ * (src/openapi/interface-document.ts).
+ */
 
 export type StreamFormat = 'ndjson' | 'csv'
 
@@ -21,12 +24,18 @@ export const STREAM_FORMATS = Object.keys(CONTENT_TYPES) as readonly StreamForma
 export const mediaTypeOf = (format: StreamFormat): string => CONTENT_TYPES[format].split(';')[0] as string
 
 /** Media type -> format; undefined for an answer that is not a stream. */
-const FORMATS = new Map<string, StreamFormat | undefined>([...STREAM_FORMATS.map((format) => [mediaTypeOf(format), format] as const), ['application/json', undefined]])
+const FORMATS = new Map<string, StreamFormat | undefined>([
+  ...STREAM_FORMATS.map((format) => [mediaTypeOf(format), format] as const),
+  ['application/json', undefined]
+])
 
 /** The names of formats, each of which is a part of its media type. */
 const NAMED = new RegExp(STREAM_FORMATS.join('|'), 'i')
 
-/** Splits a header where it has the separator outside of quoted strings (RFC 9110, 5.6.4). In one pass, as anybody may send one of any form. */
+/**
+ * Splits a header where it has the separator outside of quoted strings (RFC 9110, 5.6.4). In one pass, as anybody may
+ * send one of any form.
+ */
 function split (text: string, separator: string): string[] {
   const parts: string[] = []
   let from = 0
@@ -68,7 +77,10 @@ export function findFormat (accept: string | undefined): StreamFormat | undefine
   return best.format
 }
 
-/** Fields of a select that a stream does not have: they are known only when every row is. A new field of a select may belong here (CONTRIBUTING.md, "A field of a body"). */
+/**
+ * Fields of a select that a stream does not have: they are known only when every row is. A new field of a select may
+ * belong here (CONTRIBUTING.md, "A field of a body").
+ */
 const OF_ANSWERS = ['total', 'expect']
 
 /** A body without the field that is checked here. */
@@ -77,24 +89,36 @@ interface WithoutLimit {
   readonly limit: number | undefined
 }
 
-/** Takes `limit`, which may be any number of rows up to `most`, out of the body of a select. Returns the refusal, not thrown. */
+/**
+ * Takes `limit`, which may be any number of rows up to `most`, out of the body of a select. Returns the refusal, not
+ * thrown.
+ */
 export function takeLimit (given: object, most: number | undefined): WithoutLimit | ServiceError {
   const field = OF_ANSWERS.find((each) => Object.hasOwn(given, each))
   if (field !== undefined) return at([field], invalidBody(`"${field}" is not allowed in a stream`))
   const { limit, ...body } = given as { limit?: unknown }
   if (limit === undefined && !Object.hasOwn(given, 'limit')) return { body, limit: undefined }
-  if (typeof limit !== 'number' || !Number.isInteger(limit)) return at(['limit'], invalidBody('"limit" must be a whole number'))
+  if (typeof limit !== 'number' || !Number.isInteger(limit)) {
+    return at(['limit'], invalidBody('"limit" must be a whole number'))
+  }
   if (limit < 1 || limit > (most ?? Infinity)) return at(['limit'], limitOutOfRange(most ?? Number.MAX_SAFE_INTEGER))
   return { body, limit }
 }
 
 /** Whether a parsed body is one of a select. */
-export const isSelect = (body: unknown): body is object => isObject(body) && (body as { verb?: unknown }).verb === 'select'
+export const isSelect = (body: unknown): body is object =>
+  isObject(body) && (body as { verb?: unknown }).verb === 'select'
 
 const findBodyError = compileBodySchema(BodySchema)
 
-/** Checks the parsed body of a select, and separates its limit. `most`: the maximum limit. @throws INVALID_BODY, LIMIT_OUT_OF_RANGE, and as other bodies */
-export function checkStreamBody (parsed: unknown, most: number | undefined): { readonly body: SelectBody, readonly limit: number | undefined } {
+/**
+ * Checks the parsed body of a select, and separates its limit. `most`: the maximum limit. @throws INVALID_BODY,
+ * LIMIT_OUT_OF_RANGE, and as other bodies
+ */
+export function checkStreamBody (
+  parsed: unknown,
+  most: number | undefined
+): { readonly body: SelectBody; readonly limit: number | undefined } {
   if (!isSelect(parsed)) throw findBodyError(parsed) ?? at(['verb'], invalidBody('"verb" must be select'))
   const taken = takeLimit(parsed, most)
   if (taken instanceof ServiceError) throw taken
@@ -108,8 +132,8 @@ export function checkStreamBody (parsed: unknown, most: number | undefined): { r
 export type Consistency = 'primary'
 
 /**
- * Reads the requested consistency. Writes always go to the primary. Unknown values are refused, because ignoring them could return
- * stale rows. `place` names the header or field in messages. @throws INVALID_BODY
+ * Reads the requested consistency. Writes always go to the primary. Unknown values are refused, because ignoring them
+ * could return stale rows. `place` names the header or field in messages. @throws INVALID_BODY
  */
 export function readConsistency (verb: Verb, place: string, asked: unknown): Consistency | undefined {
   if (asked === undefined || verb !== 'select') return undefined

@@ -1,4 +1,7 @@
-/** Writes the rows of a select into its answer as they arrive: the rows (row-writer.ts) and the text around them (output.ts), within its memory (budget.ts). */
+/**
+ * Writes the rows of a select into its answer as they arrive: the rows (row-writer.ts) and the text around them
+ * (output.ts), within its memory (budget.ts).
+ */
 import type { Column } from '../catalog/catalog.ts'
 import type { RowSink } from '../dialects/dialect.ts'
 import { valuesIn } from '../dialects/mysql/connection/packets.ts'
@@ -18,7 +21,12 @@ import type { RowWriter } from './row-writer.ts'
 type RowsByMember = ReadonlyMap<LinkCells, MemberRows>
 
 /** Writes a fragment with its gaps filled. Stops and returns false if the output takes no more. */
-function writeFragment (output: Output, { bytes, start, end, gaps, gap, gapsEnd }: Fragment, rows: RowsByMember, isFull: () => boolean): boolean {
+function writeFragment (
+  output: Output,
+  { bytes, start, end, gaps, gap, gapsEnd }: Fragment,
+  rows: RowsByMember,
+  isFull: () => boolean
+): boolean {
   let from = start
   for (let next = gap; next < gapsEnd; next++) {
     const { at, link, place } = gaps[next] as Fragment['gaps'][number]
@@ -76,7 +84,12 @@ export class AnswerSink implements RowSink {
   count = 0
 
   /** `maxBytes`: the maximum size of the answer; the budget may allow less. `writer`: writes rows that have members. */
-  constructor (columns: readonly Column[], maxBytes: number, budget: AnswerMemoryBudget = UNLIMITED, writer?: RowWriter) {
+  constructor (
+    columns: readonly Column[],
+    maxBytes: number,
+    budget: AnswerMemoryBudget = UNLIMITED,
+    writer?: RowWriter
+  ) {
     this.#rows = new JsonRows(columns, writer)
     this.#memory = new AnswerMemory(budget)
     this.#largest = budget.largest
@@ -121,7 +134,9 @@ export class AnswerSink implements RowSink {
   }
 
   get full (): boolean {
-    return this.#isDropped || (this.#output.length + this.#held + this.#memoryOfPlaces() > this.#room && !this.#extend())
+    return (
+      this.#isDropped || (this.#output.length + this.#held + this.#memoryOfPlaces() > this.#room && !this.#extend())
+    )
   }
 
   #memoryOfPlaces (): number {
@@ -129,7 +144,12 @@ export class AnswerSink implements RowSink {
   }
 
   overflow (): void {
-    this.#refuse(resultTooLarge(`the answer would be larger than ${this.#before + this.#maxBytes} bytes; request fewer rows, or name fewer "columns"`))
+    this.#refuse(
+      resultTooLarge(
+        `the answer would be larger than ${this.#before + this.#maxBytes} bytes; request fewer rows, or name fewer ` +
+        '"columns"'
+      )
+    )
   }
 
   /** The reason why the answer cannot be sent, if the sink is full. */
@@ -209,8 +229,9 @@ export class AnswerSink implements RowSink {
   }
 
   /**
-   * Returns the answer; a short one as a string, which Node sends together with the headers. Nothing can be written afterwards.
-   * `members`: further members after `count`, each preceded by a comma. @throws RESULT_TOO_LARGE, OVERLOADED if they do not fit
+   * Returns the answer; a short one as a string, which Node sends together with the headers. Nothing can be written
+   * afterwards. `members`: further members after `count`, each preceded by a comma. @throws RESULT_TOO_LARGE,
+   * OVERLOADED if they do not fit
    */
   finish (members = ''): Buffer | string {
     this.#output.text(afterRows(this.count, `"count":${this.count}${members}`))
@@ -221,7 +242,10 @@ export class AnswerSink implements RowSink {
     return this.#end()
   }
 
-  /** Returns the answer to a write, with `members` after its rows. It cannot be refused, because the write may be committed. */
+  /**
+   * Returns the answer to a write, with `members` after its rows. It cannot be refused, because the write may be
+   * committed.
+   */
   finishWrite (members: string): Buffer | string {
     this.#output.text(afterRows(this.count, members))
     return this.#end()
@@ -239,5 +263,9 @@ export class AnswerSink implements RowSink {
   }
 }
 
-/** The size of the largest possible answer; half of the budget with members, because the answer is copied while their rows are inserted. */
-const largestOf = ({ largest }: AnswerMemoryBudget, writer: RowWriter | undefined): number => writer !== undefined && writer.links.size > 0 ? Math.floor(largest / 2) : largest
+/**
+ * The size of the largest possible answer; half of the budget with members, because the answer is copied while their
+ * rows are inserted.
+ */
+const largestOf = ({ largest }: AnswerMemoryBudget, writer: RowWriter | undefined): number =>
+  writer !== undefined && writer.links.size > 0 ? Math.floor(largest / 2) : largest

@@ -1,13 +1,23 @@
-/** The memory for answers of one registration of the plugin: those being written, and those that clients have not read yet. */
+/**
+ * The memory for answers of one registration of the plugin: those being written, and those that clients have not read
+ * yet.
+ */
 import type { ServerResponse } from 'node:http'
 import type { Http2ServerResponse } from 'node:http2'
 
-/** Whether a response has been sent, or its client has disconnected. The response of HTTP/2 has no `destroyed` of its own. */
-export const isClosed = (response: ServerResponse | Http2ServerResponse): boolean => 'stream' in response ? response.stream.destroyed : response.destroyed
+/**
+ * Whether a response has been sent, or its client has disconnected. The response of HTTP/2 has no `destroyed` of its
+ * own.
+ */
+export const isClosed = (response: ServerResponse | Http2ServerResponse): boolean =>
+  'stream' in response ? response.stream.destroyed : response.destroyed
 
 /** Sent answers of up to so many bytes are not counted, because they fit into the send buffer of a connection. */
 const SMALL = 16_384
-/** Answers of up to so many bytes may use the whole budget, larger ones three quarters of it, so that a few large ones do not block the others. */
+/**
+ * Answers of up to so many bytes may use the whole budget, larger ones three quarters of it, so that a few large ones
+ * do not block the others.
+ */
 const MEDIUM = 1_048_576
 const FOR_LARGE = 0.75
 
@@ -34,8 +44,9 @@ export class AnswerBudget implements AnswerMemoryBudget {
   }
 
   /**
-   * Takes `bytes` for an answer that then has `size` bytes; returns false if fewer are left. The larger an answer is, the more of the budget it
-   * may use, so that a nearly complete answer is not refused because of others that have just begun.
+   * Takes `bytes` for an answer that then has `size` bytes; returns false if fewer are left. The larger an answer is,
+   * the more of the budget it may use, so that a nearly complete answer is not refused because of others that have just
+   * begun.
    */
   take (bytes: number, size: number): boolean {
     if (this.#used + bytes > (size > MEDIUM ? (this.largest + size) / 2 : this.#bytes)) return false
@@ -49,7 +60,12 @@ export class AnswerBudget implements AnswerMemoryBudget {
 
   /** The memory for the next part of an answer, of which `before` bytes are held: its size is that of the whole. */
   after (before: number): AnswerMemoryBudget {
-    return { largest: this.largest - before, before, take: (bytes, size) => this.take(bytes, before + size), give: (bytes) => this.give(bytes) }
+    return {
+      largest: this.largest - before,
+      before,
+      take: (bytes, size) => this.take(bytes, before + size),
+      give: (bytes) => this.give(bytes)
+    }
   }
 
   /** Counts an answer until its client has read it, or has disconnected. */
@@ -86,7 +102,10 @@ export class AnswerMemory {
     return this.#taken
   }
 
-  /** Takes more, for an answer of `length` bytes that becomes no larger than `maxBytes`. Returns false if the budget is exhausted. */
+  /**
+   * Takes more, for an answer of `length` bytes that becomes no larger than `maxBytes`. Returns false if the budget is
+   * exhausted.
+   */
   extend (length: number, maxBytes: number): boolean {
     const more = Math.max(Math.min(STEP, maxBytes - this.#taken), length - this.#taken)
     if (!this.#budget.take(more, this.#taken + more)) return false

@@ -1,6 +1,7 @@
 /**
- * Writes rows as lines of CSV (RFC 4180) with the values of the JSON answer: texts without their quotes, lists and objects as JSON text, nothing for null. A
- * JSON column is always its JSON text, so that the text "1" and the number 1 are two cells, and so are JSON's null and NULL.
+ * Writes rows as lines of CSV (RFC 4180) with the values of the JSON answer: texts without their quotes, lists and
+ * objects as JSON text, nothing for null. A JSON column is always its JSON text, so that the text "1" and the number 1
+ * are two cells, and so are JSON's null and NULL.
  */
 import type { Column } from '../catalog/catalog.ts'
 import { afterLength, findStarts, readLength } from '../dialects/mysql/connection/packets.ts'
@@ -38,12 +39,18 @@ export class CsvRows implements RowFormat {
   #count = 0
   readonly #member = new Output()
 
-  /** `columns`: the columns of the answer. `cells`: the positions of these and of the members; if omitted, the columns are all cells. `isNative`: as for RowWriter. */
+  /**
+   * `columns`: the columns of the answer. `cells`: the positions of these and of the members; if omitted, the columns
+   * are all cells. `isNative`: as for RowWriter.
+   */
   constructor (columns: readonly Column[], cells: Cells | undefined, isNative: boolean) {
     this.#columns = columns
     this.#cells = cells
     const joined = (cells?.row.members ?? []) as readonly JoinedCells[]
-    this.#members = joined.map((member) => ({ cells: member, writer: new RowWriter({ cells: [], joined: [], links: [], row: member.row }, columns, isNative) }))
+    this.#members = joined.map((member) => ({
+      cells: member,
+      writer: new RowWriter({ cells: [], joined: [], links: [], row: member.row }, columns, isNative)
+    }))
     this.#names = [...columns, ...joined].map(({ name }) => name)
   }
 
@@ -64,7 +71,9 @@ export class CsvRows implements RowFormat {
   textRow (output: Output, bytes: Buffer, from: number, to: number): void {
     const columns = this.#columns
     const { length } = columns
-    output.reserve(Math.min(2 * (to - from), 2 * LONG * length + Math.max(0, output.maxBytes - output.length)) + AROUND * length)
+    output.reserve(
+      Math.min(2 * (to - from), 2 * LONG * length + Math.max(0, output.maxBytes - output.length)) + AROUND * length
+    )
     // in local variables, because it runs for every value
     let target = output.bytes
     let position = output.length
@@ -86,7 +95,9 @@ export class CsvRows implements RowFormat {
       }
       output.length = position
       writeCell(output, columns[index] as Column, bytes, start, at)
-      output.reserve(Math.min(2 * (to - at), 2 * LONG * length + Math.max(0, output.maxBytes - output.length)) + AROUND * length)
+      output.reserve(
+        Math.min(2 * (to - at), 2 * LONG * length + Math.max(0, output.maxBytes - output.length)) + AROUND * length
+      )
       target = output.bytes
       position = output.length
     }
@@ -104,7 +115,9 @@ export class CsvRows implements RowFormat {
       return value === null ? '' : cellOf(column, writeValue(column, value))
     })
     for (const { cells: { presence }, writer } of this.#members) {
-      cells.push(values[presence] === null ? '' : quoteText(this.#jsonOf((member) => writer.row(member, values)).toString()))
+      cells.push(
+        values[presence] === null ? '' : quoteText(this.#jsonOf((member) => writer.row(member, values)).toString())
+      )
     }
     output.text(`${cells.join()}\r\n`)
   }
@@ -135,7 +148,12 @@ export class CsvRows implements RowFormat {
     findStarts(bytes, from, to, this.#starts)
     for (const { cells: { presence }, writer } of this.#members) {
       output.raw(NEXT)
-      if (readLength(bytes, this.#starts[presence] as number) >= 0) writeQuoted(output, this.#jsonOf((member) => writer.textRow(member, bytes, from, to)))
+      if (readLength(bytes, this.#starts[presence] as number) >= 0) {
+        writeQuoted(
+          output,
+          this.#jsonOf((member) => writer.textRow(member, bytes, from, to))
+        )
+      }
     }
   }
 
@@ -152,7 +170,9 @@ export class CsvRows implements RowFormat {
 function writeCell (output: Output, column: Column, bytes: Buffer, start: number, end: number): void {
   const { wireFormat } = column.type
   if (wireFormat === 'escaped') return writeQuoted(output, bytes, start, end)
-  if (wireFormat === 'plain' || (wireFormat === 'json' && isJson(bytes, start, end))) return writeJsonCell(output, bytes, start, end)
+  if (wireFormat === 'plain' || (wireFormat === 'json' && isJson(bytes, start, end))) {
+    return writeJsonCell(output, bytes, start, end)
+  }
   output.text(cellOf(column, writeValue(column, bytes.subarray(start, end))))
 }
 
@@ -163,10 +183,12 @@ function writeJsonCell (output: Output, bytes: Buffer, start: number, end: numbe
 }
 
 /** Whether JSON that begins with this byte is a number, true or false. */
-const isNumberOrWord = (first: number): boolean => first === 0x2d || (first >= 0x30 && first <= 0x39) || first === 0x74 || first === 0x66
+const isNumberOrWord = (first: number): boolean =>
+  first === 0x2d || (first >= 0x30 && first <= 0x39) || first === 0x74 || first === 0x66
 
 /** Whether the cell has the bytes of the value, if none of them is special in CSV. */
-const isPlain = (form: WireFormat | undefined, bytes: Buffer, start: number): boolean => form === 'plain' ? isNumberOrWord(bytes[start] as number) : form !== undefined && form !== 'json'
+const isPlain = (form: WireFormat | undefined, bytes: Buffer, start: number): boolean =>
+  form === 'plain' ? isNumberOrWord(bytes[start] as number) : form !== undefined && form !== 'json'
 
 /** Copies a value, and returns whether it needs no quotes; otherwise only a part of it is copied. */
 function copyPlain (target: Buffer, position: number, bytes: Buffer, start: number, end: number): boolean {
@@ -186,7 +208,10 @@ function writeQuoted (output: Output, bytes: Buffer, start = 0, end = bytes.leng
   output.byte(QUOTE)
 }
 
-/** Copies a text; a quote in it is written twice (RFC 4180). Returns whether it has a character for which a cell needs quotes. */
+/**
+ * Copies a text; a quote in it is written twice (RFC 4180). Returns whether it has a character for which a cell needs
+ * quotes.
+ */
 function copyDoubled (output: Output, bytes: Buffer, start: number, end: number): boolean {
   const { bytes: target } = output
   let isSpecial = false
@@ -203,7 +228,8 @@ function copyDoubled (output: Output, bytes: Buffer, start: number, end: number)
 
 const CSV_FORMAT: LongFormat = {
   short: (output, column, json) => output.text(cellOf(column, json)),
-  long: (output, { type: { holdsJson } }, value) => writeQuotedParts(output, holdsJson === true ? jsonParts(value) : value.parts)
+  long: (output, { type: { holdsJson } }, value) =>
+    writeQuotedParts(output, holdsJson === true ? jsonParts(value) : value.parts)
 }
 
 /** Writes a long text in quotes, and takes them away if it turns out to need none. */

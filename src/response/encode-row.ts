@@ -1,6 +1,6 @@
 /**
- * Writes rows of MySQL's text protocol as JSON, from bytes to bytes. Because it runs for every value of every answer, it is one function that keeps its
- * position in local variables and reserves memory once per row.
+ * Writes rows of MySQL's text protocol as JSON, from bytes to bytes. Because it runs for every value of every answer,
+ * it is one function that keeps its position in local variables and reserves memory once per row.
  */
 import type { Column } from '../catalog/catalog.ts'
 import { afterLength, readLength } from '../dialects/mysql/connection/packets.ts'
@@ -37,13 +37,17 @@ const LONG = 512
 /** The size from which a row is written in pieces, in bytes. */
 const LONG_ROW = 1_048_576
 
-/** Whether a row with values of so many bytes is written in pieces, because it would keep the event loop for too long. */
+/**
+ * Whether a row with values of so many bytes is written in pieces, because it would keep the event loop for too long.
+ */
 export const isLongRow = (bytes: number): boolean => bytes > LONG_ROW
 
 /** The size of the texts and bytes in a row. */
 export function sizeOf (values: ReadonlyArray<DriverValue | null>): number {
   let size = 0
-  for (const value of values) if (typeof value === 'string' || (typeof value === 'object' && value !== null)) size += value.length
+  for (const value of values) {
+    if (typeof value === 'string' || (typeof value === 'object' && value !== null)) size += value.length
+  }
   return size
 }
 
@@ -57,8 +61,16 @@ export function createRowLayout (columns: readonly Column[]): RowLayout {
 }
 
 /** Writes the row in `bytes` from `offset` to `end`. @throws UNREADABLE_VALUE */
-export function writeRow (output: Output, { cells, overhead }: RowLayout, bytes: Buffer, offset: number, end: number): void {
-  output.reserve(Math.min(overhead + end - offset, overhead + LONG * cells.length + Math.max(0, output.maxBytes - output.length)))
+export function writeRow (
+  output: Output,
+  { cells, overhead }: RowLayout,
+  bytes: Buffer,
+  offset: number,
+  end: number
+): void {
+  output.reserve(
+    Math.min(overhead + end - offset, overhead + LONG * cells.length + Math.max(0, output.maxBytes - output.length))
+  )
   let target = output.bytes
   let to = output.length
   for (let index = 0, at = offset; at < end; index++) {
@@ -74,8 +86,13 @@ export function writeRow (output: Output, { cells, overhead }: RowLayout, bytes:
     const start = at
     at += length
     if (form === 'plain') to = copy(bytes, start, at, target, to)
-    else if (form === 'escaped' ? length <= LONG && copyPlainText(bytes, start, at, target, to) : form === 'json' && copyJson(bytes, start, at, target, to)) to += form === 'json' ? length : length + 2
-    else if (form === undefined || form === 'escaped' || form === 'json') {
+    else if (
+      form === 'escaped'
+        ? length <= LONG && copyPlainText(bytes, start, at, target, to)
+        : form === 'json' && copyJson(bytes, start, at, target, to)
+    ) {
+      to += form === 'json' ? length : length + 2
+    } else if (form === undefined || form === 'escaped' || form === 'json') {
       output.length = to
       if (form === undefined) output.text(writeValue(column, bytes.subarray(start, at)))
       else writeEscaped(output, bytes, start, at)
@@ -94,7 +111,10 @@ export function writeRow (output: Output, { cells, overhead }: RowLayout, bytes:
   output.length = to
 }
 
-/** Writes a text in pieces, and checks the limit between them, because a text of control characters becomes six times as long. */
+/**
+ * Writes a text in pieces, and checks the limit between them, because a text of control characters becomes six times as
+ * long.
+ */
 function writeEscaped (output: Output, bytes: Buffer, start: number, end: number): void {
   if (end - start <= PART) return output.text(JSON.stringify(bytes.toString('utf8', start, end)))
   output.text('"')
@@ -119,7 +139,8 @@ export function writeValue (column: Column, value: DriverValue, write = column.t
   }
 }
 
-const toRefusal = ({ name }: Column, error: unknown): unknown => error instanceof ValueUnreadable ? unreadableValue(name, error.message) : error
+const toRefusal = ({ name }: Column, error: unknown): unknown =>
+  error instanceof ValueUnreadable ? unreadableValue(name, error.message) : error
 
 /** How the values of a long row are written: in JSON, or in CSV. */
 export interface LongFormat {
@@ -128,7 +149,10 @@ export interface LongFormat {
   long (output: Output, column: Column, value: LongValue): LongWork
 }
 
-/** Writes a value of a long row. If it is larger than the output may become, the output overflows. @throws UNREADABLE_VALUE */
+/**
+ * Writes a value of a long row. If it is larger than the output may become, the output overflows. @throws
+ * UNREADABLE_VALUE
+ */
 export function * writeInParts (output: Output, column: Column, value: DriverValue, format: LongFormat): LongWork {
   const size = sizeOf([value])
   const { type: { long } } = column
@@ -166,7 +190,12 @@ export function * jsonParts ({ isText, parts }: LongValue): Generator<string | B
 }
 
 /** Writes a long row of values, of which the first one is at `from`. @throws UNREADABLE_VALUE */
-export function * writeLongRow (output: Output, { cells }: RowLayout, values: ReadonlyArray<DriverValue | null>, from = 0): LongWork {
+export function * writeLongRow (
+  output: Output,
+  { cells }: RowLayout,
+  values: ReadonlyArray<DriverValue | null>,
+  from = 0
+): LongWork {
   for (const [index, { keyText, column }] of cells.entries()) {
     const value = values[from + index] as DriverValue | null
     output.text(keyText)

@@ -28,7 +28,10 @@ export class Links {
   /** Memory of the values, in bytes, about. */
   size = 0
 
-  /** `isNative`: whether the driver's values are parameters themselves, as on SQLite, which compares columns and parameters in the same way. */
+  /**
+   * `isNative`: whether the driver's values are parameters themselves, as on SQLite, which compares columns and
+   * parameters in the same way.
+   */
   constructor ({ on }: ListMember, isNative: boolean) {
     this.#on = on
     this.#isNative = isNative
@@ -40,13 +43,20 @@ export class Links {
     this.size = 0
   }
 
-  /** The number of the values. NULL, and a value that the other column cannot store, are not related to any row. @throws UNREADABLE_VALUE */
+  /**
+   * The number of the values. NULL, and a value that the other column cannot store, are not related to any row. @throws
+   * UNREADABLE_VALUE
+   */
   placeOf (values: ReadonlyArray<DriverValue | null>): number {
     if (values.includes(null)) return UNRELATED
     const given = values as readonly DriverValue[]
     const invalid = given.indexOf(NOT_TEXT)
     if (invalid >= 0) writeValue((this.#on[invalid] as ListMember['on'][number]).column, NOT_TEXT)
-    if (!this.#isNative) return this.#placeOfTexts(given.map((value, index) => writeValue((this.#on[index] as ListMember['on'][number]).column, value)))
+    if (!this.#isNative) {
+      return this.#placeOfTexts(
+        given.map((value, index) => writeValue((this.#on[index] as ListMember['on'][number]).column, value))
+      )
+    }
     const key = given.map(nativeKey).join()
     const found = this.#places.get(key)
     if (found !== undefined) return found
@@ -59,7 +69,10 @@ export class Links {
     return place
   }
 
-  /** The number of the values in a row of MySQL's text protocol, whose cells begin at the positions in `starts`. @throws UNREADABLE_VALUE */
+  /**
+   * The number of the values in a row of MySQL's text protocol, whose cells begin at the positions in `starts`. @throws
+   * UNREADABLE_VALUE
+   */
   placeOfCells (bytes: Buffer, starts: Uint32Array, cells: readonly number[]): number {
     const texts: string[] = []
     for (let index = 0; index < cells.length; index++) {
@@ -81,7 +94,10 @@ export class Links {
     return this.#add(key, parameters === undefined ? UNRELATED : this.values.push(parameters) - 1)
   }
 
-  /** The number of the value in a row of the other table, if `on` is one pair of columns that are not texts. @throws UNREADABLE_VALUE */
+  /**
+   * The number of the value in a row of the other table, if `on` is one pair of columns that are not texts. @throws
+   * UNREADABLE_VALUE
+   */
   findPlace (value: DriverValue): number {
     const [{ other }] = this.#on as [ListMember['on'][number]]
     return this.#find(writeValue(other, value))
@@ -139,7 +155,9 @@ const isNumber = ({ type }: Column, text: string): boolean => type.wholeNumbers 
 
 /** A value of MySQL's text protocol as JSON. */
 function textOf (column: Column, bytes: Buffer, start: number, end: number): string {
-  return column.type.wireFormat === 'plain' ? bytes.toString('latin1', start, end) : writeValue(column, bytes.subarray(start, end))
+  return column.type.wireFormat === 'plain'
+    ? bytes.toString('latin1', start, end)
+    : writeValue(column, bytes.subarray(start, end))
 }
 
 /** Returns different keys for different values; the same value may have several keys. */

@@ -53,7 +53,10 @@ export class MemberRows implements RowSink {
   #kept: Mark = { rows: 0, bytes: 0, gaps: 0 }
   /** Numbers the values, if the first cell of a row is its value; otherwise the cell is the number. */
   #values: Links | undefined
-  /** The number of the last row of the running statement, its group, the bytes of its first cell, and the number of rows so far. */
+  /**
+   * The number of the last row of the running statement, its group, the bytes of its first cell, and the number of rows
+   * so far.
+   */
   #last: number | undefined
   #group: Group | undefined
   readonly #lastCell = new Uint8Array(COMPARED)
@@ -84,7 +87,10 @@ export class MemberRows implements RowSink {
 
   overflow (): void { this.#answer.overflow() }
 
-  /** Prepares for the next statement, whose rows are appended. `values`: set if the first cell is a value; otherwise it is the number of the values. */
+  /**
+   * Prepares for the next statement, whose rows are appended. `values`: set if the first cell is a value; otherwise it
+   * is the number of the values.
+   */
   expect (values?: Links): void {
     this.#kept = this.#mark()
     this.#values = values
@@ -106,7 +112,10 @@ export class MemberRows implements RowSink {
     const length = readLength(bytes, offset)
     const start = afterLength(bytes, offset)
     if (!this.#isLast(bytes, start, length)) {
-      this.#setLast(this.#values?.findPlaceOfBytes(bytes, start, start + length) ?? Number(bytes.toString('latin1', start, start + length)))
+      this.#setLast(
+        this.#values?.findPlaceOfBytes(bytes, start, start + length) ??
+          Number(bytes.toString('latin1', start, start + length))
+      )
       this.#keep(bytes, start, length)
     }
     if (!this.#add()) return undefined
@@ -133,7 +142,10 @@ export class MemberRows implements RowSink {
     this.#close()
   }
 
-  /** Whether the first cell has the same bytes as that of the previous row, because the rows of a number are consecutive. */
+  /**
+   * Whether the first cell has the same bytes as that of the previous row, because the rows of a number are
+   * consecutive.
+   */
   #isLast (bytes: Buffer, start: number, length: number): boolean {
     if (length !== this.#lastLength) return false
     for (let each = 0; each < length; each++) if (bytes[start + each] !== this.#lastCell[each]) return false
@@ -173,7 +185,10 @@ export class MemberRows implements RowSink {
     group.gapsEnd = this.writer.gaps.length
   }
 
-  /** Whether all requested rows of a number have arrived, although the statement was cut off after its last row. Removes the rows of an incomplete number. */
+  /**
+   * Whether all requested rows of a number have arrived, although the statement was cut off after its last row. Removes
+   * the rows of an incomplete number.
+   */
   hasAll (place: number): boolean {
     const group = this.#groups.get(place)
     if (group === undefined) return false
@@ -193,7 +208,16 @@ export class MemberRows implements RowSink {
   /** The rows of a number, with commas between them; undefined if it has none. */
   find (place: number): Fragment | undefined {
     const group = this.#groups.get(place)
-    return group && { bytes: this.#output.bytes, start: group.bytes, end: group.end, gaps: this.writer.gaps, gap: group.gaps, gapsEnd: group.gapsEnd }
+    return (
+      group && {
+        bytes: this.#output.bytes,
+        start: group.bytes,
+        end: group.end,
+        gaps: this.writer.gaps,
+        gap: group.gaps,
+        gapsEnd: group.gapsEnd
+      }
+    )
   }
 
   /** Frees the memory. */

@@ -5,8 +5,8 @@ const FIRST_SIZE = 65_536
 const LARGE = 1_048_576
 
 /**
- * Buffers for the next answers. With a new buffer for each answer, V8 would run a full garbage collection ten times a second, because much memory is
- * allocated outside of its heap. Large buffers are not kept.
+ * Buffers for the next answers. With a new buffer for each answer, V8 would run a full garbage collection ten times a
+ * second, because much memory is allocated outside of its heap. Large buffers are not kept.
  */
 const spare: Buffer[] = []
 const MAX_SPARE = 32

@@ -12,7 +12,10 @@ import { writeValue } from './encode-row.ts'
 import type { CountResult } from './result.ts'
 import { RowWriter } from './row-writer.ts'
 
-/** The position of the next page and the total number of rows, as members of the answer; empty if the request asked for neither. */
+/**
+ * The position of the next page and the total number of rows, as members of the answer; empty if the request asked for
+ * neither.
+ */
 export function pageMembers ({ page, limit }: SelectPlan, { total }: CountResult, sink: AnswerSink): string {
   const members = total === undefined ? '' : `,"total":${total}`
   if (!(sink instanceof PageSink)) return members
@@ -23,10 +26,19 @@ export function pageMembers ({ page, limit }: SelectPlan, { total }: CountResult
 /** The sink for the rows of a select. `maxBytes`: bytes that the answer may have. */
 export function createSelectSink (plan: SelectPlan, maxBytes: number, budget?: AnswerMemoryBudget): AnswerSink {
   const { columns, page, order, limit: rows } = plan
-  const writer = plan.members === undefined ? undefined : new RowWriter(cellsOf(plan), columns, plan.table.engine === 'sqlite')
+  const writer =
+    plan.members === undefined ? undefined : new RowWriter(cellsOf(plan), columns, plan.table.engine === 'sqlite')
   if (page === undefined) return new AnswerSink(columns, maxBytes, budget, writer)
   const byPosition = page.by === 'position'
-  return new PageSink({ columns, hidden: byPosition ? page.hidden : [], position: byPosition ? order.map(({ column }) => column) : [], rows, maxBytes, budget, writer })
+  return new PageSink({
+    columns,
+    hidden: byPosition ? page.hidden : [],
+    position: byPosition ? order.map(({ column }) => column) : [],
+    rows,
+    maxBytes,
+    budget,
+    writer
+  })
 }
 
 interface PageOptions {
@@ -82,12 +94,20 @@ export class PageSink extends AnswerSink {
   override begin (columns: readonly Column[]): void {
     this.#hasMore = false
     this.#columns = columns
-    super.begin(this.#hidden === 0 || this.writer !== undefined ? columns : getOrCreate(shownColumns, columns, () => columns.slice(0, this.#shown)))
+    super.begin(
+      this.#hidden === 0 || this.writer !== undefined
+        ? columns
+        : getOrCreate(shownColumns, columns, () => columns.slice(0, this.#shown))
+    )
   }
 
   override textRow (bytes: Buffer, offset: number, end: number): Promise<void> | undefined {
     if (this.#isBehind()) return undefined
-    const taken = super.textRow(bytes, offset, this.#hidden === 0 || this.writer !== undefined ? end : skipValues(bytes, offset, this.#shown))
+    const taken = super.textRow(
+      bytes,
+      offset,
+      this.#hidden === 0 || this.writer !== undefined ? end : skipValues(bytes, offset, this.#shown)
+    )
     if (this.#isLast()) this.#last = copyValues(bytes, offset, end)
     return taken
   }
@@ -165,7 +185,8 @@ abstract class JsonSink extends RowCounter {
   }
 }
 
-const toJson = (column: Column, value: DriverValue | null | undefined): string => value === null || value === undefined ? 'null' : writeValue(column, value)
+const toJson = (column: Column, value: DriverValue | null | undefined): string =>
+  value === null || value === undefined ? 'null' : writeValue(column, value)
 
 /** Keeps the value of the first column of the last row as JSON. */
 export class ValueSink extends JsonSink {

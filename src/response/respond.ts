@@ -27,14 +27,26 @@ export function rowsOf (plan: Plan, outcome: Result): number {
   }
 }
 
-/** The number of updated rows: all matched rows if the number of changed ones would reveal a column that the grant does not see. SQLite already counts them so. */
+/**
+ * The number of updated rows: all matched rows if the number of changed ones would reveal a column that the grant does
+ * not see. SQLite already counts them so.
+ */
 function updatedRows ({ table, assignments }: UpdatePlan, { matched, changed }: Result): number {
-  return table.granted !== undefined && matched !== undefined && writesHidden(table, assignments.map(({ column }) => column)) ? matched : changed
+  return table.granted !== undefined &&
+    matched !== undefined &&
+    writesHidden(
+      table,
+      assignments.map(({ column }) => column)
+    )
+    ? matched
+    : changed
 }
 
 function insertedText (plan: InsertPlan, outcome: Outcome & RowsResult): string {
   const { table, rows, isList, conflict } = plan
-  if (conflict === undefined) return `"inserted":${outcome.changed},"id":${idOfInserted(table, findParameter(rows[0] as PlannedRow, table.identity), outcome)}`
+  if (conflict === undefined) {
+    return `"inserted":${outcome.changed},"id":${idOfInserted(table, findParameter(rows[0] as PlannedRow, table.identity), outcome)}`
+  }
   const { inserted, updated, unchanged } = outcome.counts as RowCounts
   return `"inserted":${inserted},"updated":${updated},"unchanged":${unchanged},"id":${isList ? 'null' : idOfUpserted(plan, outcome)}`
 }

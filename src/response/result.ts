@@ -41,15 +41,17 @@ export interface CountResult {
 // Finds `id` in the answer to an insert, as JSON.
 
 /**
- * The number that the database gave to the row, or the value that the request gave to its key; null if neither is certain.
- * `given`: the value of the request.
+ * The number that the database gave to the row, or the value that the request gave to its key; null if neither is
+ * certain. `given`: the value of the request.
  */
 export function idOfInserted (table: Table, given: Parameter | undefined, { insertId, changed }: Outcome): string {
   const { identity } = table
   // a trigger of SQLite may skip the row, or change its key afterwards
   if (identity === undefined || changed === 0 || insertId === undefined) return 'null'
   // a BEFORE INSERT trigger may set the key, and the database only reports the value of an AUTO_INCREMENT column
-  if (given === undefined || given === null || mayFillColumns(table)) return identity.autoIncrement ? shownNumber(identity, insertId) : 'null'
+  if (given === undefined || given === null || mayFillColumns(table)) {
+    return identity.autoIncrement ? shownNumber(identity, insertId) : 'null'
+  }
   return identity.type.echo(given)
 }
 
@@ -63,11 +65,18 @@ export function idOfUpserted ({ table, rows, conflict }: InsertPlan, outcome: Ou
   if (inserted > 0) return idOfInserted(table, given, outcome)
   const set = conflict?.set
   const assigned = set?.kind === 'assignments' ? set.assignments.find(({ column }) => column === identity) : undefined
-  if (assigned !== undefined) return assigned.form === undefined && assigned.parameter !== null ? identity.type.echo(settled(assigned.parameter) as Value) : 'null'
+  if (assigned !== undefined) {
+    return assigned.form === undefined && assigned.parameter !== null
+      ? identity.type.echo(settled(assigned.parameter) as Value)
+      : 'null'
+  }
   const isWritten = set?.kind === 'columns' ? set.columns.includes(identity) : set?.kind === 'given'
-  if (identity.autoIncrement && insertId !== undefined && !(isWritten && given !== undefined)) return shownNumber(identity, insertId)
+  if (identity.autoIncrement && insertId !== undefined && !(isWritten && given !== undefined)) {
+    return shownNumber(identity, insertId)
+  }
   if (existingId !== undefined && !(isWritten && given !== undefined)) return existingId
-  // a row that was found by another key has another id, and a BEFORE INSERT trigger may have made it the key of another row
+  // a row that was found by another key has another id, and a BEFORE INSERT trigger may have made it the key of another
+  // row
   const isOfRow = isWritten || conflict?.key.includes(identity) === true
   const isKnown = isOfRow && given !== undefined && given !== null && (identity.autoIncrement || !mayFillColumns(table))
   return isKnown ? identity.type.echo(given) : 'null'

@@ -35,8 +35,8 @@ export interface RowStreamOptions {
 
 class Chunks extends Readable {
   /**
-   * Whether the memory of each chunk is used again as soon as an HTTP response has written it. As garbage, the chunks of a long stream would take up to 64 MB
-   * before V8 collects them.
+   * Whether the memory of each chunk is used again as soon as an HTTP response has written it. As garbage, the chunks
+   * of a long stream would take up to 64 MB before V8 collects them.
    */
   isReused = false
 
@@ -99,7 +99,10 @@ export class RowStream implements PacedSink {
     this.readable.on('error', () => {}) // who reads it gets the error as well
   }
 
-  /** Makes it use the memory of what an HTTP response has written again. Nobody else may keep what the response gets, as hooks of a host app may do. */
+  /**
+   * Makes it use the memory of what an HTTP response has written again. Nobody else may keep what the response gets, as
+   * hooks of a host app may do.
+   */
   reuseMemory (): void {
     this.readable.isReused = true
   }
@@ -172,7 +175,9 @@ export class RowStream implements PacedSink {
 
   #before (): void {
     if (this.count === 0) this.#rows.writeHead(this.#output)
-    if (this.count >= this.#most) throw withReason(resultTooLarge(`there are more than ${this.#most} rows; send a "limit"`), 'STREAM_ROWS')
+    if (this.count >= this.#most) {
+      throw withReason(resultTooLarge(`there are more than ${this.#most} rows; send a "limit"`), 'STREAM_ROWS')
+    }
   }
 
   #after (): void {
@@ -180,7 +185,9 @@ export class RowStream implements PacedSink {
     // before the limits are checked, because it may make the rows longer
     if (isChunk && this.#output.length <= this.maxBytes) this.#rows.endChunk(this.#output)
     const { length } = this.#output
-    if (length > this.maxBytes) throw resultTooLarge(`a row would be larger than ${this.maxBytes} bytes; request fewer columns`)
+    if (length > this.maxBytes) {
+      throw resultTooLarge(`a row would be larger than ${this.maxBytes} bytes; request fewer columns`)
+    }
     if (length > this.#memory.taken && !this.#memory.extend(length, this.maxBytes)) throw overloaded()
     this.#whole = length
     if (++this.count === 1) {

@@ -35,9 +35,16 @@ interface RowPart {
 }
 
 type MemberPart =
-  | { readonly kind: 'joined', readonly before: Buffer, readonly cells: JoinedCells, readonly row: RowPart }
+  | { readonly kind: 'joined'; readonly before: Buffer; readonly cells: JoinedCells; readonly row: RowPart }
   /** `before` and `after`: the text around the related rows. `empty`: the text if there are none. */
-  | { readonly kind: 'link', readonly before: Buffer, readonly after: Buffer, readonly empty: Buffer, readonly cells: LinkCells, readonly links: Links }
+  | {
+    readonly kind: 'link'
+    readonly before: Buffer
+    readonly after: Buffer
+    readonly empty: Buffer
+    readonly cells: LinkCells
+    readonly links: Links
+  }
 
 export class RowWriter {
   readonly #row: RowPart
@@ -60,17 +67,31 @@ export class RowWriter {
   }
 
   #partOf (cells: RowCells): RowPart {
-    const part: RowPart = { cells, members: cells.members.map((member) => this.#memberPartOf(member)), layout: undefined }
+    const part: RowPart = {
+      cells,
+      members: cells.members.map((member) => this.#memberPartOf(member)),
+      layout: undefined
+    }
     this.#parts.push(part)
     return part
   }
 
   #memberPartOf (cells: JoinedCells | LinkCells): MemberPart {
-    if (cells.kind === 'joined') return { kind: 'joined', before: Buffer.from(`,"${cells.name}":`), cells, row: this.#partOf(cells.row) }
+    if (cells.kind === 'joined') {
+      return { kind: 'joined', before: Buffer.from(`,"${cells.name}":`), cells, row: this.#partOf(cells.row) }
+    }
     const { member } = cells
     const key = `,"${member.name}":`
-    const [before, after, empty] = member.kind === 'many' ? [`${key}[`, ']', `${key}[]`] : [key, '', key + emptyComputed(member.columns)]
-    return { kind: 'link', before: Buffer.from(before), after: Buffer.from(after), empty: Buffer.from(empty), cells, links: this.links.get(cells) as Links }
+    const [before, after, empty] =
+      member.kind === 'many' ? [`${key}[`, ']', `${key}[]`] : [key, '', key + emptyComputed(member.columns)]
+    return {
+      kind: 'link',
+      before: Buffer.from(before),
+      after: Buffer.from(after),
+      empty: Buffer.from(empty),
+      cells,
+      links: this.links.get(cells) as Links
+    }
   }
 
   /** Memory of the gaps and of the values by which rows are related, in bytes, about. */
@@ -100,7 +121,9 @@ export class RowWriter {
 
   /** Writes a row of MySQL's text protocol. @throws UNREADABLE_VALUE */
   textRow (output: Output, bytes: Buffer, offset: number, end: number): void {
-    if (this.#from !== undefined) return writeRow(output, this.#layoutOf(this.#row), bytes, skipValues(bytes, offset, this.#from), end)
+    if (this.#from !== undefined) {
+      return writeRow(output, this.#layoutOf(this.#row), bytes, skipValues(bytes, offset, this.#from), end)
+    }
     if (this.#starts.length <= this.#columns.length) this.#starts = new Uint32Array(this.#columns.length + 1)
     findStarts(bytes, offset, end, this.#starts)
     this.#writeText(output, bytes, this.#row)
@@ -114,8 +137,11 @@ export class RowWriter {
     output.length--
     for (let each = 0; each < members.length; each++) {
       const member = members[each] as MemberPart
-      if (member.kind === 'link') this.#addGap(output, member, member.links.placeOfCells(bytes, starts, member.cells.links))
-      else if (beginMember(output, member, readLength(bytes, starts[member.cells.presence] as number) >= 0)) this.#writeText(output, bytes, member.row)
+      if (member.kind === 'link') {
+        this.#addGap(output, member, member.links.placeOfCells(bytes, starts, member.cells.links))
+      } else if (beginMember(output, member, readLength(bytes, starts[member.cells.presence] as number) >= 0)) {
+        this.#writeText(output, bytes, member.row)
+      }
       if (output.length === Infinity) return
     }
     close(output)
@@ -133,8 +159,15 @@ export class RowWriter {
       return keyText + (value === null ? 'null' : writeValue(column, value))
     }).join(''))
     for (const member of members) {
-      if (member.kind === 'link') this.#addGap(output, member, member.links.placeOf(member.cells.links.map((cell) => values[cell] as DriverValue | null)))
-      else if (beginMember(output, member, values[member.cells.presence] !== null)) this.#writeValues(output, values, member.row)
+      if (member.kind === 'link') {
+        this.#addGap(
+          output,
+          member,
+          member.links.placeOf(member.cells.links.map((cell) => values[cell] as DriverValue | null))
+        )
+      } else if (beginMember(output, member, values[member.cells.presence] !== null)) {
+        this.#writeValues(output, values, member.row)
+      }
     }
     close(output)
   }
@@ -150,8 +183,15 @@ export class RowWriter {
     if (members.length === 0 || output.length === Infinity) return
     output.length--
     for (const member of members) {
-      if (member.kind === 'link') this.#addGap(output, member, member.links.placeOf(member.cells.links.map((cell) => values[cell] as DriverValue | null)))
-      else if (beginMember(output, member, values[member.cells.presence] !== null)) yield * this.#writeLong(output, values, member.row)
+      if (member.kind === 'link') {
+        this.#addGap(
+          output,
+          member,
+          member.links.placeOf(member.cells.links.map((cell) => values[cell] as DriverValue | null))
+        )
+      } else if (beginMember(output, member, values[member.cells.presence] !== null)) {
+        yield * this.#writeLong(output, values, member.row)
+      }
       if (output.length === Infinity) return
     }
     close(output)
@@ -167,7 +207,11 @@ export class RowWriter {
   #layoutOf (part: RowPart): RowLayout {
     if (part.layout === undefined) {
       const { from, columns: { length } } = part.cells
-      part.layout = getOrCreate(getOrCreate(memberLayouts, this.#columns, () => new Map<number, RowLayout>()), from, () => createRowLayout(this.#columns.slice(from, from + length)))
+      part.layout = getOrCreate(
+        getOrCreate(memberLayouts, this.#columns, () => new Map<number, RowLayout>()),
+        from,
+        () => createRowLayout(this.#columns.slice(from, from + length))
+      )
     }
     return part.layout
   }
@@ -195,11 +239,16 @@ const emptyComputed = (columns: ReadonlyArray<Pick<Column, 'name' | 'nullable'>>
 export interface RowFormat {
   /** `columns`: the columns of the next rows, as the database has them now. */
   begin (columns: readonly Column[]): void
-  /** A row of MySQL's text protocol (connection/packets.ts), in `bytes` from `from` to `to`. @throws UNREADABLE_VALUE */
+  /**
+   * A row of MySQL's text protocol (connection/packets.ts), in `bytes` from `from` to `to`. @throws UNREADABLE_VALUE
+   */
   textRow (output: Output, bytes: Buffer, from: number, to: number): void
   /** A row of values as a driver returns them. @throws UNREADABLE_VALUE */
   row (output: Output, values: ReadonlyArray<DriverValue | null>): void
-  /** A long row of values, in parts. The output overflows if a value is larger than it may become. @throws UNREADABLE_VALUE */
+  /**
+   * A long row of values, in parts. The output overflows if a value is larger than it may become. @throws
+   * UNREADABLE_VALUE
+   */
   longRow (output: Output, values: ReadonlyArray<DriverValue | null>): LongWork
 }
 
@@ -207,7 +256,10 @@ export class JsonRows implements RowFormat {
   #columns: readonly Column[]
   /** Writes rows that have members. */
   readonly writer: RowWriter | undefined
-  /** Created with the first row, because the columns passed to `begin` are the same object for each select of one shape, unlike those of a plan. */
+  /**
+   * Created with the first row, because the columns passed to `begin` are the same object for each select of one shape,
+   * unlike those of a plan.
+   */
   #layout: RowLayout | undefined
 
   constructor (columns: readonly Column[], writer?: RowWriter) {
@@ -243,9 +295,13 @@ export class JsonRows implements RowFormat {
 }
 
 /** Whether one value is larger than the limit allows, which is found without writing it. `size`: that of all values. */
-export function isBeyond ({ maxBytes, length }: Output, values: ReadonlyArray<DriverValue | null>, size: number): boolean {
+export function isBeyond (
+  { maxBytes, length }: Output,
+  values: ReadonlyArray<DriverValue | null>,
+  size: number
+): boolean {
   const left = maxBytes - length
-  return size > left && values.some((value) => (value as Uint8Array | null)?.length as number > left)
+  return size > left && values.some((value) => ((value as Uint8Array | null)?.length as number) > left)
 }
 
 /** The layouts by list of columns; requests without `columns` share the list of their table. */

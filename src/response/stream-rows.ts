@@ -69,7 +69,8 @@ export function createStreamRows (plan: SelectPlan, format: StreamFormat): Strea
 
 /** Whether a row may contain the JSON text of a column, which may have line feeds between its parts. */
 const hasJson = ({ columns, members = [] }: Pick<SelectPlan, 'columns' | 'members'>): boolean =>
-  columns.some(({ type }) => type.holdsJson === true) || members.some((member) => hasJson(member.kind === 'computed' ? { columns: member.columns } : member))
+  columns.some(({ type }) => type.holdsJson === true) ||
+  members.some((member) => hasJson(member.kind === 'computed' ? { columns: member.columns } : member))
 
 const [LF, CR, SPACE] = [0x0a, 0x0d, 0x20] as const
 
@@ -111,7 +112,10 @@ class NdjsonRows extends JsonRows implements StreamRows {
   }
 }
 
-/** Ends a line. `start`: the beginning of a row that may contain line feeds, which are between the parts of a JSON text, because its strings escape them. */
+/**
+ * Ends a line. `start`: the beginning of a row that may contain line feeds, which are between the parts of a JSON text,
+ * because its strings escape them.
+ */
 function endLine (output: Output, start: number | undefined): void {
   if (output.length === Infinity) return // the row is too large
   if (start !== undefined) joinLines(output.bytes, start, output.length)

@@ -13,7 +13,9 @@ const refusals = new Map<string | undefined, () => { refusal: ServiceError, line
   ['HPE_HEADER_OVERFLOW', () => ({ refusal: headersTooLarge() })]
 ])
 
-/** How long a client has to read the refusal before its connection is closed, in milliseconds, even if it keeps sending. */
+/**
+ * How long a client has to read the refusal before its connection is closed, in milliseconds, even if it keeps sending.
+ */
 const LINGER = 1000
 
 /** Private fields of Node: the response in progress, and the request that is being read. */
@@ -26,8 +28,13 @@ interface RequestSocket extends Socket {
 export function answerBrokenRequest (error: Error & { code?: string }, socket: RequestSocket): void {
   if (closesAfterRunning(socket)) return
   const running = socket._httpMessage
-  // the error is in the body of an answered request, and the client would take a second answer for that of the next request
-  if (running == null ? socket.parser?.incoming?.complete === false : !running.req.complete && running.hasHeader('content-type')) {
+  // the error is in the body of an answered request, and the client would take a second answer for that of the next
+  // request
+  if (
+    running == null
+      ? socket.parser?.incoming?.complete === false
+      : !running.req.complete && running.hasHeader('content-type')
+  ) {
     setImmediate(() => socket.destroySoon()) // the answer may be a stream, which begins in the next tick
     return
   }
@@ -39,8 +46,8 @@ export function answerBrokenRequest (error: Error & { code?: string }, socket: R
 }
 
 /**
- * Refuses the method CONNECT. Handles the event `connect` of Node's server, for which Node removes its own listeners from the socket; without
- * a handler, Node closes the connection without an answer.
+ * Refuses the method CONNECT. Handles the event `connect` of Node's server, for which Node removes its own listeners
+ * from the socket; without a handler, Node closes the connection without an answer.
  */
 export function answerConnect ({ method }: IncomingMessage, socket: RequestSocket): void {
   socket.on('error', () => {}) // the connection is closed anyway
@@ -49,7 +56,10 @@ export function answerConnect ({ method }: IncomingMessage, socket: RequestSocke
   socket.resume() // discards further data: closing a socket with unread data would reset the connection
 }
 
-/** If an earlier request is still running, closes the connection after its answer, because the client would take an answer now for that one. */
+/**
+ * If an earlier request is still running, closes the connection after its answer, because the client would take an
+ * answer now for that one.
+ */
 function closesAfterRunning (socket: RequestSocket): boolean {
   const running = socket._httpMessage
   if (running?.req.complete !== true && running?.writableEnded !== true) return false
@@ -64,18 +74,27 @@ function refuse (socket: Socket, { refusal, lines = '' }: { refusal: ServiceErro
 
 function answerOf (refusal: ServiceError, lines: string): string {
   const body = JSON.stringify(refusalOf(refusal))
-  return `HTTP/1.1 ${refusal.statusCode} ${STATUS_CODES[refusal.statusCode]}\r\ncontent-type: application/json; charset=utf-8\r\nx-request-id: ${randomUUID()}\r\n` +
+  return (
+    `HTTP/1.1 ${refusal.statusCode} ${STATUS_CODES[refusal.statusCode]}\r\ncontent-type: application/json; ` +
+    `charset=utf-8\r\nx-request-id: ${randomUUID()}\r\n` +
     `${lines}content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`
+  )
 }
 
 /** The scheme and host of a request to a proxy (RFC 9112, section 3.2.2), which the router ignores. */
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i
 
 /**
- * Routes a request below the prefix again that the router has refused before any hook, because its path has invalid percent-encoding or too long a name.
- * The new path does not exist, so the request is authenticated and counted like every other one. Returns whether it was routed.
+ * Routes a request below the prefix again that the router has refused before any hook, because its path has invalid
+ * percent-encoding or too long a name. The new path does not exist, so the request is authenticated and counted like
+ * every other one. Returns whether it was routed.
  */
-export function routeToNothing (app: FastifyInstance, prefix: string, { raw }: FastifyRequest, reply: FastifyReply): boolean {
+export function routeToNothing (
+  app: FastifyInstance,
+  prefix: string,
+  { raw }: FastifyRequest,
+  reply: FastifyReply
+): boolean {
   if (!(raw.url as string).replace(ORIGIN, '').startsWith(`${prefix}/`)) return false
   raw.url = `${prefix}/-/-/-`
   app.routing(raw, reply.raw)

@@ -8,7 +8,10 @@ import type { FastifyInstance } from 'fastify'
 import type { HttpSettings } from '../config/split-config.ts'
 import { slowClients } from '../telemetry/record.ts'
 
-/** How often the time limits are checked, in milliseconds. Node's default of 30 seconds is longer than some of the limits. */
+/**
+ * How often the time limits are checked, in milliseconds. Node's default of 30 seconds is longer than some of the
+ * limits.
+ */
 const CHECK_INTERVAL = 1000
 
 /** Returns options for Fastify, which passes `http` or `https` to Node's server. */
@@ -24,17 +27,26 @@ export function httpServerOptions ({ headersTimeout, requestTimeout, maxHeaderSi
   return { http, https, requestTimeout }
 }
 
-/** A socket with private fields of Node: the response in progress, and the bytes that the system has not accepted yet. */
-type ServerSocket = Socket & { _httpMessage?: ServerResponse | null, _handle?: { bytesWritten: number, writeQueueSize: number } | null }
+/**
+ * A socket with private fields of Node: the response in progress, and the bytes that the system has not accepted yet.
+ */
+type ServerSocket = Socket & {
+  _httpMessage?: ServerResponse | null
+  _handle?: { bytesWritten: number; writeQueueSize: number } | null
+}
 
 /**
- * Applies the limits that are not options of Fastify. One timer checks all connections, because Node's own timers, one for each connection, would be
- * restarted by each read, write and answer.
+ * Applies the limits that are not options of Fastify. One timer checks all connections, because Node's own timers, one
+ * for each connection, would be restarted by each read, write and answer.
  */
-export function limitConnections (app: FastifyInstance, { maxConnections, answerTimeout, answerRate, keepAliveTimeout }: HttpSettings): void {
+export function limitConnections (
+  app: FastifyInstance,
+  { maxConnections, answerTimeout, answerRate, keepAliveTimeout }: HttpSettings
+): void {
   const { server } = app
   server.maxConnections = maxConnections
-  // for workers, whose primary process would otherwise offer a connection to one after the other endlessly; the types lack the option
+  // for workers, whose primary process would otherwise offer a connection to one after the other endlessly; the types
+  // lack the option
   Object.assign(server, { dropMaxConnection: true })
   server.keepAliveTimeout = 0
   addKeepAliveHeader(app, keepAliveTimeout)
@@ -51,7 +63,10 @@ export function limitConnections (app: FastifyInstance, { maxConnections, answer
   server.once('close', () => clearInterval(check))
 }
 
-/** Sends the header Keep-Alive, as Node does for its own timeout, so that a client does not send a request while the connection is being closed. */
+/**
+ * Sends the header Keep-Alive, as Node does for its own timeout, so that a client does not send a request while the
+ * connection is being closed.
+ */
 function addKeepAliveHeader (app: FastifyInstance, keepAliveTimeout: number): void {
   const hint = `timeout=${Math.floor(keepAliveTimeout / 1000)}`
   app.addHook('onSend', (_request, reply, _payload, done) => {
@@ -61,8 +76,8 @@ function addKeepAliveHeader (app: FastifyInstance, keepAliveTimeout: number): vo
 }
 
 /**
- * Closes a connection if its client receives an answer too slowly: fewer than `rate` bytes per second on average over `time` milliseconds. A client that
- * received a byte now and then could keep an answer in memory for days.
+ * Closes a connection if its client receives an answer too slowly: fewer than `rate` bytes per second on average over
+ * `time` milliseconds. A client that received a byte now and then could keep an answer in memory for days.
  */
 function createAnswerTimeout (time: number, rate: number): (socket: ServerSocket, now: number) => void {
   const slow = new WeakMap<Socket, { received: number, since: number }>()
@@ -91,8 +106,9 @@ function createIdleTimeout (keepAliveTimeout: number): (socket: ServerSocket, no
   return (socket, now) => {
     const { bytesRead, _httpMessage: answer } = socket
     const before = seen.get(socket)
-    if (before === undefined || answer != null || bytesRead !== before.bytesRead) seen.set(socket, { bytesRead, since: now })
-    else if (now - before.since > keepAliveTimeout) socket.destroy()
+    if (before === undefined || answer != null || bytesRead !== before.bytesRead) {
+      seen.set(socket, { bytesRead, since: now })
+    } else if (now - before.since > keepAliveTimeout) socket.destroy()
   }
 }
 
@@ -109,13 +125,16 @@ function trackSockets (server: EventEmitter, event: string): ReadonlySet<Socket>
 /** The graceful shutdown of a server. */
 export interface Drain {
   readonly hasStarted: boolean
-  /** Makes each answer close its connection, waits `delay` milliseconds so that load balancers notice, and closes the port. */
+  /**
+   * Makes each answer close its connection, waits `delay` milliseconds so that load balancers notice, and closes the
+   * port.
+   */
   start (delay: number): Promise<void>
 }
 
 /**
- * How long a connection must have been idle before it is closed, in milliseconds, because its client has had no answer with `Connection: close`, and
- * may have sent a request that has not arrived yet.
+ * How long a connection must have been idle before it is closed, in milliseconds, because its client has had no answer
+ * with `Connection: close`, and may have sent a request that has not arrived yet.
  */
 const IDLE_TIME = 500
 /** How often idle connections are checked after the port has been closed, in milliseconds. */
@@ -132,7 +151,9 @@ export function createDrain (app: FastifyInstance): Drain {
     if (hasStarted) return
     hasStarted = true
     // for answers without hooks, such as those to invalid paths
-    server.prependListener('request', (_request: unknown, response: ServerResponse) => { response.shouldKeepAlive = false })
+    server.prependListener('request', (_request: unknown, response: ServerResponse) => {
+      response.shouldKeepAlive = false
+    })
   }
   // Fastify closes the port some event-loop turns later; until then, clients would open connections that are reset
   const closePort = (): void => { if (server.listening) server.close() }

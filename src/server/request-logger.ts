@@ -32,11 +32,14 @@ class LazyLogger implements FastifyBaseLogger {
 }
 
 /**
- * Creates Fastify's child logger of a request with its first line, because few requests use it, and creating it takes about one hundredth of
- * the CPU time of a short request.
+ * Creates Fastify's child logger of a request with its first line, because few requests use it, and creating it takes
+ * about one hundredth of the CPU time of a short request.
  */
-export const createRequestLogger: NonNullable<FastifyServerOptions['childLoggerFactory']> = (logger, bindings, options) =>
-  new LazyLogger(() => logger.child(bindings, options))
+export const createRequestLogger: NonNullable<FastifyServerOptions['childLoggerFactory']> = (
+  logger,
+  bindings,
+  options
+) => new LazyLogger(() => logger.child(bindings, options))
 
 // The log of the server: the JSON of pino, which Fastify creates, or readable lines for people.
 
@@ -67,20 +70,35 @@ export async function createLog (options: LogOptions): Promise<FastifyBaseLogger
 }
 
 /**
- * Returns undefined for JSON, which pino writes itself. Each line is written before the call returns, so that none is lost when the process exits.
- * pino-pretty is loaded only for readable lines.
+ * Returns undefined for JSON, which pino writes itself. Each line is written before the call returns, so that none is
+ * lost when the process exits. pino-pretty is loaded only for readable lines.
  */
-export async function openLogStream (format: LogFormat, output: Output = process.stdout): Promise<LogStream | undefined> {
+export async function openLogStream (
+  format: LogFormat,
+  output: Output = process.stdout
+): Promise<LogStream | undefined> {
   if (format === 'json' || (format === 'auto' && output.isTTY !== true)) return undefined
   const { prettyFactory } = await import('pino-pretty')
-  const toText = prettyFactory({ colorize: output.hasColors?.() ?? false, singleLine: true, ignore: cluster.isWorker ? 'hostname' : 'pid,hostname', translateTime: 'SYS:HH:MM:ss.l' })
-  return { write: (line) => { output.write(toText(withoutControls(line))) } }
+  const toText = prettyFactory({
+    colorize: output.hasColors?.() ?? false,
+    singleLine: true,
+    ignore: cluster.isWorker ? 'hostname' : 'pid,hostname',
+    translateTime: 'SYS:HH:MM:ss.l'
+  })
+  return {
+    write: (line) => {
+      output.write(toText(withoutControls(line)))
+    }
+  }
 }
 
 /**
- * Replaces control characters in a line of JSON, except those with their own escape, such as `\n`, because names that clients send must not reach the
- * terminal as commands. Pairs of backslashes are skipped.
+ * Replaces control characters in a line of JSON, except those with their own escape, such as `\n`, because names that
+ * clients send must not reach the terminal as commands. Pairs of backslashes are skipped.
  */
 function withoutControls (line: string): string {
-  return line.replace(/(\\\\)|\\u00[01][\da-f]|[\u007f-\u009f]/gi, (_match, backslashes: string | undefined) => backslashes ?? '\ufffd')
+  return line.replace(
+    /(\\\\)|\\u00[01][\da-f]|[\u007f-\u009f]/gi,
+    (_match, backslashes: string | undefined) => backslashes ?? '\ufffd'
+  )
 }

@@ -55,17 +55,38 @@ export interface Server {
   reloadCertificate (): void
 }
 
-/** Disables Fastify's request log, which src/telemetry/request-log.ts replaces. Fastify before 5.10 has another option for this, which is deprecated since. */
-const WITHOUT_REQUEST_LOG = 'LogController' in fastify ? { logController: new fastify.LogController({ disableRequestLogging: true }) } : { disableRequestLogging: true }
+/**
+ * Disables Fastify's request log, which src/telemetry/request-log.ts replaces. Fastify before 5.10 has another option
+ * for this, which is deprecated since.
+ */
+const WITHOUT_REQUEST_LOG =
+  'LogController' in fastify
+    ? { logController: new fastify.LogController({ disableRequestLogging: true }) }
+    : { disableRequestLogging: true }
 
 /** A table name has up to 64 characters, and a percent-encoded character up to 12 bytes. */
 const MAX_PARAM_LENGTH = 1024
 
-/** Time limit for the start of a plugin, in milliseconds: on a busy machine, loading the code and opening a SQLite file can take longer than Fastify's default of ten seconds. */
+/**
+ * Time limit for the start of a plugin, in milliseconds: on a busy machine, loading the code and opening a SQLite file
+ * can take longer than Fastify's default of ten seconds.
+ */
 const PLUGIN_TIMEOUT = 60_000
 
 /** @throws ConfigError */
-export async function createServer ({ options, prefix, logLevel, logFormat, metricsApart = false, allMetrics, logStream, trustProxy = [], http = HTTP_DEFAULTS, https, demoToken }: CreateServerOptions): Promise<Server> {
+export async function createServer ({
+  options,
+  prefix,
+  logLevel,
+  logFormat,
+  metricsApart = false,
+  allMetrics,
+  logStream,
+  trustProxy = [],
+  http = HTTP_DEFAULTS,
+  https,
+  demoToken
+}: CreateServerOptions): Promise<Server> {
   const rows = createRowQuery(options)
   const answerOutside = createOutsideHandler(options.requestLog === true)
   const app: FastifyInstance = Fastify({
@@ -78,9 +99,12 @@ export async function createServer ({ options, prefix, logLevel, logFormat, metr
     ...WITHOUT_REQUEST_LOG,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     return503OnClosing: false, // requests on open connections are still answered
-    frameworkErrors: (error, request, reply) => { // no hooks run for these errors
+    frameworkErrors: (error, request, reply) => {
+      // no hooks run for these errors
       const invalid = findInvalid(request.raw)
-      if (invalid !== undefined || !routeToNothing(app, prefix, request, reply)) answerOutside((invalid ?? error) as FastifyError, request, reply)
+      if (invalid !== undefined || !routeToNothing(app, prefix, request, reply)) {
+        answerOutside((invalid ?? error) as FastifyError, request, reply)
+      }
     },
     clientErrorHandler: answerBrokenRequest
   })
@@ -90,34 +114,74 @@ export async function createServer ({ options, prefix, logLevel, logFormat, metr
   app.decorate(OWN_APP, true)
   const drain = createDrain(app)
   limitConnections(app, http)
-  await app.register(health, { isReady: async () => !drain.hasStarted && await rows.isReady() })
+  await app.register(health, { isReady: async () => !drain.hasStarted && (await rows.isReady()) })
   await app.register(root, { prefix, docs: options.docs === true, openapi: options.openapi !== 'off', demoToken })
-  const metricsApp = options.metrics === true ? await serveMetrics(app, { ...rows, metricsApart, allMetrics, failedLogins: withDefaults(FailedLoginsSchema, options.failedLogins ?? {}) }) : undefined
+  const metricsApp =
+    options.metrics === true
+      ? await serveMetrics(app, {
+        ...rows,
+        metricsApart,
+        allMetrics,
+        failedLogins: withDefaults(FailedLoginsSchema, options.failedLogins ?? {})
+      })
+      : undefined
   await app.register(rows.plugin, { prefix })
-  return { app, rows, drain, metricsApp, reloadCertificate: () => { if (https !== undefined) reloadCertificate(app.server, https, app.log) } }
-}
-
-interface ServeMetrics extends Pick<RowQuery, 'registry' | 'tokens'>, Pick<CreateServerOptions, 'metricsApart' | 'allMetrics'> {
-  readonly failedLogins: RateLimit
+  return {
+    app,
+    rows,
+    drain,
+    metricsApp,
+    reloadCertificate: () => {
+      if (https !== undefined) reloadCertificate(app.server, https, app.log)
+    }
+  }
 }
 
 /** Serves metrics on `app` for its tokens, or on a separate app without authentication, which is returned. */
-async function serveMetrics (app: FastifyInstance, { registry, tokens, metricsApart, allMetrics, failedLogins }: ServeMetrics): Promise<FastifyInstance | undefined> {
-  const [{ collectDefaultMetrics }, { default: metrics }, { createMetricsApp }] = await Promise.all([import('prom-client'), import('../../plugins/metrics.ts'), import('./metrics-app.ts')])
+async function serveMetrics (
+  app: FastifyInstance,
+  {
+    registry,
+    tokens,
+    metricsApart,
+    allMetrics,
+    failedLogins
+  }: Pick<RowQuery, 'registry' | 'tokens'> &
+    Pick<CreateServerOptions, 'metricsApart' | 'allMetrics'> & { readonly failedLogins: RateLimit }
+): Promise<FastifyInstance | undefined> {
+  const [{ collectDefaultMetrics }, { default: metrics }, { createMetricsApp }] = await Promise.all([
+    import('prom-client'),
+    import('../../plugins/metrics.ts'),
+    import('./metrics-app.ts')
+  ])
   collectDefaultMetrics({ register: registry })
   if (!metricsApart) {
-    await app.register(metrics, { registry: allMetrics === undefined ? registry : { contentType: registry.contentType, metrics: allMetrics }, tokens, failedLogins })
+    await app.register(metrics, {
+      registry: allMetrics === undefined ? registry : { contentType: registry.contentType, metrics: allMetrics },
+      tokens,
+      failedLogins
+    })
     return undefined
   }
   const metricsApp = await createMetricsApp(registry)
-  app.addHook('onClose', async () => { await metricsApp.close() })
+  app.addHook('onClose', async () => {
+    await metricsApp.close()
+  })
   return metricsApp
 }
 
-/** Removes the ports from X-Forwarded-For, because Fastify trusts no address with a port and would take the last proxy for the client. */
+/**
+ * Removes the ports from X-Forwarded-For, because Fastify trusts no address with a port and would take the last proxy
+ * for the client.
+ */
 function removePorts ({ raw: { headers } }: FastifyRequest, _reply: FastifyReply, done: () => void): void {
   const forwarded = headers['x-forwarded-for'] as string | undefined // Node joins several headers
-  if (forwarded?.includes(':') === true) headers['x-forwarded-for'] = forwarded.split(',').map((entry) => withoutPort(entry.trim())).join(', ')
+  if (forwarded?.includes(':') === true) {
+    headers['x-forwarded-for'] = forwarded
+      .split(',')
+      .map((entry) => withoutPort(entry.trim()))
+      .join(', ')
+  }
   done()
 }
 
@@ -156,11 +220,19 @@ function countHosts (rawHeaders: readonly string[]): number {
 
 type OutsideHandler = (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => void
 
-/** Answers and logs requests that do not reach the plugin, such as those with an invalid path or a path outside the prefix. */
+/**
+ * Answers and logs requests that do not reach the plugin, such as those with an invalid path or a path outside the
+ * prefix.
+ */
 function createOutsideHandler (isLogged: boolean): OutsideHandler {
   return (error, request, reply) => {
     reply.header('x-request-id', request.id)
     sendError(error, request, reply)
-    if (isLogged) request.server.log.info({ requestId: request.id, status: reply.statusCode, code: toRefusal(error).code }, 'request')
+    if (isLogged) {
+      request.server.log.info(
+        { requestId: request.id, status: reply.statusCode, code: toRefusal(error).code },
+        'request'
+      )
+    }
   }
 }

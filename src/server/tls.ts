@@ -9,7 +9,10 @@ import { ConfigError, orThrow } from '../config-errors.ts'
 
 const MIN_VERSION = 'TLSv1.2'
 
-/** Returns the options for a TLS server. With `ca`, clients must present a certificate. @throws ConfigError that names the invalid setting */
+/**
+ * Returns the options for a TLS server. With `ca`, clients must present a certificate. @throws ConfigError that names
+ * the invalid setting
+ */
 export function readCertificate (paths: HttpsOptions): TlsOptions {
   return { ...readContext(paths), ...(paths.ca !== undefined && { requestCert: true, rejectUnauthorized: true }) }
 }
@@ -20,7 +23,10 @@ export function reloadCertificate (server: Server, paths: HttpsOptions, log: Fas
     (server as unknown as TlsServer).setSecureContext(readContext(paths))
     log.info('certificate reloaded')
   } catch (error) {
-    log.error({ errors: (error as ConfigError).errors }, 'the certificate cannot be used; the previous one stays in use')
+    log.error(
+      { errors: (error as ConfigError).errors },
+      'the certificate cannot be used; the previous one stays in use'
+    )
   }
 }
 
@@ -29,7 +35,9 @@ function readContext ({ cert: certPath, key: keyPath, ca: caPath }: HttpsOptions
   const key = read('key', keyPath)
   const ca = caPath === undefined ? undefined : read('ca', caPath)
   const certificate = parse('cert', 'is not a certificate in PEM format', () => new X509Certificate(cert))
-  const privateKey = parse('key', 'is not a private key in PEM format without a passphrase', () => createPrivateKey(key))
+  const privateKey = parse('key', 'is not a private key in PEM format without a passphrase', () =>
+    createPrivateKey(key)
+  )
   if (ca !== undefined) parse('ca', 'is not a certificate in PEM format', () => new X509Certificate(ca))
   if (!certificate.checkPrivateKey(privateKey)) throw new ConfigError(['https.key: is not the key of https.cert'])
   const context: SecureContextOptions = { cert, key, minVersion: MIN_VERSION, ...(ca !== undefined && { ca }) }

@@ -1,4 +1,7 @@
-/** Compiles selects of rows with members, and the statements of members that need their own. The texts are cached by shape, like those of other plans. */
+/**
+ * Compiles selects of rows with members, and the statements of members that need their own. The texts are cached by
+ * shape, like those of other plans.
+ */
 import { type Expression, type RawBuilder, sql } from 'kysely'
 import { baseTable, type Column, type Index, statementTable, type Table } from '../catalog/catalog.ts'
 import { type Cells, cellsOf, tablesIn } from '../plan/cells.ts'
@@ -31,13 +34,19 @@ interface RelatedColumns { readonly table: Table, readonly columns: readonly Col
 export function relatedColumns (condition: Condition): RelatedColumns[] {
   return leavesOf(condition).flatMap((leaf) => {
     if (leaf.kind !== 'exists') return []
-    return [{ table: leaf.table, columns: [...leaf.on.map(({ other }) => other), ...comparedColumns(leaf.condition)] }, ...relatedColumns(leaf.condition)]
+    return [
+      { table: leaf.table, columns: [...leaf.on.map(({ other }) => other), ...comparedColumns(leaf.condition)] },
+      ...relatedColumns(leaf.condition)
+    ]
   })
 }
 
 const NO_COLUMNS: readonly Column[] = []
 
-/** A statement without rows that shows the types of columns of several tables; undefined if there are none. `own`: the table of the statement. */
+/**
+ * A statement without rows that shows the types of columns of several tables; undefined if there are none. `own`: the
+ * table of the statement.
+ */
 export function confirmColumns (own: Table, compared: readonly RelatedColumns[]): Statement | undefined {
   const needed = new Map<Table, Set<Column>>()
   for (const { table, columns } of compared) {
@@ -49,10 +58,30 @@ export function confirmColumns (own: Table, compared: readonly RelatedColumns[])
   if (needed.size === 0) return undefined
   const seen = [...needed.keys()]
   const tables = severalTables('mysql', seen)
-  const cells = seen.flatMap((table, place) => Array.from(needed.get(table) ?? NO_COLUMNS, (column) => ({ column, table, place })))
-  const selected = cells.map(({ column, place }, index) => sql`${sql.ref(tables.at(place).token(column))} as ${sql.id(`v${index}`)}`)
-  const { sql: text, pieces, parameters } = tables.build(sql`select ${sql.join(selected)} from ${sql.join(seen.map((_, place) => tables.from(place)))} limit ${0}`)
-  return { verb: 'select', table: statementTable(own), sql: text, pieces, parameters, columns: cells.map(({ column }) => column), sources: cells.map(({ table }) => table), assigned: NO_COLUMNS, confirmation: undefined }
+  const cells = seen.flatMap((table, place) =>
+    Array.from(needed.get(table) ?? NO_COLUMNS, (column) => ({ column, table, place }))
+  )
+  const selected = cells.map(
+    ({ column, place }, index) => sql`${sql.ref(tables.at(place).token(column))} as ${sql.id(`v${index}`)}`
+  )
+  const {
+    sql: text,
+    pieces,
+    parameters
+  } = tables.build(
+    sql`select ${sql.join(selected)} from ${sql.join(seen.map((_, place) => tables.from(place)))} limit ${0}`
+  )
+  return {
+    verb: 'select',
+    table: statementTable(own),
+    sql: text,
+    pieces,
+    parameters,
+    columns: cells.map(({ column }) => column),
+    sources: cells.map(({ table }) => table),
+    assigned: NO_COLUMNS,
+    confirmation: undefined
+  }
 }
 
 // Selects of rows with the members that are joined to them.
@@ -69,7 +98,9 @@ function compileRows (plan: SelectPlan, engine: Engine): BuiltStatement {
   const forced = engine === 'mysql' ? findIndex(plan) : undefined
   const conditions = [condition, ...page?.by === 'position' ? [page.after] : []]
   const rows = selectRows(tables, cells, { index: forced?.index, order: forced?.order ?? order, conditions })
-  return tables.build(sql`select ${selectCells(tables, cells)} ${rows} limit ${rowsOf(plan)}${page?.by === 'offset' ? sql` offset ${page.offset}` : sql``}`)
+  return tables.build(
+    sql`select ${selectCells(tables, cells)} ${rows} limit ${rowsOf(plan)}${page?.by === 'offset' ? sql` offset ${page.offset}` : sql``}`
+  )
 }
 
 interface RowsToSelect {
@@ -82,23 +113,38 @@ interface RowsToSelect {
 
 /** Selects the cells as `v0`, `v1`, …, or from a later number if other cells precede them (`from`). */
 export function selectCells (tables: SeveralTables, { cells }: Cells, from = 0): Sql {
-  return sql.join(cells.map(({ column, table }, place) => sql`${wrap(column.type.selected, sql.ref(tables.at(table).token(column)))} as ${sql.id(`v${from + place}`)}`))
+  return sql.join(
+    cells.map(
+      ({ column, table }, place) =>
+        sql`${wrap(column.type.selected, sql.ref(tables.at(table).token(column)))} as ${sql.id(`v${from + place}`)}`
+    )
+  )
 }
 
 /** From FROM up to ORDER BY. */
-export function selectRows (tables: SeveralTables, { joined }: Pick<Cells, 'joined'>, { index, order, conditions, related = [] }: RowsToSelect): Sql {
+export function selectRows (
+  tables: SeveralTables,
+  { joined }: Pick<Cells, 'joined'>,
+  { index, order, conditions, related = [] }: RowsToSelect
+): Sql {
   const own = tables.at(0)
   const joins = joined.map(({ member: { on, condition }, parent }, place): Sql => {
     const [child, outer] = [tables.at(place + 1), tables.at(parent)]
     // the column on the left decides the collation on SQLite
-    const pairs: Array<Expression<unknown>> = on.map(({ column, other }) => sql`${sql.ref(child.token(other))} = ${sql.ref(outer.token(column))}`)
+    const pairs: Array<Expression<unknown>> = on.map(
+      ({ column, other }) => sql`${sql.ref(child.token(other))} = ${sql.ref(outer.token(column))}`
+    )
     if (!isTrue(condition)) pairs.push(compileCondition(condition, child))
     return sql` left join ${tables.from(place + 1)} on ${sql.join(pairs, sql` and `)}`
   })
   const compile = (condition: Condition): Expression<unknown> => compileCondition(condition, own)
-  const narrowing = [...related.map((condition) => tables.relate(compile(condition))), ...conditions.filter((condition) => !isTrue(condition)).map(compile)]
+  const narrowing = [
+    ...related.map((condition) => tables.relate(compile(condition))),
+    ...conditions.filter((condition) => !isTrue(condition)).map(compile)
+  ]
   const where = narrowing.length === 0 ? sql`` : sql` where ${sql.join(narrowing, sql` and `)}`
-  const tokenOf = ({ of, column }: Order): string => (of === undefined ? own : tables.at(joined.findIndex(({ member }) => member === of) + 1)).token(column)
+  const tokenOf = ({ of, column }: Order): string =>
+    (of === undefined ? own : tables.at(joined.findIndex(({ member }) => member === of) + 1)).token(column)
   const terms = orderTerms(order, (term) => sql.ref(tokenOf(term)))
   return sql`from ${tables.from(0, index)}${sql.join(joins, sql``)}${where}${terms.length === 0 ? sql`` : sql` order by ${sql.join(terms)}`}`
 }
@@ -117,7 +163,10 @@ export function compileWithMembers (plan: SelectPlan, engine: Engine, counts: St
   counts.built++
   const cells = cellsOf(plan)
   const { condition, page } = plan
-  const compiled = describeCells({ table: plan.table, cells, conditions: [condition, ...page?.by === 'position' ? [page.after] : []], engine }, compileRows(plan, engine))
+  const compiled = describeCells(
+    { table: plan.table, cells, conditions: [condition, ...(page?.by === 'position' ? [page.after] : [])], engine },
+    compileRows(plan, engine)
+  )
   statementCache.set(key, compiled)
   return { ...compiled, parameters }
 }
@@ -149,17 +198,30 @@ export function describeCells (described: Described, { sql, pieces }: BuiltState
 }
 
 /** The columns that the statement compares but does not return unchanged. */
-function findCompared ({ cells: { cells, joined }, conditions, compared = [] }: Described, tables: readonly Table[]): RelatedColumns[] {
-  const isShown = (column: Column, place: number): boolean => column.type.selected === undefined && cells.some((cell) => cell.column === column && cell.table === place)
+function findCompared (
+  { cells: { cells, joined }, conditions, compared = [] }: Described,
+  tables: readonly Table[]
+): RelatedColumns[] {
+  const isShown = (column: Column, place: number): boolean =>
+    column.type.selected === undefined && cells.some((cell) => cell.column === column && cell.table === place)
   const found: RelatedColumns[] = []
   const need = (place: number, columns: readonly Column[]): void => {
     found.push({ table: tables[place] as Table, columns: columns.filter((column) => !isShown(column, place)) })
   }
   need(0, [...conditions.flatMap(comparedColumns), ...compared])
   for (const { column, table: place } of cells) if (column.type.selected !== undefined) need(place, [column])
-  for (const [index, { member: { on, condition }, parent }] of joined.entries()) {
+  for (const [
+    index,
+    {
+      member: { on, condition },
+      parent
+    }
+  ] of joined.entries()) {
     need(index + 1, [...comparedColumns(condition), ...on.map(({ other }) => other)])
-    need(parent, on.map(({ column }) => column))
+    need(
+      parent,
+      on.map(({ column }) => column)
+    )
   }
   return [...found, ...[...conditions, ...joined.map(({ member }) => member.condition)].flatMap(relatedColumns)]
 }

@@ -17,19 +17,33 @@ import type { StatementCounts } from './statement-cache.ts'
 import type { CompiledStatement, Engine, Statement } from './statement.ts'
 import { compileDelete, compileUpdate } from './write.ts'
 
-/** Whether an update or delete can match at most one row, because its condition holds all columns of a unique key equal to values. */
+/**
+ * Whether an update or delete can match at most one row, because its condition holds all columns of a unique key equal
+ * to values.
+ */
 function isSingleRow ({ table, condition }: UpdatePlan | DeletePlan): boolean {
   const equal = equalColumns(condition)
   return equal.length > 0 && rowKeysOf(table).some((key) => key.every((column) => equal.includes(column)))
 }
 
-/** Leaves out columns that are compared in a form other than the key's, such as JSON of MariaDB, which may equal a value in several rows. */
+/**
+ * Leaves out columns that are compared in a form other than the key's, such as JSON of MariaDB, which may equal a value
+ * in several rows.
+ */
 function equalColumns (condition: Condition): readonly Column[] {
   switch (condition.kind) {
-    case 'and': return condition.conditions.flatMap(equalColumns)
-    case 'compare': return condition.operator === '=' && condition.column.type.comparedColumn === undefined ? [condition.column] : []
-    case 'in': return !condition.negated && condition.parameters.length === 1 && condition.column.type.comparedColumn === undefined ? [condition.column] : []
-    default: return []
+    case 'and':
+      return condition.conditions.flatMap(equalColumns)
+    case 'compare':
+      return condition.operator === '=' && condition.column.type.comparedColumn === undefined ? [condition.column] : []
+    case 'in':
+      return !condition.negated &&
+        condition.parameters.length === 1 &&
+        condition.column.type.comparedColumn === undefined
+        ? [condition.column]
+        : []
+    default:
+      return []
   }
 }
 
@@ -37,7 +51,11 @@ function equalColumns (condition: Condition): readonly Column[] {
 export type CompiledPlan = Exclude<Plan, InsertPlan> | CountPlan
 
 /** Compiles a plan, or takes the cached statement of the same shape, and counts which in `counts`. Never throws. */
-export function compileStatement (plan: CompiledPlan, engine: Engine, counts: StatementCounts = { kept: 0, built: 0 }): Statement {
+export function compileStatement (
+  plan: CompiledPlan,
+  engine: Engine,
+  counts: StatementCounts = { kept: 0, built: 0 }
+): Statement {
   if (plan.verb === 'select' && plan.members !== undefined) return compileWithMembers(plan, engine, counts)
   const { mark, statementCache } = builderFor(engine, plan.table)
   const { key, parameters } = shapeOf(plan, engine, mark)
@@ -52,7 +70,10 @@ export function compileStatement (plan: CompiledPlan, engine: Engine, counts: St
   return withParameters(compiled, parameters)
 }
 
-function withParameters ({ verb, table, sql, pieces, columns, assigned, confirmation, isSingle, isRelated }: CompiledStatement, parameters: Statement['parameters']): Statement {
+function withParameters (
+  { verb, table, sql, pieces, columns, assigned, confirmation, isSingle, isRelated }: CompiledStatement,
+  parameters: Statement['parameters']
+): Statement {
   return { verb, table, sql, pieces, columns, assigned, confirmation, isSingle, isRelated, parameters }
 }
 
@@ -68,7 +89,9 @@ export function buildStatement (plan: CompiledPlan, engine: Engine): BuiltStatem
 
 const NONE: readonly Column[] = []
 /** The column of a count, with the type that the servers send. */
-const COUNT: readonly Column[] = [{ ...OF_RESULT, name: 'count', type: integerType(64, false), declaration: 'bigint', nullable: false }]
+const COUNT: readonly Column[] = [
+  { ...OF_RESULT, name: 'count', type: integerType(64, false), declaration: 'bigint', nullable: false }
+]
 
 const STEP = 'select @@auto_increment_increment as v0'
 const LAST_ID = 'select last_insert_id() as v0'
@@ -84,11 +107,21 @@ export const compileStep = (table: Table): Statement => compileNumber(table, STE
 export const compileClock = (table: Table): Statement => compileNumber(table, CLOCK)
 
 function compileNumber (table: Table, sql: string): Statement {
-  return { verb: 'select', table: statementTable(table), sql, pieces: [sql], parameters: [], columns: COUNT, assigned: NONE, confirmation: undefined }
+  return {
+    verb: 'select',
+    table: statementTable(table),
+    sql,
+    pieces: [sql],
+    parameters: [],
+    columns: COUNT,
+    assigned: NONE,
+    confirmation: undefined
+  }
 }
 
 /** Without groups the list itself, by which layouts of rows are kept. */
-const statementColumns = (plan: SelectPlan): readonly Column[] => plan.groups === undefined ? selectedColumns(plan) : selectedColumns(plan).map(withoutValues)
+const statementColumns = (plan: SelectPlan): readonly Column[] =>
+  plan.groups === undefined ? selectedColumns(plan) : selectedColumns(plan).map(withoutValues)
 
 /** Describes a statement for a dialect. */
 function describe (plan: CompiledPlan, engine: Engine, { sql, pieces }: BuiltStatement): CompiledStatement {
@@ -99,13 +132,23 @@ function describe (plan: CompiledPlan, engine: Engine, { sql, pieces }: BuiltSta
   // needed only for tables without transactions
   const isChange = verb === 'update' || verb === 'delete'
   const isSingle = isChange && !table.transactional && isSingleRow(plan)
-  return { verb: verb === 'count' ? 'select' : verb, table, sql, pieces, columns, assigned, confirmation: engine === 'mysql' ? compileConfirmation(plan) : undefined, isSingle, isRelated: isChange && existsIn(plan.condition).length > 0 }
+  return {
+    verb: verb === 'count' ? 'select' : verb,
+    table,
+    sql,
+    pieces,
+    columns,
+    assigned,
+    confirmation: engine === 'mysql' ? compileConfirmation(plan) : undefined,
+    isSingle,
+    isRelated: isChange && existsIn(plan.condition).length > 0
+  }
 }
 
 /**
- * Compiles a statement that shows the types of columns which another statement depends on but does not return. If the type of a column has changed
- * since the catalog was read, a condition on it may match the wrong rows: MariaDB finds the text `abc` equal to the number 0, so that a delete would
- * delete that row.
+ * Compiles a statement that shows the types of columns which another statement depends on but does not return. If the
+ * type of a column has changed since the catalog was read, a condition on it may match the wrong rows: MariaDB finds
+ * the text `abc` equal to the number 0, so that a delete would delete that row.
  */
 function compileConfirmation (plan: CompiledPlan): Statement | undefined {
   const columns = dependenciesOf(plan)
@@ -113,22 +156,38 @@ function compileConfirmation (plan: CompiledPlan): Statement | undefined {
   if (related.length > 0) return confirmColumns(plan.table, [{ table: plan.table, columns }, ...related])
   if (columns.length === 0) return undefined
   const table = statementTable(plan.table)
-  return { verb: 'select', table, ...compileDefinitions(table, columns), columns, assigned: NONE, confirmation: undefined }
+  return {
+    verb: 'select',
+    table,
+    ...compileDefinitions(table, columns),
+    columns,
+    assigned: NONE,
+    confirmation: undefined
+  }
 }
 
-/** The columns that a statement compares, computes with, or selects by a cast, but does not return unchanged. Counts are the same for every type. */
+/**
+ * The columns that a statement compares, computes with, or selects by a cast, but does not return unchanged. Counts are
+ * the same for every type.
+ */
 function dependenciesOf (plan: CompiledPlan): Column[] {
   const columns = new Set(comparedColumns(plan.condition))
   const groups = plan.verb === 'select' ? plan.groups : undefined
-  for (const { condition } of groups?.aggregates ?? []) if (condition !== undefined) for (const column of comparedColumns(condition)) columns.add(column)
-  if (plan.verb === 'update') for (const { column, form } of plan.assignments) if (form !== undefined) columns.add(column)
+  for (const { condition } of groups?.aggregates ?? []) {
+    if (condition !== undefined) for (const column of comparedColumns(condition)) columns.add(column)
+  }
+  if (plan.verb === 'update') {
+    for (const { column, form } of plan.assignments) if (form !== undefined) columns.add(column)
+  }
   if (plan.verb === 'select') {
     if (plan.page?.by === 'position') for (const column of comparedColumns(plan.page.after)) columns.add(column)
     for (const column of groups?.by.filter((each) => !isComputed(each)) ?? selectedColumns(plan)) {
       if (column.type.selected === undefined) columns.delete(column)
       else columns.add(column)
     }
-    for (const { source, nullable } of [...groups?.by.filter(isComputed) ?? [], ...groups?.aggregates ?? []]) if (source !== undefined && nullable) columns.add(source)
+    for (const { source, nullable } of [...(groups?.by.filter(isComputed) ?? []), ...(groups?.aggregates ?? [])]) {
+      if (source !== undefined && nullable) columns.add(source)
+    }
   }
   return [...columns].filter(({ type }) => type.sentAs !== undefined)
 }

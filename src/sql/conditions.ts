@@ -12,7 +12,10 @@ import { isMoment } from '../types/moment.ts'
 import type { ColumnToken, Rows } from './kysely-builder.ts'
 import type { TableTokens } from './placed-tables.ts'
 
-/** The SQL around the column and the parameters of a condition that compares with a value which a server would change (`ColumnType.outlying`). */
+/**
+ * The SQL around the column and the parameters of a condition that compares with a value which a server would change
+ * (`ColumnType.outlying`).
+ */
 export function findOutlying (condition: Condition): Wrapping | undefined {
   switch (condition.kind) {
     case 'compare':
@@ -20,8 +23,15 @@ export function findOutlying (condition: Condition): Wrapping | undefined {
     case 'between': {
       const { outlying } = condition.column.type
       if (outlying === undefined) return undefined
-      const values = condition.kind === 'compare' ? [condition.parameter] : condition.kind === 'in' ? condition.parameters : [condition.low, condition.high]
-      return values.some((value) => value !== null && !isMoment(value) && outlying.includes(value)) ? outlying.wrapping : undefined
+      const values =
+        condition.kind === 'compare'
+          ? [condition.parameter]
+          : condition.kind === 'in'
+            ? condition.parameters
+            : [condition.low, condition.high]
+      return values.some((value) => value !== null && !isMoment(value) && outlying.includes(value))
+        ? outlying.wrapping
+        : undefined
     }
     default: return undefined
   }
@@ -40,18 +50,32 @@ export function bind (parameter: Parameter | Moment, wrapping?: Wrapping): Expre
 }
 
 /** The expressions in the places of a form or a computation. */
-interface Places { readonly column: Expression<unknown>, readonly given?: Parameter | Moment, readonly filter?: Expression<unknown> | undefined }
+interface Places {
+  readonly column: Expression<unknown>
+  readonly given?: Parameter | Moment
+  readonly filter?: Expression<unknown> | undefined
+}
 
 /** Fills the places in the SQL of a form or a computation. */
-export function compileForm (texts: FormSql, { column, given = null, filter = sql`` }: Places): AliasableExpression<Parameter> {
-  return sql.join<Parameter>(texts.map((part) => {
-    switch (part) {
-      case COLUMN: return column
-      case GIVEN: return bind(given)
-      case FILTER: return filter
-      default: return sql.raw(part)
-    }
-  }), sql``)
+export function compileForm (
+  texts: FormSql,
+  { column, given = null, filter = sql`` }: Places
+): AliasableExpression<Parameter> {
+  return sql.join<Parameter>(
+    texts.map((part) => {
+      switch (part) {
+        case COLUMN:
+          return column
+        case GIVEN:
+          return bind(given)
+        case FILTER:
+          return filter
+        default:
+          return sql.raw(part)
+      }
+    }),
+    sql``
+  )
 }
 
 /** Binds a list with few nodes, because it may have ten thousand values. */
@@ -75,7 +99,10 @@ type ConditionScope = Pick<TableTokens, 'token'> & Partial<TableTokens>
 
 /** The columns of a table as operands. */
 function columnsOf ({ token }: ConditionScope): Operands {
-  return { left: (column) => eb.ref(token(column) as ColumnToken), wrapping: ({ type }, isEquality) => isEquality ? type.equated ?? type.compared : type.compared }
+  return {
+    left: (column) => eb.ref(token(column) as ColumnToken),
+    wrapping: ({ type }, isEquality) => (isEquality ? (type.equated ?? type.compared) : type.compared)
+  }
 }
 
 const isEquality = (operator: Operator): boolean => operator === '=' || operator === '<>'
@@ -84,8 +111,11 @@ const isEquality = (operator: Operator): boolean => operator === '=' || operator
 type Comparison = Extract<Condition, { readonly kind: 'compare' | 'exact' | 'in' | 'between' | 'like' }>
 
 /** Compiles a condition on the columns of a table, or on `operands`, to a Kysely expression. */
-export const compileCondition = (condition: Condition, builder: ConditionScope, operands: Operands = columnsOf(builder)): Expression<SqlBool> =>
-  compile(condition, { builder, operands, isNegated: false })
+export const compileCondition = (
+  condition: Condition,
+  builder: ConditionScope,
+  operands: Operands = columnsOf(builder)
+): Expression<SqlBool> => compile(condition, { builder, operands, isNegated: false })
 
 /** `isNegated`: whether the condition is in a `not`. */
 interface Surroundings { readonly builder: ConditionScope, readonly operands: Operands, readonly isNegated: boolean }
@@ -125,19 +155,31 @@ function compileComparison (condition: Comparison, { left, wrapping: wrappingOf 
       const exact = type.exact as NonNullable<ColumnType['exact']>
       return eb(wrap(exact.column, left(column)), '=', bind(condition.parameter, exact.parameter))
     }
-    case 'in': return eb(comparable, condition.negated ? 'not in' : 'in', bindList(condition.parameters, wrapping(true)))
-    case 'between': return eb.between(comparable, right(condition.low), right(condition.high))
-    case 'like': return sql`${eb(left(column), condition.negated ? 'not like' : 'like', bind(condition.pattern))} escape ${sql.lit(ESCAPE)}`
+    case 'in':
+      return eb(comparable, condition.negated ? 'not in' : 'in', bindList(condition.parameters, wrapping(true)))
+    case 'between':
+      return eb.between(comparable, right(condition.low), right(condition.high))
+    case 'like':
+      return sql`${eb(left(column), condition.negated ? 'not like' : 'like', bind(condition.pattern))} escape ${sql.lit(ESCAPE)}`
   }
 }
 
 /**
- * Makes a comparison false for values that the service does not write for the type (`ColumnType.own`), which a rowid never has. AND lets an index serve. In
- * a NOT, where false is not the same as NULL, the comparison becomes NULL.
+ * Makes a comparison false for values that the service does not write for the type (`ColumnType.own`), which a rowid
+ * never has. AND lets an index serve. In a NOT, where false is not the same as NULL, the comparison becomes NULL.
  */
-function amongOwn (condition: Comparison, comparison: Expression<SqlBool>, { operands, isNegated }: Surroundings): Expression<SqlBool> {
-  const { column, column: { type, autoIncrement: isRowid } } = condition
-  if (type.own === undefined || isRowid || (condition.kind === 'compare' && condition.isPlace === true)) return comparison
+function amongOwn (
+  condition: Comparison,
+  comparison: Expression<SqlBool>,
+  { operands, isNegated }: Surroundings
+): Expression<SqlBool> {
+  const {
+    column,
+    column: { type, autoIncrement: isRowid }
+  } = condition
+  if (type.own === undefined || isRowid || (condition.kind === 'compare' && condition.isPlace === true)) {
+    return comparison
+  }
   // SQLite may compute the terms of an AND in any order, and json() of another value fails
   const isNull = isNegated || type.comparedColumn !== undefined
   if (!isNull && isOwnIfTrue(condition)) return comparison
@@ -147,16 +189,24 @@ function amongOwn (condition: Comparison, comparison: Expression<SqlBool>, { ope
 
 /** Whether only values that the service itself writes can pass a comparison, because they are equal to one. */
 const isOwnIfTrue = (condition: Comparison): boolean =>
-  (condition.kind === 'compare' && condition.operator === '=') || condition.kind === 'exact' || (condition.kind === 'in' && !condition.negated)
+  (condition.kind === 'compare' && condition.operator === '=') ||
+  condition.kind === 'exact' ||
+  (condition.kind === 'in' && !condition.negated)
 
 /**
- * `(select 1 from <table> where <on> and … limit 1) is not null`: with `exists`, both servers would read all rows that it can find first. The index of
- * `on` is named because an optimizer may prefer that of another condition, and read rows that are related to others.
+ * `(select 1 from <table> where <on> and … limit 1) is not null`: with `exists`, both servers would read all rows that
+ * it can find first. The index of `on` is named because an optimizer may prefer that of another condition, and read
+ * rows that are related to others.
  */
-function compileExists ({ negated, table, on, condition, index }: Exists, { outer, add }: ConditionScope): Expression<SqlBool> {
+function compileExists (
+  { negated, table, on, condition, index }: Exists,
+  { outer, add }: ConditionScope
+): Expression<SqlBool> {
   const other = (add as TableTokens['add'])(table, index)
   // the column on the left decides the collation on SQLite
-  const conditions: Array<Expression<unknown>> = on.map((pair) => other.relate(sql`${sql.ref(other.token(pair.other))} = ${sql.ref((outer as TableTokens['outer'])(pair.column))}`))
+  const conditions: Array<Expression<unknown>> = on.map((pair) =>
+    other.relate(sql`${sql.ref(other.token(pair.other))} = ${sql.ref((outer as TableTokens['outer'])(pair.column))}`)
+  )
   if (condition.kind !== 'constant' || !condition.value) conditions.push(compileCondition(condition, other))
   return sql`(select 1 from ${other.from} where ${sql.join(conditions, sql` and `)} limit 1${other.lock}) is ${sql.raw(negated ? 'null' : 'not null')}`
 }
@@ -166,7 +216,10 @@ function compileExists ({ negated, table, on, condition, index }: Exists, { oute
 // (src/plan/page.ts).
 
 /** `expressionOf`: the SQL of the column of a term. */
-export function orderTerms (order: readonly Order[], expressionOf: (term: Order) => Expression<unknown>): Array<RawBuilder<unknown>> {
+export function orderTerms (
+  order: readonly Order[],
+  expressionOf: (term: Order) => Expression<unknown>
+): Array<RawBuilder<unknown>> {
   return order.map((term) => sql`${expressionOf(term)} ${sql.raw(term.direction)}`)
 }
 

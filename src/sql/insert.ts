@@ -1,7 +1,7 @@
 /**
- * Compiles statements that insert rows or update rows that exist. The text is built for one row: MySQL's dialect repeats the row in it
- * (src/dialects/mysql/literal.ts), SQLite's runs it for each row. So it depends neither on the number of rows nor on which of them omit
- * a column.
+ * Compiles statements that insert rows or update rows that exist. The text is built for one row: MySQL's dialect
+ * repeats the row in it (src/dialects/mysql/literal.ts), SQLite's runs it for each row. So it depends neither on the
+ * number of rows nor on which of them omit a column.
  */
 import { type Expression, type RawBuilder, sql } from 'kysely'
 import { type Column, statementTable, type Table } from '../catalog/catalog.ts'
@@ -30,52 +30,90 @@ export function buildInsert (batch: RowBatch, engine: Engine): BuiltInsert {
   const { table, columns, conflict } = batch
   const builder = builderFor(engine, table)
   const into = table.hasConflictClause === true ? builder.db.insertInto('t').orAbort() : builder.db.insertInto('t')
-  const insert = columns.length === 0 && engine === 'sqlite' ? into.defaultValues() : into.values(Object.fromEntries(columns.map((column) => [builder.token(column), bind(null)])))
-  const build = (suffix?: Sql): BuiltStatement => builder.build(suffix === undefined ? insert : insert.modifyEnd(suffix))
+  const insert =
+    columns.length === 0 && engine === 'sqlite'
+      ? into.defaultValues()
+      : into.values(Object.fromEntries(columns.map((column) => [builder.token(column), bind(null)])))
+  const build = (suffix?: Sql): BuiltStatement =>
+    builder.build(suffix === undefined ? insert : insert.modifyEnd(suffix))
   const pick = ({ sql, pieces }: BuiltStatement) => ({ sql, pieces })
   if (conflict === undefined) return pick(build())
   if (engine === 'mysql') return pick(build(onDuplicateKey(table, conflict, builder)))
-  const upsert = (suffix: Sql): BuiltStatement => build(sql`on conflict (${targets(conflict.key, builder)}) do ${suffix}`)
+  const upsert = (suffix: Sql): BuiltStatement =>
+    build(sql`on conflict (${targets(conflict.key, builder)}) do ${suffix}`)
   const nothing = upsert(conflict.identity === undefined ? sql`nothing` : note(conflict.identity, builder))
   const changes = changesOf(conflict, builder, (column) => sql.ref(`excluded.${builder.token(column)}`))
   if (changes.length === 0) return { ...pick(nothing), probe: nothing.sql }
   const within = conflict.within && compileStored(conflict.within, builder)
-  const differs = skipsUnchanged(table, conflict.assignments, conflict.written) ? sql.join(changes.map(({ is, value }) => sql`${is} is not ${value} collate binary`), sql` or `) : undefined
+  const differs = skipsUnchanged(table, conflict.assignments, conflict.written)
+    ? sql.join(
+      changes.map(({ is, value }) => sql`${is} is not ${value} collate binary`),
+      sql` or `
+    )
+    : undefined
   const condition = within !== undefined && differs !== undefined ? sql`${within} and (${differs})` : within ?? differs
   const where = condition === undefined ? sql`` : sql` where ${condition}`
   return { ...pick(upsert(sql`update set ${assign(changes)}${where}`)), probe: nothing.sql }
 }
 
-/** Changes nothing, and notes the id of the row that exists: `row_query_note` returns false (src/dialects/sqlite/connection.ts). */
+/**
+ * Changes nothing, and notes the id of the row that exists: `row_query_note` returns false
+ * (src/dialects/sqlite/connection.ts).
+ */
 function note (identity: Column, { token }: TableBuilder): Sql {
   const stored = sql.ref(`t.${token(identity)}`)
   return sql`update set ${sql.ref(token(identity))} = ${stored} where row_query_note(${stored})`
 }
 
-/** Names the collations of the columns, because SQLite would otherwise also accept another index on the same columns. */
+/**
+ * Names the collations of the columns, because SQLite would otherwise also accept another index on the same columns.
+ */
 const targets = (key: readonly Column[], { token }: TableBuilder): Sql =>
-  sql.join(key.map((column) => column.collation === undefined ? sql.ref(token(column)) : sql`${sql.ref(token(column))} collate ${sql.id(column.collation)}`))
+  sql.join(
+    key.map((column) =>
+      column.collation === undefined
+        ? sql.ref(token(column))
+        : sql`${sql.ref(token(column))} collate ${sql.id(column.collation)}`
+    )
+  )
 
 /** A condition on the row that exists. */
-const compileStored = (condition: Condition, builder: TableBuilder) => compileCondition(condition, { ...builder, token: (column) => `t.${builder.token(column)}` as ColumnToken })
+const compileStored = (condition: Condition, builder: TableBuilder) =>
+  compileCondition(condition, { ...builder, token: (column) => `t.${builder.token(column)}` as ColumnToken })
 
 /** A column of the row that exists (`is`), and its new value. */
-interface Change { readonly column: Expression<unknown>, readonly is: Expression<unknown>, readonly value: Expression<unknown> }
-
-function changesOf ({ written, assignments }: BatchConflict, builder: TableBuilder, given: (column: Column) => Expression<Parameter>): Change[] {
-  const change = (column: Column, value: Expression<Parameter>): Change => ({ column: sql.ref(builder.token(column)), is: sql.ref(`t.${builder.token(column)}`), value })
-  return [...written.map((column) => change(column, given(column))), ...assignments.map((assignment) => change(assignment.column, newValue(assignment, builder)))]
+interface Change {
+  readonly column: Expression<unknown>
+  readonly is: Expression<unknown>
+  readonly value: Expression<unknown>
 }
 
-const assign = (changes: ReadonlyArray<Pick<Change, 'column' | 'value'>>): Sql => sql.join(changes.map(({ column, value }) => sql`${column} = ${value}`))
+function changesOf (
+  { written, assignments }: BatchConflict,
+  builder: TableBuilder,
+  given: (column: Column) => Expression<Parameter>
+): Change[] {
+  const change = (column: Column, value: Expression<Parameter>): Change => ({
+    column: sql.ref(builder.token(column)),
+    is: sql.ref(`t.${builder.token(column)}`),
+    value
+  })
+  return [
+    ...written.map((column) => change(column, given(column))),
+    ...assignments.map((assignment) => change(assignment.column, newValue(assignment, builder)))
+  ]
+}
+
+const assign = (changes: ReadonlyArray<Pick<Change, 'column' | 'value'>>): Sql =>
+  sql.join(changes.map(({ column, value }) => sql`${column} = ${value}`))
 
 /** Names that would end the comments below. */
 const COMMENT = /\/\*|\*\//
 
 /**
- * ON DUPLICATE KEY UPDATE updates a row that collides in any unique key. The first assignment therefore fails (error 1242, a subquery of two rows) unless
- * the rows collide in the named key, and the row that exists satisfies the rules of the grant. NULL never collides, because `=` and not `<=>` compares the
- * key.
+ * ON DUPLICATE KEY UPDATE updates a row that collides in any unique key. The first assignment therefore fails (error
+ * 1242, a subquery of two rows) unless the rows collide in the named key, and the row that exists satisfies the rules
+ * of the grant. NULL never collides, because `=` and not `<=>` compares the key.
  *
  * MySQL names the row of the insert by an alias, and MariaDB by VALUES(); each reads its own version comments.
  */
@@ -89,13 +127,22 @@ function onDuplicateKey (table: Table, conflict: BatchConflict, builder: TableBu
     ? sql`/*!80019 ${sql.ref(`${alias}.${token(column)}`)} */ /*M!100700 ${values(column)} */`
     : sql`${values(column)}`
   const stored = (column: Column) => sql.ref(`t.${token(column)}`)
-  const guarded = identity ?? key.find(({ generated }) => !generated) ?? table.columnList.find(({ generated }) => !generated) as Column
+  const guarded =
+    identity ??
+    key.find(({ generated }) => !generated) ??
+    (table.columnList.find(({ generated }) => !generated) as Column)
   const conditions = key.map((column): Expression<unknown> => sql`${stored(column)} = ${given(column)}`)
   if (within !== undefined) conditions.push(compileStored(within, builder))
   const same = sql.join(conditions, sql` and `)
   // last_insert_id() only reports the number; a negative one would be out of range as a value
-  const value = identity === undefined ? stored(guarded) : sql`if(last_insert_id(${stored(guarded)}) = 0, ${stored(guarded)}, ${stored(guarded)})`
-  const guard = { column: sql.ref(token(guarded)), value: sql`if(${same}, ${value}, (select ${stored(guarded)} from (select 1 union all select 2) as two))` }
+  const value =
+    identity === undefined
+      ? stored(guarded)
+      : sql`if(last_insert_id(${stored(guarded)}) = 0, ${stored(guarded)}, ${stored(guarded)})`
+  const guard = {
+    column: sql.ref(token(guarded)),
+    value: sql`if(${same}, ${value}, (select ${stored(guarded)} from (select 1 union all select 2) as two))`
+  }
   return sql`${usesAlias ? sql`/*!80019 as ${sql.id(alias)} */ ` : sql``}on duplicate key update ${assign([guard, ...changesOf(conflict, builder, given)])}`
 }
 
@@ -108,18 +155,40 @@ export function compileInsert (batch: RowBatch, engine: Engine, counts: Statemen
   const key = keyOf(batch, engine, { mark, parameters })
   // SQLite's statement compares the new values with the stored ones
   const { assignments, written } = batch.conflict ?? { assignments: [], written: NONE }
-  if (engine === 'sqlite' && skipsUnchanged(batch.table, assignments, written)) for (const assignment of assignments) addParameters(assignment, parameters)
+  if (engine === 'sqlite' && skipsUnchanged(batch.table, assignments, written)) {
+    for (const assignment of assignments) addParameters(assignment, parameters)
+  }
   const kept = statementCache.get(key)
   counts[kept === undefined ? 'built' : 'kept']++
   const compiled = kept ?? describe(batch, engine)
   if (kept === undefined) statementCache.set(key, compiled)
   const { verb, table, sql, pieces, columns, assigned, confirmation, isUpsert, probe } = compiled
-  return { verb, table, sql, pieces, columns, assigned, confirmation, isUpsert, probe, parameters, rows: batch.isList ? batch.rows.length : undefined }
+  return {
+    verb,
+    table,
+    sql,
+    pieces,
+    columns,
+    assigned,
+    confirmation,
+    isUpsert,
+    probe,
+    parameters,
+    rows: batch.isList ? batch.rows.length : undefined
+  }
 }
 
 function describe (batch: RowBatch, engine: Engine): CompiledStatement {
   const { table, columns, conflict } = batch
-  return { verb: 'insert', table: statementTable(table), ...buildInsert(batch, engine), columns: NONE, assigned: columns, confirmation: undefined, isUpsert: conflict !== undefined }
+  return {
+    verb: 'insert',
+    table: statementTable(table),
+    ...buildInsert(batch, engine),
+    columns: NONE,
+    assigned: columns,
+    confirmation: undefined,
+    isUpsert: conflict !== undefined
+  }
 }
 
 /** The values of all rows. */
@@ -142,14 +211,24 @@ function cellsOf ({ columns, rows }: RowBatch, engine: Engine): Cell[] {
   return cells
 }
 
-/** In sessions with NO_AUTO_VALUE_ON_ZERO, DEFAULT would store 0 in an AUTO_INCREMENT column. SQLite has no DEFAULT for a single value. */
+/**
+ * In sessions with NO_AUTO_VALUE_ON_ZERO, DEFAULT would store 0 in an AUTO_INCREMENT column. SQLite has no DEFAULT for
+ * a single value.
+ */
 function fallbackOf (column: Column, engine: Engine): Cell {
   if (column.autoIncrement) return null
   return engine === 'sqlite' ? knownDefault(column) as Value | null : DEFAULT
 }
 
-/** Adds the parameters of the changes of existing rows, and of the rules that these must satisfy, with which MySQL's statement begins. */
-function keyOf ({ columns, conflict }: RowBatch, engine: Engine, { mark, parameters }: { readonly mark: TableBuilder['mark'], readonly parameters: Cell[] }): string {
+/**
+ * Adds the parameters of the changes of existing rows, and of the rules that these must satisfy, with which MySQL's
+ * statement begins.
+ */
+function keyOf (
+  { columns, conflict }: RowBatch,
+  engine: Engine,
+  { mark, parameters }: { readonly mark: TableBuilder['mark']; readonly parameters: Cell[] }
+): string {
   const marks = (list: readonly Column[]): string => {
     let all = ''
     for (const column of list) all += mark(column)
@@ -158,8 +237,9 @@ function keyOf ({ columns, conflict }: RowBatch, engine: Engine, { mark, paramet
   const key = `i${marks(columns)}`
   if (conflict === undefined) return key
   // SQLite's statement has no condition if it changes nothing
-  const within = engine === 'mysql' || conflict.written.length + conflict.assignments.length > 0 ? conflict.within : undefined
-  const guard = (): string => within === undefined ? '' : `?${conditionKey(within, { mark, parameters })}`
+  const within =
+    engine === 'mysql' || conflict.written.length + conflict.assignments.length > 0 ? conflict.within : undefined
+  const guard = (): string => (within === undefined ? '' : `?${conditionKey(within, { mark, parameters })}`)
   const set = (): string => `=${marks(conflict.written)}:${assignmentsKey(conflict.assignments, { mark, parameters })}`
   const [first, second] = engine === 'mysql' ? [guard(), set()] : [set(), guard()]
   return `${key}${first}${second}^${marks(conflict.key)}${conflict.identity === undefined ? '' : '#'}`

@@ -1,7 +1,8 @@
 /**
- * Kysely without a connection: it builds and compiles, and the dialects execute. Queries are written with the aliases `t` for the table, `c0`, `c1`, … for
- * its columns and `i0`, `i1`, … for its indexes; a transformer replaces them with the quoted identifiers of the catalog, so that no text of a request can
- * become an identifier. Kysely's own references would split names that contain dots, spaces, quotes or " as ".
+ * Kysely without a connection: it builds and compiles, and the dialects execute. Queries are written with the aliases
+ * `t` for the table, `c0`, `c1`, … for its columns and `i0`, `i1`, … for its indexes; a transformer replaces them with
+ * the quoted identifiers of the catalog, so that no text of a request can become an identifier. Kysely's own references
+ * would split names that contain dots, spaces, quotes or " as ".
  */
 import {
   createQueryId, type IdentifierNode, MysqlQueryCompiler, NOOP_QUERY_EXECUTOR, OperationNodeTransformer,
@@ -20,7 +21,9 @@ export type Mark = (column: Column) => string
 
 const known = new WeakMap<Table, Mark>()
 
-/** Gives each column of the catalog's table one character, because rules can be on columns that the grant does not see. */
+/**
+ * Gives each column of the catalog's table one character, because rules can be on columns that the grant does not see.
+ */
 export function marksOf (table: Table): Mark {
   const base = baseTable(table)
   return getOrCreate(known, base, () => {
@@ -33,11 +36,12 @@ export function marksOf (table: Table): Mark {
 export type BuiltStatement = Pick<Statement, 'sql' | 'pieces' | 'parameters'>
 
 export type ColumnToken = `c${number}`
-type IndexToken = `i${number}`
 /** The type that Kysely has for any table of any database. */
 export interface Rows { t: Record<ColumnToken, Parameter> }
 
-/** The placeholder while a statement is built. Identifiers may contain `?`, but no engine allows this character in them. */
+/**
+ * The placeholder while a statement is built. Identifiers may contain `?`, but no engine allows this character in them.
+ */
 const PLACEHOLDER = '\0'
 
 class MysqlPieces extends MysqlQueryCompiler {
@@ -58,14 +62,16 @@ export interface TableBuilder {
   /** The alias of a column. */
   readonly token: (column: Column) => ColumnToken
   /** The alias of an index. */
-  readonly indexToken: (index: Index) => IndexToken
+  readonly indexToken: (index: Index) => `i${number}`
   /** One character for each column of the table. */
   readonly mark: Mark
   /** The cached statements of the table by shape (shape.ts). */
   readonly statementCache: TableStatements<CompiledStatement>
 }
 
-/** The cache for all tables of all databases, with its approximate size in bytes: some ten thousand usual statements. */
+/**
+ * The cache for all tables of all databases, with its approximate size in bytes: some ten thousand usual statements.
+ */
 export const statementCache = createStatementCache<CompiledStatement>(16 * 1024 * 1024)
 
 /** The builders, created once for each table and dropped with it. */
@@ -83,14 +89,27 @@ function createBuilder (engine: Engine, table: Table): TableBuilder {
   const token = (column: Column): ColumnToken => `c${indexes.get(column) as number}`
   const build = createBuild(engine, nameIn(base))
   const db = new QueryCreator<Rows>({ executor: NOOP_QUERY_EXECUTOR })
-  return { db, build, token, indexToken: (index) => `i${base.indexes.indexOf(index)}`, mark: marksOf(table), statementCache: statementCache.forTable(table) }
+  return {
+    db,
+    build,
+    token,
+    indexToken: (index) => `i${base.indexes.indexOf(index)}`,
+    mark: marksOf(table),
+    statementCache: statementCache.forTable(table)
+  }
 }
 
-/** Returns a function that compiles a query. `nameOf`: the identifier of an alias; undefined for the service's own identifiers. */
+/**
+ * Returns a function that compiles a query. `nameOf`: the identifier of an alias; undefined for the service's own
+ * identifiers.
+ */
 export function createBuild (engine: Engine, nameOf: (token: string) => string | undefined): TableBuilder['build'] {
   const names = new Names(nameOf)
   return (query) => {
-    const { sql, parameters } = compilers[engine].compileQuery(names.transformNode(query.toOperationNode()), createQueryId())
+    const { sql, parameters } = compilers[engine].compileQuery(
+      names.transformNode(query.toOperationNode()),
+      createQueryId()
+    )
     const pieces = sql.split(PLACEHOLDER)
     return { sql: pieces.join('?'), pieces, parameters: parameters as Cell[] }
   }
@@ -125,10 +144,14 @@ export const nameIn = (table: Table) => (token: string): string | undefined => {
 // tables and columns, so that a wrong column does not compile. Statements on the tables of users, which have no such
 // types, are in kysely-builder.ts.
 
-const queryCompilers: Readonly<Record<Engine, QueryCompiler>> = { mysql: new MysqlQueryCompiler(), sqlite: new SqliteQueryCompiler() }
+const queryCompilers: Readonly<Record<Engine, QueryCompiler>> = {
+  mysql: new MysqlQueryCompiler(),
+  sqlite: new SqliteQueryCompiler()
+}
 
 /** Builds queries on the tables of `Tables`; `textOf` returns the SQL of one. */
 export const queriesOn = <Tables>() => new QueryCreator<Tables>({ executor: NOOP_QUERY_EXECUTOR })
 
 /** The SQL of a query, with a `?` for each value. */
-export const textOf = (query: { toOperationNode (): RootOperationNode }, engine: Engine): string => queryCompilers[engine].compileQuery(query.toOperationNode(), createQueryId()).sql
+export const textOf = (query: { toOperationNode(): RootOperationNode }, engine: Engine): string =>
+  queryCompilers[engine].compileQuery(query.toOperationNode(), createQueryId()).sql

@@ -1,6 +1,6 @@
 /**
- * The statements of a member that needs its own. Each value of `on` has a part of a UNION ALL, which selects the rows related to it and stops at the
- * limit, because only the database knows which texts are equal.
+ * The statements of a member that needs its own. Each value of `on` has a part of a UNION ALL, which selects the rows
+ * related to it and stops at the limit, because only the database knows which texts are equal.
  */
 import { sql } from 'kysely'
 import { OF_RESULT, type Column, type Table } from '../catalog/catalog.ts'
@@ -26,18 +26,45 @@ export interface LinkValues {
   readonly values: readonly Value[]
 }
 
-/** Maximum number of parameters of a statement, of which SQLite allows 32,766, and of characters of its text, of which servers take at least 16 MB. */
+/**
+ * Maximum number of parameters of a statement, of which SQLite allows 32,766, and of characters of its text, of which
+ * servers take at least 16 MB.
+ */
 const MAX_PARAMETERS = 30_000
 const MAX_LENGTH = 2_000_000
 
 /** The column for the number of a part, with the type that the servers send. */
-const PLACE: Column = { ...OF_RESULT, name: 'place', type: { ...integerType(64, false), sentAs: valueClassesOf({ name: 'bigint', declaration: 'bigint', length: null, bytes: null, scale: null, charset: null, srid: null, json: false }) }, declaration: 'bigint', nullable: false }
+const PLACE: Column = {
+  ...OF_RESULT,
+  name: 'place',
+  type: {
+    ...integerType(64, false),
+    sentAs: valueClassesOf({
+      name: 'bigint',
+      declaration: 'bigint',
+      length: null,
+      bytes: null,
+      scale: null,
+      charset: null,
+      srid: null,
+      json: false
+    })
+  },
+  declaration: 'bigint',
+  nullable: false
+}
 
 /**
- * Compiles the statements that select the rows related to these values, usually one. The first cell of a row is the number of its part. Each is compiled
- * when the previous one has run, because every part repeats the values of the member's filters, which can be millions in total.
+ * Compiles the statements that select the rows related to these values, usually one. The first cell of a row is the
+ * number of its part. Each is compiled when the previous one has run, because every part repeats the values of the
+ * member's filters, which can be millions in total.
  */
-export function * compileLinked (member: ListMember, linked: readonly LinkValues[], engine: Engine, counts: StatementCounts): Generator<Statement, void> {
+export function * compileLinked (
+  member: ListMember,
+  linked: readonly LinkValues[],
+  engine: Engine,
+  counts: StatementCounts
+): Generator<Statement, void> {
   const { key, parametersOf } = partShape(member, engine)
   const { statementCache } = builderFor(engine, member.table)
   let part = statementCache.get(key)
@@ -63,19 +90,34 @@ export function * compileLinked (member: ListMember, linked: readonly LinkValues
   if (count > 0) yield unitePart(part, count, parameters, engine)
 }
 
-const unitePart = (part: CompiledStatement, count: number, parameters: readonly Cell[], engine: Engine): Statement => ({ ...part, ...unite(part, count, engine), parameters, isUnion: true })
+const unitePart = (
+  part: CompiledStatement,
+  count: number,
+  parameters: readonly Cell[],
+  engine: Engine
+): Statement => ({ ...part, ...unite(part, count, engine), parameters, isUnion: true })
 
 /** The approximate number of characters of a literal; each byte has two. */
-const lengthOf = (cell: Cell): number => typeof cell === 'string' ? cell.length : Buffer.isBuffer(cell) ? 2 * cell.length : 8
+const lengthOf = (cell: Cell): number =>
+  typeof cell === 'string' ? cell.length : Buffer.isBuffer(cell) ? 2 * cell.length : 8
 
 /**
- * Compiles the statement that selects the rows related to all of these values at once, ordered by value, up to a number of rows. The first cell of a row
- * is its value. Only for an `on` of one column that is not a text.
+ * Compiles the statement that selects the rows related to all of these values at once, ordered by value, up to a number
+ * of rows. The first cell of a row is its value. Only for an `on` of one column that is not a text.
  */
-export function compileFirst (member: ManyMember, linked: readonly LinkValues[], rows: number, counts: StatementCounts): Statement {
+export function compileFirst (
+  member: ManyMember,
+  linked: readonly LinkValues[],
+  rows: number,
+  counts: StatementCounts
+): Statement {
   const { table, condition, index } = member
   const { statementCache } = builderFor('mysql', table)
-  const { key, parameters } = firstShape(member, linked.map(({ values }) => values[0] as Value), rows)
+  const { key, parameters } = firstShape(
+    member,
+    linked.map(({ values }) => values[0] as Value),
+    rows
+  )
   const kept = statementCache.get(key)
   if (kept !== undefined) {
     counts.kept++
@@ -85,11 +127,27 @@ export function compileFirst (member: ManyMember, linked: readonly LinkValues[],
   const [{ other }] = member.on as [Pair]
   const cells = cellsOfMember(member)
   const tables = severalTables('mysql', tablesIn(table, cells))
-  const among: Condition = { kind: 'in', column: other, negated: false, parameters: linked.map(({ values }) => values[0] as Value) }
-  const related = selectRows(tables, cells, { index: index?.index, conditions: [among, condition], order: [{ column: other, direction: index?.direction ?? 'asc' }, ...member.order] })
+  const among: Condition = {
+    kind: 'in',
+    column: other,
+    negated: false,
+    parameters: linked.map(({ values }) => values[0] as Value)
+  }
+  const related = selectRows(tables, cells, {
+    index: index?.index,
+    conditions: [among, condition],
+    order: [{ column: other, direction: index?.direction ?? 'asc' }, ...member.order]
+  })
   const value = sql`${sql.ref(tables.at(0).token(other))} as ${sql.id('v0')}`
-  const described = describeCells({ table, cells, conditions: [condition], engine: 'mysql' }, tables.build(sql`select ${value}, ${selectCells(tables, cells, 1)} ${related} limit ${rows}`))
-  const compiled = { ...described, columns: [other, ...described.columns], sources: [described.table, ...described.sources as readonly Table[]] }
+  const described = describeCells(
+    { table, cells, conditions: [condition], engine: 'mysql' },
+    tables.build(sql`select ${value}, ${selectCells(tables, cells, 1)} ${related} limit ${rows}`)
+  )
+  const compiled = {
+    ...described,
+    columns: [other, ...described.columns],
+    sources: [described.table, ...(described.sources as readonly Table[])]
+  }
   statementCache.set(key, compiled)
   return { ...compiled, parameters }
 }
@@ -99,16 +157,33 @@ function describePart (member: ListMember, engine: Engine): CompiledStatement {
   const compared = on.map(({ other }) => other)
   const built = buildPart(member, engine)
   if (member.kind === 'many') {
-    const described = describeCells({ table, cells: cellsOfMember(member), conditions: [condition], compared, engine }, built)
-    return { ...described, columns: [PLACE, ...described.columns], sources: [described.table, ...described.sources as readonly Table[]] }
+    const described = describeCells(
+      { table, cells: cellsOfMember(member), conditions: [condition], compared, engine },
+      built
+    )
+    return {
+      ...described,
+      columns: [PLACE, ...described.columns],
+      sources: [described.table, ...(described.sources as readonly Table[])]
+    }
   }
   const sources = member.columns.flatMap(({ source, nullable }) => source !== undefined && nullable ? [source] : [])
   const conditions = [condition, ...member.columns.flatMap(({ condition }) => condition ?? [])]
-  const described = describeCells({ table, cells: { ...cellsOfMember(member), cells: [] }, conditions, compared: [...compared, ...sources], engine }, built)
-  return { ...described, columns: [PLACE, ...member.columns.map(withoutValues)], sources: [PLACE, ...member.columns].map(() => described.table) }
+  const described = describeCells(
+    { table, cells: { ...cellsOfMember(member), cells: [] }, conditions, compared: [...compared, ...sources], engine },
+    built
+  )
+  return {
+    ...described,
+    columns: [PLACE, ...member.columns.map(withoutValues)],
+    sources: [PLACE, ...member.columns].map(() => described.table)
+  }
 }
 
-/** `select <number>, <cells> from <table> where <on> = … and … order by … limit n`, or `select <number>, <aggregates> from …` */
+/**
+ * `select <number>, <cells> from <table> where <on> = … and … order by … limit n`, or `select <number>, <aggregates>
+ * from …`
+ */
 export function buildPart (member: ListMember, engine: Engine): BuiltStatement {
   const { table, on, condition, index } = member
   const cells = cellsOfMember(member)
@@ -116,13 +191,26 @@ export function buildPart (member: ListMember, engine: Engine): BuiltStatement {
   const related = on.map(({ other }): Condition => ({ kind: 'compare', column: other, operator: '=', parameter: '' }))
   const rows = { index: engine === 'mysql' ? index?.index : undefined, related, conditions: [condition] }
   const place = sql`${0} as ${sql.id('v0')}`
-  if (member.kind === 'many') return tables.build(sql`select ${place}, ${selectCells(tables, cells, 1)} ${selectRows(tables, cells, { ...rows, order: member.order })} limit ${member.limit}`)
-  const computed = member.columns.map((column, each) => sql`${wrap(column.type.selected, compute(column, engine, tables.at(0), { named: (token) => token }))} as ${sql.id(`v${each + 1}`)}`)
-  return tables.build(sql`select ${place}, ${sql.join(computed)} ${selectRows(tables, { joined: [] }, { ...rows, order: [] })}`)
+  if (member.kind === 'many') {
+    return tables.build(
+      sql`select ${place}, ${selectCells(tables, cells, 1)} ${selectRows(tables, cells, { ...rows, order: member.order })} limit ${member.limit}`
+    )
+  }
+  const computed = member.columns.map(
+    (column, each) =>
+      sql`${wrap(column.type.selected, compute(column, engine, tables.at(0), { named: (token) => token }))} as ${sql.id(`v${each + 1}`)}`
+  )
+  return tables.build(
+    sql`select ${place}, ${sql.join(computed)} ${selectRows(tables, { joined: [] }, { ...rows, order: [] })}`
+  )
 }
 
 /** Joins the text of several parts. */
-function unite ({ sql, pieces }: Pick<CompiledStatement, 'sql' | 'pieces'>, count: number, engine: Engine): Pick<CompiledStatement, 'sql' | 'pieces'> {
+function unite (
+  { sql, pieces }: Pick<CompiledStatement, 'sql' | 'pieces'>,
+  count: number,
+  engine: Engine
+): Pick<CompiledStatement, 'sql' | 'pieces'> {
   const [before, after] = engine === 'sqlite' ? ['select * from (', ')'] : ['(', ')']
   const between = `${after} union all ${before}`
   const [first, ...others] = pieces as [string, ...string[]]

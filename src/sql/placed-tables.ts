@@ -1,6 +1,6 @@
 /**
- * The tables of a statement with several tables, each at a place: the table at place 1 has the alias `t1`, and its columns are the tokens `c1x0`, `c1x1`, …
- * The same table can be at several places.
+ * The tables of a statement with several tables, each at a place: the table at place 1 has the alias `t1`, and its
+ * columns are the tokens `c1x0`, `c1x1`, … The same table can be at several places.
  */
 import { type Expression, type RawBuilder, sql } from 'kysely'
 import { baseTable, type Column, type Index, type Table } from '../catalog/catalog.ts'
@@ -38,11 +38,23 @@ class PlacedTables {
   readonly relate: Relate
   readonly add: TableTokens['add'] = (table, index) => {
     const place = this.#tables.push(baseTable(table)) - 1
-    return { ...this.at(place), from: this.from(place, this.#engine === 'mysql' ? index : undefined), relate: this.relate, lock: this.#lock }
+    return {
+      ...this.at(place),
+      from: this.from(place, this.#engine === 'mysql' ? index : undefined),
+      relate: this.relate,
+      lock: this.#lock
+    }
   }
 
   /** `own`: a table without a place, whose name no alias may have. `lock`: the lock on rows that subqueries find. */
-  constructor (engine: Engine, { tables = [], own, lock = sql`` }: { readonly tables?: readonly Table[], readonly own?: Table, readonly lock?: Sql | undefined }) {
+  constructor (
+    engine: Engine,
+    {
+      tables = [],
+      own,
+      lock = sql``
+    }: { readonly tables?: readonly Table[]; readonly own?: Table; readonly lock?: Sql | undefined }
+  ) {
     this.#engine = engine
     this.relate = engine === 'mysql' ? (equality) => equality : rarely
     this.#tables = own === undefined ? tables.map(baseTable) : [undefined]
@@ -55,23 +67,30 @@ class PlacedTables {
     const [, kind, place, part] = TOKEN.exec(token) ?? []
     const table = this.#tables[Number(place)]
     switch (kind) {
-      case 'n': return table?.name
-      case 'c': return table?.columnList[Number(part)]?.name
-      case 'i': return table?.indexes[Number(part)]?.name
-      default: return undefined
+      case 'n':
+        return table?.name
+      case 'c':
+        return table?.columnList[Number(part)]?.name
+      case 'i':
+        return table?.indexes[Number(part)]?.name
+      default:
+        return undefined
     }
   }
 
   /** The tokens of the columns of the table at a place, with its alias. */
   at (place: number): TableTokens {
-    const token = (column: Column): string => `${this.#alias}${place}.c${place}x${(this.#tables[place] as Table).columnList.indexOf(column)}`
+    const token = (column: Column): string =>
+      `${this.#alias}${place}.c${place}x${(this.#tables[place] as Table).columnList.indexOf(column)}`
     return { token, outer: token, add: this.add }
   }
 
   /** The table at a place with its alias, for FROM. */
   from (place: number, forced?: Index): Sql {
     const named = sql`${sql.table(`n${place}`)} as ${sql.id(`${this.#alias}${place}`)}`
-    return forced === undefined ? named : sql`${named} force index (${sql.id(`i${place}x${(this.#tables[place] as Table).indexes.indexOf(forced)}`)})`
+    return forced === undefined
+      ? named
+      : sql`${named} force index (${sql.id(`i${place}x${(this.#tables[place] as Table).indexes.indexOf(forced)}`)})`
   }
 }
 
@@ -87,7 +106,12 @@ export interface SeveralTables extends Pick<PlacedTables, 'at' | 'from' | 'relat
 
 export function severalTables (engine: Engine, seen: readonly Table[]): SeveralTables {
   const placed = new PlacedTables(engine, { tables: seen })
-  return { build: createBuild(engine, (token) => placed.nameOf(token)), at: (place) => placed.at(place), from: (place, forced) => placed.from(place, forced), relate: placed.relate }
+  return {
+    build: createBuild(engine, (token) => placed.nameOf(token)),
+    at: (place) => placed.at(place),
+    from: (place, forced) => placed.from(place, forced),
+    relate: placed.relate
+  }
 }
 
 /** Builds one statement of a table, whose conditions can have subqueries on other tables. */
@@ -98,5 +122,10 @@ export function statementBuilder (engine: Engine, table: Table, lock?: RawBuilde
   const builder = builderFor(engine, table)
   const own = nameIn(baseTable(table))
   const others = new PlacedTables(engine, { own: table, lock })
-  return { ...builder, build: createBuild(engine, (token) => own(token) ?? others.nameOf(token)), outer: (column) => `t.${builder.token(column)}`, add: others.add }
+  return {
+    ...builder,
+    build: createBuild(engine, (token) => own(token) ?? others.nameOf(token)),
+    outer: (column) => `t.${builder.token(column)}`,
+    add: others.add
+  }
 }

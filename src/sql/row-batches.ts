@@ -3,7 +3,14 @@ import { mayFillColumns, mayFire, type Column, type Table } from '../catalog/cat
 import { isComputedKey } from '../plan/groups.ts'
 import { touchedBy } from '../plan/rule.ts'
 import { findDefaulted } from '../plan/assignments.ts'
-import { isOneRow, type Assignment, type Condition, type Conflict, type InsertPlan, type PlannedRow } from '../plan/plan.ts'
+import {
+  isOneRow,
+  type Assignment,
+  type Condition,
+  type Conflict,
+  type InsertPlan,
+  type PlannedRow
+} from '../plan/plan.ts'
 import type { Engine } from './statement.ts'
 
 /** Rows that one statement inserts. */
@@ -32,21 +39,37 @@ export interface BatchConflict {
 }
 
 /** The columns that are written in a row that exists. */
-export const changedColumns = ({ written, assignments }: Pick<BatchConflict, 'written' | 'assignments'>): readonly Column[] =>
+export const changedColumns = ({
+  written,
+  assignments
+}: Pick<BatchConflict, 'written' | 'assignments'>): readonly Column[] =>
   assignments.length === 0 ? written : [...written, ...assignments.map(({ column }) => column)]
 
-/** Divides the rows into batches in their order; one batch, unless rows with different columns need statements of their own. */
+/**
+ * Divides the rows into batches in their order; one batch, unless rows with different columns need statements of their
+ * own.
+ */
 export function toBatches (plan: InsertPlan, engine: Engine): RowBatch[] {
   const { table, conflict } = plan
   if (isOneRow(plan)) return [{ table, columns: (plan.rows[0] as PlannedRow).columns, rows: plan.rows, isList: false }]
   const groups = plan.isChecked === true ? plan.rows.map((row) => [row]) : groupsOf(plan, engine)
   return groups.map((group): RowBatch => {
     const columns = unionOf(group)
-    if (conflict === undefined || isNew(group[0] as PlannedRow, conflict, table)) return { table, columns, rows: group, isList: true }
+    if (conflict === undefined || isNew(group[0] as PlannedRow, conflict, table)) {
+      return { table, columns, rows: group, isList: true }
+    }
     const { key, set, within } = conflict
-    const written = set.kind === 'given' ? columns.filter((column) => isGiven(column, { key, set })) : set.kind === 'columns' ? set.columns : []
+    const written =
+      set.kind === 'given'
+        ? columns.filter((column) => isGiven(column, { key, set }))
+        : set.kind === 'columns'
+          ? set.columns
+          : []
     const assigned = set.kind === 'assignments' ? set.assignments : []
-    const identity = plan.isList && plan.isNumbered !== true ? undefined : findReported(table, isComputedKey(key, { columns }), engine)
+    const identity =
+      plan.isList && plan.isNumbered !== true
+        ? undefined
+        : findReported(table, isComputedKey(key, { columns }), engine)
     // MySQL's statement can only refer to columns that it names, and SQLite's must name one
     const others = new Set(engine === 'mysql' ? [...key, ...written].filter((column) => !columns.includes(column)) : [])
     if (engine === 'sqlite' && columns.length === 0) others.add(findDefaulted(table) as Column)
@@ -55,15 +78,24 @@ export function toBatches (plan: InsertPlan, engine: Engine): RowBatch[] {
       columns: others.size === 0 ? columns : [...columns, ...others],
       rows: group,
       isList: true,
-      isSeparate: engine === 'mysql' && group.length === 1 && (isByKey(group[0] as PlannedRow, conflict, table) || (plan.isChecked === true && mayFillColumns(table))),
-      conflict: { key, written, assignments: [...assigned, ...touchedBy(table, changedColumns({ written, assignments: assigned }))], identity, within }
+      isSeparate:
+        engine === 'mysql' &&
+        group.length === 1 &&
+        (isByKey(group[0] as PlannedRow, conflict, table) || (plan.isChecked === true && mayFillColumns(table))),
+      conflict: {
+        key,
+        written,
+        assignments: [...assigned, ...touchedBy(table, changedColumns({ written, assignments: assigned }))],
+        identity,
+        within
+      }
     }
   })
 }
 
 /**
- * The id that the statement reports of the row that exists: on MySQL and MariaDB a number that the database gives, and any other one if it computes the key, by
- * which the row could be found. SQLite reports ids of any type.
+ * The id that the statement reports of the row that exists: on MySQL and MariaDB a number that the database gives, and
+ * any other one if it computes the key, by which the row could be found. SQLite reports ids of any type.
  */
 function findReported ({ identity }: Table, isComputed: boolean, engine: Engine): Column | undefined {
   if (engine === 'sqlite') return isComputed ? identity : undefined
@@ -73,31 +105,51 @@ function findReported ({ identity }: Table, isComputed: boolean, engine: Engine)
 function groupsOf (plan: InsertPlan, engine: Engine): ReadonlyArray<readonly PlannedRow[]> {
   const { table, conflict } = plan
   const shaped = needsOneShape(plan, engine) ? groupByColumns(plan.rows) : [plan.rows]
-  const divided = conflict === undefined ? shaped : shaped.flatMap((group) => divideRuns(group, (row) => isNew(row, conflict, table)))
-  const isAlone = (row: PlannedRow, conflict: Conflict): boolean => !isNew(row, conflict, table) && (table.versioned === true || isByKey(row, conflict, table))
-  const groups = conflict === undefined || engine !== 'mysql' ? divided : divided.flatMap((group) => separate(group, (row) => isAlone(row, conflict)))
+  const divided =
+    conflict === undefined
+      ? shaped
+      : shaped.flatMap((group) => divideRuns(group, (row) => isNew(row, conflict, table)))
+  const isAlone = (row: PlannedRow, conflict: Conflict): boolean =>
+    !isNew(row, conflict, table) && (table.versioned === true || isByKey(row, conflict, table))
+  const groups =
+    conflict === undefined || engine !== 'mysql'
+      ? divided
+      : divided.flatMap((group) => separate(group, (row) => isAlone(row, conflict)))
   if (reportsFirstId(plan, engine)) return groups
   const [first, ...others] = groups as [readonly PlannedRow[], ...Array<readonly PlannedRow[]>]
   return [first.slice(0, 1), first.slice(1), ...others].filter(({ length }) => length > 0)
 }
 
 /**
- * Whether all rows of a statement must have the same columns. SQLite has no DEFAULT for a single value, and MySQL has none for a required column, which
- * a trigger may fill if it is omitted. With `given`, the columns that are written to existing rows differ by row.
+ * Whether all rows of a statement must have the same columns. SQLite has no DEFAULT for a single value, and MySQL has
+ * none for a required column, which a trigger may fill if it is omitted. With `given`, the columns that are written to
+ * existing rows differ by row.
  */
 function needsOneShape ({ table, rows, conflict }: InsertPlan, engine: Engine): boolean {
   if (engine === 'sqlite' || conflict?.set.kind === 'given') return true
-  return mayFillColumns(table) && rows.some(({ columns }) => table.requiredColumns.some((column) => !columns.includes(column)))
-}
-
-/** Whether the reported number is that of the first row: MySQL reports the first number that it has given, unless a trigger has numbered the first row. */
-function reportsFirstId ({ table, rows, conflict }: InsertPlan, engine: Engine): boolean {
-  return engine !== 'mysql' || conflict !== undefined || rows.length === 1 || table.identity?.autoIncrement !== true || !mayFillColumns(table)
+  return (
+    mayFillColumns(table) &&
+    rows.some(({ columns }) => table.requiredColumns.some((column) => !columns.includes(column)))
+  )
 }
 
 /**
- * Whether MySQL and MariaDB must look up the row by its key, because their statement would fire triggers or write history although nothing changes, or
- * miscount the row.
+ * Whether the reported number is that of the first row: MySQL reports the first number that it has given, unless a
+ * trigger has numbered the first row.
+ */
+function reportsFirstId ({ table, rows, conflict }: InsertPlan, engine: Engine): boolean {
+  return (
+    engine !== 'mysql' ||
+    conflict !== undefined ||
+    rows.length === 1 ||
+    table.identity?.autoIncrement !== true ||
+    !mayFillColumns(table)
+  )
+}
+
+/**
+ * Whether MySQL and MariaDB must look up the row by its key, because their statement would fire triggers or write
+ * history although nothing changes, or miscount the row.
  */
 function isByKey (row: PlannedRow, conflict: Conflict, table: Table): boolean {
   const isVersioned = table.versioned === true
@@ -106,15 +158,18 @@ function isByKey (row: PlannedRow, conflict: Conflict, table: Table): boolean {
 }
 
 /**
- * Whether the database gives the row a new number in the named key, so that it is inserted: with the last number in use,
- * ON DUPLICATE KEY UPDATE of MySQL would give that again, and update its row. A trigger may give it the number of a row that
- * exists.
+ * Whether the database gives the row a new number in the named key, so that it is inserted: with the last number in
+ * use, ON DUPLICATE KEY UPDATE of MySQL would give that again, and update its row. A trigger may give it the number of
+ * a row that exists.
  */
 const isNew = ({ columns }: PlannedRow, { key }: Conflict, table: Table): boolean =>
   !mayFillColumns(table) && key.some((column) => column.autoIncrement && !columns.includes(column))
 
 /** Whether the column of a row is written to the row that exists, without `set` in the request. */
-function isGiven (column: Column, { key, set }: { readonly key: Conflict['key'], readonly set: Extract<Conflict['set'], { readonly kind: 'given' }> }): boolean {
+function isGiven (
+  column: Column,
+  { key, set }: { readonly key: Conflict['key']; readonly set: Extract<Conflict['set'], { readonly kind: 'given' }> }
+): boolean {
   return !key.includes(column) && set.except?.has(column) !== true
 }
 
@@ -128,23 +183,37 @@ function writesNothing ({ columns }: PlannedRow, { key, set }: Conflict): boolea
 }
 
 /**
- * Whether the servers may count the row as inserted although it exists: they do so if the bytes of the new row differ from those of the old one but the
- * values do not. This occurs if NULL is written over NULL in a column with another default, also by a BEFORE UPDATE trigger, and on MySQL if such a
- * trigger undoes the change.
+ * Whether the servers may count the row as inserted although it exists: they do so if the bytes of the new row differ
+ * from those of the old one but the values do not. This occurs if NULL is written over NULL in a column with another
+ * default, also by a BEFORE UPDATE trigger, and on MySQL if such a trigger undoes the change.
  */
 function isMiscounted ({ columns, parameters }: PlannedRow, { key, set }: Conflict): boolean {
-  if (set.kind === 'assignments') return set.assignments.some(({ column, parameter, form }) => hidesDefault(column) && (form !== undefined || parameter === null))
-  return columns.some((column, index) => parameters[index] === null && hidesDefault(column) && (set.kind === 'given' ? isGiven(column, { key, set }) : set.columns.includes(column)))
+  if (set.kind === 'assignments') {
+    return set.assignments.some(
+      ({ column, parameter, form }) => hidesDefault(column) && (form !== undefined || parameter === null)
+    )
+  }
+  return columns.some(
+    (column, index) =>
+      parameters[index] === null &&
+      hidesDefault(column) &&
+      (set.kind === 'given' ? isGiven(column, { key, set }) : set.columns.includes(column))
+  )
 }
 
 /** Whether NULL in the column differs from its default. */
-export const hidesDefault = ({ nullable, defaultText, defaultComputed }: Column): boolean => nullable && (defaultText !== null || defaultComputed === true)
+export const hidesDefault = ({ nullable, defaultText, defaultComputed }: Column): boolean =>
+  nullable && (defaultText !== null || defaultComputed === true)
 
 /** Whether the key of the row is known before the write. */
-const isKnown = ({ columns }: PlannedRow, { key }: Conflict): boolean => key.every((column) => columns.includes(column) || !(column.generated || column.defaultComputed === true))
+const isKnown = ({ columns }: PlannedRow, { key }: Conflict): boolean =>
+  key.every((column) => columns.includes(column) || !(column.generated || column.defaultComputed === true))
 
 /** Divides a group so that each row for which `isAlone` is true is alone. */
-function separate (rows: readonly PlannedRow[], isAlone: (row: PlannedRow) => boolean): ReadonlyArray<readonly PlannedRow[]> {
+function separate (
+  rows: readonly PlannedRow[],
+  isAlone: (row: PlannedRow) => boolean
+): ReadonlyArray<readonly PlannedRow[]> {
   if (!rows.some(isAlone)) return [rows]
   const groups: PlannedRow[][] = []
   let wasAlone = true
@@ -158,7 +227,10 @@ function separate (rows: readonly PlannedRow[], isAlone: (row: PlannedRow) => bo
 }
 
 /** Divides a group into consecutive rows for which `test` is the same. */
-function divideRuns (group: readonly PlannedRow[], test: (row: PlannedRow) => boolean): ReadonlyArray<readonly PlannedRow[]> {
+function divideRuns (
+  group: readonly PlannedRow[],
+  test: (row: PlannedRow) => boolean
+): ReadonlyArray<readonly PlannedRow[]> {
   const runs: PlannedRow[][] = []
   for (const row of group) {
     const run = runs.at(-1)

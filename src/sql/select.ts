@@ -19,10 +19,15 @@ function compileGroups (plan: SelectPlan, { by, aggregates, having }: Groups, en
   const column = (each: Column): AliasableExpression<Parameter> => sql.ref(`t.${builder.token(each)}`)
   const [only] = aggregates
   // with a condition on all rows, and not on those of the aggregate, SQLite finds `$max` by an index
-  const ownRows = only === undefined || columns.length > 1 || only.condition !== undefined ? undefined : ownValues(only, builder)
+  const ownRows =
+    only === undefined || columns.length > 1 || only.condition !== undefined ? undefined : ownValues(only, builder)
   const computed = (each: ComputedColumn) => compute(each, engine, builder, { own: ownRows === undefined })
-  const expressions = new Map([...by, ...aggregates].map((each) => [each as Column, isComputed(each) ? computed(each) : column(each)]))
-  const selected = columns.map((each, index) => wrap(each.type.selected, expressions.get(each) as AliasableExpression<Parameter>).as(alias(index)))
+  const expressions = new Map(
+    [...by, ...aggregates].map((each) => [each as Column, isComputed(each) ? computed(each) : column(each)])
+  )
+  const selected = columns.map((each, index) =>
+    wrap(each.type.selected, expressions.get(each) as AliasableExpression<Parameter>).as(alias(index))
+  )
   const operands: Operands = {
     // the alias, because an expression would be computed again and has parameters
     left: (each) => isComputed(each) ? sql.id(alias(columns.indexOf(each))) : wrap(each.type.grouped, column(each)),
@@ -39,16 +44,26 @@ function compileGroups (plan: SelectPlan, { by, aggregates, having }: Groups, en
 }
 
 /**
- * Compiles an aggregate or a part of time. The servers compute the aggregate of a CASE, which is NULL for the other rows. SQLite uses its FILTER clause,
- * because a CASE would lose the collation of the column.
+ * Compiles an aggregate or a part of time. The servers compute the aggregate of a CASE, which is NULL for the other
+ * rows. SQLite uses its FILTER clause, because a CASE would lose the collation of the column.
  */
-export function compute (computed: ComputedColumn, engine: Engine, builder: Pick<TableTokens, 'token'>, { named = ofTable, own = true }: HowToCompute = {}): AliasableExpression<Parameter> {
+export function compute (
+  computed: ComputedColumn,
+  engine: Engine,
+  builder: Pick<TableTokens, 'token'>,
+  { named = ofTable, own = true }: HowToCompute = {}
+): AliasableExpression<Parameter> {
   const { sql: texts, source, condition } = computed
   const column: Expression<unknown> = source === undefined ? sql`*` : sql.ref(named(builder.token(source)))
   const passes = condition === undefined ? undefined : compileCondition(condition, builder)
   if (engine === 'sqlite') {
-    const conditions = [own ? ownValues(computed, builder, named) : undefined, passes].filter((each) => each !== undefined)
-    return compileForm(texts, { column, filter: conditions.length === 0 ? sql`` : sql` filter (where ${sql.join(conditions, sql` and `)})` })
+    const conditions = [own ? ownValues(computed, builder, named) : undefined, passes].filter(
+      (each) => each !== undefined
+    )
+    return compileForm(texts, {
+      column,
+      filter: conditions.length === 0 ? sql`` : sql` filter (where ${sql.join(conditions, sql` and `)})`
+    })
   }
   if (passes === undefined) return compileForm(texts, { column })
   return compileForm(texts, { column: sql`case when ${passes} then ${source === undefined ? sql`1` : column} end` })
@@ -63,12 +78,21 @@ const ofTable = (token: string): string => `t.${token}`
 const OF_VALUES = new Set(['$sum', '$avg', '$min', '$max'])
 
 /** The condition that an aggregate of values has on SQLite; undefined if there is none. */
-function ownValues ({ call, source }: ComputedColumn, { token }: Pick<TableTokens, 'token'>, named = ofTable): Expression<SqlBool> | undefined {
+function ownValues (
+  { call, source }: ComputedColumn,
+  { token }: Pick<TableTokens, 'token'>,
+  named = ofTable
+): Expression<SqlBool> | undefined {
   const own = source?.type.own
-  return own === undefined || !OF_VALUES.has(call) ? undefined : sql<SqlBool>`${compileForm(own, { column: sql.ref(named(token(source as Column))) })}`
+  return own === undefined || !OF_VALUES.has(call)
+    ? undefined
+    : sql<SqlBool>`${compileForm(own, { column: sql.ref(named(token(source as Column))) })}`
 }
 
-/** Creates aliases that no column of the table has, because HAVING prefers columns to aliases: any on SQLite, those of GROUP BY on MySQL. */
+/**
+ * Creates aliases that no column of the table has, because HAVING prefers columns to aliases: any on SQLite, those of
+ * GROUP BY on MySQL.
+ */
 function createAlias (table: Table): (index: number) => string {
   const { columnList } = baseTable(table)
   let prefix = 'v'
@@ -76,7 +100,10 @@ function createAlias (table: Table): (index: number) => string {
   return (index) => `${prefix}${index}`
 }
 
-/** A column without the condition of an aggregate: a statement that is kept must not keep the values of the request that it was first built for. */
+/**
+ * A column without the condition of an aggregate: a statement that is kept must not keep the values of the request that
+ * it was first built for.
+ */
 export function withoutValues<C extends Column> (column: C): C {
   return isComputed(column) && column.condition !== undefined ? { ...column, condition: undefined } : column
 }
@@ -88,8 +115,9 @@ export function withoutValues<C extends Column> (column: C): C {
 interface OrderedIndex { readonly index: Index, readonly order: readonly Order[] }
 
 /**
- * The index that begins with the columns that the filters hold equal, followed by those of the order, all in the same or all in the opposite direction.
- * Undefined if there is none, or if the filters name other columns, so that another index may find fewer rows.
+ * The index that begins with the columns that the filters hold equal, followed by those of the order, all in the same
+ * or all in the opposite direction. Undefined if there is none, or if the filters name other columns, so that another
+ * index may find fewer rows.
  */
 export function findIndex ({ table, page, condition, order }: SelectPlan): OrderedIndex | undefined {
   if (page?.by !== 'position') return undefined
@@ -102,7 +130,8 @@ export function findIndex ({ table, page, condition, order }: SelectPlan): Order
   const base = baseTable(table)
   const found = base.indexes.find((index) => {
     const parts = index.ordered ? partsOf(index, base) : []
-    // an expression can be a list of values (MySQL), for which the index has no entry if it is empty, or several entries
+    // an expression can be a list of values (MySQL), for which the index has no entry if it is empty, or several
+    // entries
     if (parts.some(({ column }) => column === null)) return false
     if (parts.slice(0, equal.size).some(({ column, prefix }) => prefix || !equal.has(column as string))) return false
     const rest = parts.slice(equal.size)
@@ -115,7 +144,10 @@ export function findIndex ({ table, page, condition, order }: SelectPlan): Order
   return found === undefined ? undefined : { index: found, order: open }
 }
 
-/** Collects the columns that a condition holds equal, and the others that it names. Returns false if it is more than an AND of single columns. */
+/**
+ * Collects the columns that a condition holds equal, and the others that it names. Returns false if it is more than an
+ * AND of single columns.
+ */
 function collect (condition: Condition, equal: Set<string>, others: Set<string>): boolean {
   switch (condition.kind) {
     case 'and': return condition.conditions.every((each) => collect(each, equal, others))
@@ -134,14 +166,19 @@ function collect (condition: Condition, equal: Set<string>, others: Set<string>)
 }
 
 function isEquality (condition: Condition): boolean {
-  return (condition.kind === 'compare' && condition.operator === '=') || condition.kind === 'default' ||
-    (condition.kind === 'in' && !condition.negated && condition.parameters.length === 1) || (condition.kind === 'null' && !condition.negated)
+  return (
+    (condition.kind === 'compare' && condition.operator === '=') ||
+    condition.kind === 'default' ||
+    (condition.kind === 'in' && !condition.negated && condition.parameters.length === 1) ||
+    (condition.kind === 'null' && !condition.negated)
+  )
 }
 
 /**
- * `select <columns> from <table> where … order by … limit n`. Columns are in the order of the plan and read by position. They have
- * aliases because mysql2 cannot read rows with a column called `__proto__`. The order names the table because aliases take precedence
- * over columns there. A page is read with one additional row, which shows whether another page follows.
+ * `select <columns> from <table> where … order by … limit n`. Columns are in the order of the plan and read by
+ * position. They have aliases because mysql2 cannot read rows with a column called `__proto__`. The order names the
+ * table because aliases take precedence over columns there. A page is read with one additional row, which shows whether
+ * another page follows.
  */
 export function compileSelect (plan: SelectPlan, engine: Engine): BuiltStatement {
   if (plan.groups !== undefined) return compileGroups(plan, plan.groups, engine)
@@ -155,7 +192,9 @@ export function compileSelect (plan: SelectPlan, engine: Engine): BuiltStatement
   for (const condition of [plan.condition, ...plan.page?.by === 'position' ? [plan.page.after] : []]) {
     if (!isTrue(condition)) query = query.where(compileCondition(condition, builder))
   }
-  for (const term of orderTerms(forced?.order ?? plan.order, ({ column }) => sql.ref(`t.${builder.token(column)}`))) query = query.orderBy(term)
+  for (const term of orderTerms(forced?.order ?? plan.order, ({ column }) => sql.ref(`t.${builder.token(column)}`))) {
+    query = query.orderBy(term)
+  }
   if (plan.sequence !== undefined) query = query.orderBy(positionIn(plan.sequence, builder))
   query = query.limit(rowsOf(plan))
   if (plan.page?.by === 'offset') query = query.offset(plan.page.offset)
@@ -164,26 +203,43 @@ export function compileSelect (plan: SelectPlan, engine: Engine): BuiltStatement
 
 /** `case when … then 0 when … then 1 end` */
 function positionIn (conditions: readonly Condition[], builder: TableBuilder): Expression<number> {
-  return sql`case ${sql.join(conditions.map((condition, index) => sql`when ${compileCondition(condition, builder)} then ${sql.lit(index)}`), sql` `)} end`
+  return sql`case ${sql.join(
+    conditions.map((condition, index) => sql`when ${compileCondition(condition, builder)} then ${sql.lit(index)}`),
+    sql` `
+  )} end`
 }
 
 const isTrue = (condition: Condition): boolean => condition.kind === 'constant' && condition.value
 
-/** `from <table>`, or `from <table> as <table> force index (<index>)`: Kysely has no hints, but accepts any expression as an alias. */
+/**
+ * `from <table>`, or `from <table> as <table> force index (<index>)`: Kysely has no hints, but accepts any expression
+ * as an alias.
+ */
 function from ({ db, indexToken }: TableBuilder, index: Index | undefined) {
   if (index === undefined) return db.selectFrom('t')
-  return db.selectFrom(sql<Rows['t']>`${sql.table('t')}`.as<'t'>(sql`${sql.id('t')} force index (${sql.id(indexToken(index))})`))
+  return db.selectFrom(
+    sql<Rows['t']>`${sql.table('t')}`.as<'t'>(sql`${sql.id('t')} force index (${sql.id(indexToken(index))})`)
+  )
 }
 
-/** `select count(*) from <table> where …`. With a limit or a lock it counts the rows of a subquery, which stops at the limit. */
+/**
+ * `select count(*) from <table> where …`. With a limit or a lock it counts the rows of a subquery, which stops at the
+ * limit.
+ */
 export function compileCount ({ table, condition, limit, lock }: CountPlan, engine: Engine): BuiltStatement {
   const locks = lock !== undefined && engine === 'mysql'
   const builder = statementBuilder(engine, table, locks ? LOCKED : undefined)
-  const rows = isTrue(condition) ? builder.db.selectFrom('t') : builder.db.selectFrom('t').where(compileCondition(condition, builder))
+  const rows = isTrue(condition)
+    ? builder.db.selectFrom('t')
+    : builder.db.selectFrom('t').where(compileCondition(condition, builder))
   if (limit === undefined && !locks) return builder.build(rows.select(({ fn }) => fn.countAll().as('v0')))
   const ones = rows.select(sql<number>`1`.as('v0'))
   const limited = limit === undefined ? ones : ones.limit(limit)
-  return builder.build(builder.db.selectFrom((locks ? limited.modifyEnd(LOCKS[lock]) : limited).as('matching')).select(({ fn }) => fn.countAll().as('v0')))
+  return builder.build(
+    builder.db
+      .selectFrom((locks ? limited.modifyEnd(LOCKS[lock]) : limited).as('matching'))
+      .select(({ fn }) => fn.countAll().as('v0'))
+  )
 }
 
 /** The locks; MariaDB has no FOR SHARE. */
@@ -195,6 +251,8 @@ const LOCKED = sql` ${LOCKS.share}`
 export function compileDefinitions (table: Table, columns: readonly Column[]): BuiltStatement {
   const builder = builderFor('mysql', table)
   let query = builder.db.selectFrom('t')
-  for (const [index, column] of columns.entries()) query = query.select(({ ref }) => ref(builder.token(column)).as(`v${index}`))
+  for (const [index, column] of columns.entries()) {
+    query = query.select(({ ref }) => ref(builder.token(column)).as(`v${index}`))
+  }
   return builder.build(query.limit(0))
 }

@@ -1,7 +1,8 @@
 /**
- * A plan consists of a shape (verb, columns, operators, order, everything but the values) and parameters. Plans of one table with the
- * same shape have the same SQL text, so it is built once. Shape and parameters are collected in one traversal, in the order of the
- * placeholders in the text; a property test compares them with the output of Kysely (test/sql/shape.test.ts).
+ * A plan consists of a shape (verb, columns, operators, order, everything but the values) and parameters. Plans of one
+ * table with the same shape have the same SQL text, so it is built once. Shape and parameters are collected in one
+ * traversal, in the order of the placeholders in the text; a property test compares them with the output of Kysely
+ * (test/sql/shape.test.ts).
  */
 import type { Column } from '../catalog/catalog.ts'
 import { type Cells, cellsOf, cellsOfMember, type RowCells } from '../plan/cells.ts'
@@ -26,7 +27,11 @@ interface Shape {
 /** The state of the traversal. `mark`: the character that stands for a column. */
 interface Traversal { readonly mark: (column: Column) => string, readonly parameters: Cell[] }
 
-export function shapeOf (plan: Exclude<Plan, InsertPlan> | CountPlan, engine: Engine, mark: (column: Column) => string): Shape {
+export function shapeOf (
+  plan: Exclude<Plan, InsertPlan> | CountPlan,
+  engine: Engine,
+  mark: (column: Column) => string
+): Shape {
   const traversal: Traversal = { mark, parameters: [] }
   return { key: keyOf(plan, engine, traversal), parameters: traversal.parameters }
 }
@@ -39,7 +44,8 @@ function keyOf (plan: Exclude<Plan, InsertPlan> | CountPlan, engine: Engine, tra
       const condition = conditionKey(plan.condition, traversal)
       const page = plan.page === undefined ? '' : pageKey(plan.page, traversal)
       const key = `s${plan.lock ?? ''}${columns}?${condition}${page}^${plan.order.map(({ column, direction }) => traversal.mark(column) + direction).join()}`
-      const sequence = plan.sequence === undefined ? '' : `#${plan.sequence.map((each) => conditionKey(each, traversal)).join()}`
+      const sequence =
+        plan.sequence === undefined ? '' : `#${plan.sequence.map((each) => conditionKey(each, traversal)).join()}`
       traversal.parameters.push(rowsOf(plan))
       if (plan.page?.by === 'offset') traversal.parameters.push(plan.page.offset)
       return key + sequence
@@ -52,7 +58,9 @@ function keyOf (plan: Exclude<Plan, InsertPlan> | CountPlan, engine: Engine, tra
     case 'update': {
       const key = `u${assignmentsKey(plan.assignments, traversal)}?${conditionKey(plan.condition, traversal)}${limitKey(plan, traversal)}`
       // SQLite's statement skips rows that already have the values
-      if (engine === 'sqlite' && skipsUnchanged(plan.table, plan.assignments)) for (const assignment of plan.assignments) addParameters(assignment, traversal.parameters)
+      if (engine === 'sqlite' && skipsUnchanged(plan.table, plan.assignments)) {
+        for (const assignment of plan.assignments) addParameters(assignment, traversal.parameters)
+      }
       return key
     }
     case 'delete': return `d${conditionKey(plan.condition, traversal)}${limitKey(plan, traversal)}`
@@ -68,13 +76,24 @@ function limitKey ({ limit }: UpdatePlan | DeletePlan, { parameters }: Traversal
 /** The first mark of computed columns, beyond those of the columns of a table (kysely-builder.ts). */
 const FIRST_COMPUTED = 0x2000
 
-/** Includes the names of computed columns, because a cached statement contains them. They consist of letters, digits and `_`. */
-function groupsKey (plan: SelectPlan, { by, aggregates, having }: Groups, engine: Engine, traversal: Traversal): string {
+/**
+ * Includes the names of computed columns, because a cached statement contains them. They consist of letters, digits and
+ * `_`.
+ */
+function groupsKey (
+  plan: SelectPlan,
+  { by, aggregates, having }: Groups,
+  engine: Engine,
+  traversal: Traversal
+): string {
   const { condition, order, page } = plan
   const mark = (column: Column): string => {
-    return isComputed(column) ? String.fromCharCode(FIRST_COMPUTED + plan.columns.indexOf(column)) : traversal.mark(column)
+    return isComputed(column)
+      ? String.fromCharCode(FIRST_COMPUTED + plan.columns.indexOf(column))
+      : traversal.mark(column)
   }
-  const describe = (column: Column): string => isComputed(column) ? computedKey(column, engine, traversal) : traversal.mark(column)
+  const describe = (column: Column): string =>
+    isComputed(column) ? computedKey(column, engine, traversal) : traversal.mark(column)
   const rows = `g${by.map(describe).join()}/${aggregates.map(describe).join()}?${conditionKey(condition, traversal)}`
   const key = `${rows}#${conditionKey(having, { ...traversal, mark })}^${order.map(({ column, direction }) => mark(column) + direction).join()}${page === undefined ? '' : pageKey(page, traversal)}`
   traversal.parameters.push(rowsOf(plan))
@@ -83,7 +102,11 @@ function groupsKey (plan: SelectPlan, { by, aggregates, having }: Groups, engine
 }
 
 /** Adds the parameters of the condition for each place of the column, or of SQLite's clause (groups.ts). */
-function computedKey ({ name, call, source, sql, condition }: ComputedColumn, engine: Engine, { mark, parameters }: Traversal): string {
+function computedKey (
+  { name, call, source, sql, condition }: ComputedColumn,
+  engine: Engine,
+  { mark, parameters }: Traversal
+): string {
   const key = `${name}=${call}${source === undefined ? '' : mark(source)}`
   if (condition === undefined) return key
   const own: Cell[] = []
@@ -93,8 +116,8 @@ function computedKey ({ name, call, source, sql, condition }: ComputedColumn, en
 }
 
 /**
- * Needs neither the forced index, which depends on the condition and the order, nor the names of the hidden columns, which are those of the order that are
- * not in the answer; but their number, because a stream has none.
+ * Needs neither the forced index, which depends on the condition and the order, nor the names of the hidden columns,
+ * which are those of the order that are not in the answer; but their number, because a stream has none.
  */
 function pageKey (page: Page, traversal: Traversal): string {
   return page.by === 'offset' ? '>offset' : `>${page.hidden.length}:${conditionKey(page.after, traversal)}`
@@ -119,7 +142,8 @@ export function addParameters ({ column, parameter, form }: Assignment, paramete
 
 export function conditionKey (condition: Condition, traversal: Traversal): string {
   const { parameters } = traversal
-  const mark: Traversal['mark'] = findOutlying(condition) === undefined ? traversal.mark : (column) => `${traversal.mark(column)}o`
+  const mark: Traversal['mark'] =
+    findOutlying(condition) === undefined ? traversal.mark : (column) => `${traversal.mark(column)}o`
   switch (condition.kind) {
     case 'compare':
       parameters.push(condition.parameter)
@@ -136,20 +160,25 @@ export function conditionKey (condition: Condition, traversal: Traversal): strin
     case 'like':
       parameters.push(condition.pattern)
       return `${mark(condition.column)}${condition.negated ? 'k' : 'l'}`
-    case 'default': return `${mark(condition.column)}d`
+    case 'default':
+      return `${mark(condition.column)}d`
     case 'has':
       parameters.push(condition.bits, condition.bits)
       return `${mark(condition.column)}h`
-    case 'null': return `${mark(condition.column)}${condition.negated ? 'v' : 'z'}`
-    case 'not': return `!(${conditionKey(condition.condition, traversal)})`
-    case 'constant': return condition.value ? 't' : 'f'
+    case 'null':
+      return `${mark(condition.column)}${condition.negated ? 'v' : 'z'}`
+    case 'not':
+      return `!(${conditionKey(condition.condition, traversal)})`
+    case 'constant':
+      return condition.value ? 't' : 'f'
     case 'exists': {
       const { negated, table, on, condition: inner, index } = condition
       const own = marksOf(table)
       return `${negated ? 'N' : 'S'}${JSON.stringify(table.name)}${on.map(({ column, other }) => own(other) + traversal.mark(column)).join('')}!${JSON.stringify(index?.name)}(${conditionKey(inner, { mark: own, parameters })})`
     }
     case 'and':
-    case 'or': return `${condition.kind === 'and' ? '&' : '|'}(${condition.conditions.map((each) => conditionKey(each, traversal)).join()})`
+    case 'or':
+      return `${condition.kind === 'and' ? '&' : '|'}(${condition.conditions.map((each) => conditionKey(each, traversal)).join()})`
   }
 }
 
@@ -170,7 +199,8 @@ export function rowsShape (plan: SelectPlan, engine: Engine): Shape {
 }
 
 function orderKey (order: readonly Order[], mark: Mark, { joined }: Pick<Cells, 'joined'> = { joined: [] }): string {
-  const termOf = ({ column, of }: Order): string => of === undefined ? mark(column) : `${joined.findIndex(({ member }) => member === of)}${marksOf(of.table)(column)}`
+  const termOf = ({ column, of }: Order): string =>
+    of === undefined ? mark(column) : `${joined.findIndex(({ member }) => member === of)}${marksOf(of.table)(column)}`
   return order.map((term) => termOf(term) + term.direction).join()
 }
 
@@ -186,10 +216,13 @@ function cellsKey ({ cells, joined, row }: Cells, mark: Mark, parameters: Cell[]
 }
 
 function divisionOf ({ from, columns, members }: RowCells): string {
-  return `[${from},${columns.length}${members.map((member) => member.kind === 'joined' ? divisionOf(member.row) : `:${member.links.join()}`).join('')}]`
+  return `[${from},${columns.length}${members.map((member) => (member.kind === 'joined' ? divisionOf(member.row) : `:${member.links.join()}`)).join('')}]`
 }
 
-/** The shape of the part of a statement that selects the rows related to one row. `parametersOf`: the parameters of a part. */
+/**
+ * The shape of the part of a statement that selects the rows related to one row. `parametersOf`: the parameters of a
+ * part.
+ */
 interface PartShape {
   readonly key: string
   parametersOf (place: number, values: readonly Parameter[]): Cell[]

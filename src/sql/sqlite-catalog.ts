@@ -1,43 +1,123 @@
-/** The queries that read the tables of a SQLite file (https://www.sqlite.org/pragma.html#pragfunc). Their rows are objects. */
+/**
+ * The queries that read the tables of a SQLite file (https://www.sqlite.org/pragma.html#pragfunc). Their rows are
+ * objects.
+ */
 import { sql } from 'kysely'
 import { queriesOn, textOf } from './kysely-builder.ts'
 
-interface Schema {
-  sqlite_schema: { name: string, type: string, tbl_name: string, sql: string }
-}
-
-interface TableList { schema: string, name: string, type: string }
-interface TableInfo { cid: number, name: string, type: string, notnull: number, dflt_value: string | null, pk: number, hidden: number }
-interface IndexList { seq: number, name: string, unique: number, origin: 'c' | 'u' | 'pk', partial: number }
-interface IndexInfo { seqno: number, cid: number, name: string | null, desc: number, coll: string, key: number }
-interface ForeignKeyList { id: number, seq: number, table: string, from: string, to: string | null, on_update: string, on_delete: string }
-
-const db = queriesOn<Schema>()
+const db = queriesOn<{ sqlite_schema: { name: string, type: string, tbl_name: string, sql: string } }>()
 const toText = (query: Parameters<typeof textOf>[0]): string => textOf(query, 'sqlite')
 const lit = sql.lit
 
 /** What is neither a virtual table nor one in which such a table keeps its rows. */
-const ordinary = db.selectFrom(sql<TableList>`pragma_table_list`.as('l')).select('name').where('schema', '=', lit('main')).where('type', 'in', [lit('table'), lit('view')])
+const ordinary = db
+  .selectFrom(sql<{ schema: string; name: string; type: string }>`pragma_table_list`.as('l'))
+  .select('name')
+  .where('schema', '=', lit('main'))
+  .where('type', 'in', [lit('table'), lit('view')])
 
 /** Tables and views of the file, without those of SQLite itself (`sqlite_sequence`). */
-const objects = db.selectFrom('sqlite_schema').select(['name', 'type', 'sql']).where('type', 'in', [lit('table'), lit('view')])
-  .where(sql<string>`substr(name, 1, 7)`, '<>', lit('sqlite_')).where('name', 'in', ordinary).orderBy('name')
+const objects = db
+  .selectFrom('sqlite_schema')
+  .select(['name', 'type', 'sql'])
+  .where('type', 'in', [lit('table'), lit('view')])
+  .where(sql<string>`substr(name, 1, 7)`, '<>', lit('sqlite_'))
+  .where('name', 'in', ordinary)
+  .orderBy('name')
 
 export const TABLES = toText(objects)
 
 /** The parameter is the name of the table. */
-export const COLUMNS = toText(db.selectFrom(sql<TableInfo>`pragma_table_xinfo(${null})`.as('c')).select(['name', 'type', 'notnull', 'dflt_value', 'pk', 'hidden']).orderBy('cid'))
+export const COLUMNS = toText(
+  db
+    .selectFrom(
+      sql<{
+        cid: number
+        name: string
+        type: string
+        notnull: number
+        dflt_value: string | null
+        pk: number
+        hidden: number
+      }>`pragma_table_xinfo(${null})`.as('c')
+    )
+    .select(['name', 'type', 'notnull', 'dflt_value', 'pk', 'hidden'])
+    .orderBy('cid')
+)
 
 /** SQLite lists the indexes in reverse order of their definition. */
-export const INDEXES = toText(db.selectFrom([objects.as('t'), sql<IndexList>`pragma_index_list(t.name)`.as('i'), sql<IndexInfo>`pragma_index_xinfo(i.name)`.as('c')])
-  .select(['t.name as table', 'i.name as key', 'i.unique as isUnique', 'i.origin', 'c.name as column', 'c.coll as collation', 'c.desc as isDescending'])
-  .where('t.type', '=', lit('table')).where('i.partial', '=', lit(0)).where('c.key', '=', lit(1))
-  .orderBy('t.name').orderBy('i.seq', 'desc').orderBy('c.seqno'))
+export const INDEXES = toText(
+  db
+    .selectFrom([
+      objects.as('t'),
+      sql<{
+        seq: number
+        name: string
+        unique: number
+        origin: 'c' | 'u' | 'pk'
+        partial: number
+      }>`pragma_index_list(t.name)`.as('i'),
+      sql<{
+        seqno: number
+        cid: number
+        name: string | null
+        desc: number
+        coll: string
+        key: number
+      }>`pragma_index_xinfo(i.name)`.as('c')
+    ])
+    .select([
+      't.name as table',
+      'i.name as key',
+      'i.unique as isUnique',
+      'i.origin',
+      'c.name as column',
+      'c.coll as collation',
+      'c.desc as isDescending'
+    ])
+    .where('t.type', '=', lit('table'))
+    .where('i.partial', '=', lit(0))
+    .where('c.key', '=', lit(1))
+    .orderBy('t.name')
+    .orderBy('i.seq', 'desc')
+    .orderBy('c.seqno')
+)
 
-export const FOREIGN_KEYS = toText(db.selectFrom([objects.as('t'), sql<ForeignKeyList>`pragma_foreign_key_list(t.name)`.as('f')])
-  .select(['t.name as table', 'f.id', 'f.table as referenced', 'f.from', 'f.to', 'f.on_update as onUpdate', 'f.on_delete as onDelete'])
-  .where('t.type', '=', lit('table')).orderBy('t.name').orderBy('f.id').orderBy('f.seq'))
+export const FOREIGN_KEYS = toText(
+  db
+    .selectFrom([
+      objects.as('t'),
+      sql<{
+        id: number
+        seq: number
+        table: string
+        from: string
+        to: string | null
+        on_update: string
+        on_delete: string
+      }>`pragma_foreign_key_list(t.name)`.as('f')
+    ])
+    .select([
+      't.name as table',
+      'f.id',
+      'f.table as referenced',
+      'f.from',
+      'f.to',
+      'f.on_update as onUpdate',
+      'f.on_delete as onDelete'
+    ])
+    .where('t.type', '=', lit('table'))
+    .orderBy('t.name')
+    .orderBy('f.id')
+    .orderBy('f.seq')
+)
 
 /** Compares names ignoring case, because a trigger may name its table in another letter case. */
-export const TRIGGERS = toText(db.selectFrom([objects.as('t'), 'sqlite_schema as s']).select(['t.name as table', 's.sql'])
-  .where('s.type', '=', lit('trigger')).where('s.tbl_name', '=', (eb) => sql<string>`${eb.ref('t.name')} collate nocase`).orderBy('s.name'))
+export const TRIGGERS = toText(
+  db
+    .selectFrom([objects.as('t'), 'sqlite_schema as s'])
+    .select(['t.name as table', 's.sql'])
+    .where('s.type', '=', lit('trigger'))
+    .where('s.tbl_name', '=', (eb) => sql<string>`${eb.ref('t.name')} collate nocase`)
+    .orderBy('s.name')
+)

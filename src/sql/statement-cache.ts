@@ -1,6 +1,7 @@
 /**
- * Caches compiled statements by table and by the shape of their plan (shape.ts), with one limit for all tables of the process. A table belongs
- * to one database, so statements of two engines are never mixed. The statements of a table are dropped with it.
+ * Caches compiled statements by table and by the shape of their plan (shape.ts), with one limit for all tables of the
+ * process. A table belongs to one database, so statements of two engines are never mixed. The statements of a table are
+ * dropped with it.
  */
 import type { CompiledStatement } from './statement.ts'
 
@@ -96,7 +97,10 @@ export function createStatementCache<T extends KeptStatement> (limit: number): S
   }
 }
 
-/** Estimates the memory in V8: two bytes per character because of the marks, a string for each piece, and an entry of the map. */
+/**
+ * Estimates the memory in V8: two bytes per character because of the marks, a string for each piece, and an entry of
+ * the map.
+ */
 function sizeOf (key: string, { sql, pieces }: KeptStatement): number {
   return 250 + 2 * key.length + 2 * sql.length + 40 * pieces.length
 }

@@ -18,7 +18,10 @@ export interface CompiledStatement {
   readonly pieces: readonly string[]
   /** The columns of the rows that a select returns, in their order. */
   readonly columns: readonly Column[]
-  /** The columns that an insert or update sets, in their order: their values are the first parameters. Columns set by a form come last. */
+  /**
+   * The columns that an insert or update sets, in their order: their values are the first parameters. Columns set by a
+   * form come last.
+   */
   readonly assigned: readonly Column[]
   /** Selects the columns whose types must be confirmed before the statement runs; undefined if there are none. */
   readonly confirmation: Statement | undefined
@@ -40,19 +43,25 @@ export interface Statement extends CompiledStatement {
   /** The parameters in the order of the placeholders. */
   readonly parameters: readonly Cell[]
   /**
-   * For an insert of a list, and an upsert: the number of rows. The text is for one row; the parameters are the values of `assigned` for each row, followed
-   * by those after the row in the text.
+   * For an insert of a list, and an upsert: the number of rows. The text is for one row; the parameters are the values
+   * of `assigned` for each row, followed by those after the row in the text.
    */
   readonly rows?: number | undefined
 }
 
 /** The value that an insert or update gives to a column; undefined if it gives none. */
-export function findAssigned ({ assigned, parameters }: Pick<Statement, 'assigned' | 'parameters'>, column: Column): Cell | undefined {
+export function findAssigned (
+  { assigned, parameters }: Pick<Statement, 'assigned' | 'parameters'>,
+  column: Column
+): Cell | undefined {
   const index = assigned.indexOf(column)
   return index < 0 ? undefined : parameters[index]
 }
 
-/** Puts values in place of moments; NULL for one in filters that its column cannot hold. `readClock` is called if there are moments. @throws VALUE_OUT_OF_RANGE for one in `data` */
+/**
+ * Puts values in place of moments; NULL for one in filters that its column cannot hold. `readClock` is called if there
+ * are moments. @throws VALUE_OUT_OF_RANGE for one in `data`
+ */
 export function settleCells (cells: readonly Cell[], readClock: () => Clock): readonly Cell[] {
   if (!cells.some(isMoment)) return cells
   const clock = readClock()

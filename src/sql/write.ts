@@ -9,36 +9,64 @@ import { type BuiltStatement, queriesOn, type Rows, type TableBuilder, textOf } 
 import { statementBuilder } from './placed-tables.ts'
 import type { Engine } from './statement.ts'
 
-const toRow = (assignments: readonly Assignment[], builder: TableBuilder) => Object.fromEntries(assignments.map((assignment) => [builder.token(assignment.column), newValue(assignment, builder)]))
+const toRow = (assignments: readonly Assignment[], builder: TableBuilder) =>
+  Object.fromEntries(
+    assignments.map((assignment) => [builder.token(assignment.column), newValue(assignment, builder)])
+  )
 
-/** The value that an assignment gives to its column. It names the table, because an upsert also has the columns of the given row. */
+/**
+ * The value that an assignment gives to its column. It names the table, because an upsert also has the columns of the
+ * given row.
+ */
 export function newValue ({ column, parameter, form }: Assignment, builder: TableBuilder): Expression<Parameter> {
   const texts = form === undefined ? undefined : formSql(column.type, form)
-  return texts === undefined ? bind(parameter) : compileForm(texts, { column: sql.ref(`t.${builder.token(column)}`), given: parameter })
+  return texts === undefined
+    ? bind(parameter)
+    : compileForm(texts, { column: sql.ref(`t.${builder.token(column)}`), given: parameter })
 }
 
 /**
- * Overrides the ON CONFLICT clauses of the table, because with REPLACE a write would delete colliding rows without any permission. Other tables do not
- * need it, and SQLite would also override the clauses of statements in triggers, such as `insert or ignore into log`.
+ * Overrides the ON CONFLICT clauses of the table, because with REPLACE a write would delete colliding rows without any
+ * permission. Other tables do not need it, and SQLite would also override the clauses of statements in triggers, such
+ * as `insert or ignore into log`.
  */
-const orAbort = ({ hasConflictClause }: Table): RawBuilder<unknown> => hasConflictClause === true ? sql`or abort ` : sql``
+const orAbort = ({ hasConflictClause }: Table): RawBuilder<unknown> =>
+  hasConflictClause === true ? sql`or abort ` : sql``
 
 /**
- * `update <table> set … where …`. MySQL counts the changed rows. SQLite counts the matched rows, so the statement skips those that already have
- * the values; it compares texts byte by byte, because different texts may be equal in the collation of the column. If a hidden column is
- * written, all matched rows count (src/plan/rule.ts).
+ * `update <table> set … where …`. MySQL counts the changed rows. SQLite counts the matched rows, so the statement skips
+ * those that already have the values; it compares texts byte by byte, because different texts may be equal in the
+ * collation of the column. If a hidden column is written, all matched rows count (src/plan/rule.ts).
  */
 export function compileUpdate ({ table, assignments, condition, limit }: UpdatePlan, engine: Engine): BuiltStatement {
   const builder = statementBuilder(engine, table)
   const { db, build, token } = builder
-  const target = table.hasConflictClause === true ? sql<Rows['t']>`${orAbort(table)}${sql.table('t')}`.as<'t'>(sql.id('t')) : 't'
+  const target =
+    table.hasConflictClause === true ? sql<Rows['t']>`${orAbort(table)}${sql.table('t')}`.as<'t'>(sql.id('t')) : 't'
   const update = db.updateTable(target).set(toRow(assignments, builder)).where(compileCondition(condition, builder))
   if (engine === 'mysql') return build(limit === undefined ? update : update.limit(limit))
-  return build(!skipsUnchanged(table, assignments) ? update : update.where(({ or, ref }) => or(assignments.map((each) => sql<boolean>`${ref(token(each.column))} is not ${newValue(each, builder)} collate binary`))))
+  return build(
+    !skipsUnchanged(table, assignments)
+      ? update
+      : update.where(({ or, ref }) =>
+        or(
+          assignments.map(
+            (each) => sql<boolean>`${ref(token(each.column))} is not ${newValue(each, builder)} collate binary`
+          )
+        )
+      )
+  )
 }
 
-/** Whether SQLite's update skips rows that already have the values. `written`: columns of an upsert that get the values of its row. */
-export const skipsUnchanged = (table: Table, assignments: readonly Assignment[], written: readonly Column[] = []): boolean =>
+/**
+ * Whether SQLite's update skips rows that already have the values. `written`: columns of an upsert that get the values
+ * of its row.
+ */
+export const skipsUnchanged = (
+  table: Table,
+  assignments: readonly Assignment[],
+  written: readonly Column[] = []
+): boolean =>
   table.granted === undefined || !writesHidden(table, [...written, ...assignments.map(({ column }) => column)])
 
 /** `delete from <table> where …` */
@@ -48,34 +76,49 @@ export function compileDelete ({ table, condition, limit }: DeletePlan, engine: 
   return builder.build(limit === undefined ? query : query.limit(limit))
 }
 
-// The statements on the table of idempotency keys.
-
-interface Keys { [KEYS_TABLE]: { k: Buffer, request: Buffer, answer: Buffer | null, created: Generated<string> } }
-
 /** Maximum number of keys that are deleted at a time. */
 export const DELETED_AT_ONCE = 1000
 
-const db = queriesOn<Keys>()
+const db = queriesOn<{
+  [KEYS_TABLE]: { k: Buffer; request: Buffer; answer: Buffer | null; created: Generated<string> }
+}>()
 
 /** A placeholder, whose value is given when the statement runs. */
 const given = <T>(): RawBuilder<T> => sql<T>`${null}`
 
 /** Parameters: key, request. */
-export const INSERT_RESERVATION = onBoth((engine) => textOf(db.insertInto(KEYS_TABLE).values({ k: given<Buffer>(), request: given<Buffer>() }), engine))
+export const INSERT_RESERVATION = onBoth((engine) =>
+  textOf(db.insertInto(KEYS_TABLE).values({ k: given<Buffer>(), request: given<Buffer>() }), engine)
+)
 
 /** Parameters: answer, key. */
-export const UPDATE_ANSWER = onBoth((engine) => textOf(db.updateTable(KEYS_TABLE).set('answer', given<Buffer>()).where('k', '=', given<Buffer>()), engine))
+export const UPDATE_ANSWER = onBoth((engine) =>
+  textOf(db.updateTable(KEYS_TABLE).set('answer', given<Buffer>()).where('k', '=', given<Buffer>()), engine)
+)
 
 const answer = db.selectFrom(KEYS_TABLE).select(['request as v0', 'answer as v1']).where('k', '=', given<Buffer>())
 
 /** Parameter: key. Waits for a transaction that holds the key; MariaDB has no FOR SHARE. */
-export const SELECT_ANSWER: Readonly<Record<Engine, string>> = { mysql: textOf(answer.modifyEnd(sql`lock in share mode`), 'mysql'), sqlite: textOf(answer, 'sqlite') }
+export const SELECT_ANSWER: Readonly<Record<Engine, string>> = {
+  mysql: textOf(answer.modifyEnd(sql`lock in share mode`), 'mysql'),
+  sqlite: textOf(answer, 'sqlite')
+}
 
-const expired = db.selectFrom(KEYS_TABLE).select('k').where('created', '<', sql<string>`datetime('now', '-' || ${null} || ' seconds')`).limit(sql.lit(DELETED_AT_ONCE))
+const expired = db
+  .selectFrom(KEYS_TABLE)
+  .select('k')
+  .where('created', '<', sql<string>`datetime('now', '-' || ${null} || ' seconds')`)
+  .limit(sql.lit(DELETED_AT_ONCE))
 
 /** Parameter: age in seconds. */
 export const DELETE_OLD: Readonly<Record<Engine, string>> = {
-  mysql: textOf(db.deleteFrom(KEYS_TABLE).where('created', '<', sql<string>`current_timestamp - interval ${null} second`).limit(sql.lit(DELETED_AT_ONCE)), 'mysql'),
+  mysql: textOf(
+    db
+      .deleteFrom(KEYS_TABLE)
+      .where('created', '<', sql<string>`current_timestamp - interval ${null} second`)
+      .limit(sql.lit(DELETED_AT_ONCE)),
+    'mysql'
+  ),
   sqlite: textOf(db.deleteFrom(KEYS_TABLE).where('k', 'in', expired), 'sqlite')
 }
 

@@ -24,35 +24,77 @@ function addDatabaseMetrics (registry: Registry, databases: ReadonlyMap<string, 
     }
   })
   const ofPools = (Metric: Metric, name: string, help: string, read: (use: PoolUse) => number) =>
-    add(Metric, { name, help, labelNames: ['database', 'pool'] }, () => poolsOf(databases).map(([labels, use]) => [labels, read(use)]))
+    add(Metric, { name, help, labelNames: ['database', 'pool'] }, () =>
+      poolsOf(databases).map(([labels, use]) => [labels, read(use)])
+    )
   const ofCatalogs = (name: string, help: string, read: (catalog: Catalog) => number) =>
-    add(Gauge, { name, help, labelNames: ['database'], aggregator: 'max' /* of several workers */ }, () => [...databases].flatMap(([database, { latestCatalog }]) => {
-      const catalog = latestCatalog()
-      return catalog === undefined ? [] : [[{ database }, read(catalog)]]
-    }))
+    add(Gauge, { name, help, labelNames: ['database'], aggregator: 'max' /* of several workers */ }, () =>
+      [...databases].flatMap(([database, { latestCatalog }]) => {
+        const catalog = latestCatalog()
+        return catalog === undefined ? [] : [[{ database }, read(catalog)]]
+      })
+    )
   ofPools(Gauge, 'row_query_pool_size', 'Maximum number of connections', ({ size }) => size)
   ofPools(Gauge, 'row_query_pool_open', 'Open connections', ({ open }) => open)
   ofPools(Gauge, 'row_query_pool_idle', 'Open connections that are not in use', ({ idle }) => idle)
   ofPools(Gauge, 'row_query_pool_in_use', 'Connections that run a statement', ({ open, idle }) => open - idle)
-  ofPools(Gauge, 'row_query_pool_ending', 'Connections in use with a statement that timed out and has not ended in the database yet', ({ ending }) => ending)
+  ofPools(
+    Gauge,
+    'row_query_pool_ending',
+    'Connections in use with a statement that timed out and has not ended in the database yet',
+    ({ ending }) => ending
+  )
   ofPools(Gauge, 'row_query_pool_waiting', 'Requests that are waiting for a connection', ({ waiting }) => waiting)
   ofPools(Counter, 'row_query_pool_waits_total', 'Requests that had to wait for a connection', ({ waits }) => waits)
-  ofPools(Counter, 'row_query_pool_wait_seconds_total', 'Total time that requests have waited for a connection, in seconds', ({ waited }) => waited / 1000)
+  ofPools(
+    Counter,
+    'row_query_pool_wait_seconds_total',
+    'Total time that requests have waited for a connection, in seconds',
+    ({ waited }) => waited / 1000
+  )
   ofPools(Counter, 'row_query_connect_failures_total', 'Failed attempts to connect', ({ failures }) => failures)
-  ofCatalogs('row_query_catalog_tables', 'Tables and views in the catalog; absent until the catalog has been read once', ({ tables }) => tables.size)
-  ofCatalogs('row_query_catalog_age_seconds', 'Time since the catalog was read, in seconds; absent until it has been read once', ({ loadedAt }) => (Date.now() - loadedAt) / 1000)
-  add(Gauge, { name: 'row_query_streams_running', help: 'Streams that run', labelNames: ['database'] }, () => [...databases].map(([database, { streams }]) => [{ database }, streams.running]))
-  add(Counter, {
-    name: 'row_query_statements_total',
-    help: 'Statements, by source of their SQL text: kept (from the cache) or built',
-    labelNames: ['database', 'source']
-  }, () => [...databases].flatMap(([database, { statementCounts: { kept, built } }]) => [[{ database, source: 'kept' }, kept], [{ database, source: 'built' }, built]]))
+  ofCatalogs(
+    'row_query_catalog_tables',
+    'Tables and views in the catalog; absent until the catalog has been read once',
+    ({ tables }) => tables.size
+  )
+  ofCatalogs(
+    'row_query_catalog_age_seconds',
+    'Time since the catalog was read, in seconds; absent until it has been read once',
+    ({ loadedAt }) => (Date.now() - loadedAt) / 1000
+  )
+  add(Gauge, { name: 'row_query_streams_running', help: 'Streams that run', labelNames: ['database'] }, () =>
+    [...databases].map(([database, { streams }]) => [{ database }, streams.running])
+  )
+  add(
+    Counter,
+    {
+      name: 'row_query_statements_total',
+      help: 'Statements, by source of their SQL text: kept (from the cache) or built',
+      labelNames: ['database', 'source']
+    },
+    () =>
+      [...databases].flatMap(
+        ([
+          database,
+          {
+            statementCounts: { kept, built }
+          }
+        ]) => [
+          [{ database, source: 'kept' }, kept],
+          [{ database, source: 'built' }, built]
+        ]
+      )
+  )
 }
 
 /** Returns the pools of all databases: "primary", "replica-1" and so on. SQLite has none. */
 function poolsOf (databases: ReadonlyMap<string, Database>): Array<readonly [LabelValues<string>, PoolUse]> {
   return [...databases].flatMap(([database, { dialect }]) =>
-    (dialect.poolUse?.() ?? []).map((use, index) => [{ database, pool: index === 0 ? 'primary' : `replica-${index}` }, use] as const))
+    (dialect.poolUse?.() ?? []).map(
+      (use, index) => [{ database, pool: index === 0 ? 'primary' : `replica-${index}` }, use] as const
+    )
+  )
 }
 
 /** Adds all metrics to the registry. Returns the collector of those of requests. */
@@ -78,7 +120,10 @@ function addBuildInfo (registry: Registry): void {
 /** Upper bounds of the histogram buckets in seconds, from a lookup by primary key to the default statement timeout. */
 const BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-/** Adds the metrics of requests: counts and durations by verb, database and result; operations and retries of transactions. The labels are bounded: verbs, configured databases and error codes. */
+/**
+ * Adds the metrics of requests: counts and durations by verb, database and result; operations and retries of
+ * transactions. The labels are bounded: verbs, configured databases and error codes.
+ */
 function addRequestMetrics (registry: Registry): Collector {
   const registers = [registry]
   const requests = new Counter({
@@ -130,18 +175,31 @@ function addRequestMetrics (registry: Registry): Collector {
 /** Upper bounds in seconds, up to the default time limit of a stream. */
 const STREAM_BUCKETS = [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120]
 
-interface EndedStream extends StreamEnd { readonly database: string, readonly rows: number, readonly seconds: number }
-
-/** Adds the metrics of streams that have ended: their number by reason, rows, bytes and durations. The reasons are codes of errors, and those of src/route.ts. */
-function addStreamMetrics (registers: Registry[]): (stream: EndedStream) => void {
+/**
+ * Adds the metrics of streams that have ended: their number by reason, rows, bytes and durations. The reasons are codes
+ * of errors, and those of src/route.ts.
+ */
+function addStreamMetrics (
+  registers: Registry[]
+): (stream: StreamEnd & { readonly database: string; readonly rows: number; readonly seconds: number }) => void {
   const ends = new Counter({
     name: 'row_query_streams_total',
     help: 'Streams that have ended, by database, whether they were complete, and the reason why not',
     labelNames: ['database', 'complete', 'reason'],
     registers
   })
-  const rowsTotal = new Counter({ name: 'row_query_stream_rows_total', help: 'Rows of streams, by database', labelNames: ['database'], registers })
-  const bytesTotal = new Counter({ name: 'row_query_stream_bytes_total', help: 'Bytes of streams, by database', labelNames: ['database'], registers })
+  const rowsTotal = new Counter({
+    name: 'row_query_stream_rows_total',
+    help: 'Rows of streams, by database',
+    labelNames: ['database'],
+    registers
+  })
+  const bytesTotal = new Counter({
+    name: 'row_query_stream_bytes_total',
+    help: 'Bytes of streams, by database',
+    labelNames: ['database'],
+    registers
+  })
   const duration = new Histogram({
     name: 'row_query_stream_duration_seconds',
     help: 'Time from the header of a request to the end of its stream, in seconds',

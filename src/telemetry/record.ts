@@ -1,4 +1,7 @@
-/** Collects telemetry for each request. The log, the metrics, the spans and the `Server-Timing` header are derived from it. */
+/**
+ * Collects telemetry for each request. The log, the metrics, the spans and the `Server-Timing` header are derived from
+ * it.
+ */
 import type { Socket } from 'node:net'
 import { context, type Context } from '@opentelemetry/api'
 import type { Verb } from '../../schemas/grant.ts'
@@ -23,8 +26,9 @@ export interface StreamEnd {
 }
 
 /**
- * The record of one request. Times are those of `performance.now()`, or 0 if not reached. Names come from the configuration and the
- * catalog, never from the request alone, because clients could otherwise create any number of metric labels.
+ * The record of one request. Times are those of `performance.now()`, or 0 if not reached. Names come from the
+ * configuration and the catalog, never from the request alone, because clients could otherwise create any number of
+ * metric labels.
  */
 export class RequestRecord {
   readonly startedAt = performance.now()

@@ -2,8 +2,8 @@ import { createRequire } from 'node:module'
 import type { Registry } from 'prom-client'
 
 /**
- * The registry is a property of `createRowQuery()`, which cannot wait for an import, so `require` loads prom-client when the registry is first
- * used: at the start with `metrics`, and otherwise never.
+ * The registry is a property of `createRowQuery()`, which cannot wait for an import, so `require` loads prom-client
+ * when the registry is first used: at the start with `metrics`, and otherwise never.
  */
 export function createRegistry (): () => Registry {
   let registry: Registry | undefined

@@ -1,4 +1,7 @@
-/** The request log: one line for each request with its token's name, verb, table, status and duration, and the end of a stream. It never contains bodies, values, SQL, tokens or addresses. */
+/**
+ * The request log: one line for each request with its token's name, verb, table, status and duration, and the end of a
+ * stream. It never contains bodies, values, SQL, tokens or addresses.
+ */
 import type { FastifyBaseLogger } from 'fastify'
 import type { Registry } from 'prom-client'
 import type { Database } from '../databases/database.ts'
@@ -6,7 +9,9 @@ import { isBug, isTrouble, type ServiceError } from '../errors.ts'
 import type { Collector, RequestRecord } from './record.ts'
 import { createSpans } from './spans.ts'
 
-/** Creates the collector that writes the log: failures of the service or the database as error, everything else as info. */
+/**
+ * Creates the collector that writes the log: failures of the service or the database as error, everything else as info.
+ */
 export function createRequestLog (log: FastifyBaseLogger & { isLevelEnabled?: (level: string) => boolean }): Collector {
   const isError = (refusal: ServiceError | undefined): boolean => refusal !== undefined && isTrouble(refusal)
   return {
@@ -22,7 +27,23 @@ export function createRequestLog (log: FastifyBaseLogger & { isLevelEnabled?: (l
 
 /** Returns the fields of a log line; empty fields are undefined. */
 export function lineOf (record: RequestRecord) {
-  const { requestId, verb, database, table, tool, token, route, status, rows, operations, retries, refusal, stream, total, inDatabase } = record
+  const {
+    requestId,
+    verb,
+    database,
+    table,
+    tool,
+    token,
+    route,
+    status,
+    rows,
+    operations,
+    retries,
+    refusal,
+    stream,
+    total,
+    inDatabase
+  } = record
   return {
     requestId,
     verb: verb || undefined,
@@ -44,7 +65,10 @@ export function lineOf (record: RequestRecord) {
   }
 }
 
-/** The reason of a refusal, if the code does not show it: for a missing permission the message, which contains no names invented by the client. */
+/**
+ * The reason of a refusal, if the code does not show it: for a missing permission the message, which contains no names
+ * invented by the client.
+ */
 function reasonOf ({ code, reason, message }: ServiceError): string | undefined {
   return reason ?? (code === 'PERMISSION_DENIED' ? message : undefined)
 }
@@ -62,11 +86,16 @@ interface Refused {
   readonly record: RequestRecord | null | undefined
 }
 
-/** Adds the refusal to the record of its request. Logs bugs with their stack, and faults of the service or the database that the request log does not show. */
+/**
+ * Adds the refusal to the record of its request. Logs bugs with their stack, and faults of the service or the database
+ * that the request log does not show.
+ */
 export function logRefusal (log: FastifyBaseLogger, { refusal, error, requestId, record }: Refused): void {
   if (record != null) record.refusal = refusal
   if (isBug(refusal)) log.error({ requestId, err: error }, 'unexpected error')
-  else if (isTrouble(refusal) && record?.isLogged !== true) log.warn({ requestId, code: refusal.code, reason: refusal.reason }, 'refused')
+  else if (isTrouble(refusal) && record?.isLogged !== true) {
+    log.warn({ requestId, code: refusal.code, reason: refusal.reason }, 'refused')
+  }
 }
 
 interface CollectorTargets {
@@ -77,7 +106,10 @@ interface CollectorTargets {
 }
 
 /** Creates the collectors that the settings turn on. */
-export async function createCollectors (settings: { requestLog: boolean, metrics: boolean, tracing: boolean }, { databases, registry, log }: CollectorTargets): Promise<Collector[]> {
+export async function createCollectors (
+  settings: { requestLog: boolean; metrics: boolean; tracing: boolean },
+  { databases, registry, log }: CollectorTargets
+): Promise<Collector[]> {
   const collectors: Collector[] = []
   if (settings.requestLog) collectors.push(createRequestLog(log))
   if (settings.metrics) {

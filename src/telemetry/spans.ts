@@ -1,8 +1,18 @@
 /**
- * Spans of planning, compiling and executing, as children of the span that was active then. They are created at the end of a request
- * from the recorded times, so that the request itself does not wait for them.
+ * Spans of planning, compiling and executing, as children of the span that was active then. They are created at the end
+ * of a request from the recorded times, so that the request itself does not wait for them.
  */
-import { context, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace, TraceFlags, type Attributes, type Context, type Tracer } from '@opentelemetry/api'
+import {
+  context,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  TraceFlags,
+  type Attributes,
+  type Context,
+  type Tracer
+} from '@opentelemetry/api'
 import type { Database } from '../databases/database.ts'
 import type { Collector, RequestRecord } from './record.ts'
 
@@ -43,10 +53,17 @@ interface Phase {
   readonly failed: boolean
 }
 
-/** Returns the phases that were started; the last one may have failed. `epoch`: time origin of the record, in milliseconds since 1970. */
+/**
+ * Returns the phases that were started; the last one may have failed. `epoch`: time origin of the record, in
+ * milliseconds since 1970.
+ */
 function phasesOf (record: RequestRecord, databases: ReadonlyMap<string, Database>, epoch: number): Phase[] {
   const { verb, database, table, rows, planStartedAt, plannedAt, compiledAt, executedAt, endedAt } = record
-  const times = (begin: number, end: number) => ({ begin: epoch + begin, end: epoch + (end || endedAt), failed: end === 0 })
+  const times = (begin: number, end: number) => ({
+    begin: epoch + begin,
+    end: epoch + (end || endedAt),
+    failed: end === 0
+  })
   const target = { 'db.operation.name': verb, 'db.collection.name': table }
   const call: Attributes = {
     ...target,
@@ -62,7 +79,12 @@ function phasesOf (record: RequestRecord, databases: ReadonlyMap<string, Databas
   ].filter(({ begin }) => begin > epoch)
 }
 
-function makeSpan (tracer: Tracer, parent: Context, { name, kind, attributes, begin, end, failed }: Phase, reason: string | undefined): void {
+function makeSpan (
+  tracer: Tracer,
+  parent: Context,
+  { name, kind, attributes, begin, end, failed }: Phase,
+  reason: string | undefined
+): void {
   const span = tracer.startSpan(name, { kind, attributes, startTime: begin }, parent)
   if (failed) span.setStatus({ code: SpanStatusCode.ERROR }).setAttribute('error.type', reason as string)
   span.end(end)

@@ -1,9 +1,17 @@
 /**
- * The results of aggregate functions in MySQL and MariaDB. Counts are integers; sums and averages of integers and decimals are exact
- * decimals, those of floats are doubles; `$min` and `$max` have the type of their column.
+ * The results of aggregate functions in MySQL and MariaDB. Counts are integers; sums and averages of integers and
+ * decimals are exact decimals, those of floats are doubles; `$min` and `$max` have the type of their column.
  */
 import { Type } from '@sinclair/typebox'
-import { COLUMN, createType, FILTER, type Computation, type ColumnType, type FormSql, type Totals } from './column-type.ts'
+import {
+  COLUMN,
+  createType,
+  FILTER,
+  type Computation,
+  type ColumnType,
+  type FormSql,
+  type Totals
+} from './column-type.ts'
 import { decimalType } from './decimal.ts'
 import { doubleType } from './float.ts'
 import { sqlOf } from './forms.ts'
@@ -26,7 +34,10 @@ const MAX = sqlOf`max(${COLUMN})${FILTER}`
 export const createMin = (type: ColumnType): Computation => ({ type, sql: MIN })
 export const createMax = (type: ColumnType): Computation => ({ type, sql: MAX })
 
-/** Maximum number of digits of a DECIMAL, in total and after the point (MySQL manual, "DECIMAL Data Type Characteristics"). */
+/**
+ * Maximum number of digits of a DECIMAL, in total and after the point (MySQL manual, "DECIMAL Data Type
+ * Characteristics").
+ */
 const MAX_PRECISION = 65
 const MAX_SCALE = 30
 /** Digits of an average beyond those of its column: `div_precision_increment` (session-settings.ts). */
@@ -34,7 +45,8 @@ const MORE_DIGITS = 4
 /** Decimal digits of 2^64, the maximum number of rows. */
 const DIGITS_OF_COUNT = 20
 
-const decimalResult = (scale: number): ColumnType => createType({ ...decimalType({ precision: MAX_PRECISION, scale, unsigned: false }), sentAs: new Set(['decimal']) })
+const decimalResult = (scale: number): ColumnType =>
+  createType({ ...decimalType({ precision: MAX_PRECISION, scale, unsigned: false }), sentAs: new Set(['decimal']) })
 
 /** `precision` and `scale`: the digits of the column, in total and after the point. */
 export const exactTotals = ({ precision, scale }: { precision: number, scale: number }) => (): Totals => {
@@ -54,19 +66,37 @@ export const exactTotals = ({ precision, scale }: { precision: number, scale: nu
 const OVERFLOW = sqlOf`9223372036854775807 + count(${COLUMN})`
 
 /**
- * While the servers group rows, they set a sum of more than 65 digits to 65 nines, with only a warning. The guard sums the 18 leading
- * digits of the absolute values, each rounded up. `whole`: the maximum number of digits of a sum before the point, at least 35.
+ * While the servers group rows, they set a sum of more than 65 digits to 65 nines, with only a warning. The guard sums
+ * the 18 leading digits of the absolute values, each rounded up. `whole`: the maximum number of digits of a sum before
+ * the point, at least 35.
  */
 function guardDecimals (sql: FormSql, whole: number): FormSql {
   const [divisor, limit] = [`1${'0'.repeat(whole - LEADING_DIGITS)}`, `1${'0'.repeat(LEADING_DIGITS)}`]
-  return [...sqlOf`if(sum(abs(${COLUMN}) div ${divisor}) + count(${COLUMN}) > ${limit}, `, ...OVERFLOW, ', ', ...sql, ')']
+  return [
+    ...sqlOf`if(sum(abs(${COLUMN}) div ${divisor}) + count(${COLUMN}) > ${limit}, `,
+    ...OVERFLOW,
+    ', ',
+    ...sql,
+    ')'
+  ]
 }
 /** The number of leading digits, which fit a BIGINT. */
 const LEADING_DIGITS = 18
 
-/** FLOAT and DOUBLE, with all digits also for FLOAT(M,D) and DOUBLE(M,D). Guards against an infinite sum, which the servers would show as 0 or as the largest double. */
+/**
+ * FLOAT and DOUBLE, with all digits also for FLOAT(M,D) and DOUBLE(M,D). Guards against an infinite sum, which the
+ * servers would show as 0 or as the largest double.
+ */
 export const doubleTotals = (): Totals => {
   const type = createType({ ...doubleType({ unsigned: false }), sentAs: new Set(['double']) })
-  const guard = (sql: FormSql): FormSql => ['cast(if(abs(', ...sql, `) > ${Number.MAX_VALUE}, `, ...OVERFLOW, ', ', ...sql, ') as double)']
+  const guard = (sql: FormSql): FormSql => [
+    'cast(if(abs(',
+    ...sql,
+    `) > ${Number.MAX_VALUE}, `,
+    ...OVERFLOW,
+    ', ',
+    ...sql,
+    ') as double)'
+  ]
   return { sum: { type, sql: guard(sqlOf`sum(${COLUMN})`) }, avg: { type, sql: guard(sqlOf`avg(${COLUMN})`) } }
 }

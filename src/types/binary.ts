@@ -4,7 +4,9 @@ import { longBinary } from './long-values.ts'
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
-/** Decodes base64 strictly (RFC 4648 section 4): padding is required, other characters are refused. @throws ValueRefused */
+/**
+ * Decodes base64 strictly (RFC 4648 section 4): padding is required, other characters are refused. @throws ValueRefused
+ */
 export function readBase64 (value: unknown): Buffer {
   if (typeof value !== 'string' || !BASE64.test(value)) throw expected('a base64 string')
   const bytes = Buffer.from(value, 'base64')
@@ -18,7 +20,10 @@ const ONE_BYTE = `${DIGIT}[AQgw]==`
 /** Maximum number of repetitions in a regular expression; some engines refuse more. */
 const MAX_REPEATED = 1000
 
-/** A pattern for the base64 of at most `bytes` bytes. For large columns it does not limit the length, and `maxLength` allows one or two bytes more. */
+/**
+ * A pattern for the base64 of at most `bytes` bytes. For large columns it does not limit the length, and `maxLength`
+ * allows one or two bytes more.
+ */
 function base64Pattern (bytes: number): string {
   const groups = Math.floor(bytes / 3)
   const rest = bytes % 3
@@ -28,7 +33,10 @@ function base64Pattern (bytes: number): string {
   return `^(${DIGIT}{4}){0,${groups - 1}}(${DIGIT}{4}${rest === 1 ? `(${ONE_BYTE})?` : ''}|${ONE_BYTE}|${TWO_BYTES})?$`
 }
 
-/** Length of the base64 of `bytes` bytes; omitted if it exceeds 31 bits, because client generators store lengths as int32. */
+/**
+ * Length of the base64 of `bytes` bytes; omitted if it exceeds 31 bits, because client generators store lengths as
+ * int32.
+ */
 function base64Length (bytes: number | null): { maxLength?: number } {
   const length = Math.ceil((bytes ?? Infinity) / 3) * 4
   return length < 2 ** 31 ? { maxLength: length } : {}
@@ -37,13 +45,22 @@ function base64Length (bytes: number | null): { maxLength?: number } {
 /** BINARY(n), VARBINARY and the BLOB types. `padded`: pad with zero bytes as BINARY does, in conditions too. */
 export function binaryType ({ bytes, padded }: { bytes: number | null, padded: boolean }): ColumnType {
   return createType({
-    schema: Type.String({ title: `Bytes${bytes ?? ''}`, contentEncoding: 'base64', ...base64Length(bytes), pattern: base64Pattern(bytes ?? Infinity), description: 'Bytes in base64.', examples: ['AA=='] }),
+    schema: Type.String({
+      title: `Bytes${bytes ?? ''}`,
+      contentEncoding: 'base64',
+      ...base64Length(bytes),
+      pattern: base64Pattern(bytes ?? Infinity),
+      description: 'Bytes in base64.',
+      examples: ['AA==']
+    }),
     read: (value) => {
       const given = readBase64(value)
       if (bytes !== null && given.length > bytes) throw new ValueRefused(`is longer than ${bytes} bytes`)
       return padded && bytes !== null && given.length < bytes ? Buffer.concat([given], bytes) : given
     },
-    ...(padded && { keeps: (value: unknown) => bytes === null || Buffer.from(String(value), 'base64').length === bytes }),
+    ...(padded && {
+      keeps: (value: unknown) => bytes === null || Buffer.from(String(value), 'base64').length === bytes
+    }),
     long: longBinary,
     write: (value) => `"${(value as Buffer).toString('base64')}"`,
     // MySQL shows the bytes up to the first zero byte, and MariaDB shows a ? for bytes that are not text

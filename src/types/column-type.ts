@@ -1,6 +1,6 @@
 /**
- * Column types map SQL types to JSON and back. Value checks, OpenAPI schemas, filters and the encoding of rows are derived from
- * them; no code outside `src/types/` depends on the name of a SQL type.
+ * Column types map SQL types to JSON and back. Value checks, OpenAPI schemas, filters and the encoding of rows are
+ * derived from them; no code outside `src/types/` depends on the name of a SQL type.
  */
 import type { TSchema } from '@sinclair/typebox'
 import type { LongWork } from '../in-pieces.ts'
@@ -56,7 +56,10 @@ export const GIVEN = Symbol('given')
 /** The place after a call of an aggregate function for SQLite's FILTER clause. */
 export const FILTER = Symbol('filter')
 
-/** The SQL of a form or an aggregate function, with its places. Its texts are constants of this folder, never text of a request. */
+/**
+ * The SQL of a form or an aggregate function, with its places. Its texts are constants of this folder, never text of a
+ * request.
+ */
 export type FormSql = ReadonlyArray<string | typeof COLUMN | typeof GIVEN | typeof FILTER>
 
 /** A form in place of a value in `data`: `{"$inc": 5}` computes the new value from the stored one. */
@@ -67,26 +70,36 @@ export interface UpdateForm {
   readonly schema: TSchema
   /** Converts the operand to a parameter. @throws ValueRefused */
   readonly read: (operand: unknown) => Parameter | Moment
-  /** The SQL of the new value from the stored one and the parameter. If omitted, the new value is the parameter, and inserts also accept the form. */
+  /**
+   * The SQL of the new value from the stored one and the parameter. If omitted, the new value is the parameter, and
+   * inserts also accept the form.
+   */
   readonly sql?: FormSql
 }
 
-/** The level of comparison of a type: its filter operators are those that need this level (schemas/filters.ts) or an earlier one. */
+/**
+ * The level of comparison of a type: its filter operators are those that need this level (schemas/filters.ts) or an
+ * earlier one.
+ */
 export type Comparison = typeof COMPARISONS[number]
 
 const COMPARISONS = ['none', 'equality', 'order', 'text'] as const
 
 /** Whether the operators of one level include those of another. */
-export const includesLevel = (level: Comparison, other: Comparison): boolean => COMPARISONS.indexOf(other) <= COMPARISONS.indexOf(level)
+export const includesLevel = (level: Comparison, other: Comparison): boolean =>
+  COMPARISONS.indexOf(other) <= COMPARISONS.indexOf(level)
 
 /**
- * How the bytes of MySQL's text protocol are copied into JSON without creating a string. The result equals that of `write`.
- * `plain`: unchanged; `quoted`: in quotes; `escaped`: in quotes, with JSON escapes; `moment`: in quotes, with a `T` between date
- * and time; `instant`: as `moment`, with a `Z` at the end; `json`: unchanged if the bytes are valid JSON, otherwise `escaped`.
+ * How the bytes of MySQL's text protocol are copied into JSON without creating a string. The result equals that of
+ * `write`. `plain`: unchanged; `quoted`: in quotes; `escaped`: in quotes, with JSON escapes; `moment`: in quotes, with
+ * a `T` between date and time; `instant`: as `moment`, with a `Z` at the end; `json`: unchanged if the bytes are valid
+ * JSON, otherwise `escaped`.
  */
 export type WireFormat = 'plain' | 'quoted' | 'escaped' | 'moment' | 'instant' | 'json'
 
-/** A long value in parts of some kilobytes: in strings, or in bytes of UTF-8 that no part divides within a character. */
+/**
+ * A long value in parts of some kilobytes: in strings, or in bytes of UTF-8 that no part divides within a character.
+ */
 export interface LongValue {
   /** Whether the parts are the text of a JSON string, without its quotes and escapes. Otherwise they are JSON text. */
   readonly isText: boolean
@@ -102,7 +115,10 @@ export interface Computation {
 /** `$sum` and `$avg` of a type. */
 export interface Totals { readonly sum: Computation, readonly avg: Computation }
 
-/** The values of positions (`next` and `after`) on SQLite, where a column can have values of any storage class, each with its place in an order. */
+/**
+ * The values of positions (`next` and `after`) on SQLite, where a column can have values of any storage class, each
+ * with its place in an order.
+ */
 export interface Positions {
   /** Converts a JSON value (never null) to the stored value. @throws ValueRefused */
   readonly read: (value: unknown) => Value
@@ -118,7 +134,10 @@ export interface ColumnType {
   readonly read: (value: unknown) => Value
   /** Converts a value from the driver (never null) to JSON text. @throws ValueUnreadable */
   readonly write: (value: DriverValue) => string
-  /** The alternative to `write` for long values; omitted if there are none. The parts may throw ValueUnreadable, too. @throws ValueUnreadable */
+  /**
+   * The alternative to `write` for long values; omitted if there are none. The parts may throw ValueUnreadable, too.
+   * @throws ValueUnreadable
+   */
   readonly long?: ((value: DriverValue) => LongWork<LongValue>) | undefined
   /** The fast alternative to `write`, if there is one. */
   readonly wireFormat?: WireFormat | undefined
@@ -127,8 +146,8 @@ export interface ColumnType {
   /** Whether a JSON value that `read` accepts is certainly stored unchanged. Always if omitted. */
   readonly keeps?: (value: unknown) => boolean
   /**
-   * Converts the text of a default in the catalog to the JSON value that `read` accepts; undefined if the text does not show the value. Omitted if the text
-   * is that value.
+   * Converts the text of a default in the catalog to the JSON value that `read` accepts; undefined if the text does not
+   * show the value. Omitted if the text is that value.
    */
   readonly defaultOf?: (text: string) => unknown
   /** Set if the catalog rounds defaults, so that their texts do not show the stored value. */
@@ -140,7 +159,10 @@ export interface ColumnType {
   /** Set for columns of time. */
   readonly moment?: MomentForm
   readonly comparison: Comparison
-  /** Compares two parameters as the database does; set for numbers and times. Negative if `one` is lower, 0 if they are equal. */
+  /**
+   * Compares two parameters as the database does; set for numbers and times. Negative if `one` is lower, 0 if they are
+   * equal.
+   */
   readonly order?: (one: Value, other: Value) => number
   /** The computations of the parts of time of the column, by name; none if omitted. */
   readonly parts?: ReadonlyMap<string, Computation>
@@ -154,7 +176,9 @@ export interface ColumnType {
   readonly writable: boolean
   /** Whether values are JSON arrays or objects, which a filter reads as one value, not as `$in` or operators. */
   readonly structured: boolean
-  /** Set if every JSON value is a value of the type, so that objects that look like operators must be sent under `$eq`. */
+  /**
+   * Set if every JSON value is a value of the type, so that objects that look like operators must be sent under `$eq`.
+   */
   readonly holdsJson?: true
   /** The parameter for null in a NOT NULL column: a JSON column can store JSON's null. */
   readonly ownNull?: Value
@@ -164,7 +188,9 @@ export interface ColumnType {
   readonly readPattern?: (value: unknown) => string
   /** Set if values are sorted by their index in a list, not as `>` compares them. */
   readonly ranking?: Ranking
-  /** Set if a value does not determine its place in the order, as for an ENUM with members that the server shows alike. */
+  /**
+   * Set if a value does not determine its place in the order, as for an ENUM with members that the server shows alike.
+   */
   readonly unplaced?: true
   /** Set if all values are JSON integers. */
   readonly wholeNumbers?: true
@@ -180,25 +206,35 @@ export interface ColumnType {
   readonly equated?: Wrapping
   /** SQL around a column of `groupBy` in `having`, if the bare column cannot be used. */
   readonly grouped?: Wrapping
-  /** SQL around the parameter in a comparison with an expression, whose type the server does not know, if it differs from `compared`. */
+  /**
+   * SQL around the parameter in a comparison with an expression, whose type the server does not know, if it differs
+   * from `compared`.
+   */
   readonly computed?: Wrapping
   /** SQL around the column in a condition; only for types for which no index can be used. */
   readonly comparedColumn?: Wrapping
   /**
-   * SQLite: the SQL that is true for a stored value of the class and form that the service writes for the type. Other values pass no comparison, and sums
-   * and `$min` pass over them, as over NULL. It is true if an equality with a parameter of the type is, unless `comparedColumn` is set.
+   * SQLite: the SQL that is true for a stored value of the class and form that the service writes for the type. Other
+   * values pass no comparison, and sums and `$min` pass over them, as over NULL. It is true if an equality with a
+   * parameter of the type is, unless `comparedColumn` is set.
    */
   readonly own?: FormSql
   /** SQLite: the values of positions, if they may be others than `own`. */
   readonly positions?: Positions
-  /** Set if a server changes some values that are compared with the bare column: the SQL around the column and the parameter for these. */
+  /**
+   * Set if a server changes some values that are compared with the bare column: the SQL around the column and the
+   * parameter for these.
+   */
   readonly outlying?: { readonly includes: (parameter: Value) => boolean, readonly wrapping: Wrapping }
   /**
    * Set if `=` can treat different values as equal, as collations do: SQL around the column and the parameter that
    * compares their bytes (`$is`).
    */
   readonly exact?: { readonly column?: Wrapping, readonly parameter: Wrapping }
-  /** Columns of two tables can be related if both have the same value here; texts also need the same collation. Omitted for types that cannot relate rows. */
+  /**
+   * Columns of two tables can be related if both have the same value here; texts also need the same collation. Omitted
+   * for types that cannot relate rows.
+   */
   readonly relatedAs?: string | undefined
 }
 
@@ -245,7 +281,10 @@ export class ValueRefused extends Error {
   }
 }
 
-/** Stored bytes that are not a value of the column's type. The message continues 'Column "x" ' and never contains the value. */
+/**
+ * Stored bytes that are not a value of the column's type. The message continues 'Column "x" ' and never contains the
+ * value.
+ */
 export class ValueUnreadable extends Error {
   constructor (message: string) {
     super(message)
@@ -253,10 +292,8 @@ export class ValueUnreadable extends Error {
   }
 }
 
-type Required = 'schema' | 'read' | 'write'
-
 /** Creates a column type; properties that are omitted get the defaults that most types share. */
-export function createType (own: Pick<ColumnType, Required> & Partial<ColumnType>): ColumnType {
+export function createType (own: Pick<ColumnType, 'schema' | 'read' | 'write'> & Partial<ColumnType>): ColumnType {
   const { comparison = 'order', structured = false } = own
   return Object.freeze({
     echo: (parameter: Value) => own.write(Buffer.isBuffer(parameter) ? parameter : Buffer.from(String(parameter))),
@@ -269,7 +306,10 @@ export function createType (own: Pick<ColumnType, Required> & Partial<ColumnType
   } satisfies ColumnType)
 }
 
-/** The order of parameters that JavaScript compares as the database does: integers, and texts of digits in one format, such as dates. */
+/**
+ * The order of parameters that JavaScript compares as the database does: integers, and texts of digits in one format,
+ * such as dates.
+ */
 export function naturalOrder (one: Value, other: Value): number {
   return one < other ? -1 : Number(one > other)
 }

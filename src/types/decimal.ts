@@ -2,7 +2,10 @@ import { Type } from '@sinclair/typebox'
 import { numberText } from '../json/exact-json.ts'
 import { createType, expected, naturalOrder, textOf, ValueRefused, type ColumnType, type Value } from './column-type.ts'
 
-/** A decimal number as digits, without leading and trailing zeros: `-12.50` is { negative: true, whole: '12', fraction: '5' }. */
+/**
+ * A decimal number as digits, without leading and trailing zeros: `-12.50` is { negative: true, whole: '12', fraction:
+ * '5' }.
+ */
 export interface Digits { negative: boolean, whole: string, fraction: string }
 
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,5}))?$/
@@ -44,7 +47,9 @@ export function readDecimal (value: unknown, { precision, scale, unsigned }: Dec
   const digits = readDigits(value)
   if (digits === undefined) throw expected('a decimal number, as a string or a number')
   if (digits.fraction.length > scale) throw new ValueRefused(`can have at most ${scale} digits after the decimal point`)
-  if (digits.whole.length > precision - scale) throw new ValueRefused(`can have at most ${precision - scale} digits before the decimal point`)
+  if (digits.whole.length > precision - scale) {
+    throw new ValueRefused(`can have at most ${precision - scale} digits before the decimal point`)
+  }
   const negative = digits.negative && (digits.whole + digits.fraction) !== ''
   if (negative && unsigned) throw new ValueRefused('must not be negative')
   const fraction = scale > 0 ? '.' + digits.fraction.padEnd(scale, '0') : ''
@@ -54,26 +59,40 @@ export function readDecimal (value: unknown, { precision, scale, unsigned }: Dec
 /** Bounds of JSON numbers with these digits. They are exact, as powers of ten are. */
 function digitBounds ({ precision, scale, unsigned }: DecimalBounds) {
   const beyond = Number(`1e${precision - scale}`)
-  return { multipleOf: Number(`1e-${scale}`), ...(unsigned ? { minimum: 0 } : { exclusiveMinimum: -beyond }), exclusiveMaximum: beyond }
+  return {
+    multipleOf: Number(`1e-${scale}`),
+    ...(unsigned ? { minimum: 0 } : { exclusiveMinimum: -beyond }),
+    exclusiveMaximum: beyond
+  }
 }
 
 /** The suffix for the names of schemas of columns with these digits. */
-export const digitsName = ({ precision, scale }: Pick<DecimalBounds, 'precision' | 'scale'>): string => `${precision}x${scale}`
+export const digitsName = ({ precision, scale }: Pick<DecimalBounds, 'precision' | 'scale'>): string =>
+  `${precision}x${scale}`
 
-/** Also accepts strings, because some validators compute `multipleOf` in binary floating point and reject 1.13 as a multiple of 0.01. */
+/**
+ * Also accepts strings, because some validators compute `multipleOf` in binary floating point and reject 1.13 as a
+ * multiple of 0.01.
+ */
 export function decimalSchema (bounds: DecimalBounds, title = 'Decimal') {
   const { precision, scale, unsigned } = bounds
   const whole = precision > scale ? `\\d{1,${precision - scale}}` : '0'
   const fraction = scale > 0 ? `(\\.\\d{1,${scale}})?` : ''
-  return Type.Union([
-    Type.String({ format: 'decimal', pattern: `^${unsigned ? '' : '-?'}${whole}${fraction}$` }),
-    Type.Number({ ...digitBounds(bounds), writeOnly: true })
-  ], { title: `${unsigned ? 'Unsigned' : ''}${title}${digitsName(bounds)}`, examples: [(precision > scale ? '1' : '0') + (scale > 0 ? '.' + '5'.padEnd(scale, '0') : '')] })
+  return Type.Union(
+    [
+      Type.String({ format: 'decimal', pattern: `^${unsigned ? '' : '-?'}${whole}${fraction}$` }),
+      Type.Number({ ...digitBounds(bounds), writeOnly: true })
+    ],
+    {
+      title: `${unsigned ? 'Unsigned' : ''}${title}${digitsName(bounds)}`,
+      examples: [(precision > scale ? '1' : '0') + (scale > 0 ? '.' + '5'.padEnd(scale, '0') : '')]
+    }
+  )
 }
 
 /**
- * DECIMAL and NUMERIC: returned as strings, which keep all digits. The parameter is cast to the column's type, because MySQL
- * compares a DECIMAL with a string as doubles (MySQL manual, "Type Conversion in Expression Evaluation").
+ * DECIMAL and NUMERIC: returned as strings, which keep all digits. The parameter is cast to the column's type, because
+ * MySQL compares a DECIMAL with a string as doubles (MySQL manual, "Type Conversion in Expression Evaluation").
  */
 export function decimalType (bounds: DecimalBounds): ColumnType {
   const canonical = canonicalForm(bounds)

@@ -27,33 +27,71 @@ const INT64 = integerBounds(64, false)
 
 /** `$inc` of an integer column. The operand has 64 bits, whatever the size of the column. */
 export function incrementInteger (sql: FormSql): UpdateForm {
-  return { name: '$inc', schema: Type.Integer({ title: 'IncrementInteger', format: 'int64' }), read: (operand): Value => readInteger(operand, INT64), sql }
+  return {
+    name: '$inc',
+    schema: Type.Integer({ title: 'IncrementInteger', format: 'int64' }),
+    read: (operand): Value => readInteger(operand, INT64),
+    sql
+  }
 }
 
 /** `$inc` of a DECIMAL column. The operand has no more digits than the column. */
-export function incrementDecimal (bounds: { precision: number, scale: number }, sql: FormSql, toParameter: (text: string) => Value = (text) => text): UpdateForm {
+export function incrementDecimal (
+  bounds: { precision: number; scale: number },
+  sql: FormSql,
+  toParameter: (text: string) => Value = (text) => text
+): UpdateForm {
   const signed = { ...bounds, unsigned: false }
-  return { name: '$inc', schema: decimalSchema(signed, 'IncrementDecimal'), read: (operand) => toParameter(readDecimal(operand, signed)), sql }
+  return {
+    name: '$inc',
+    schema: decimalSchema(signed, 'IncrementDecimal'),
+    read: (operand) => toParameter(readDecimal(operand, signed)),
+    sql
+  }
 }
 
 /** `$inc` of a FLOAT or DOUBLE column. `fixed`: the digits of FLOAT(M,D), to which the server would round. */
 export function incrementDouble (sql: FormSql, fixed?: FixedPoint): UpdateForm {
-  const schema = fixed === undefined ? Type.Number({ title: 'IncrementNumber', format: 'double' }) : Type.Number({ title: `IncrementNumber${digitsName(fixed)}`, format: 'double', minimum: -largest(fixed), maximum: largest(fixed) })
+  const schema =
+    fixed === undefined
+      ? Type.Number({ title: 'IncrementNumber', format: 'double' })
+      : Type.Number({
+        title: `IncrementNumber${digitsName(fixed)}`,
+        format: 'double',
+        minimum: -largest(fixed),
+        maximum: largest(fixed)
+      })
   return { name: '$inc', schema, read: doubleType({ unsigned: false, fixed }).read, sql }
 }
 
 /** Adds `$now` to a type of time: the time of the statement, in UTC, by the clock of the database. */
 export function withNow (type: ColumnType, own: Partial<MomentForm> & Pick<MomentForm, 'kind'>): ColumnType {
-  const moment: MomentForm = { digits: 0, padded: true, ...CALENDAR, isComparable: own.kind === 'date' || own.kind === 'moment', ...own }
+  const moment: MomentForm = {
+    digits: 0,
+    padded: true,
+    ...CALENDAR,
+    isComparable: own.kind === 'date' || own.kind === 'moment',
+    ...own
+  }
   const now: UpdateForm = { name: '$now', schema: NowSchema, read: (operand) => readMoment(operand, moment, 'data') }
   return createType({ ...type, moment, forms: [...type.forms ?? [], now] })
 }
 
-/** `$merge`: a JSON Merge Patch (RFC 7396). A stored value that is NULL or not an object is first replaced by an empty object. */
+/**
+ * `$merge`: a JSON Merge Patch (RFC 7396). A stored value that is NULL or not an object is first replaced by an empty
+ * object.
+ */
 export function mergeForm (read: (value: unknown) => Value, sql: FormSql): UpdateForm {
   return {
     name: '$merge',
-    schema: Type.Object({}, { title: 'MergePatch', additionalProperties: true, description: 'A JSON Merge Patch (RFC 7396): null removes a member.' }),
+    schema: Type.Object(
+      {},
+      {
+        title: 'MergePatch',
+        additionalProperties: true,
+        description: 'A JSON Merge Patch (RFC 7396): null removes a member.'
+      }
+    ),
     read: (operand) => {
       if (!isObject(operand)) throw expected('an object')
       return read(operand)

@@ -32,33 +32,53 @@ const WGS84 = 4326
 /** The schema of `crs`, which names an SRID: that of the column, if it is restricted to one. */
 function crsSchema (srid: number | null) {
   const name = Type.String(srid === null ? { pattern: '^EPSG:\\d{1,9}$' } : { enum: [`EPSG:${srid}`] })
-  return Type.Object({ type: Type.String({ enum: ['name'] }), properties: Type.Object({ name }, { additionalProperties: false }) }, { additionalProperties: false })
+  return Type.Object(
+    { type: Type.String({ enum: ['name'] }), properties: Type.Object({ name }, { additionalProperties: false }) },
+    { additionalProperties: false }
+  )
 }
 
 /** The schemas of coordinates by GeoJSON type. */
 function coordinateSchemas (srid: number | null): ReadonlyMap<string, TSchema> {
   const number = (limit: number) => srid === WGS84 ? Type.Number({ minimum: -limit, maximum: limit }) : Type.Number()
-  const position = srid === WGS84
-    ? Type.Unsafe({ type: 'array', prefixItems: [number(180), number(90)], items: { type: 'number' }, minItems: 2, maxItems: 2 })
-    : Type.Array(Type.Number(), { minItems: 2, maxItems: 2 })
+  const position =
+    srid === WGS84
+      ? Type.Unsafe({
+        type: 'array',
+        prefixItems: [number(180), number(90)],
+        items: { type: 'number' },
+        minItems: 2,
+        maxItems: 2
+      })
+      : Type.Array(Type.Number(), { minItems: 2, maxItems: 2 })
   const list = (items: TSchema, minItems = 1): TSchema => Type.Array(items, { minItems })
   const line = list(position, 2)
   const polygon = list(list(position, 4))
-  return new Map([['Point', position], ['LineString', line], ['Polygon', polygon], ['MultiPoint', list(position)], ['MultiLineString', list(line)], ['MultiPolygon', list(polygon)]])
+  return new Map([
+    ['Point', position],
+    ['LineString', line],
+    ['Polygon', polygon],
+    ['MultiPoint', list(position)],
+    ['MultiLineString', list(line)],
+    ['MultiPolygon', list(polygon)]
+  ])
 }
 
 /** The schema of one GeoJSON type. Collections in collections are accepted, but not described. */
 function shapeSchema (type: string, srid: number | null): TSchema {
   const coordinates = coordinateSchemas(srid)
-  const shape = (name: string, members: object): TSchema => Type.Object({ type: Type.String({ enum: [name] }), ...members }, { additionalProperties: false })
+  const shape = (name: string, members: object): TSchema =>
+    Type.Object({ type: Type.String({ enum: [name] }), ...members }, { additionalProperties: false })
   const simple = Array.from(coordinates, ([name, schema]) => shape(name, { coordinates: schema }))
-  const [members] = [coordinates.get(type)].map((schema) => schema === undefined ? { geometries: Type.Array(Type.Union(simple)) } : { coordinates: schema })
+  const [members] = [coordinates.get(type)].map((schema) =>
+    schema === undefined ? { geometries: Type.Array(Type.Union(simple)) } : { coordinates: schema }
+  )
   return shape(type, { ...members, crs: Type.Optional(crsSchema(srid)) })
 }
 
 /**
- * Geometry as GeoJSON. An SRID other than the column's (0 if the column has none) is in the member `crs`, in the form of MySQL's
- * ST_AsGeoJSON. Longitude comes first, as in GeoJSON and in MySQL's internal format.
+ * Geometry as GeoJSON. An SRID other than the column's (0 if the column has none) is in the member `crs`, in the form
+ * of MySQL's ST_AsGeoJSON. Longitude comes first, as in GeoJSON and in MySQL's internal format.
  */
 export function geometryType ({ only, srid: own }: GeometryBounds): ColumnType {
   const usual = own ?? 0
@@ -100,7 +120,8 @@ function * writeParts (bytes: Buffer, usual: number): Generator<string> {
   yield `${crsOf(srid, usual)}}`
 }
 
-const crsOf = (srid: number, usual: number): string => srid === usual ? '' : `,"crs":{"type":"name","properties":{"name":"EPSG:${srid}"}}`
+const crsOf = (srid: number, usual: number): string =>
+  srid === usual ? '' : `,"crs":{"type":"name","properties":{"name":"EPSG:${srid}"}}`
 
 /** Reads `{"type":"name","properties":{"name":"EPSG:4326"}}`, the form that MySQL writes. */
 function readSrid (crs: unknown): number {
@@ -116,7 +137,12 @@ const FLOAT_BYTES = 4
 export function vectorType (bytes: number): ColumnType {
   const dimensions = bytes / FLOAT_BYTES
   return createType({
-    schema: Type.Array(Type.Number({ format: 'float', minimum: -MAX_FLOAT, maximum: MAX_FLOAT }), { title: `Vector${dimensions}`, minItems: 1, maxItems: dimensions, examples: [[1, 0.5, 0].slice(0, dimensions)] }),
+    schema: Type.Array(Type.Number({ format: 'float', minimum: -MAX_FLOAT, maximum: MAX_FLOAT }), {
+      title: `Vector${dimensions}`,
+      minItems: 1,
+      maxItems: dimensions,
+      examples: [[1, 0.5, 0].slice(0, dimensions)]
+    }),
     read: (value) => {
       if (!Array.isArray(value) || value.length === 0) throw expected('a list of numbers')
       if (value.length > dimensions) throw new ValueRefused(`can have at most ${dimensions} numbers`)
@@ -129,7 +155,9 @@ export function vectorType (bytes: number): ColumnType {
       // ALTER TABLE fills a new NOT NULL column with empty values, which no statement can write
       if (packed.length === 0) return 'null'
       if (packed.length % FLOAT_BYTES !== 0) throw new ValueUnreadable('contains bytes that are not a vector')
-      const entries = Array.from({ length: packed.length / FLOAT_BYTES }, (_, index) => writeEntry(packed.readFloatLE(index * FLOAT_BYTES)))
+      const entries = Array.from({ length: packed.length / FLOAT_BYTES }, (_, index) =>
+        writeEntry(packed.readFloatLE(index * FLOAT_BYTES))
+      )
       return `[${entries.join(',')}]`
     },
     comparison: 'equality',

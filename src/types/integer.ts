@@ -30,7 +30,13 @@ function integerSchema (title: string, { min, max }: IntegerBounds) {
   const number = (bound: bigint): number | undefined => Number.isSafeInteger(Number(bound)) ? Number(bound) : undefined
   const [minimum, maximum] = [number(min), number(max)]
   const format = max < 1n << 31n ? 'int32' : 'int64'
-  return Type.Integer({ title, format, ...(minimum !== undefined && { minimum }), ...(maximum !== undefined && { maximum }), examples: [1] })
+  return Type.Integer({
+    title,
+    format,
+    ...(minimum !== undefined && { minimum }),
+    ...(maximum !== undefined && { maximum }),
+    examples: [1]
+  })
 }
 
 /** TINYINT to BIGINT: exact to 64 bits in responses and statements. */
@@ -46,23 +52,38 @@ export function integerType (bits: number, unsigned: boolean, zerofill = false):
   })
 }
 
-/** TINYINT(1), MySQL's BOOL: an integer column that also accepts true and false. It can store 2, so it is returned as a number. */
+/**
+ * TINYINT(1), MySQL's BOOL: an integer column that also accepts true and false. It can store 2, so it is returned as a
+ * number.
+ */
 export function tinyBoolType (unsigned: boolean): ColumnType {
   const integer = integerType(8, unsigned)
   return createType({
     ...integer,
-    schema: Type.Union([integer.schema, Type.Boolean({ writeOnly: true })], { title: unsigned ? 'UnsignedBoolean' : 'Boolean', examples: [true] }),
-    read: (value): Value => typeof value === 'boolean' ? BigInt(value) : integer.read(value)
+    schema: Type.Union([integer.schema, Type.Boolean({ writeOnly: true })], {
+      title: unsigned ? 'UnsignedBoolean' : 'Boolean',
+      examples: [true]
+    }),
+    read: (value): Value => (typeof value === 'boolean' ? BigInt(value) : integer.read(value))
   })
 }
 
 /**
- * YEAR: 0 or 1901 to 2155. MySQL would convert 1 to 99 to years from 1970 to 2069. The parameter is a text of four digits, because a number would be equal
- * to `abc` if the column has become a text since the catalog was read, and the text `0` would be the year 2000.
+ * YEAR: 0 or 1901 to 2155. MySQL would convert 1 to 99 to years from 1970 to 2069. The parameter is a text of four
+ * digits, because a number would be equal to `abc` if the column has become a text since the catalog was read, and the
+ * text `0` would be the year 2000.
  */
 export function yearType (): ColumnType {
   return createType({
-    schema: Type.Integer({ title: 'Year', format: 'int32', minimum: 0, maximum: 2155, not: { type: 'integer', minimum: 1, maximum: 1900 }, description: 'A year from 1901 to 2155, or 0.', examples: [2026] }),
+    schema: Type.Integer({
+      title: 'Year',
+      format: 'int32',
+      minimum: 0,
+      maximum: 2155,
+      not: { type: 'integer', minimum: 1, maximum: 1900 },
+      description: 'A year from 1901 to 2155, or 0.',
+      examples: [2026]
+    }),
     read: (value) => {
       const year = readInteger(value, { min: 0n, max: 2155n })
       if (year > 0n && year < 1901n) throw new ValueRefused('must be 0 or from 1901 to 2155')
@@ -79,17 +100,26 @@ const BIT_LITERAL = /^b'([01]+)'$/
 /** BIT(1) is a boolean, BIT(n) a string of n zeros and ones, the most significant bit first. */
 export function bitType (length: number): ColumnType {
   const pattern = new RegExp(`^[01]{1,${length}}$`)
-  const show = (bits: bigint): string => length === 1 ? String(bits === 1n) : `"${bits.toString(2).padStart(length, '0')}"`
+  const show = (bits: bigint): string =>
+    length === 1 ? String(bits === 1n) : `"${bits.toString(2).padStart(length, '0')}"`
   return createType({
-    schema: length === 1
-      ? Type.Boolean({ title: 'Bit', examples: [true] })
-      : Type.String({ title: `Bits${length}`, pattern: `^[01]{1,${length}}$`, description: 'Bits, the most significant bit first.', examples: ['1'.padStart(length, '0')] }),
+    schema:
+      length === 1
+        ? Type.Boolean({ title: 'Bit', examples: [true] })
+        : Type.String({
+          title: `Bits${length}`,
+          pattern: `^[01]{1,${length}}$`,
+          description: 'Bits, the most significant bit first.',
+          examples: ['1'.padStart(length, '0')]
+        }),
     read: (value) => {
       if (length === 1) {
         if (typeof value !== 'boolean') throw expected('true or false')
         return BigInt(value)
       }
-      if (typeof value !== 'string' || !pattern.test(value)) throw expected(`a string of at most ${length} zeros and ones`)
+      if (typeof value !== 'string' || !pattern.test(value)) {
+        throw expected(`a string of at most ${length} zeros and ones`)
+      }
       return BigInt('0b' + value)
     },
     write: (value) => show(BigInt('0x' + (value as Buffer).toString('hex'))),

@@ -1,16 +1,25 @@
 /**
- * Validates and copies JSON (RFC 8259) in one pass without recursion. A JSON column of MariaDB can contain other text: it is a LONGTEXT with a
- * check that accepts `1.` and `"\q"`, and that does not apply to the empty strings with which ALTER TABLE fills existing rows.
+ * Validates and copies JSON (RFC 8259) in one pass without recursion. A JSON column of MariaDB can contain other text:
+ * it is a LONGTEXT with a check that accepts `1.` and `"\q"`, and that does not apply to the empty strings with which
+ * ALTER TABLE fills existing rows.
  */
 
 import { PART, type LongWork } from '../in-pieces.ts'
 
-const [SPACE, EXCLAMATION, QUOTE, COMMA, MINUS, POINT, ZERO, COLON] = [0x20, 0x21, 0x22, 0x2c, 0x2d, 0x2e, 0x30, 0x3a] as const
-const [OPEN_LIST, BACKSLASH, CLOSE_LIST, SMALL_E, SMALL_U, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5c, 0x5d, 0x65, 0x75, 0x7b, 0x7d] as const
+const [SPACE, EXCLAMATION, QUOTE, COMMA, MINUS, POINT, ZERO, COLON] = [
+  0x20, 0x21, 0x22, 0x2c, 0x2d, 0x2e, 0x30, 0x3a
+] as const
+const [OPEN_LIST, BACKSLASH, CLOSE_LIST, SMALL_E, SMALL_U, OPEN_OBJECT, CLOSE_OBJECT] = [
+  0x5b, 0x5c, 0x5d, 0x65, 0x75, 0x7b, 0x7d
+] as const
 /** The bit that is set in a lower-case letter and clear in its capital. */
 const CASE = 0x20
 
-const [SIGNS, DIGITS, HEX] = ['+-', '0123456789', '0123456789abcdefABCDEF'].map(tableOf) as [Uint8Array, Uint8Array, Uint8Array]
+const [SIGNS, DIGITS, HEX] = ['+-', '0123456789', '0123456789abcdefABCDEF'].map(tableOf) as [
+  Uint8Array,
+  Uint8Array,
+  Uint8Array
+]
 /** The characters that may follow a backslash, in addition to `u` with four digits. */
 const ESCAPES = tableOf('"\\/bfnrt')
 /** The words by their first byte. */
@@ -39,7 +48,10 @@ interface Pause {
   levels: Uint8Array
 }
 
-/** The levels of a document, shared by all calls because nothing else runs during a call. Very deep documents get their own table. */
+/**
+ * The levels of a document, shared by all calls because nothing else runs during a call. Very deep documents get their
+ * own table.
+ */
 const LEVELS = new Uint8Array(64)
 
 /** Whether the bytes from `start` to `end` are JSON. */
@@ -49,7 +61,16 @@ export function isJson (bytes: Uint8Array, start = 0, end = bytes.length): boole
 
 /** The same as isJson, in parts. */
 export function * checkJson (bytes: Uint8Array): LongWork<boolean> {
-  const pause: Pause = { at: 0, stop: 0, isPaused: false, isInString: false, next: VALUE, depth: 0, isObject: false, levels: new Uint8Array(LEVELS.length) }
+  const pause: Pause = {
+    at: 0,
+    stop: 0,
+    isPaused: false,
+    isInString: false,
+    next: VALUE,
+    depth: 0,
+    isObject: false,
+    levels: new Uint8Array(LEVELS.length)
+  }
   for (;;) {
     pause.stop = pause.at + PART
     pause.isPaused = false
@@ -62,14 +83,22 @@ export function * checkJson (bytes: Uint8Array): LongWork<boolean> {
 const isSpace = (byte: number): boolean => byte === SPACE || byte === 0x0a || byte === 0x0d || byte === 0x09
 
 /**
- * Copies the bytes from `start` to `end` into `target` from `to`, and returns whether they are JSON; if not, some of them are copied.
- * Also refuses escapes of half a surrogate pair, which are not text and which many parsers refuse.
+ * Copies the bytes from `start` to `end` into `target` from `to`, and returns whether they are JSON; if not, some of
+ * them are copied. Also refuses escapes of half a surrogate pair, which are not text and which many parsers refuse.
  *
  * A check with `pause` stops before a value or key, or in a string.
  *
- * It is one function for speed, because each row of an answer may have such a cell. Its loops follow the text: a value or a key, then what may follow it.
+ * It is one function for speed, because each row of an answer may have such a cell. Its loops follow the text: a value
+ * or a key, then what may follow it.
  */
-export function copyJson (bytes: Uint8Array, start: number, end: number, target: Uint8Array, to: number, pause?: Pause): boolean {
+export function copyJson (
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  target: Uint8Array,
+  to: number,
+  pause?: Pause
+): boolean {
   /** Whether each open level is an object or a list. */
   let levels: Uint8Array = LEVELS
   let depth = 0
@@ -78,7 +107,7 @@ export function copyJson (bytes: Uint8Array, start: number, end: number, target:
   let next: number = VALUE
   let stop = end
   if (pause !== undefined) {
-    ({ levels, depth, isObject, isInString, next } = pause)
+    ;({ levels, depth, isObject, isInString, next } = pause)
     stop = Math.min(pause.stop, end)
   }
   const shift = to - start
@@ -87,14 +116,18 @@ export function copyJson (bytes: Uint8Array, start: number, end: number, target:
     if (isInString) isInString = false
     else {
       do {
-        if (at >= stop) return at < end && keep(pause as Pause, { at, levels, depth, isObject, isInString: false, next })
+        if (at >= stop) {
+          return at < end && keep(pause as Pause, { at, levels, depth, isObject, isInString: false, next })
+        }
         byte = target[at + shift] = bytes[at++] as number
       } while (isSpace(byte))
     }
     if (byte === QUOTE) {
       for (;;) {
-        if (at >= stop) return at < end && keep(pause as Pause, { at, levels, depth, isObject, isInString: true, next })
-        const each = target[at + shift] = bytes[at++] as number
+        if (at >= stop) {
+          return at < end && keep(pause as Pause, { at, levels, depth, isObject, isInString: true, next })
+        }
+        const each = (target[at + shift] = bytes[at++] as number)
         if (each > QUOTE && each !== BACKSLASH) continue
         if (each === QUOTE) break
         if (each === SPACE || each === EXCLAMATION) continue
@@ -122,7 +155,8 @@ export function copyJson (bytes: Uint8Array, start: number, end: number, target:
       next = isObject ? KEY_OR_END : VALUE_OR_END
       continue
     } else {
-      const after = byte === MINUS || DIGITS[byte] === 1 ? endOfNumber(bytes, at - 1, end) : endOfWord(bytes, at - 1, end)
+      const after =
+        byte === MINUS || DIGITS[byte] === 1 ? endOfNumber(bytes, at - 1, end) : endOfWord(bytes, at - 1, end)
       if (after > end) return false
       for (; at < after; at++) target[at + shift] = bytes[at] as number
     }

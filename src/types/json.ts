@@ -61,7 +61,10 @@ function check (value: unknown, depth: number, checkNumber: (text: string) => vo
   }
 }
 
-/** Writes a JSON Merge Patch with the members that are null at the beginning of each object. The result is the same patch (RFC 7396). */
+/**
+ * Writes a JSON Merge Patch with the members that are null at the beginning of each object. The result is the same
+ * patch (RFC 7396).
+ */
 export function removalsFirst (patch: unknown): string {
   if (!isObject(patch)) return JSON.stringify(patch)
   const members = Object.entries(patch)
@@ -76,7 +79,10 @@ function requireWellFormed (text: string): void {
 const signed = integerBounds(64, false)
 const unsigned = integerBounds(64, true)
 
-/** MySQL stores JSON numbers as 64-bit integers (signed or unsigned) or as doubles. @throws ValueRefused for other numbers */
+/**
+ * MySQL stores JSON numbers as 64-bit integers (signed or unsigned) or as doubles. @throws ValueRefused for other
+ * numbers
+ */
 export function requireMysqlNumber (text: string): void {
   if (wholeNumber(text, signed.min, unsigned.max) === undefined) requireDouble(text)
 }

@@ -31,7 +31,10 @@ function * base64Parts (bytes: Buffer): Generator<string> {
 }
 
 /** Bytes without a copy. */
-const bytesOf = (value: DriverValue): Buffer => typeof value === 'string' ? Buffer.from(value) : Buffer.from((value as Uint8Array).buffer, (value as Uint8Array).byteOffset, (value as Uint8Array).byteLength)
+const bytesOf = (value: DriverValue): Buffer =>
+  typeof value === 'string'
+    ? Buffer.from(value)
+    : Buffer.from((value as Uint8Array).buffer, (value as Uint8Array).byteOffset, (value as Uint8Array).byteLength)
 
 export function * longText (value: DriverValue): LongWork<LongValue> {
   return { isText: true, parts: textParts(value as string | Buffer) }

@@ -1,6 +1,6 @@
 /**
- * `{"$now": {"days": -30}}`: a moment by the clock of the database. It stands in a plan in place of a value, so that statements with
- * different moments have the same shape. A dialect converts it to a value when the statement runs.
+ * `{"$now": {"days": -30}}`: a moment by the clock of the database. It stands in a plan in place of a value, so that
+ * statements with different moments have the same shape. A dialect converts it to a value when the statement runs.
  */
 import { Type } from '@sinclair/typebox'
 import { isObject, numberText } from '../json/exact-json.ts'
@@ -19,10 +19,21 @@ const Amount = Type.Integer({ minimum: -MAX_OFFSET, maximum: MAX_OFFSET })
 export const NOW = 'Now'
 
 /** The operand of `$now`. */
-export const NowSchema = Type.Union([
-  Type.Boolean({ enum: [true] }),
-  Type.Object(Object.fromEntries(UNITS.map((unit) => [unit, Type.Optional(Amount)])), { additionalProperties: false, minProperties: 1 })
-], { title: NOW, description: 'The present time in UTC by the clock of the database: true, or moved by an offset, such as {"days": -30}. Years and months are added first, the day at most the last of its month, then the rest.' })
+export const NowSchema = Type.Union(
+  [
+    Type.Boolean({ enum: [true] }),
+    Type.Object(Object.fromEntries(UNITS.map((unit) => [unit, Type.Optional(Amount)])), {
+      additionalProperties: false,
+      minProperties: 1
+    })
+  ],
+  {
+    title: NOW,
+    description:
+      'The present time in UTC by the clock of the database: true, or moved by an offset, such as {"days": -30}. ' +
+      'Years and months are added first, the day at most the last of its month, then the rest.'
+  }
+)
 
 /** The first and the last second of the calendar, since 1970. */
 export const CALENDAR = { first: -62_135_596_800, last: 253_402_300_799 }
@@ -67,11 +78,16 @@ export function readMoment (operand: unknown, form: MomentForm, use: Moment['use
 
 function readAmount (given: unknown): number {
   const amount = Number(numberText(given))
-  if (!Number.isInteger(amount) || Math.abs(amount) > MAX_OFFSET) throw new ValueRefused(`the parts of an offset must be whole numbers from -${MAX_OFFSET} to ${MAX_OFFSET}`)
+  if (!Number.isInteger(amount) || Math.abs(amount) > MAX_OFFSET) {
+    throw new ValueRefused(`the parts of an offset must be whole numbers from -${MAX_OFFSET} to ${MAX_OFFSET}`)
+  }
   return amount
 }
 
-/** The value that the column stores for a moment; undefined if the column cannot store it. Years and months are added first, then the rest. */
+/**
+ * The value that the column stores for a moment; undefined if the column cannot store it. Years and months are added
+ * first, then the rest.
+ */
 export function valueAt ({ form, months, seconds }: Moment, { seconds: now, micros }: Clock): Value | undefined {
   const shifted = months === 0 ? now : addMonths(now, months)
   if (shifted === undefined) return undefined

@@ -2,7 +2,16 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import { doubleTotals, exactTotals } from './aggregates.ts'
 import { binaryType } from './binary.ts'
-import { COLUMN, createType, GIVEN, RELATED_TEXT, type ColumnType, type FormSql, type TypeFacts, type Wrapping } from './column-type.ts'
+import {
+  COLUMN,
+  createType,
+  GIVEN,
+  RELATED_TEXT,
+  type ColumnType,
+  type FormSql,
+  type TypeFacts,
+  type Wrapping
+} from './column-type.ts'
 import { decimalType } from './decimal.ts'
 import { computedDoubleType, doubleType, floatType, type FixedPoint } from './float.ts'
 import { incrementDecimal, incrementDouble, incrementInteger, mergeForm, sqlOf, withNow } from './forms.ts'
@@ -20,10 +29,11 @@ import { charType, enumType, formType, setType, textType, unknownType } from './
 const UUID_TEXT = /^([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})$/i
 
 /**
- * Uses an aggregate of the column in HAVING, because MariaDB 10.11 would use the value of the previous group if it sorts the rows to group them, as with
- * COUNT(DISTINCT …). All values of a group are equal.
+ * Uses an aggregate of the column in HAVING, because MariaDB 10.11 would use the value of the previous group if it
+ * sorts the rows to group them, as with COUNT(DISTINCT …). All values of a group are equal.
  */
-const addressType = (form: Parameters<typeof formType>[0]): ColumnType => createType({ ...formType(form), grouped: ['min(', ')'] })
+const addressType = (form: Parameters<typeof formType>[0]): ColumnType =>
+  createType({ ...formType(form), grouped: ['min(', ')'] })
 
 const UUID = addressType({
   name: 'a UUID',
@@ -33,8 +43,22 @@ const UUID = addressType({
   isValid: (text) => UUID_TEXT.test(text),
   normal: (text) => text.toLowerCase().replace(UUID_TEXT, '$1-$2-$3-$4-$5')
 })
-const INET4 = addressType({ name: 'an IPv4 address', format: 'ipv4', title: 'Ipv4', example: '192.0.2.1', isValid: isIPv4 })
-const INET6 = addressType({ name: 'an IPv6 address', format: 'ipv6', title: 'Ipv6', example: '2001:db8::1', isValid: (text) => isIPv6(text) && !text.includes('%'), normal: allGroups, rewritten: true })
+const INET4 = addressType({
+  name: 'an IPv4 address',
+  format: 'ipv4',
+  title: 'Ipv4',
+  example: '192.0.2.1',
+  isValid: isIPv4
+})
+const INET6 = addressType({
+  name: 'an IPv6 address',
+  format: 'ipv6',
+  title: 'Ipv6',
+  example: '2001:db8::1',
+  isValid: (text) => isIPv6(text) && !text.includes('%'),
+  normal: allGroups,
+  rewritten: true
+})
 
 /** Writes an IPv6 address as its eight groups, so that all spellings have the same text. */
 function allGroups (address: string): string {
@@ -43,60 +67,88 @@ function allGroups (address: string): string {
     return `${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`
   })
   const [before, after] = groups.split('::').map((part) => part === '' ? [] : part.split(':')) as [string[], string[]?]
-  const all = after === undefined ? before : [...before, ...Array<string>(8 - before.length - after.length).fill('0'), ...after]
+  const all =
+    after === undefined ? before : [...before, ...Array<string>(8 - before.length - after.length).fill('0'), ...after]
   return all.map((group) => group.replace(/^0+(?=.)/, '')).join(':')
 }
 
 const isUnsigned = (facts: TypeFacts): boolean => / unsigned/i.test(facts.declaration)
 const isZerofill = (facts: TypeFacts): boolean => / zerofill/i.test(facts.declaration)
 /**
- * Compares integers for equality as strings of digits. Both servers convert the constant to an integer once, exactly, and use an index. If the column
- * has become a text since the catalog was read, they compare strings; with a number, MariaDB would convert the column's texts, and `abc` would equal 0.
+ * Compares integers for equality as strings of digits. Both servers convert the constant to an integer once, exactly,
+ * and use an index. If the column has become a text since the catalog was read, they compare strings; with a number,
+ * MariaDB would convert the column's texts, and `abc` would equal 0.
  */
 const DIGITS: Wrapping = ["'", "'"]
 /** Both servers refuse a sum that does not fit 64 bits (1690) or the column (1264). */
 const SUM = sqlOf`${COLUMN} + ${GIVEN}`
 const INCREMENT_INTEGER = [incrementInteger(SUM)]
 /** Guards against sums such as 51, which the servers would store as the year 2051. */
-const INCREMENT_YEAR = [incrementInteger(sqlOf`if(${COLUMN} + ${GIVEN} <> 0 and ${COLUMN} + ${GIVEN} not between 1901 and 2155, 9999, ${COLUMN} + ${GIVEN})`)]
+const INCREMENT_YEAR = [
+  incrementInteger(
+    sqlOf`if(${COLUMN} + ${GIVEN} <> 0 and ${COLUMN} + ${GIVEN} not between 1901 and 2155, 9999, ${COLUMN} + ${GIVEN})`
+  )
+]
 /** The seconds of the years from 1901 to 2155, since 1970. */
 const YEARS = { first: Date.UTC(1901, 0) / 1000, last: Date.UTC(2156, 0) / 1000 - 1 }
 /** A BIGINT has 20 digits. */
 const INTEGER_TOTALS = exactTotals({ precision: 20, scale: 0 })
-const wholeNumbers = (type: ColumnType): ColumnType => createType({ ...type, equated: DIGITS, forms: INCREMENT_INTEGER, totals: INTEGER_TOTALS })
-const integer = (bits: number) => (facts: TypeFacts): ColumnType => wholeNumbers(integerType(bits, isUnsigned(facts), isZerofill(facts)))
+const wholeNumbers = (type: ColumnType): ColumnType =>
+  createType({ ...type, equated: DIGITS, forms: INCREMENT_INTEGER, totals: INTEGER_TOTALS })
+const integer =
+  (bits: number) =>
+    (facts: TypeFacts): ColumnType =>
+      wholeNumbers(integerType(bits, isUnsigned(facts), isZerofill(facts)))
 const decimal = (facts: TypeFacts): ColumnType => {
-  const bounds = { precision: facts.length ?? 10, scale: facts.scale ?? 0, unsigned: isUnsigned(facts), zerofill: isZerofill(facts) }
+  const bounds = {
+    precision: facts.length ?? 10,
+    scale: facts.scale ?? 0,
+    unsigned: isUnsigned(facts),
+    zerofill: isZerofill(facts)
+  }
   // a sum with the uncast text would be a double
   const sum = sqlOf`${COLUMN} + cast(${GIVEN} as decimal(${String(bounds.precision)},${String(bounds.scale)}))`
   return createType({ ...decimalType(bounds), forms: [incrementDecimal(bounds, sum)], totals: exactTotals(bounds) })
 }
-const double = (facts: TypeFacts, type: ColumnType): ColumnType => createType({ ...type, forms: [incrementDouble(SUM, fixedPoint(facts))], totals: doubleTotals })
+const double = (facts: TypeFacts, type: ColumnType): ColumnType =>
+  createType({ ...type, forms: [incrementDouble(SUM, fixedPoint(facts))], totals: doubleTotals })
 const digitsOf = (facts: TypeFacts) => ({ digits: facts.scale ?? 0 })
-const text = (facts: TypeFacts): ColumnType => textType({ characters: facts.length, bytes: null, charset: facts.charset })
-const longText = (facts: TypeFacts): ColumnType => textType({ characters: null, bytes: isUtf8(facts) ? facts.bytes : null, charset: facts.charset })
+const text = (facts: TypeFacts): ColumnType =>
+  textType({ characters: facts.length, bytes: null, charset: facts.charset })
+const longText = (facts: TypeFacts): ColumnType =>
+  textType({ characters: null, bytes: isUtf8(facts) ? facts.bytes : null, charset: facts.charset })
 const binary = (padded: boolean) => (facts: TypeFacts): ColumnType => binaryType({ bytes: facts.bytes, padded })
 /** Only DOUBLE(M,D) and FLOAT(M,D) have a scale. */
-const fixedPoint = ({ length, scale }: TypeFacts): FixedPoint | undefined => scale === null ? undefined : { precision: length as number, scale }
+const fixedPoint = ({ length, scale }: TypeFacts): FixedPoint | undefined =>
+  scale === null ? undefined : { precision: length as number, scale }
 const precision = (facts: TypeFacts) => ({ scale: facts.scale ?? 0, padded: true })
 const geometry = (only: string | null) => ({ srid }: TypeFacts): ColumnType => geometryType({ only, srid })
 const isUtf8 = ({ charset }: TypeFacts): boolean => charset?.startsWith('utf8') ?? false
 
-const MYSQL_JSON = withMerge(jsonType({ compared: ['cast(', ' as json)'], checkNumber: requireMysqlNumber, alwaysJson: true }), sqlOf`json_merge_patch(coalesce(${COLUMN}, '{}'), cast(${GIVEN} as json))`)
+const MYSQL_JSON = withMerge(
+  jsonType({ compared: ['cast(', ' as json)'], checkNumber: requireMysqlNumber, alwaysJson: true }),
+  sqlOf`json_merge_patch(coalesce(${COLUMN}, '{}'), cast(${GIVEN} as json))`
+)
 /**
- * Compares normalized forms, because MariaDB stores JSON as text. The trailing space keeps JSON_NORMALIZE of 10.11 from reading past
- * the end of a text that ends with an exponent.
+ * Compares normalized forms, because MariaDB stores JSON as text. The trailing space keeps JSON_NORMALIZE of 10.11 from
+ * reading past the end of a text that ends with an exponent.
  */
 const MARIADB_NORMAL: Wrapping = ['json_normalize(concat(', ', \' \'))']
 /**
- * The function returns NULL with a warning for a text that is not JSON; the empty text makes the check of the column fail instead.
+ * The function returns NULL with a warning for a text that is not JSON; the empty text makes the check of the column
+ * fail instead.
  *
- * The patch is applied twice. As long as every member of a stored object has been removed, JSON_MERGE_PATCH of MariaDB searches the patch
- * from the last member found, not from its beginning (`do_merge_patch` in sql/item_jsonfunc.cc): it keeps `a` in
- * `json_merge_patch('{"b":1,"a":1}', '{"a":null,"b":null}')`. With a patch from `removalsFirst` it can miss only one removal in each object, and
- * this member is then the first of its object, where the second application finds it.
+ * The patch is applied twice. As long as every member of a stored object has been removed, JSON_MERGE_PATCH of MariaDB
+ * searches the patch from the last member found, not from its beginning (`do_merge_patch` in sql/item_jsonfunc.cc): it
+ * keeps `a` in `json_merge_patch('{"b":1,"a":1}', '{"a":null,"b":null}')`. With a patch from `removalsFirst` it can
+ * miss only one removal in each object, and this member is then the first of its object, where the second application
+ * finds it.
  */
-const MARIADB_JSON = withMerge(jsonType({ compared: MARIADB_NORMAL, comparedColumn: MARIADB_NORMAL }), sqlOf`coalesce(json_merge_patch(coalesce(${COLUMN}, '{}'), ${GIVEN}, ${GIVEN}), '')`, removalsFirst)
+const MARIADB_JSON = withMerge(
+  jsonType({ compared: MARIADB_NORMAL, comparedColumn: MARIADB_NORMAL }),
+  sqlOf`coalesce(json_merge_patch(coalesce(${COLUMN}, '{}'), ${GIVEN}, ${GIVEN}), '')`,
+  removalsFirst
+)
 
 function withMerge (type: ColumnType, sql: FormSql, write: (patch: unknown) => string = JSON.stringify): ColumnType {
   const read = (patch: unknown): string => {
@@ -110,20 +162,33 @@ function withMerge (type: ColumnType, sql: FormSql, write: (patch: unknown) => s
 const MAY_BE_BOOL = /^tinyint(?:\(1\)| unsigned$)/i
 
 const factories = new Map<string, (facts: TypeFacts) => ColumnType>([
-  ['tinyint', (facts) => MAY_BE_BOOL.test(facts.declaration) ? wholeNumbers(tinyBoolType(isUnsigned(facts))) : integer(8)(facts)],
+  [
+    'tinyint',
+    (facts) =>
+      MAY_BE_BOOL.test(facts.declaration) ? wholeNumbers(tinyBoolType(isUnsigned(facts))) : integer(8)(facts)
+  ],
   ['smallint', integer(16)],
   ['mediumint', integer(24)],
   ['int', integer(32)],
   ['bigint', integer(64)],
-  ['year', () => withNow(createType({ ...yearType(), forms: INCREMENT_YEAR, totals: INTEGER_TOTALS }), { kind: 'year', ...YEARS })],
+  [
+    'year',
+    () =>
+      withNow(createType({ ...yearType(), forms: INCREMENT_YEAR, totals: INTEGER_TOTALS }), { kind: 'year', ...YEARS })
+  ],
   ['bit', (facts) => bitType(facts.length ?? 1)],
   ['decimal', decimal],
   ['float', (facts) => double(facts, floatType({ unsigned: isUnsigned(facts), fixed: fixedPoint(facts) }))],
-  ['double', (facts) => {
-    const fixed = fixedPoint(facts)
-    if (facts.computed === true && fixed !== undefined) return double({ ...facts, scale: null }, computedDoubleType())
-    return double(facts, doubleType({ unsigned: isUnsigned(facts), zerofill: isZerofill(facts), fixed }))
-  }],
+  [
+    'double',
+    (facts) => {
+      const fixed = fixedPoint(facts)
+      if (facts.computed === true && fixed !== undefined) {
+        return double({ ...facts, scale: null }, computedDoubleType())
+      }
+      return double(facts, doubleType({ unsigned: isUnsigned(facts), zerofill: isZerofill(facts), fixed }))
+    }
+  ],
   ['char', (facts) => charType({ characters: facts.length, bytes: null, charset: facts.charset })],
   ['varchar', text],
   ...['tinytext', 'text', 'mediumtext', 'longtext'].map((name) => [name, longText] as const),
@@ -133,9 +198,31 @@ const factories = new Map<string, (facts: TypeFacts) => ColumnType>([
   ...['varbinary', 'tinyblob', 'blob', 'mediumblob', 'longblob'].map((name) => [name, binary(false)] as const),
   ['date', () => withNow(createType({ ...dateType(), parts: MYSQL_PARTS.day }), { kind: 'date' })],
   // MySQL would compare an expression with a text as texts
-  ['time', (facts) => withNow(createType({ ...timeType(precision(facts)), computed: ['cast(', ' as time(6))'] }), { kind: 'time', ...digitsOf(facts) })],
-  ['datetime', (facts) => withNow(createType({ ...datetimeType(precision(facts)), parts: MYSQL_PARTS.moment }), { kind: 'moment', ...digitsOf(facts) })],
-  ['timestamp', (facts) => withNow(createType({ ...timestampType(precision(facts), facts.lastTimestamp), parts: MYSQL_PARTS.moment }), { kind: 'moment', ...digitsOf(facts), ...timestampBounds(facts.lastTimestamp) })],
+  [
+    'time',
+    (facts) =>
+      withNow(createType({ ...timeType(precision(facts)), computed: ['cast(', ' as time(6))'] }), {
+        kind: 'time',
+        ...digitsOf(facts)
+      })
+  ],
+  [
+    'datetime',
+    (facts) =>
+      withNow(createType({ ...datetimeType(precision(facts)), parts: MYSQL_PARTS.moment }), {
+        kind: 'moment',
+        ...digitsOf(facts)
+      })
+  ],
+  [
+    'timestamp',
+    (facts) =>
+      withNow(createType({ ...timestampType(precision(facts), facts.lastTimestamp), parts: MYSQL_PARTS.moment }), {
+        kind: 'moment',
+        ...digitsOf(facts),
+        ...timestampBounds(facts.lastTimestamp)
+      })
+  ],
   ['json', () => MYSQL_JSON],
   ['vector', (facts) => vectorType(facts.bytes ?? 0)],
   ['geometry', geometry(null)],

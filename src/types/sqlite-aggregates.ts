@@ -1,5 +1,15 @@
 /** `$sum` and `$avg` in SQLite, whose own sums of decimals are doubles. */
-import { COLUMN, createType, FILTER, ValueRefused, ValueUnreadable, type Computation, type ColumnType, type FormSql, type Totals } from './column-type.ts'
+import {
+  COLUMN,
+  createType,
+  FILTER,
+  ValueRefused,
+  ValueUnreadable,
+  type Computation,
+  type ColumnType,
+  type FormSql,
+  type Totals
+} from './column-type.ts'
 import { decimalSchema, parseDigits, readDecimal } from './decimal.ts'
 import { doubleType } from './float.ts'
 import { sqlOf } from './forms.ts'
@@ -7,19 +17,27 @@ import { integerBounds } from './integer.ts'
 
 /** Decimal digits of a 64-bit integer. */
 const INTEGER_DIGITS = 19
-/** Digits after the point that a scaled integer can have: every DECIMAL that the service writes has at most 15 digits. */
+/**
+ * Digits after the point that a scaled integer can have: every DECIMAL that the service writes has at most 15 digits.
+ */
 const MAX_SCALE = 15
 /** Digits of an average beyond those of its column, as in MySQL. */
 const MORE_DIGITS = 4
 /** Digits before the point that an operand of `having` can have. */
 const WHOLE_DIGITS = 20
 
-/** An expression that fails with "integer overflow", in each row and in a group. It depends on the column, so that it is not computed in advance. */
+/**
+ * An expression that fails with "integer overflow", in each row and in a group. It depends on the column, so that it is
+ * not computed in advance.
+ */
 const OVERFLOW = sqlOf`abs(-9223372036854775807 - 1 + (${COLUMN} is null))`
 const GROUP_OVERFLOW = sqlOf`abs(-9223372036854775807 - 1 + 0 * count(${COLUMN}))`
 
 /** Integers: SQLite's sum is exact, or fails with "integer overflow". */
-export const integerTotals = (): Totals => ({ sum: { type: scaledType({ scale: 0, padded: true }), sql: sqlOf`sum(${COLUMN})${FILTER}` }, avg: average({ scale: 0, padded: true }) })
+export const integerTotals = (): Totals => ({
+  sum: { type: scaledType({ scale: 0, padded: true }), sql: sqlOf`sum(${COLUMN})${FILTER}` },
+  avg: average({ scale: 0, padded: true })
+})
 
 /** The digits after the point. `padded`: whether trailing zeros are written. */
 interface Fraction { readonly scale: number, readonly padded: boolean }
@@ -29,15 +47,30 @@ export const decimalTotals = (given: Fraction) => (): Totals => {
   const fraction = { ...given, scale: Math.min(given.scale, MAX_SCALE) }
   const { scale } = fraction
   const factor = `1${'0'.repeat(scale)}.0`
-  const sql = [...sqlOf`sum(case when abs(${COLUMN} * ${factor}) >= 9.2e18 then `, ...OVERFLOW, ...sqlOf` else cast(round(${COLUMN} * ${factor}) as integer) end)${FILTER}`]
+  const sql = [
+    ...sqlOf`sum(case when abs(${COLUMN} * ${factor}) >= 9.2e18 then `,
+    ...OVERFLOW,
+    ...sqlOf` else cast(round(${COLUMN} * ${factor}) as integer) end)${FILTER}`
+  ]
   return { sum: { type: scaledType(fraction), sql }, avg: average(fraction) }
 }
 
 /** FLOAT and DOUBLE. */
 export const doubleTotals = (write: ColumnType['write']) => (): Totals => {
   const type = createType({ ...doubleType({ unsigned: false }), wireFormat: undefined, write, echo: write })
-  const guard = (sql: FormSql): FormSql => ['case when abs(', ...sql, `) > ${Number.MAX_VALUE} then `, ...GROUP_OVERFLOW, ' else ', ...sql, ' end']
-  return { sum: { type, sql: guard(sqlOf`sum(${COLUMN})${FILTER}`) }, avg: { type, sql: guard(sqlOf`avg(${COLUMN})${FILTER}`) } }
+  const guard = (sql: FormSql): FormSql => [
+    'case when abs(',
+    ...sql,
+    `) > ${Number.MAX_VALUE} then `,
+    ...GROUP_OVERFLOW,
+    ' else ',
+    ...sql,
+    ' end'
+  ]
+  return {
+    sum: { type, sql: guard(sqlOf`sum(${COLUMN})${FILTER}`) },
+    avg: { type, sql: guard(sqlOf`avg(${COLUMN})${FILTER}`) }
+  }
 }
 
 /** The type of a decimal that the statement returns as an integer: 1250 is 12.50. */
@@ -49,7 +82,9 @@ function scaledType (fraction: Fraction): ColumnType {
     schema: decimalSchema(bounds),
     read: (value) => {
       const scaled = BigInt(readDecimal(value, bounds).replace('.', ''))
-      if (scaled < min || scaled > max) throw new ValueRefused(`must be from ${withPoint(min, scale)} to ${withPoint(max, scale)}`)
+      if (scaled < min || scaled > max) {
+        throw new ValueRefused(`must be from ${withPoint(min, scale)} to ${withPoint(max, scale)}`)
+      }
       return scaled
     },
     // an INTEGER column can also contain other numbers, whose sum is a double
@@ -68,7 +103,11 @@ function withPoint (value: bigint, scale: number): string {
 function average ({ scale: columnScale, padded }: Fraction): Computation {
   const scale = columnScale + MORE_DIGITS
   const bounds = { precision: WHOLE_DIGITS + scale, scale, unsigned: false }
-  const type = createType({ schema: decimalSchema(bounds), read: (value) => Number(readDecimal(value, bounds)), write: (value) => writeDecimal(digitsOf(value as number), { scale, padded }) })
+  const type = createType({
+    schema: decimalSchema(bounds),
+    read: (value) => Number(readDecimal(value, bounds)),
+    write: (value) => writeDecimal(digitsOf(value as number), { scale, padded })
+  })
   return { type, sql: sqlOf`round(avg(${COLUMN})${FILTER}, ${String(scale)})` }
 }
 

@@ -1,7 +1,7 @@
 /**
- * Positions on SQLite. Values of the type and numbers are written as a select shows them. Other texts and bytes are written
- * with their storage class, because a select may show values of the type like them, such as a time with a space like one
- * with a `T`: `{"$text": "2026-11-20T10:15:00"}`, `{"$bytes": "AAH/"}`.
+ * Positions on SQLite. Values of the type and numbers are written as a select shows them. Other texts and bytes are
+ * written with their storage class, because a select may show values of the type like them, such as a time with a space
+ * like one with a `T`: `{"$text": "2026-11-20T10:15:00"}`, `{"$bytes": "AAH/"}`.
  */
 import { isObject, numberText, parseExactJson } from '../json/exact-json.ts'
 import { readBase64 } from './binary.ts'
@@ -16,10 +16,12 @@ const CLASSES = new Map<string, (value: unknown) => Value>([['$text', readString
 
 const { min, max } = integerBounds(64, false)
 
-type PlacedType = Pick<ColumnType, 'read' | 'write' | 'comparison'>
-
 /** The positions of the columns of a type. */
-export function positionsOf ({ read, write, comparison }: PlacedType): Positions {
+export function positionsOf ({
+  read,
+  write,
+  comparison
+}: Pick<ColumnType, 'read' | 'write' | 'comparison'>): Positions {
   const readPosition = (value: unknown): Value => {
     const named = readNamed(value)
     if (named !== undefined) return named

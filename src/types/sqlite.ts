@@ -1,11 +1,22 @@
 /**
- * The column types of SQLite, by declared type (https://www.sqlite.org/datatype3.html). A column of any declared type can
- * contain values of every storage class, so the JSON depends on the stored value.
+ * The column types of SQLite, by declared type (https://www.sqlite.org/datatype3.html). A column of any declared type
+ * can contain values of every storage class, so the JSON depends on the stored value.
  */
 import { numberText } from '../json/exact-json.ts'
 import { binaryType } from './binary.ts'
 import {
-  COLUMN, createType, GIVEN, NOT_TEXT, numericOrder, RELATED_TEXT, ValueRefused, ValueUnreadable, type ColumnType, type DriverValue, type FormSql, type TypeFacts,
+  COLUMN,
+  createType,
+  GIVEN,
+  NOT_TEXT,
+  numericOrder,
+  RELATED_TEXT,
+  ValueRefused,
+  ValueUnreadable,
+  type ColumnType,
+  type DriverValue,
+  type FormSql,
+  type TypeFacts,
   type Value
 } from './column-type.ts'
 import { parseDigits, readDecimal, decimalSchema } from './decimal.ts'
@@ -45,7 +56,15 @@ function native (
   long: ColumnType['long'] = write === writeNative ? longNative : undefined
 ): ColumnType {
   const positions = own !== undefined && !type.structured && { positions: positionsOf({ ...type, write }) }
-  return createType({ ...type, wireFormat: undefined, write, long, echo: write, ...own !== undefined && { own }, ...positions })
+  return createType({
+    ...type,
+    wireFormat: undefined,
+    write,
+    long,
+    echo: write,
+    ...(own !== undefined && { own }),
+    ...positions
+  })
 }
 
 // SQLite compares integers and floats exactly
@@ -56,7 +75,12 @@ const OWN_JSON = sqlOf`typeof(${COLUMN}) <> 'blob' and json_valid(${COLUMN})`
 
 const OWN_DATE = ownText(sqlOf`${COLUMN} glob '${globOf('dddd-dd-dd')}'`)
 const OWN_MOMENT = ownText(withFraction('dddd-dd-dd dd:dd:dd'))
-const OWN_TIME = ownText(['dd:dd:dd', '-dd:dd:dd', 'ddd:dd:dd', '-ddd:dd:dd'].flatMap((form, index) => [...index === 0 ? [] : [' or '], ...withFraction(form)]))
+const OWN_TIME = ownText(
+  ['dd:dd:dd', '-dd:dd:dd', 'ddd:dd:dd', '-ddd:dd:dd'].flatMap((form, index) => [
+    ...(index === 0 ? [] : [' or ']),
+    ...withFraction(form)
+  ])
+)
 
 function ownText (form: FormSql): FormSql {
   return [...OWN_TEXT, ' and (', ...form, ')']
@@ -77,22 +101,38 @@ const longNative: ColumnType['long'] = (value) => typeof value === 'string' ? lo
 
 function sqliteDecimal ({ length, scale }: TypeFacts): ColumnType {
   const places = scale ?? (length === null ? 6 : 0)
-  const bounds = { precision: places + Math.min((length ?? Infinity) - places, EXACT_DIGITS), scale: places, unsigned: false }
+  const bounds = {
+    precision: places + Math.min((length ?? Infinity) - places, EXACT_DIGITS),
+    scale: places,
+    unsigned: false
+  }
   const write = (value: DriverValue): string => {
     if (typeof value !== 'bigint' && typeof value !== 'number') return writeNative(value)
     const digits = parseDigits(String(value))
-    return digits === undefined ? writeNative(value) : `"${digits.negative ? '-' : ''}${digits.whole || '0'}${fractionAt(digits.fraction, length === null ? 0 : bounds.scale)}"`
+    return digits === undefined
+      ? writeNative(value)
+      : `"${digits.negative ? '-' : ''}${digits.whole || '0'}${fractionAt(digits.fraction, length === null ? 0 : bounds.scale)}"`
   }
   const sum = sqlOf`round(${COLUMN} + ${GIVEN}, ${String(bounds.scale)})`
-  const increment = incrementDecimal(bounds, sumWithin(sum, NUMBERS, [...sqlOf`abs(`, ...sum, ` ) < 1e${bounds.precision - bounds.scale}`]), Number)
+  const increment = incrementDecimal(
+    bounds,
+    sumWithin(sum, NUMBERS, [...sqlOf`abs(`, ...sum, ` ) < 1e${bounds.precision - bounds.scale}`]),
+    Number
+  )
   const totals = decimalTotals({ scale: bounds.scale, padded: length !== null })
   const read = (value: unknown): Value => readExact(readDecimal(value, bounds))
-  return native(createType({ schema: decimalSchema(bounds), read, write, forms: [increment], order: numericOrder, totals }), OWN_NUMBER, write)
+  return native(
+    createType({ schema: decimalSchema(bounds), read, write, forms: [increment], order: numericOrder, totals }),
+    OWN_NUMBER,
+    write
+  )
 }
 
 /** @throws ValueRefused for more digits than a double has */
 function readExact (text: string): number {
-  if (text.replace(/[-.]/g, '').replace(/^0+|0+$/g, '').length > EXACT_DIGITS) throw new ValueRefused(`can have at most ${EXACT_DIGITS} digits`)
+  if (text.replace(/[-.]/g, '').replace(/^0+|0+$/g, '').length > EXACT_DIGITS) {
+    throw new ValueRefused(`can have at most ${EXACT_DIGITS} digits`)
+  }
   return Number(text)
 }
 
@@ -100,12 +140,16 @@ function readExact (text: string): number {
 const NUMBERS = "('integer', 'real')"
 
 /**
- * A sum that fails if it is out of bounds: SQLite would return a double for an integer of more than 64 bits, and infinity for a double. It fails by the
- * absolute value of the least integer ("integer overflow"), which depends on the column so that it is not computed in advance.
+ * A sum that fails if it is out of bounds: SQLite would return a double for an integer of more than 64 bits, and
+ * infinity for a double. It fails by the absolute value of the least integer ("integer overflow"), which depends on the
+ * column so that it is not computed in advance.
  */
 function sumWithin (sum: FormSql, classes: string, condition: FormSql): FormSql {
   return [
-    ...sqlOf`case when ${COLUMN} is null then null when typeof(${COLUMN}) in ${classes} and `, ...condition, ' then ', ...sum,
+    ...sqlOf`case when ${COLUMN} is null then null when typeof(${COLUMN}) in ${classes} and `,
+    ...condition,
+    ' then ',
+    ...sum,
     ...sqlOf` else abs(min(-9223372036854775807 - 1, length(${COLUMN}))) end`
   ]
 }
@@ -114,7 +158,9 @@ const SUM = sqlOf`${COLUMN} + ${GIVEN}`
 const WHOLE = "('integer')"
 const INCREMENT_INTEGER = incrementInteger(sumWithin(SUM, WHOLE, sqlOf`typeof(${COLUMN} + ${GIVEN}) = 'integer'`))
 const INCREMENT_TINY = incrementInteger(sumWithin(SUM, WHOLE, sqlOf`${COLUMN} + ${GIVEN} between -128 and 127`))
-const INCREMENT_REAL = incrementDouble(sumWithin(SUM, NUMBERS, sqlOf`abs(${COLUMN} + ${GIVEN}) <= 1.7976931348623157e308`))
+const INCREMENT_REAL = incrementDouble(
+  sumWithin(SUM, NUMBERS, sqlOf`abs(${COLUMN} + ${GIVEN}) <= 1.7976931348623157e308`)
+)
 
 /** Digits after the second: as many as declared, without trailing zeros, as values are stored. */
 const digitsOf = ({ length }: TypeFacts) => ({ digits: length ?? 0, padded: false })
@@ -143,7 +189,9 @@ const longNativeJson: ColumnType['long'] = (value) => {
 }
 
 const JSON_TEXT = jsonType({ compared: ['json(', ')'], comparedColumn: ['json(', ')'] })
-/** Sends numbers as numbers, because a column declared as JSON has numeric affinity, which converts texts to numbers. */
+/**
+ * Sends numbers as numbers, because a column declared as JSON has numeric affinity, which converts texts to numbers.
+ */
 const SQLITE_JSON = native({
   ...JSON_TEXT,
   read: (value): Value => {
@@ -169,26 +217,58 @@ const SQLITE_INTEGER = createType({ ...integerType(64, false), forms: [INCREMENT
 
 const unpadded = { scale: 6, padded: false }
 
-/** Names a schema by the number in a declaration, which is the scale of a time; the last number is that of a decimal. */
+/**
+ * Names a schema by the number in a declaration, which is the scale of a time; the last number is that of a decimal.
+ */
 const byLength = (name: string) => ({ length }: TypeFacts): string => `${name} ${length ?? ''}`
 const related = (name: string) => (): string => name
 
 /**
- * The first pattern that matches the declaration determines the type; the last five are SQLite's affinity rules. `relatedAs`: as in ColumnType.
+ * The first pattern that matches the declaration determines the type; the last five are SQLite's affinity rules.
+ * `relatedAs`: as in ColumnType.
  */
-const byPrefix: ReadonlyArray<readonly [pattern: RegExp, toType: (facts: TypeFacts) => ColumnType, relatedAs?: (facts: TypeFacts) => string]> = [
-  [/^bool|^tinyint\(1\)/, () => native(createType({ ...tinyBoolType(false), forms: [INCREMENT_TINY], totals: integerTotals }), OWN_NUMBER), related('integer')],
+const byPrefix: ReadonlyArray<
+  readonly [pattern: RegExp, toType: (facts: TypeFacts) => ColumnType, relatedAs?: (facts: TypeFacts) => string]
+> = [
+  [
+    /^bool|^tinyint\(1\)/,
+    () => native(createType({ ...tinyBoolType(false), forms: [INCREMENT_TINY], totals: integerTotals }), OWN_NUMBER),
+    related('integer')
+  ],
   [/^datetime/, sqliteDatetime, byLength('datetime')],
   [/^timestamp/, sqliteTimestamp, byLength('timestamp')],
-  [/^date/, () => native(withNow(createType({ ...dateType(), parts: SQLITE_PARTS.day }), { kind: 'date' }), OWN_DATE), related('date')],
-  [/^time/, (facts) => native(withNow(timeType(unpadded), { kind: 'time', ...digitsOf(facts) }), OWN_TIME), byLength('time')],
+  [
+    /^date/,
+    () => native(withNow(createType({ ...dateType(), parts: SQLITE_PARTS.day }), { kind: 'date' }), OWN_DATE),
+    related('date')
+  ],
+  [
+    /^time/,
+    (facts) => native(withNow(timeType(unpadded), { kind: 'time', ...digitsOf(facts) }), OWN_TIME),
+    byLength('time')
+  ],
   [/^json/, () => SQLITE_JSON],
   [/^(dec|num)/, sqliteDecimal, ({ scale }) => `decimal ${scale ?? ''}`],
   [/^year/, () => native(withNow(SQLITE_INTEGER, { kind: 'year' }), OWN_NUMBER), related('year')],
   [/int/, () => native(SQLITE_INTEGER, OWN_NUMBER), related('integer')],
-  [/char|clob|text/, () => native({ ...textType({ characters: null, bytes: null }), readPattern, exact: EXACT, defaultOf: (text) => text }, OWN_TEXT), related(RELATED_TEXT)],
+  [
+    /char|clob|text/,
+    () =>
+      native(
+        { ...textType({ characters: null, bytes: null }), readPattern, exact: EXACT, defaultOf: (text) => text },
+        OWN_TEXT
+      ),
+    related(RELATED_TEXT)
+  ],
   [/blob/, () => native(binaryType({ bytes: null, padded: false }), OWN_BYTES)],
-  [/real|floa|doub/, () => native(createType({ ...doubleType({ unsigned: false }), forms: [INCREMENT_REAL], totals: doubleTotals(writeNative) }), OWN_NUMBER)]
+  [
+    /real|floa|doub/,
+    () =>
+      native(
+        createType({ ...doubleType({ unsigned: false }), forms: [INCREMENT_REAL], totals: doubleTotals(writeNative) }),
+        OWN_NUMBER
+      )
+  ]
 ]
 
 function sqliteDatetime (facts: TypeFacts): ColumnType {
@@ -198,10 +278,17 @@ function sqliteDatetime (facts: TypeFacts): ColumnType {
 
 function sqliteTimestamp (facts: TypeFacts): ColumnType {
   const type = createType({ ...timestampType(unpadded), parts: SQLITE_PARTS.moment })
-  return native(withNow(type, { kind: 'moment', ...digitsOf(facts), ...timestampBounds() }), OWN_MOMENT, writeMoment('Z'))
+  return native(
+    withNow(type, { kind: 'moment', ...digitsOf(facts), ...timestampBounds() }),
+    OWN_MOMENT,
+    writeMoment('Z')
+  )
 }
 
-/** Returns the column type of a declaration. Values of unknown types are written by their storage class and are not writable. */
+/**
+ * Returns the column type of a declaration. Values of unknown types are written by their storage class and are not
+ * writable.
+ */
 export function sqliteType (facts: TypeFacts): ColumnType {
   const declaration = facts.declaration.toLowerCase()
   const found = byPrefix.find(([prefix]) => prefix.test(declaration))

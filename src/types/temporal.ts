@@ -9,30 +9,44 @@ import { integerType } from './integer.ts'
 const DATE = /^\d{4}-\d\d-\d\d$/
 const TIME = /^(-?)(\d{2,3}):([0-5]\d):([0-5]\d)(?:\.(\d{1,30}))?$/
 const DATETIME = /^(\d{4}-\d\d-\d\d)[Tt ]((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\d{1,30}))?$/
-const TIMESTAMP = /^(\d{4}-\d\d-\d\d)[Tt ]((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\d{1,30}))?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
+const TIMESTAMP =
+  /^(\d{4}-\d\d-\d\d)[Tt ]((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\d{1,30}))?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
 
 const MINUTE_PATTERN = '([01]\\d|2[0-3]):[0-5]\\d'
 const CLOCK_PATTERN = `${MINUTE_PATTERN}:[0-5]\\d`
 
 /** Leap years, of the calendar and of TIMESTAMP until 2038 and 2106. */
 const LEAP_YEAR = '(\\d\\d(0[48]|[2468][048]|[13579][26])|(0[48]|[2468][048]|[13579][26])00)'
-const LEAP_YEAR_OF = new Map([[2038, '(19[79][26]|198[048]|20[02][048]|20[13][26])'], [2106, '(19[79][26]|198[048]|20[02468][048]|20[13579][26]|2104)']])
+const LEAP_YEAR_OF = new Map([
+  [2038, '(19[79][26]|198[048]|20[02][048]|20[13][26])'],
+  [2106, '(19[79][26]|198[048]|20[02468][048]|20[13579][26]|2104)']
+])
 /** Years with all their days. */
 const YEAR_OF = new Map([[2038, '(19[7-9]\\d|20[0-2]\\d|203[0-7])'], [2106, '(19[7-9]\\d|20\\d\\d|210[0-5])']])
 /** The moments of the last year up to the last second, in UTC. */
 const LAST_YEAR = new Map([
-  [2038, `2038-01-((0[1-9]|1[0-8])T${CLOCK_PATTERN}|19T(0[0-2]:[0-5]\\d:[0-5]\\d|03:(0\\d|1[0-3]):[0-5]\\d|03:14:0[0-7]))`],
-  [2106, `2106-((01-(0[1-9]|[12]\\d|3[01])|02-0[1-6])T${CLOCK_PATTERN}|02-07T(0[0-5]:[0-5]\\d:[0-5]\\d|06:([01]\\d|2[0-7]):[0-5]\\d|06:28:(0\\d|1[0-5])))`]
+  [
+    2038,
+    `2038-01-((0[1-9]|1[0-8])T${CLOCK_PATTERN}|19T(0[0-2]:[0-5]\\d:[0-5]\\d|03:(0\\d|1[0-3]):[0-5]\\d|03:14:0[0-7]))`
+  ],
+  [
+    2106,
+    `2106-((01-(0[1-9]|[12]\\d|3[01])|02-0[1-6])T${CLOCK_PATTERN}|02-07T(0[0-5]:[0-5]\\d:[0-5]\\d|06:([01]\\d|2[0-7]):[0-5]\\d|06:28:(0\\d|1[0-5])))`
+  ]
 ])
 
 /** Months and days of every year, with zero parts as isDay accepts them, and without. */
 const DAY_OF_YEAR = '((0[013578]|1[02])-([0-2]\\d|3[01])|(0[469]|11)-([0-2]\\d|30)|02-([01]\\d|2[0-8]))'
-const WHOLE_DAY_OF_YEAR = '((0[13578]|1[02])-(0[1-9]|[12]\\d|3[01])|(0[469]|11)-(0[1-9]|[12]\\d|30)|02-(0[1-9]|1\\d|2[0-8]))'
+const WHOLE_DAY_OF_YEAR =
+  '((0[13578]|1[02])-(0[1-9]|[12]\\d|3[01])|(0[469]|11)-(0[1-9]|[12]\\d|30)|02-(0[1-9]|1\\d|2[0-8]))'
 
 const DAY_PATTERN = `(\\d{4}-${DAY_OF_YEAR}|${LEAP_YEAR}-02-29)`
 const fractionPattern = (scale: number): string => scale === 0 ? '' : `(\\.\\d{1,${scale}})?`
 
-/** A pattern of the moments that a TIMESTAMP can store, with any offset, and of MySQL's zero timestamp. It also allows the hours before 1970 on the first day. */
+/**
+ * A pattern of the moments that a TIMESTAMP can store, with any offset, and of MySQL's zero timestamp. It also allows
+ * the hours before 1970 on the first day.
+ */
 function momentPattern (scale: number, lastSecond: number): string {
   const year = new Date(lastSecond * 1000).getUTCFullYear()
   const days = `(${YEAR_OF.get(year)}-${WHOLE_DAY_OF_YEAR}|${LEAP_YEAR_OF.get(year)}-02-29)`
@@ -41,8 +55,9 @@ function momentPattern (scale: number, lastSecond: number): string {
 }
 
 /**
- * Returns whether a text that begins in the form `2026-11-20` begins with a date of the calendar. Zero parts are valid: MySQL can
- * store `2026-00-00` (manual, "The DATE, DATETIME, and TIMESTAMP Types"), and every value that a select returns must be accepted.
+ * Returns whether a text that begins in the form `2026-11-20` begins with a date of the calendar. Zero parts are valid:
+ * MySQL can store `2026-00-00` (manual, "The DATE, DATETIME, and TIMESTAMP Types"), and every value that a select
+ * returns must be accepted.
  */
 export function isDay (text: string): boolean {
   const [month, day] = [twoDigits(text, 5), twoDigits(text, 8)]
@@ -62,10 +77,16 @@ function daysOf (year: number, month: number): number {
   return [4, 6, 9, 11].includes(month) ? 30 : 31
 }
 
-/** `scale`: digits after the decimal point of seconds. `padded`: whether the column always has so many digits (MySQL), or keeps the given ones (SQLite). */
+/**
+ * `scale`: digits after the decimal point of seconds. `padded`: whether the column always has so many digits (MySQL),
+ * or keeps the given ones (SQLite).
+ */
 interface Precision { scale: number, padded: boolean }
 
-/** Returns the fraction of a second as the column stores it. @throws ValueRefused for more digits, which would be rounded */
+/**
+ * Returns the fraction of a second as the column stores it. @throws ValueRefused for more digits, which would be
+ * rounded
+ */
 function fractionOf (digits = '', { scale, padded }: Precision): string {
   const kept = digits.replace(/0+$/, '')
   if (kept.length > scale) throw new ValueRefused(`can have at most ${scale} fractional digits of a second`)
@@ -89,7 +110,12 @@ export function dateType (): ColumnType {
 /** TIME: a time of day or a duration, from -838:59:59 to 838:59:59. */
 export function timeType (precision: Precision): ColumnType {
   return createType({
-    schema: Type.String({ title: `Time${precision.scale}`, pattern: `^-?(\\d\\d|[0-7]\\d\\d|8[0-2]\\d|83[0-8]):[0-5]\\d:[0-5]\\d${fractionPattern(precision.scale)}$`, description: 'A time from -838:59:59 to 838:59:59.', examples: ['10:15:00'] }),
+    schema: Type.String({
+      title: `Time${precision.scale}`,
+      pattern: `^-?(\\d\\d|[0-7]\\d\\d|8[0-2]\\d|83[0-8]):[0-5]\\d:[0-5]\\d${fractionPattern(precision.scale)}$`,
+      description: 'A time from -838:59:59 to 838:59:59.',
+      examples: ['10:15:00']
+    }),
     read: (value) => {
       const match = typeof value === 'string' ? TIME.exec(value) : null
       if (match === null) throw expected('a time such as -12:30:00.5')
@@ -123,9 +149,13 @@ export function datetimeType (precision: Precision): ColumnType {
       examples: ['2026-11-20T10:15:00']
     }),
     read: (value) => {
-      if (typeof value === 'string' && value.length === length && DATETIME.test(value) && isDay(value)) return `${value.slice(0, 10)} ${value.slice(11)}`
+      if (typeof value === 'string' && value.length === length && DATETIME.test(value) && isDay(value)) {
+        return `${value.slice(0, 10)} ${value.slice(11)}`
+      }
       const match = typeof value === 'string' ? DATETIME.exec(value) : null
-      if (match === null || !isDay(match[1] as string)) throw expected('a date and time without an offset, such as 2026-11-20T10:15:00.123')
+      if (match === null || !isDay(match[1] as string)) {
+        throw expected('a date and time without an offset, such as 2026-11-20T10:15:00.123')
+      }
       return `${match[1]} ${match[2]}${fractionOf(match[3], precision)}`
     },
     write: (value) => `"${textOf(value).replace(' ', 'T')}"`,
@@ -147,16 +177,23 @@ export const timestampBounds = (last = LAST_SECOND) => ({ first: FIRST_SECOND, l
 /** TIMESTAMP: a moment. Accepts RFC 3339 with any offset and returns UTC; the session's time zone is +00:00. */
 export function timestampType (precision: Precision, lastSecond = LAST_SECOND): ColumnType {
   return createType({
-    schema: Type.String({ title: `Timestamp${precision.scale}`, format: 'date-time', pattern: momentPattern(precision.scale, lastSecond), examples: ['2026-11-20T10:15:00Z'] }),
+    schema: Type.String({
+      title: `Timestamp${precision.scale}`,
+      format: 'date-time',
+      pattern: momentPattern(precision.scale, lastSecond),
+      examples: ['2026-11-20T10:15:00Z']
+    }),
     read: (value) => {
       const match = typeof value === 'string' ? TIMESTAMP.exec(value) : null
-      if (match === null || !isDay(match[1] as string)) throw expected('a time with an offset (RFC 3339), such as 2026-11-20T10:15:00.123Z')
+      if (match === null || !isDay(match[1] as string)) {
+        throw expected('a time with an offset (RFC 3339), such as 2026-11-20T10:15:00.123Z')
+      }
       return utc(match, lastSecond) + fractionOf(match[3], precision)
     },
     write: (value) => `"${textOf(value).replace(' ', 'T')}Z"`,
     wireFormat: 'instant',
     // MySQL shows the default in the time zone of the session that created the column
-    defaultOf: (text) => precision.padded ? undefined : `${text}Z`,
+    defaultOf: (text) => (precision.padded ? undefined : `${text}Z`),
     order: naturalOrder
   })
 }
@@ -166,7 +203,11 @@ function utc ([, day, time, , offset]: RegExpExecArray, lastSecond: number): str
   if (`${day} ${time}` === ZERO) return ZERO
   const moment = new Date(`${day}T${time}${(offset as string).toUpperCase()}`)
   const seconds = moment.getTime() / 1000
-  if (!(seconds >= FIRST_SECOND && seconds <= lastSecond)) throw new ValueRefused(`must be from 1970-01-01T00:00:01Z to ${new Date(lastSecond * 1000).toISOString().slice(0, 19)}Z`)
+  if (!(seconds >= FIRST_SECOND && seconds <= lastSecond)) {
+    throw new ValueRefused(
+      `must be from 1970-01-01T00:00:01Z to ${new Date(lastSecond * 1000).toISOString().slice(0, 19)}Z`
+    )
+  }
   return moment.toISOString().slice(0, 19).replace('T', ' ')
 }
 
@@ -207,7 +248,13 @@ function textType ([pattern, example]: readonly [string, string]): ColumnType {
 }
 
 type Name = '$year' | keyof typeof texts
-const types: Readonly<Record<Name, ColumnType>> = { $year: YEAR, $month: textType(texts.$month), $week: textType(texts.$week), $date: textType(texts.$date), $hour: textType(texts.$hour) }
+const types: Readonly<Record<Name, ColumnType>> = {
+  $year: YEAR,
+  $month: textType(texts.$month),
+  $week: textType(texts.$week),
+  $date: textType(texts.$date),
+  $hour: textType(texts.$hour)
+}
 
 /** The names of all parts. */
 const PARTS = Object.keys(types) as readonly Name[]
@@ -216,7 +263,9 @@ const PARTS = Object.keys(types) as readonly Name[]
 type Parts = ReadonlyMap<string, Computation>
 
 function partsOf (sqls: Readonly<Record<Name, FormSql>>, hasHours: boolean): Parts {
-  return new Map(PARTS.filter((name) => hasHours || name !== '$hour').map((name) => [name, { type: types[name], sql: sqls[name] }]))
+  return new Map(
+    PARTS.filter((name) => hasHours || name !== '$hour').map((name) => [name, { type: types[name], sql: sqls[name] }])
+  )
 }
 
 const MYSQL: Readonly<Record<Name, FormSql>> = {
@@ -227,7 +276,9 @@ const MYSQL: Readonly<Record<Name, FormSql>> = {
   $hour: sqlOf`date_format(${COLUMN}, '%Y-%m-%dT%H')`
 }
 
-/** Tests the form of the value, because a column can contain any value, and only a text in the form of a day has parts. */
+/**
+ * Tests the form of the value, because a column can contain any value, and only a text in the form of a day has parts.
+ */
 const DAY = sqlOf`typeof(${COLUMN}) = 'text' and ${COLUMN} glob '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*'`
 const HOUR = sqlOf`typeof(${COLUMN}) = 'text' and ${COLUMN} glob '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9][ T][0-9][0-9]*'`
 const when = (condition: FormSql, value: FormSql): FormSql => ['case when ', ...condition, ' then ', ...value, ' end']
@@ -235,7 +286,10 @@ const when = (condition: FormSql, value: FormSql): FormSql => ['case when ', ...
 const SQLITE: Readonly<Record<Name, FormSql>> = {
   $year: when(DAY, sqlOf`cast(substr(${COLUMN}, 1, 4) as integer)`),
   $month: when(DAY, sqlOf`substr(${COLUMN}, 1, 7)`),
-  $week: when([...DAY, ...sqlOf` and substr(${COLUMN}, 1, 4) > '0000'`], sqlOf`strftime('%G-W%V', substr(${COLUMN}, 1, 10))`),
+  $week: when(
+    [...DAY, ...sqlOf` and substr(${COLUMN}, 1, 4) > '0000'`],
+    sqlOf`strftime('%G-W%V', substr(${COLUMN}, 1, 10))`
+  ),
   $date: when(DAY, sqlOf`substr(${COLUMN}, 1, 10)`),
   $hour: when(HOUR, sqlOf`substr(${COLUMN}, 1, 10) || 'T' || substr(${COLUMN}, 12, 2)`)
 }

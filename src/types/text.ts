@@ -2,27 +2,31 @@ import { Type } from '@sinclair/typebox'
 import { type ColumnType, createType, expected, textOf, ValueRefused } from './column-type.ts'
 import { longText } from './long-values.ts'
 
-/** Escape sequences of members in MySQL and MariaDB: the character after the backslash -> the character that it means. */
+/**
+ * Escape sequences of members in MySQL and MariaDB: the character after the backslash -> the character that it means.
+ */
 const ESCAPED = new Map([['0', '\0'], ['n', '\n'], ['r', '\r'], ['t', '\t'], ['Z', '\x1a']])
 
 /**
- * Parses the members of `enum('a','it''s')` or `set(…)` from information_schema.COLUMNS.COLUMN_TYPE, where quotes are doubled
- * and backslashes and control characters are escaped.
+ * Parses the members of `enum('a','it''s')` or `set(…)` from information_schema.COLUMNS.COLUMN_TYPE, where quotes are
+ * doubled and backslashes and control characters are escaped.
  */
 export function parseMembers (declaration: string): string[] {
   return Array.from(declaration.matchAll(/'((?:[^'\\]|''|\\.)*)'/gs), ([, member]) => unescape(member as string))
 }
 
 function unescape (member: string): string {
-  return member.replace(/''|\\(.)/gs, (_match, character?: string) => character === undefined ? "'" : ESCAPED.get(character) ?? character)
+  return member.replace(/''|\\(.)/gs, (_match, character?: string) =>
+    character === undefined ? "'" : (ESCAPED.get(character) ?? character)
+  )
 }
 
 /** Returns the index of the member in the declaration, or undefined. */
 type FindMember = (text: string) => number | undefined
 
 /**
- * Members must match exactly, with one exception: information_schema is utf8mb3 and shows characters beyond U+FFFF as `?`. So any
- * such character matches a `?`, and the server decides whether the member exists.
+ * Members must match exactly, with one exception: information_schema is utf8mb3 and shows characters beyond U+FFFF as
+ * `?`. So any such character matches a `?`, and the server decides whether the member exists.
  */
 function createFindMember (members: readonly string[]): FindMember {
   const places = new Map(members.map((member, place) => [member, place]))
@@ -35,7 +39,10 @@ function exactMembers (members: readonly string[]): string[] {
   return members.filter((member) => !member.includes('?'))
 }
 
-/** Any character beyond U+FFFF, or a question mark, without escapes, which validators in different languages write differently. */
+/**
+ * Any character beyond U+FFFF, or a question mark, without escapes, which validators in different languages write
+ * differently.
+ */
 const VAGUE = `[?${String.fromCodePoint(0x10000)}-${String.fromCodePoint(0x10ffff)}]`
 
 /** A regular expression for JSON Schema. */
@@ -48,10 +55,13 @@ function toPattern (member: string): RegExp {
 }
 
 /**
- * Compares texts exactly in MySQL: by their bytes in UTF-8, whatever the character set of the column is. A collation can treat
- * `acme`, `ACME` and `acme ` as equal.
+ * Compares texts exactly in MySQL: by their bytes in UTF-8, whatever the character set of the column is. A collation
+ * can treat `acme`, `ACME` and `acme ` as equal.
  */
-const EXACT: NonNullable<ColumnType['exact']> = { column: ['cast(convert(', ' using utf8mb4) as binary)'], parameter: ['cast(', ' as binary)'] }
+const EXACT: NonNullable<ColumnType['exact']> = {
+  column: ['cast(convert(', ' using utf8mb4) as binary)'],
+  parameter: ['cast(', ' as binary)']
+}
 
 interface TextBounds {
   readonly characters: number | null
@@ -68,7 +78,10 @@ const CHARACTERS = new Map([
   ...['utf8', 'utf8mb3', 'ucs2'].map((name): [string, string] => [name, '^[\\u0000-\\ud7ff\\ue000-\\uffff]*$'])
 ])
 
-/** Returns undefined for a default with a ?, which may be any character beyond U+FFFF, because information_schema is utf8mb3. */
+/**
+ * Returns undefined for a default with a ?, which may be any character beyond U+FFFF, because information_schema is
+ * utf8mb3.
+ */
 const exactDefault = (text: string): string | undefined => text.includes('?') ? undefined : text
 
 /** Character sets with all of Unicode. */
@@ -76,8 +89,8 @@ const WITHOUT_LIMIT = new Set(['utf8mb4', 'utf16', 'utf16le', 'utf32', 'gb18030'
 const BEYOND_FFFF = /[\ud800-\udfff]/
 
 /**
- * Whether a character set may contain all characters of a text. The characters are known only for ASCII and latin1; no small set has characters beyond
- * U+FFFF.
+ * Whether a character set may contain all characters of a text. The characters are known only for ASCII and latin1; no
+ * small set has characters beyond U+FFFF.
  */
 function mayHave (charset: string | null | undefined): (text: unknown) => boolean {
   if (charset === null || charset === undefined || WITHOUT_LIMIT.has(charset)) return () => true
@@ -100,11 +113,20 @@ export function textType ({ characters, bytes, charset }: TextBounds): ColumnTyp
   // client generators store lengths as int32
   const maxLength = longest < 2 ** 31 ? longest : undefined
   return createType({
-    schema: Type.String({ title: `${pattern === undefined ? '' : `${String(charset).charAt(0).toUpperCase()}${String(charset).slice(1)}`}Text${maxLength ?? ''}`, ...(maxLength !== undefined && { maxLength }), ...(pattern !== undefined && { pattern }), examples: ['text'.slice(0, characters ?? undefined)] }),
+    schema: Type.String({
+      title: `${pattern === undefined ? '' : `${String(charset).charAt(0).toUpperCase()}${String(charset).slice(1)}`}Text${maxLength ?? ''}`,
+      ...(maxLength !== undefined && { maxLength }),
+      ...(pattern !== undefined && { pattern }),
+      examples: ['text'.slice(0, characters ?? undefined)]
+    }),
     read: (value) => {
       const text = readString(value)
-      if (characters !== null && text.length > characters && countCharacters(text) > characters) throw new ValueRefused(`is longer than ${characters} characters`)
-      if (bytes !== null && text.length > bytes / 4 && Buffer.byteLength(text) > bytes) throw new ValueRefused(`is longer than ${bytes} bytes`)
+      if (characters !== null && text.length > characters && countCharacters(text) > characters) {
+        throw new ValueRefused(`is longer than ${characters} characters`)
+      }
+      if (bytes !== null && text.length > bytes / 4 && Buffer.byteLength(text) > bytes) {
+        throw new ValueRefused(`is longer than ${bytes} bytes`)
+      }
       return text
     },
     write: (value) => JSON.stringify(textOf(value)),
@@ -128,19 +150,26 @@ export function countCharacters (text: string): number {
   return text.length - (text.match(/[\ud800-\udbff]/g)?.length ?? 0)
 }
 
-/** The schema of a member. It lists the members only if all are known exactly; otherwise it would refuse existing values. */
+/**
+ * The schema of a member. It lists the members only if all are known exactly; otherwise it would refuse existing
+ * values.
+ */
 function memberSchema (members: readonly string[], rest: { examples?: string[] } = {}) {
   if (exactMembers(members).length === members.length) return Type.String({ enum: [...members], ...rest })
-  return Type.String({ pattern: `^(${members.map(memberPattern).join('|')})$`, description: `One of ${quoted(members)}, where ? can be any character beyond U+FFFF.`, ...rest })
+  return Type.String({
+    pattern: `^(${members.map(memberPattern).join('|')})$`,
+    description: `One of ${quoted(members)}, where ? can be any character beyond U+FFFF.`,
+    ...rest
+  })
 }
 
 /** Texts that MySQL converts to the index 0 of an ENUM if no member has that name. */
 const ZEROS = ['0', '00', '000', '0000']
 
 /**
- * ENUM: accepts its members exactly; MySQL would convert '1' to the first member if no member has that name. The servers store
- * invalid values as the index 0, which they show as an empty string. In strict mode MySQL stores that index only if it
- * is sent as text ('0'), and MariaDB never stores it.
+ * ENUM: accepts its members exactly; MySQL would convert '1' to the first member if no member has that name. The
+ * servers store invalid values as the index 0, which they show as an empty string. In strict mode MySQL stores that
+ * index only if it is sent as text ('0'), and MariaDB never stores it.
  */
 export function enumType (members: readonly string[]): ColumnType {
   const findMember = createFindMember(members)
@@ -156,7 +185,7 @@ export function enumType (members: readonly string[]): ColumnType {
     },
     write: (value) => JSON.stringify(textOf(value)),
     wireFormat: 'escaped',
-    stored: (member) => member === '' ? zero : member,
+    stored: (member) => (member === '' ? zero : member),
     // a collation may consider all characters beyond U+FFFF equal
     keeps: (member) => member === '' || exactMembers(members).includes(String(member)),
     defaultOf: exactDefault,
@@ -164,7 +193,8 @@ export function enumType (members: readonly string[]): ColumnType {
     comparison: 'equality',
     ...(new Set(members).size < members.length && { unplaced: true as const }),
     ranking: {
-      values: exactMembers(members).length < members.length ? undefined : members.includes('') ? members : ['', ...members],
+      values:
+        exactMembers(members).length < members.length ? undefined : members.includes('') ? members : ['', ...members],
       rank: (member) => (findMember(member as string) ?? -1) + 1
     },
     exact: EXACT
@@ -178,9 +208,13 @@ export function setType (members: readonly string[]): ColumnType {
     schema: Type.Array(memberSchema(members), { uniqueItems: true, examples: [exactMembers(members).slice(0, 1)] }),
     read: (value) => {
       if (!Array.isArray(value)) throw expected('a list of ' + quoted(members))
-      const chosen = value.map((member) => ({ member, place: findMember(readString(member)) })).sort((a, b) => Number(a.place) - Number(b.place))
+      const chosen = value
+        .map((member) => ({ member, place: findMember(readString(member)) }))
+        .sort((a, b) => Number(a.place) - Number(b.place))
       if (chosen.some(({ place }) => place === undefined)) throw expected('a list of ' + quoted(members))
-      if (new Set(chosen.map(({ member }) => member)).size !== chosen.length) throw new ValueRefused('contains a member twice')
+      if (new Set(chosen.map(({ member }) => member)).size !== chosen.length) {
+        throw new ValueRefused('contains a member twice')
+      }
       return chosen.map(({ member }) => member).join(',')
     },
     readMember: (value) => {
@@ -217,7 +251,15 @@ interface TextForm {
 }
 
 /** A type with values that are text of a certain format (UUID, INET6). */
-export function formType ({ name, format, title, example, isValid, normal = (text) => text, rewritten = false }: TextForm): ColumnType {
+export function formType ({
+  name,
+  format,
+  title,
+  example,
+  isValid,
+  normal = (text) => text,
+  rewritten = false
+}: TextForm): ColumnType {
   return createType({
     schema: Type.String({ title, format, examples: [example] }),
     read: (value) => {
@@ -230,7 +272,10 @@ export function formType ({ name, format, title, example, isValid, normal = (tex
   })
 }
 
-/** An unknown type: returned as text, not writable, not comparable. `declaration` is empty if the column has no declared type. */
+/**
+ * An unknown type: returned as text, not writable, not comparable. `declaration` is empty if the column has no declared
+ * type.
+ */
 export function unknownType (declaration: string): ColumnType {
   const name = declaration === '' ? 'no declared type' : `the type ${declaration}`
   return createType({

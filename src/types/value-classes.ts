@@ -1,6 +1,7 @@
 /**
- * Value classes: groups of values that are read in the same way. Each column type lists the classes that it can read. The column
- * definitions of a result show the class that the server sends, and so whether a column has changed since the catalog was read.
+ * Value classes: groups of values that are read in the same way. Each column type lists the classes that it can read.
+ * The column definitions of a result show the class that the server sends, and so whether a column has changed since
+ * the catalog was read.
  */
 import type { TypeFacts } from './column-type.ts'
 
@@ -23,8 +24,27 @@ const BINARY_CHARSET = 63
 const [ZEROFILL, ENUM, SET] = [0x40, 0x100, 0x800] as const
 
 const [NULL, YEAR, BIT] = [6, 13, 16] as const
-const numbers = new Map([[0, 'decimal'], [246, 'decimal'], [1, 'integer'], [2, 'integer'], [3, 'integer'], [8, 'integer'], [9, 'integer'], [4, 'float'], [5, 'double']])
-const others = new Map([[7, 'timestamp'], [10, 'date'], [14, 'date'], [11, 'time'], [12, 'datetime'], [242, 'vector'], [245, 'json'], [255, 'geometry']])
+const numbers = new Map([
+  [0, 'decimal'],
+  [246, 'decimal'],
+  [1, 'integer'],
+  [2, 'integer'],
+  [3, 'integer'],
+  [8, 'integer'],
+  [9, 'integer'],
+  [4, 'float'],
+  [5, 'double']
+])
+const others = new Map([
+  [7, 'timestamp'],
+  [10, 'date'],
+  [14, 'date'],
+  [11, 'time'],
+  [12, 'datetime'],
+  [242, 'vector'],
+  [245, 'json'],
+  [255, 'geometry']
+])
 /** MariaDB's extended types that are classes of their own; its geometry types are sent as geometry. */
 const extended = new Set(['uuid', 'inet4', 'inet6', 'vector'])
 
@@ -47,18 +67,31 @@ export function valueClass ({ type, charset, flags, length, extendedType, format
 const INTEGERS = ['tinyint', 'smallint', 'mediumint', 'int', 'bigint']
 const TEXTS = ['char', 'varchar', 'tinytext', 'text', 'mediumtext', 'longtext']
 const BYTES = ['binary', 'varbinary', 'tinyblob', 'blob', 'mediumblob', 'longblob']
-const GEOMETRIES = ['geometry', 'point', 'linestring', 'polygon', 'multipoint', 'multilinestring', 'multipolygon', 'geomcollection', 'geometrycollection']
+const GEOMETRIES = [
+  'geometry',
+  'point',
+  'linestring',
+  'polygon',
+  'multipoint',
+  'multilinestring',
+  'multipolygon',
+  'geomcollection',
+  'geometrycollection'
+]
 
 /**
- * Type of information_schema -> value classes that the server may send for it. A type has several if they are read in the same way (an address
- * is a text without MariaDB's extended metadata), or if information_schema knows less than the definition (a view of a JSON column).
+ * Type of information_schema -> value classes that the server may send for it. A type has several if they are read in
+ * the same way (an address is a text without MariaDB's extended metadata), or if information_schema knows less than the
+ * definition (a view of a JSON column).
  */
 const classes = new Map<string, readonly string[]>([
   ...INTEGERS.map((name): [string, string[]] => [name, ['integer']]),
   ...TEXTS.map((name): [string, string[]] => [name, ['text', 'json']]),
   ...BYTES.map((name): [string, string[]] => [name, ['bytes']]),
   ...GEOMETRIES.map((name): [string, string[]] => [name, ['geometry']]),
-  ...['decimal', 'float', 'double', 'date', 'time', 'datetime', 'timestamp', 'enum', 'set', 'json'].map((name): [string, string[]] => [name, [name]]),
+  ...['decimal', 'float', 'double', 'date', 'time', 'datetime', 'timestamp', 'enum', 'set', 'json'].map(
+    (name): [string, string[]] => [name, [name]]
+  ),
   ...['uuid', 'inet4', 'inet6'].map((name): [string, string[]] => [name, [name, 'text']]),
   ['year', ['year', 'integer']],
   ['vector', ['vector', 'bytes']]
@@ -73,18 +106,24 @@ export function valueClassesOf ({ name, declaration, length }: TypeFacts): Reado
 }
 
 /**
- * Collations in whose ORDER BY the servers put texts elsewhere than `>` and `=` do, so that a condition on a position leaves
- * out rows or returns them again: their sort keys treat contractions, ignored characters or missing weights otherwise than
- * their comparison, as `a` and `a` with U+007F in latin7_general_ci. The list is what MySQL 9.7 or MariaDB 10.11 have;
- * test/types/collations.test.ts compares it with all collations of a server.
+ * Collations in whose ORDER BY the servers put texts elsewhere than `>` and `=` do, so that a condition on a position
+ * leaves out rows or returns them again: their sort keys treat contractions, ignored characters or missing weights
+ * otherwise than their comparison, as `a` and `a` with U+007F in latin7_general_ci. The list is what MySQL 9.7 or
+ * MariaDB 10.11 have; test/types/collations.test.ts compares it with all collations of a server.
  */
 const UNORDERED = new Set([
-  'big5_chinese_ci', 'cp1250_czech_cs', 'euckr_korean_ci', 'gb18030_chinese_ci', 'latin7_estonian_cs', 'latin7_general_ci',
-  'latin7_general_cs', 'tis620_thai_ci'
+  'big5_chinese_ci',
+  'cp1250_czech_cs',
+  'euckr_korean_ci',
+  'gb18030_chinese_ci',
+  'latin7_estonian_cs',
+  'latin7_general_ci',
+  'latin7_general_cs',
+  'tis620_thai_ci'
 ])
 /**
- * NO PAD collations of MariaDB. It pads their sort keys with zeros, so that a text and the same text with U+0000 behind it
- * are equal in an order.
+ * NO PAD collations of MariaDB. It pads their sort keys with zeros, so that a text and the same text with U+0000 behind
+ * it are equal in an order.
  */
 const ZERO_PADDED = /_nopad_/
 /** Those by the Unicode Collation Algorithm, which ignores U+0000, except the tailoring for Persian. */

@@ -1,13 +1,17 @@
 /**
- * Converts between MySQL's internal geometry format (four bytes of SRID, then WKB: OGC 06-103r4, section 8) and GeoJSON (RFC 7946).
- * ST_AsGeoJSON is not used, because it loses the SRID and its result cannot be converted back to the same bytes.
+ * Converts between MySQL's internal geometry format (four bytes of SRID, then WKB: OGC 06-103r4, section 8) and GeoJSON
+ * (RFC 7946). ST_AsGeoJSON is not used, because it loses the SRID and its result cannot be converted back to the same
+ * bytes.
  */
 import { numberText } from '../json/exact-json.ts'
 import { PART } from '../in-pieces.ts'
 import { ValueRefused, ValueUnreadable } from './column-type.ts'
 import { jsonNumber } from './float.ts'
 
-/** A position in bytes that are being read, and the JSON text of those before it that is not passed on yet. They may be invalid, so each step checks the bounds. */
+/**
+ * A position in bytes that are being read, and the JSON text of those before it that is not passed on yet. They may be
+ * invalid, so each step checks the bounds.
+ */
 interface Cursor { readonly bytes: Buffer, at: number, text: string }
 
 /** Reading that stops where the text is as long as a part. */
@@ -33,7 +37,9 @@ const position: Codec = {
     return undefined
   },
   write: (value) => {
-    if (!Array.isArray(value) || value.length !== 2) throw new ValueRefused('contains a position that is not an array of two numbers')
+    if (!Array.isArray(value) || value.length !== 2) {
+      throw new ValueRefused('contains a position that is not an array of two numbers')
+    }
     const bytes = Buffer.alloc(16)
     value.forEach((ordinate, index) => bytes.writeDoubleLE(finite(ordinate), index * 8))
     return [bytes]
@@ -70,11 +76,9 @@ function * readItems (cursor: Cursor, read: Codec['read']): Reading {
   cursor.text += ']'
 }
 
-interface Shape { readonly type: string, readonly code: number, readonly coordinates: Codec }
-
 const line = list(position)
 const polygon = list(line)
-const shapes: readonly Shape[] = [
+const shapes: readonly { readonly type: string, readonly code: number, readonly coordinates: Codec }[] = [
   { type: 'Point', code: 1, coordinates: position },
   { type: 'LineString', code: 2, coordinates: line },
   { type: 'Polygon', code: 3, coordinates: polygon },
@@ -90,7 +94,10 @@ const byType = new Map(shapes.map((shape) => [shape.type, shape]))
 /** The types of GeoJSON geometries. */
 export const GEOMETRY_TYPES: readonly string[] = [...byType.keys(), COLLECTION.type]
 
-/** Converts stored bytes to the SRID and the members of the GeoJSON object, as JSON text without braces. @throws ValueUnreadable */
+/**
+ * Converts stored bytes to the SRID and the members of the GeoJSON object, as JSON text without braces. @throws
+ * ValueUnreadable
+ */
 export function readGeometry (bytes: Buffer): { srid: number, members: string } {
   const cursor = { bytes, at: 0, text: '' }
   const srid = uint32(cursor)
@@ -142,14 +149,31 @@ export function writeGeometry (geometry: object, srid: number): Buffer {
 }
 
 function writeMembers (geometry: unknown, depth: number): Buffer[] {
-  if (typeof geometry !== 'object' || geometry === null || depth > MAX_DEPTH) throw new ValueRefused(`contains a geometry that is not a GeoJSON object or is nested deeper than ${MAX_DEPTH} levels`)
-  const { type, coordinates, geometries, ...rest } = geometry as { type?: unknown, coordinates?: unknown, geometries?: unknown }
+  if (typeof geometry !== 'object' || geometry === null || depth > MAX_DEPTH) {
+    throw new ValueRefused(
+      `contains a geometry that is not a GeoJSON object or is nested deeper than ${MAX_DEPTH} levels`
+    )
+  }
+  const { type, coordinates, geometries, ...rest } = geometry as {
+    type?: unknown
+    coordinates?: unknown
+    geometries?: unknown
+  }
   const shape = byType.get(type as string)
-  const [unknown] = [...Object.keys(rest), ...(shape === undefined ? coordinates : geometries) === undefined ? [] : ['coordinates with geometries']]
+  const [unknown] = [
+    ...Object.keys(rest),
+    ...((shape === undefined ? coordinates : geometries) === undefined ? [] : ['coordinates with geometries'])
+  ]
   if (unknown !== undefined) throw new ValueRefused(`contains the member "${unknown}", which cannot be stored`)
   if (shape !== undefined) return [header(shape.code), ...shape.coordinates.write(coordinates)]
-  if (type !== COLLECTION.type || !Array.isArray(geometries)) throw new ValueRefused(`expected a GeoJSON geometry: ${GEOMETRY_TYPES.join(', ')}`)
-  return [header(COLLECTION.code), uint32Bytes(geometries.length), ...geometries.flatMap((each) => writeMembers(each, depth + 1))]
+  if (type !== COLLECTION.type || !Array.isArray(geometries)) {
+    throw new ValueRefused(`expected a GeoJSON geometry: ${GEOMETRY_TYPES.join(', ')}`)
+  }
+  return [
+    header(COLLECTION.code),
+    uint32Bytes(geometries.length),
+    ...geometries.flatMap((each) => writeMembers(each, depth + 1))
+  ]
 }
 
 function header (code: number): Buffer {

@@ -35,44 +35,82 @@ function findUnchecked (grant: Grant, database: string, catalog: Catalog): strin
   return [...catalog.tables.values()].flatMap((table) => {
     const permissions = permissionsOn(grant, database, table.name)
     if (!permissions.has('insert') && !permissions.has('update')) return []
-    return findUncheckedKeys(grant, database, catalog, table).map(({ columns, reason }) => `rules cannot be checked for ${columns.map((column) => `"${column}"`).join(', ')} of "${table.name}", so only null can be written: ${reason}`)
+    return findUncheckedKeys(grant, database, catalog, table).map(
+      ({ columns, reason }) =>
+        `rules cannot be checked for ${columns.map((column) => `"${column}"`).join(', ')} of "${table.name}", so ` +
+        `only null can be written: ${reason}`
+    )
   })
 }
 
-const verbsOf = (permissions: ReadonlySet<string>): string => VERBS.filter((verb) => permissions.has(verb)).join(', ') || 'nothing'
+const verbsOf = (permissions: ReadonlySet<string>): string =>
+  VERBS.filter((verb) => permissions.has(verb)).join(', ') || 'nothing'
 
-function reportTable ({ grant, knowsClaims }: Granted, database: string, name: string, table: Table | undefined): Findings {
+function reportTable (
+  { grant, knowsClaims }: Granted,
+  database: string,
+  name: string,
+  table: Table | undefined
+): Findings {
   const granted = findTableGrant(grant, database, name) as TableGrant
   const permissions = permissionsOn(grant, database, name)
   const { columns, rules, named = [] } = granted
-  const lacking = findings('error', named.filter((verb) => !grant.permissions.has(verb)).map((verb) => `"${name}" names the permission ${verb}, which "permissions" of the entry lacks`))
+  const lacking = findings(
+    'error',
+    named
+      .filter((verb) => !grant.permissions.has(verb))
+      .map((verb) => `"${name}" names the permission ${verb}, which "permissions" of the entry lacks`)
+  )
   if (table === undefined) {
-    return [...lacking, ...rules.length > 0 ? findings('error', [`the database has no table "${name}", for which there are rules`]) : findings('warning', [`the database has no table "${name}"`])]
+    return [
+      ...lacking,
+      ...(rules.length > 0
+        ? findings('error', [`the database has no table "${name}", for which there are rules`])
+        : findings('warning', [`the database has no table "${name}"`]))
+    ]
   }
   const broken = findBrokenRule(rules, table.columns)
-  if (broken !== undefined) return [...lacking, ...findings('error', [`"${name}" does not exist for it: a rule does not apply: ${broken}`])]
+  if (broken !== undefined) {
+    return [...lacking, ...findings('error', [`"${name}" does not exist for it: a rule does not apply: ${broken}`])]
+  }
   const list = (names: ReadonlySet<string>): string => [...names].join(', ') || 'no column'
-  const verbs = columns === undefined
-    ? verbsOf(permissions)
-    : VERBS.filter((verb) => permissions.has(verb)).map((verb) => verb === 'delete' ? verb : `${verb} ${list(columns[verb])}`).join('; ') || 'nothing'
-  const unknown = [...new Set(columns === undefined ? [] : [...columns.select, ...columns.insert, ...columns.update])].filter((column) => !table.columns.has(column))
+  const verbs =
+    columns === undefined
+      ? verbsOf(permissions)
+      : VERBS.filter((verb) => permissions.has(verb))
+        .map((verb) => (verb === 'delete' ? verb : `${verb} ${list(columns[verb])}`))
+        .join('; ') || 'nothing'
+  const unknown = [
+    ...new Set(columns === undefined ? [] : [...columns.select, ...columns.insert, ...columns.update])
+  ].filter((column) => !table.columns.has(column))
   const refused = knowsClaims ? findRefusedClaim(grant, granted, table) : undefined
   const written = table.kind === 'view' ? VERBS.filter((verb) => verb !== 'select' && permissions.has(verb)) : []
   return [
     ...findings('line', [
       `${verbs} on ${name}${rules.length > 0 ? `, rows with ${rules.map(describeRule).join(' and ')}` : ''}`,
       ...(rules.length > 0 && !table.triggers.known && (permissions.has('insert') || permissions.has('update'))
-        ? [`writes to ${name} are checked by further statements, because the account lacks the privilege TRIGGER and does not see whether there are triggers`]
+        ? [
+            `writes to ${name} are checked by further statements, because the account lacks the privilege TRIGGER ` +
+            'and does not see whether there are triggers'
+          ]
         : [])
     ]),
     ...lacking,
     ...findings('error', [
-      ...refused === undefined ? [] : [`each request to "${name}" is refused: ${refused}`],
-      ...permissions.has('insert') && table.kind === 'table' ? findInsertErrors(granted, table) : []
+      ...(refused === undefined ? [] : [`each request to "${name}" is refused: ${refused}`]),
+      ...(permissions.has('insert') && table.kind === 'table' ? findInsertErrors(granted, table) : [])
     ]),
-    ...findings('warning', unknown.map((column) => `"${name}" has no column "${column}"`)),
+    ...findings(
+      'warning',
+      unknown.map((column) => `"${name}" has no column "${column}"`)
+    ),
     // permissions that the table itself names are intended, so that it is an error
-    ...findings(written.some((verb) => named.includes(verb)) ? 'error' : 'warning', written.length === 0 ? [] : [`"${name}" is a view, which can only be selected from: ${written.join(', ')} always fails`])
+    ...findings(
+      written.some((verb) => named.includes(verb)) ? 'error' : 'warning',
+      written.length === 0
+        ? []
+        : [`"${name}" is a view, which can only be selected from: ${written.join(', ')} always fails`]
+    )
   ]
 }
 
@@ -90,32 +128,49 @@ function findRefusedClaim ({ claims }: Grant, { rules }: TableGrant, { columns }
 function findInsertErrors ({ columns, rules }: TableGrant, table: Table): string[] {
   const isWritable = (column: string): boolean => columns === undefined || columns.insert.has(column)
   const filled = new Set(rules.filter(({ isEquality }) => isEquality).map(({ column }) => column))
-  const required = mayFillColumns(table) ? [] : table.requiredColumns.map(({ name }) => name).filter((name) => !isWritable(name) && !filled.has(name))
-  const ruled = rules.map(({ column }) => column).filter((column) => !isWritable(column) && !filled.has(column) && table.columns.get(column)?.generated === false)
+  const required = mayFillColumns(table)
+    ? []
+    : table.requiredColumns.map(({ name }) => name).filter((name) => !isWritable(name) && !filled.has(name))
+  const ruled = rules
+    .map(({ column }) => column)
+    .filter((column) => !isWritable(column) && !filled.has(column) && table.columns.get(column)?.generated === false)
   return [
-    ...required.map((column) => `insert into "${table.name}" always fails: column "${column}" has no default, cannot be written and gets no value by a rule`),
-    ...ruled.filter((column) => !required.includes(column)).map((column) => `insert into "${table.name}" always fails: column "${column}" has a rule that gives it no value, and cannot be written`)
+    ...required.map(
+      (column) =>
+        `insert into "${table.name}" always fails: column "${column}" has no default, cannot be written and gets no ` +
+        'value by a rule'
+    ),
+    ...ruled
+      .filter((column) => !required.includes(column))
+      .map(
+        (column) =>
+          `insert into "${table.name}" always fails: column "${column}" has a rule that gives it no value, and ` +
+          'cannot be written'
+      )
   ]
 }
-
-// Compares the grants with the privileges of the account.
-
-type FindDenied = (uses: readonly TableUse[]) => Promise<Denied[]>
 
 interface Compared {
   /** The name of the database. */
   readonly database: string
   readonly catalog: Catalog
   readonly grants: readonly Granted[]
-  readonly findDenied: FindDenied
+  readonly findDenied: (uses: readonly TableUse[]) => Promise<Denied[]>
 }
 
-/** A line for each grant that the account does not have the privileges for. `isReplica`: only selects are sent to it. */
-async function comparePrivileges ({ database, catalog, grants, findDenied }: Compared, isReplica = false): Promise<Findings> {
+/**
+ * A line for each grant that the account does not have the privileges for. `isReplica`: only selects are sent to it.
+ */
+async function comparePrivileges (
+  { database, catalog, grants, findDenied }: Compared,
+  isReplica = false
+): Promise<Findings> {
   const known = new Map<string, Denied[]>()
   const all: Findings[] = []
   for (const { label, grant } of grants) {
-    const uses = [...catalog.tables.values()].flatMap((table) => usesOf(grant, database, table)).filter(({ verb }) => !isReplica || verb === 'select')
+    const uses = [...catalog.tables.values()]
+      .flatMap((table) => usesOf(grant, database, table))
+      .filter(({ verb }) => !isReplica || verb === 'select')
     // most grants have the same uses, which are asked for once
     const asked = uses.filter((use) => !known.has(JSON.stringify(use)))
     const found = Map.groupBy(await findDenied(asked), ({ table, verb }) => `${verb} ${table}`)
@@ -129,10 +184,14 @@ async function comparePrivileges ({ database, catalog, grants, findDenied }: Com
 function usesOf (grant: Grant, database: string, table: Table): TableUse[] {
   const permissions = permissionsOn(grant, database, table.name)
   const columns = findTableGrant(grant, database, table.name)?.columns
-  const isUsed = (verb: TableUse['verb']): boolean => permissions.has(verb) || (verb === 'select' && (permissions.has('update') || permissions.has('delete')))
+  const isUsed = (verb: TableUse['verb']): boolean =>
+    permissions.has(verb) || (verb === 'select' && (permissions.has('update') || permissions.has('delete')))
   return VERBS.filter((verb) => isUsed(verb) && (verb === 'select' || table.kind === 'table')).map((verb): TableUse => {
     if (verb === 'delete') return { table: table.name, verb, columns: [] }
-    const written = table.columnList.filter(({ name, generated, type }) => (verb === 'select' || (!generated && type.writable)) && (columns === undefined || columns[verb].has(name)))
+    const written = table.columnList.filter(
+      ({ name, generated, type }) =>
+        (verb === 'select' || (!generated && type.writable)) && (columns === undefined || columns[verb].has(name))
+    )
     return { table: table.name, verb, columns: written.map(({ name }) => name) }
   })
 }
@@ -142,10 +201,15 @@ function describe (denied: readonly Denied[]): string[] {
   const verbs = Map.groupBy(whole, ({ table }) => table)
   const tables = Map.groupBy(verbs, ([, uses]) => uses.map(({ verb }) => verb.toUpperCase()).join(', '))
   return [
-    ...Array.from(tables, ([privileges, list]) => `the database account lacks ${privileges} on ${listNames(list.map(([table]) => table))}`),
+    ...Array.from(
+      tables,
+      ([privileges, list]) => `the database account lacks ${privileges} on ${listNames(list.map(([table]) => table))}`
+    ),
     ...denied.flatMap(({ table, verb, columns, reason }) => {
       if (reason !== undefined) return [`"${table}" cannot be read (${reason})`]
-      return columns === undefined ? [] : [`the database account lacks ${verb.toUpperCase()} on ${listNames(columns)} of "${table}"`]
+      return columns === undefined
+        ? []
+        : [`the database account lacks ${verb.toUpperCase()} on ${listNames(columns)} of "${table}"`]
     })
   ]
 }
@@ -159,17 +223,33 @@ interface CheckedTables {
   readonly facts: readonly TableFacts[]
 }
 
-const findKeysTable = (facts: readonly TableFacts[]): TableFacts | undefined => facts.find(({ name }) => name.toLowerCase() === KEYS_TABLE)
+const findKeysTable = (facts: readonly TableFacts[]): TableFacts | undefined =>
+  facts.find(({ name }) => name.toLowerCase() === KEYS_TABLE)
 
 function checkTables ({ engine, catalog, facts }: CheckedTables): Findings {
   const keys = findKeysTable(facts)
   const tables = [...catalog.tables.values()]
   const broken = facts.filter(({ columns }) => columns.length === 0).map(({ name }) => name)
   return [
-    ...findings('warning', broken.length === 0 ? [] : [`left out, because the database cannot open them: ${listNames(broken)}`]),
-    ...findings('warning', keys === undefined ? [] : findKeysTableProblems(keys, engine).map((problem) => `the table "${keys.name}" is not as "row-query keys" prints it: ${problem}`)),
+    ...findings(
+      'warning',
+      broken.length === 0 ? [] : [`left out, because the database cannot open them: ${listNames(broken)}`]
+    ),
+    ...findings(
+      'warning',
+      keys === undefined
+        ? []
+        : findKeysTableProblems(keys, engine).map(
+          (problem) => `the table "${keys.name}" is not as "row-query keys" prints it: ${problem}`
+        )
+    ),
     ...findings('note', [
-      ...keys === undefined ? [`there is no table "${KEYS_TABLE}", so requests with an Idempotency-Key are refused; "row-query keys" prints its statement`] : [],
+      ...(keys === undefined
+        ? [
+            `there is no table "${KEYS_TABLE}", so requests with an Idempotency-Key are refused; "row-query keys" ` +
+            'prints its statement'
+          ]
+        : []),
       ...tables.flatMap(findUnnameableKeys),
       ...tables.flatMap((table) => findMissingIndexes(table, catalog))
     ])
@@ -178,7 +258,13 @@ function checkTables ({ engine, catalog, facts }: CheckedTables): Findings {
 
 /** Unique keys that `onConflict` cannot name and that do not identify rows. */
 function findUnnameableKeys (table: Table): string[] {
-  return table.indexes.filter((index) => index.unique && !isWhole(index)).map((index) => `unique key "${index.name}" of "${table.name}" cannot be named in "onConflict", because it compares ${describeParts(index, table)}`)
+  return table.indexes
+    .filter((index) => index.unique && !isWhole(index))
+    .map(
+      (index) =>
+        `unique key "${index.name}" of "${table.name}" cannot be named in "onConflict", because it compares ` +
+        `${describeParts(index, table)}`
+    )
 }
 
 function describeParts ({ parts }: Index, { engine }: Table): string {
@@ -190,10 +276,16 @@ function describeParts ({ parts }: Index, { engine }: Table): string {
 function findMissingIndexes (table: Table, { tables }: Catalog): string[] {
   const parents = new Set(table.foreignKeys.flatMap(({ referencedTable }) => tables.get(referencedTable) ?? []))
   const slow = [...parents].flatMap((parent) => relationsBetween(parent, table).filter((pairs) => {
-    const isOurs = table.foreignKeys.some(({ columns }) => columns.length === pairs.length && pairs.every(({ other }) => columns.includes(other.name)))
+    const isOurs = table.foreignKeys.some(
+      ({ columns }) => columns.length === pairs.length && pairs.every(({ other }) => columns.includes(other.name))
+    )
     return isOurs && findMemberIndex(table, pairs, new Set(), []) === undefined
   }).map((pairs) => ({ parent, columns: pairs.map(({ other }) => other.name) })))
-  return slow.map(({ parent, columns }) => `"${table.name}" has no index that begins with ${columns.map((name) => JSON.stringify(name)).join(' or ')}: each "include" of its rows in those of "${parent.name}" reads the whole table`)
+  return slow.map(
+    ({ parent, columns }) =>
+      `"${table.name}" has no index that begins with ${columns.map((name) => JSON.stringify(name)).join(' or ')}: ` +
+      `each "include" of its rows in those of "${parent.name}" reads the whole table`
+  )
 }
 
 interface Context {
@@ -208,7 +300,9 @@ interface DatabaseReport { readonly heading: string, readonly answers: boolean, 
 export async function checkDatabase (config: DatabaseConfig, context: Context): Promise<DatabaseReport> {
   const { name } = config
   try {
-    const { catalog, findings: found } = await withDialect({ ...config, replicas: [] }, (dialect) => checkPrimary(dialect, name, context))
+    const { catalog, findings: found } = await withDialect({ ...config, replicas: [] }, (dialect) =>
+      checkPrimary(dialect, name, context)
+    )
     const replicas = await checkReplicas(config, catalog, context)
     return { heading: `${name}: answers, ${describeCount(catalog)}`, answers: true, findings: [...found, ...replicas] }
   } catch (error) {
@@ -227,18 +321,30 @@ async function withDialect<T> (config: DatabaseConfig, use: (dialect: Dialect) =
   }
 }
 
-async function checkPrimary (dialect: Dialect, name: string, { configured, grants }: Context): Promise<{ readonly catalog: Catalog, readonly findings: Findings }> {
+async function checkPrimary (
+  dialect: Dialect,
+  name: string,
+  { configured, grants }: Context
+): Promise<{ readonly catalog: Catalog; readonly findings: Findings }> {
   const facts = await dialect.introspect()
   const catalog = createCatalog(facts, Date.now())
   const privileges = await dialect.privileges()
   const { excess, risks, enough } = await dialect.findRisks(configured)
   const reports = grants.flatMap((granted) => reportGrant(granted, name, catalog))
-  const denied = await comparePrivileges({ database: name, catalog, grants, findDenied: (uses) => dialect.findDenied(uses) })
+  const denied = await comparePrivileges({
+    database: name,
+    catalog,
+    grants,
+    findDenied: (uses) => dialect.findDenied(uses)
+  })
   const deniedKeys = await findDeniedKeys(dialect, findKeysTable(facts)?.name)
   return {
     catalog,
     findings: [
-      ...findings('line', [...Array.from(catalog.tables.values(), describeTable), ...privileges.map((line) => `account: ${line}`)]),
+      ...findings('line', [
+        ...Array.from(catalog.tables.values(), describeTable),
+        ...privileges.map((line) => `account: ${line}`)
+      ]),
       ...reports,
       ...denied,
       ...deniedKeys,
@@ -252,26 +358,56 @@ async function checkPrimary (dialect: Dialect, name: string, { configured, grant
 /** The table for idempotency keys is used by every request with a key, whatever the grants are. */
 async function findDeniedKeys (dialect: Dialect, table: string | undefined): Promise<Findings> {
   if (table === undefined) return []
-  const uses = [['select', ['k', 'request', 'answer']], ['insert', ['k', 'request']], ['update', ['answer']], ['delete', []]] as const
+  const uses = [
+    ['select', ['k', 'request', 'answer']],
+    ['insert', ['k', 'request']],
+    ['update', ['answer']],
+    ['delete', []]
+  ] as const
   const denied = await dialect.findDenied(uses.map(([verb, columns]) => ({ table, verb, columns })))
-  return findings('warning', denied.length === 0 ? [] : [`requests with an Idempotency-Key fail: the database account lacks ${denied.map(({ verb }) => verb.toUpperCase()).join(', ')} on "${table}"`])
+  return findings(
+    'warning',
+    denied.length === 0
+      ? []
+      : [
+          'requests with an Idempotency-Key fail: the database account lacks ' +
+          `${denied.map(({ verb }) => verb.toUpperCase()).join(', ')} on "${table}"`
+        ]
+  )
 }
 
 /** Reports a replica that cannot be used as an error, because its selects would go to the primary unnoticed. */
-async function checkReplicas (config: DatabaseConfig, catalog: Catalog, { configured, grants }: Context): Promise<Findings> {
-  const all = await Promise.all(config.replicas.map(async (address, index) => {
-    const label = `replicas.${index} (${address.hosts.map(({ host }) => host).join(', ')})`
-    try {
-      return await withDialect({ ...config, address: { engine: 'mysql', address }, replicas: [] }, async (dialect) => {
-        const own = createCatalog(await dialect.introspect(), Date.now())
-        const { excess, risks } = await dialect.findRisks(configured)
-        const denied = await comparePrivileges({ database: config.name, catalog: own, grants, findDenied: (uses) => dialect.findDenied(uses) }, true)
-        return about(label, [...findings('line', [`answers, ${describeCount(own)}`]), ...findings('warning', findMissing(catalog, own)), ...denied, ...findings('warning', [...excess, ...risks])])
-      })
-    } catch (error) {
-      return findings('error', [`${label}: ${describeConnectProblem(error)}`])
-    }
-  }))
+async function checkReplicas (
+  config: DatabaseConfig,
+  catalog: Catalog,
+  { configured, grants }: Context
+): Promise<Findings> {
+  const all = await Promise.all(
+    config.replicas.map(async (address, index) => {
+      const label = `replicas.${index} (${address.hosts.map(({ host }) => host).join(', ')})`
+      try {
+        return await withDialect(
+          { ...config, address: { engine: 'mysql', address }, replicas: [] },
+          async (dialect) => {
+            const own = createCatalog(await dialect.introspect(), Date.now())
+            const { excess, risks } = await dialect.findRisks(configured)
+            const denied = await comparePrivileges(
+              { database: config.name, catalog: own, grants, findDenied: (uses) => dialect.findDenied(uses) },
+              true
+            )
+            return about(label, [
+              ...findings('line', [`answers, ${describeCount(own)}`]),
+              ...findings('warning', findMissing(catalog, own)),
+              ...denied,
+              ...findings('warning', [...excess, ...risks])
+            ])
+          }
+        )
+      } catch (error) {
+        return findings('error', [`${label}: ${describeConnectProblem(error)}`])
+      }
+    })
+  )
   return all.flat()
 }
 
@@ -279,14 +415,19 @@ async function checkReplicas (config: DatabaseConfig, catalog: Catalog, { config
 function findMissing ({ tables }: Catalog, own: Catalog): string[] {
   const missing = [...tables.keys()].filter((name) => !own.tables.has(name))
   const columns = [...own.tables.values()].flatMap(({ name, columns: has }) => {
-    const lacking = (tables.get(name)?.columnList ?? []).map((column) => column.name).filter((column) => !has.has(column))
+    const lacking = (tables.get(name)?.columnList ?? [])
+      .map((column) => column.name)
+      .filter((column) => !has.has(column))
     return lacking.length === 0 ? [] : [`"${name}" does not have ${listNames(lacking)}`]
   })
   return [...missing.length > 0 ? [`does not have ${listNames(missing)}`] : [], ...columns]
 }
 
 function describeTable ({ name, kind, columns, primaryKey }: Table): string {
-  const readOnly = [...columns.values()].filter((column) => !column.type.writable).map((column) => `${column.name} ${column.declaration}`.trimEnd())
+  const readOnly = [...columns.values()]
+    .filter((column) => !column.type.writable)
+    .map((column) => `${column.name} ${column.declaration}`.trimEnd())
   const key = primaryKey.length > 0 ? `, key ${primaryKey.join(', ')}` : ', no primary key'
-  return `${name}: ${kind === 'view' ? 'view, ' : ''}${columns.size} columns${kind === 'view' ? '' : key}${readOnly.length > 0 ? `; not writable: ${readOnly.join(', ')}` : ''}`
+  return `${name}: ${kind === 'view' ? 'view, ' : ''}${columns.size} ` +
+    `columns${kind === 'view' ? '' : key}${readOnly.length > 0 ? `; not writable: ${readOnly.join(', ')}` : ''}`
 }

@@ -25,7 +25,9 @@ export const about = (label: string, all: Findings): Findings => all.map(([kind,
 /** Writes findings below a heading. */
 export function write (heading: string, all: Findings): string {
   const sorted = KINDS.flatMap((kind) => all.filter(([each]) => each === kind))
-  return [heading, ...sorted.map(([kind, text]) => kind === 'line' ? `  ${text}` : `  ${kind}: ${text}`)].map((line) => `${line}\n`).join('')
+  return [heading, ...sorted.map(([kind, text]) => (kind === 'line' ? `  ${text}` : `  ${kind}: ${text}`))]
+    .map((line) => `${line}\n`)
+    .join('')
 }
 
 /** Maximum number of names that are listed. */
@@ -51,7 +53,11 @@ type Configured = Pick<Settings, 'tokens' | 'tokenFile' | 'roles' | 'jwt'>
 
 export function listGrants ({ tokens, tokenFile, roles }: Configured): Granted[] {
   return [
-    ...[...tokens, ...tokenFile?.tokens ?? []].map(({ grant }): Granted => ({ label: `token "${grant.name}"`, grant, knowsClaims: true })),
+    ...[...tokens, ...(tokenFile?.tokens ?? [])].map(({ grant }): Granted => ({
+      label: `token "${grant.name}"`,
+      grant,
+      knowsClaims: true
+    })),
     ...Array.from(roles, ([name, grant]): Granted => ({ label: `role "${name}"`, grant, knowsClaims: false }))
   ]
 }
@@ -59,9 +65,13 @@ export function listGrants ({ tokens, tokenFile, roles }: Configured): Granted[]
 /** Checks whether anybody can send requests, and which tokens have expired. */
 export function checkTokens ({ tokens, tokenFile, roles, jwt }: Configured, now = Date.now()): Findings {
   const all = [...tokens, ...tokenFile?.tokens ?? []]
-  const expired = all.flatMap(({ grant, expiresAt = Infinity }) => expiresAt <= now ? [`token "${grant.name}": has expired at ${new Date(expiresAt).toISOString()}`] : [])
+  const expired = all.flatMap(({ grant, expiresAt = Infinity }) =>
+    expiresAt <= now ? [`token "${grant.name}": has expired at ${new Date(expiresAt).toISOString()}`] : []
+  )
   return findings('warning', [
-    ...all.length === 0 && jwt.length === 0 ? ['no token is configured, so all requests are refused'] : expired,
-    ...roles.size > 0 && jwt.length === 0 ? ['roles: nobody has them, because no issuer of JWTs is configured (jwt)'] : []
+    ...(all.length === 0 && jwt.length === 0 ? ['no token is configured, so all requests are refused'] : expired),
+    ...(roles.size > 0 && jwt.length === 0
+      ? ['roles: nobody has them, because no issuer of JWTs is configured (jwt)']
+      : [])
   ])
 }

@@ -1,5 +1,12 @@
 /** Adds up the metrics of several processes. */
-import { AggregatorRegistry, Counter, Gauge, Registry, type MetricObjectWithValues, type MetricValue } from 'prom-client'
+import {
+  AggregatorRegistry,
+  Counter,
+  Gauge,
+  Registry,
+  type MetricObjectWithValues,
+  type MetricValue
+} from 'prom-client'
 
 /** The metrics of one process, as `registry.getMetricsAsJSON()` returns them. */
 export type Snapshot = Array<MetricObjectWithValues<MetricValue<string>>>
@@ -30,7 +37,11 @@ export class WorkerMetrics {
       registers: [],
       collect () { this.set(snapshots.size) }
     }))
-    this.#exits = new Counter({ name: 'row_query_worker_exits_total', help: 'Worker processes that ended although the service was not shutting down', registers: [this.#own] })
+    this.#exits = new Counter({
+      name: 'row_query_worker_exits_total',
+      help: 'Worker processes that ended although the service was not shutting down',
+      registers: [this.#own]
+    })
   }
 
   /** Adds a worker that answers requests from now on. */
@@ -85,8 +96,8 @@ function sumMetrics (snapshots: readonly Snapshot[]): Registry {
 }
 
 /**
- * Returns the counters and histograms of processes that have ended. Without them the sums would decrease, and Prometheus would take the rest for
- * an increase since a restart.
+ * Returns the counters and histograms of processes that have ended. Without them the sums would decrease, and
+ * Prometheus would take the rest for an increase since a restart.
  */
 async function keepCounts (snapshots: readonly Snapshot[]): Promise<Snapshot> {
   const sum = await sumMetrics(snapshots).getMetricsAsJSON()

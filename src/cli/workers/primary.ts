@@ -16,7 +16,10 @@ import { Workers } from './workers.ts'
 const LONGER = 2000
 
 /** Starts the workers. Resolves when all listen. @throws ConfigError */
-export async function startWorkers (config: Config, { workers: count, logLevel, logFormat, metrics, shutdown: { delay, timeout } }: ServerSettings): Promise<Started> {
+export async function startWorkers (
+  config: Config,
+  { workers: count, logLevel, logFormat, metrics, shutdown: { delay, timeout } }: ServerSettings
+): Promise<Started> {
   const accepting = new Accepting()
   const log = await createLog({ logLevel, logFormat })
   const workers = new Workers({
@@ -32,18 +35,23 @@ export async function startWorkers (config: Config, { workers: count, logLevel, 
     log.error('shutdown timed out: workers are killed')
     workers.kill()
   }
-  const { uninstall } = closeWithGrace({ delay: delay + timeout + LONGER, logger: false, skip: ['SIGHUP', 'beforeExit'], onTimeout }, async ({ err }) => {
-    if (err !== undefined) log.fatal({ err }, 'shutting down after an uncaught error')
-    const timer = setTimeout(() => accepting.end(), delay)
-    const areClean = await workers.stop()
-    clearTimeout(timer)
-    if (!areClean) process.exit(1)
-  })
+  const { uninstall } = closeWithGrace(
+    { delay: delay + timeout + LONGER, logger: false, skip: ['SIGHUP', 'beforeExit'], onTimeout },
+    async ({ err }) => {
+      if (err !== undefined) log.fatal({ err }, 'shutting down after an uncaught error')
+      const timer = setTimeout(() => accepting.end(), delay)
+      const areClean = await workers.stop()
+      clearTimeout(timer)
+      if (!areClean) process.exit(1)
+    }
+  )
   try {
     const started = await workers.start()
     onReload(() => workers.reload())
     log.info({ workers: count }, `Server listening at ${started.address}`)
-    if (metrics !== undefined) log.info(`metrics at ${await listen(await createMetricsApp(workers.metrics), metrics, 'metrics.')}/metrics`)
+    if (metrics !== undefined) {
+      log.info(`metrics at ${await listen(await createMetricsApp(workers.metrics), metrics, 'metrics.')}/metrics`)
+    }
     return started
   } catch (error) {
     uninstall()

@@ -1,4 +1,7 @@
-/** The program of a worker process: a server with the configuration that the primary process sends. Node ends it when the primary process is gone. */
+/**
+ * The program of a worker process: a server with the configuration that the primary process sends. Node ends it when
+ * the primary process is gone.
+ */
 import type { Config } from '../../../schemas/options.ts'
 import { ConfigError } from '../../config-errors.ts'
 import { splitConfig } from '../../config/split-config.ts'
@@ -35,7 +38,9 @@ async function start (config: Config): Promise<void> {
 function fail (error: Error): void {
   if (isShuttingDown) return
   const { errors } = error as Partial<ConfigError>
-  tell({ kind: 'failed', errors, message: error.message, stack: error.stack }, () => process.exit(error instanceof ConfigError ? 2 : 1))
+  tell({ kind: 'failed', errors, message: error.message, stack: error.stack }, () =>
+    process.exit(error instanceof ConfigError ? 2 : 1)
+  )
 }
 
 /** Concurrent scrapes share one message. The next one after a scrape without an answer asks again. */

@@ -86,10 +86,15 @@ export type ToWorker =
 export type ToPrimary =
   /** The first message of a worker, which loses messages that arrive before it listens for them. */
   | { readonly kind: 'hello' }
-  | { readonly kind: 'listening', readonly started: Started }
+  | { readonly kind: 'listening'; readonly started: Started }
   /** The worker could not start, and ends. `errors`: the errors of the configuration. */
-  | { readonly kind: 'failed', readonly errors: readonly string[] | undefined, readonly message: string, readonly stack: string | undefined }
-  | { readonly kind: 'snapshot', readonly snapshot: Snapshot }
+  | {
+    readonly kind: 'failed'
+    readonly errors: readonly string[] | undefined
+    readonly message: string
+    readonly stack: string | undefined
+  }
+  | { readonly kind: 'snapshot'; readonly snapshot: Snapshot }
   | { readonly kind: 'scrape' }
 
 /** Has the extension of this file: TypeScript in the repository, JavaScript in the package. */
@@ -176,10 +181,18 @@ export class Workers {
   #run (place: Place): void {
     const worker = cluster.fork()
     this.#accepting.follow(worker.process)
-    const running: Running = { worker, startedAt: performance.now(), isListening: false, failure: undefined, measure: () => tell(worker, { kind: 'measure' }) }
+    const running: Running = {
+      worker,
+      startedAt: performance.now(),
+      isListening: false,
+      failure: undefined,
+      measure: () => tell(worker, { kind: 'measure' })
+    }
     place.running = running
     worker.on('message', (message: ToPrimary) => this.#receive(place, running, message))
-    worker.once('exit', (code: number | null, signal: NodeJS.Signals | null) => this.#end(place, running, { code, signal }))
+    worker.once('exit', (code: number | null, signal: NodeJS.Signals | null) =>
+      this.#end(place, running, { code, signal })
+    )
     worker.on('error', (error) => {
       if (worker.process.pid !== undefined) return
       running.failure = error // it could not be started
@@ -199,13 +212,19 @@ export class Workers {
         this.#noteStart(message.started)
         break
       case 'failed':
-        running.failure = message.errors === undefined ? Object.assign(new Error(message.message), { stack: message.stack }) : new ConfigError(message.errors)
+        running.failure =
+          message.errors === undefined
+            ? Object.assign(new Error(message.message), { stack: message.stack })
+            : new ConfigError(message.errors)
         break
       case 'snapshot':
         this.metrics.noteSnapshot(running, message.snapshot)
         break
       case 'scrape':
-        this.metrics.metrics().then((text) => tell(worker, { kind: 'metrics', text }), (err: unknown) => this.#log.error({ err }, 'the metrics cannot be added up'))
+        this.metrics.metrics().then(
+          (text) => tell(worker, { kind: 'metrics', text }),
+          (err: unknown) => this.#log.error({ err }, 'the metrics cannot be added up')
+        )
     }
   }
 
@@ -215,21 +234,35 @@ export class Workers {
     this.#started.resolve(started)
   }
 
-  #end (place: Place, running: Running, { code, signal }: { code: number | null, signal: NodeJS.Signals | null }): void {
+  #end (
+    place: Place,
+    running: Running,
+    { code, signal }: { code: number | null; signal: NodeJS.Signals | null }
+  ): void {
     place.running = undefined
     if (this.#phase === 'stopping') {
       if (code !== 0) this.#areClean = false
       this.#endIfNoneRuns()
       return
     }
-    const { worker: { process: { pid } }, isListening, startedAt, failure = new Error(`a worker ended before it listened (${signal ?? `exit code ${code}`})`) } = running
+    const {
+      worker: {
+        process: { pid }
+      },
+      isListening,
+      startedAt,
+      failure = new Error(`a worker ended before it listened (${signal ?? `exit code ${code}`})`)
+    } = running
     if (this.#phase === 'starting') {
       this.#started.reject(failure)
       return
     }
     this.metrics.remove(running)
     place.pause = nextPause(place.pause, performance.now() - startedAt)
-    this.#log.error({ worker: pid, code, signal, err: running.failure, ms: place.pause }, 'a worker ended; another one is started')
+    this.#log.error(
+      { worker: pid, code, signal, err: running.failure, ms: place.pause },
+      'a worker ended; another one is started'
+    )
     const cannotStart = !isListening && !KILLED.has(signal)
     if (cannotStart && !this.#running().some((each) => each.isListening)) this.#onLost(failure)
     else place.timer = setTimeout(() => this.#run(place), place.pause)
@@ -252,7 +285,10 @@ const LONGEST = 30_000
 /** After running for so many milliseconds, a worker begins with the first pause again. */
 const STABLE = 60_000
 
-/** Returns the pause before a worker is replaced. `before`: the pause before it was started; `lived`: how long it has run, in milliseconds. */
+/**
+ * Returns the pause before a worker is replaced. `before`: the pause before it was started; `lived`: how long it has
+ * run, in milliseconds.
+ */
 export function nextPause (before: number | undefined, lived: number): number {
   return before === undefined || lived >= STABLE ? FIRST : Math.min(before * 2, LONGEST)
 }

@@ -34,17 +34,40 @@ export interface MysqlSettings {
 }
 
 /** Connects only when a connection is needed, because the database may start after the service. */
-export function createMysqlDialect ({ address, replicas = [], pool: limits, statementTimeout, streamTimeout = STREAM_TIMEOUT, onPlainReader }: MysqlSettings): Dialect {
-  const [primary, ...copies] = [address, ...replicas].map((each) => createMysqlPool(each, limits, statementTimeout)) as [MysqlPool, ...MysqlPool[]]
+export function createMysqlDialect ({
+  address,
+  replicas = [],
+  pool: limits,
+  statementTimeout,
+  streamTimeout = STREAM_TIMEOUT,
+  onPlainReader
+}: MysqlSettings): Dialect {
+  const [primary, ...copies] = [address, ...replicas].map((each) =>
+    createMysqlPool(each, limits, statementTimeout)
+  ) as [MysqlPool, ...MysqlPool[]]
   const readPools = createReplicaOrder(primary, copies)
   const primaryOnly = [primary]
   let reader: SendCommand | undefined
   const send: SendCommand = (connection, command) => (reader ?? sendPlainCommand)(connection, command)
   const all = [primary, ...copies]
   const differences = createDifferences()
-  const options: ExecutionOptions = { timeouts: createTimeoutQueue<Stoppable>(statementTimeout, { onTimeout: ({ value }) => value.stop(), onCheck: (execution) => execution.check() }), send, known: new WeakMap(), differences }
+  const options: ExecutionOptions = {
+    timeouts: createTimeoutQueue<Stoppable>(statementTimeout, {
+      onTimeout: ({ value }) => value.stop(),
+      onCheck: (execution) => execution.check()
+    }),
+    send,
+    known: new WeakMap(),
+    differences
+  }
   const replicaOptions: ExecutionOptions = { ...options, known: new WeakMap(), differences: differences.ofReplicas }
-  const streams = { streamTimeout, timeouts: createTimeoutQueue<Stoppable>(streamTimeout, { onTimeout: ({ value }) => value.stop(), onCheck: (execution) => execution.check() }) }
+  const streams = {
+    streamTimeout,
+    timeouts: createTimeoutQueue<Stoppable>(streamTimeout, {
+      onTimeout: ({ value }) => value.stop(),
+      onCheck: (execution) => execution.check()
+    })
+  }
   return {
     engine: 'mysql',
     async introspect () {
@@ -54,30 +77,57 @@ export function createMysqlDialect ({ address, replicas = [], pool: limits, stat
       differences.review(tables, since)
       return tables
     },
-    privileges: () => withSession(primary, statementTimeout, async (asked) => (await asked('show grants')).map(([grant]) => withoutSecrets(grant as string))),
-    findRisks: (configured) => withSession(primary, statementTimeout, (asked) => findAccountRisks(asked, address, configured)),
-    findDenied: (uses) => withSession(primary, statementTimeout, (_asked, run) => findDenied(run, uses).catch((error: MysqlError) => { throw error.code === undefined ? error : toConnectError(error) })),
+    privileges: () =>
+      withSession(primary, statementTimeout, async (asked) =>
+        (await asked('show grants')).map(([grant]) => withoutSecrets(grant as string))
+      ),
+    findRisks: (configured) =>
+      withSession(primary, statementTimeout, (asked) => findAccountRisks(asked, address, configured)),
+    findDenied: (uses) =>
+      withSession(primary, statementTimeout, (_asked, run) =>
+        findDenied(run, uses).catch((error: MysqlError) => {
+          throw error.code === undefined ? error : toConnectError(error)
+        })
+      ),
     read (statement, sink, { client, consistency } = {}) {
       const pools = consistency === undefined ? readPools() : primaryOnly
-      return runWithRetries({ pools, attempts: pools.length + address.hosts.length, options, replicaOptions }, { statement, sink, client }, runOn)
+      return runWithRetries(
+        { pools, attempts: pools.length + address.hosts.length, options, replicaOptions },
+        { statement, sink, client },
+        runOn
+      )
     },
     stream (statement, sink, { client, consistency } = {}) {
       const pools = consistency === undefined ? readPools() : primaryOnly
-      return runWithRetries({ pools, attempts: pools.length + address.hosts.length, options, replicaOptions }, toRequest(statement, sink, client), (run) => runStream(run, streams))
+      return runWithRetries(
+        { pools, attempts: pools.length + address.hosts.length, options, replicaOptions },
+        toRequest(statement, sink, client),
+        (run) => runStream(run, streams)
+      )
     },
     write (statement, { client } = {}) {
-      return runWithRetries({ pools: primaryOnly, attempts: 1 + address.hosts.length, options, replicaOptions }, { statement, sink: undefined, client }, runOn)
+      return runWithRetries(
+        { pools: primaryOnly, attempts: 1 + address.hosts.length, options, replicaOptions },
+        { statement, sink: undefined, client },
+        runOn
+      )
     },
     transaction (use, { client, consistency, ...transaction }) {
       const pools = transaction.readOnly && consistency === undefined ? readPools() : primaryOnly
-      return runWithRetries({ pools, attempts: pools.length + address.hosts.length, options, replicaOptions }, { use, client, ...transaction }, runTransaction)
+      return runWithRetries(
+        { pools, attempts: pools.length + address.hosts.length, options, replicaOptions },
+        { use, client, ...transaction },
+        runTransaction
+      )
     },
     async check () {
       // if all connections are in use, they are about to answer or to reach their time limit
       if (!primary.isBusy) primary.release(await primary.acquire())
     },
     poolUse: () => all.map(({ use }) => use),
-    close: async () => { await Promise.all(all.map((pool) => pool.close())) }
+    close: async () => {
+      await Promise.all(all.map((pool) => pool.close()))
+    }
   }
 }
 
@@ -97,12 +147,22 @@ async function tryOn (pool: MysqlPool, onPlainReader: MysqlSettings['onPlainRead
 }
 
 /** Discards the session after an error, because a late answer would be read as that of the next statement. */
-async function withSession<T> (pool: MysqlPool, timeout: number, use: (ask: Ask, run: (sql: string) => Promise<unknown>) => Promise<T>): Promise<T> {
+async function withSession<T> (
+  pool: MysqlPool,
+  timeout: number,
+  use: (ask: Ask, run: (sql: string) => Promise<unknown>) => Promise<T>
+): Promise<T> {
   const session = await pool.acquire()
   const since = performance.now()
   try {
     const run = (sql: string) => within(timeout, ask(session.connection, sql))
-    const result = await use((sql) => run(sql).catch((error: MysqlError) => { throw toConnectError(error) }), run)
+    const result = await use(
+      (sql) =>
+        run(sql).catch((error: MysqlError) => {
+          throw toConnectError(error)
+        }),
+      run
+    )
     pool.putBack(session)
     return result
   } catch (error) {

@@ -1,12 +1,46 @@
-/** Errors of MySQL and MariaDB as refusals, by number (https://dev.mysql.com/doc/mysql-errors/en/server-error-reference.html). */
-import { baseTable, mayFillColumns, mayFire, type Check, type Column, type ForeignKey, type Key, type Table } from '../../catalog/catalog.ts'
+/**
+ * Errors of MySQL and MariaDB as refusals, by number
+ * (https://dev.mysql.com/doc/mysql-errors/en/server-error-reference.html).
+ */
 import {
-  checkViolation, databaseUnavailable, deadlock, lockTimeout, notNullViolation, notSupported, outcomeUnknown, permissionDenied, queryTimeout, statementTooLarge, transactionTooLarge, uniqueViolation, unsupported, valueOutOfRange, ServiceError,
-  withDetails, withReason
+  baseTable,
+  mayFillColumns,
+  mayFire,
+  type Check,
+  type Column,
+  type ForeignKey,
+  type Key,
+  type Table
+} from '../../catalog/catalog.ts'
+import {
+  checkViolation,
+  databaseUnavailable,
+  deadlock,
+  lockTimeout,
+  notNullViolation,
+  notSupported,
+  outcomeUnknown,
+  permissionDenied,
+  queryTimeout,
+  statementTooLarge,
+  transactionTooLarge,
+  uniqueViolation,
+  unsupported,
+  valueOutOfRange,
+  ServiceError,
+  withDetails,
+  withReason
 } from '../../errors.ts'
 import type { Statement } from '../../sql/statement.ts'
 import { refusesRow, SchemaMoved, UnknownDatabaseError } from '../dialect.ts'
-import { checkViolationOf, firesTrigger, noReferencedRow, notNullViolationOf, rowIsReferenced, uniqueViolationOf } from '../violations.ts'
+import {
+  checkViolationOf,
+  firesTrigger,
+  noReferencedRow,
+  notNullViolationOf,
+  rowIsReferenced,
+  uniqueViolationOf
+} from '../violations.ts'
 
 /** An error of mysql2. Errors of the server have a number, those of the connection only a code. */
 export interface MysqlError extends Error { errno?: number, code?: string, sqlState?: string, fatal?: boolean }
@@ -14,21 +48,42 @@ export interface MysqlError extends Error { errno?: number, code?: string, sqlSt
 type Refuse = (statement: Statement, error: MysqlError) => Error
 
 /** The account lacks a privilege. The message may name the table, because the client has sent its name. */
-const accountDenied: Refuse = ({ table }) => permissionDenied(`The service's database account may not do this on "${table.name}"`)
-/** The engine of the table, or the view, does not support it; or the number is unknown. The log has the name of the error. */
-const cannot: Refuse = ({ table }) => notSupported(`The database does not support this operation${table.name === '' ? '' : ` on table "${table.name}"`}`)
-/** What Galera says where the limits `wsrep_max_ws_size` and `wsrep_max_ws_rows` are exceeded, under numbers that have other meanings too. */
+const accountDenied: Refuse = ({ table }) =>
+  permissionDenied(`The service's database account may not do this on "${table.name}"`)
+/**
+ * The engine of the table, or the view, does not support it; or the number is unknown. The log has the name of the
+ * error.
+ */
+const cannot: Refuse = ({ table }) =>
+  notSupported(`The database does not support this operation${table.name === '' ? '' : ` on table "${table.name}"`}`)
+/**
+ * What Galera says where the limits `wsrep_max_ws_size` and `wsrep_max_ws_rows` are exceeded, under numbers that have
+ * other meanings too.
+ */
 const LARGER_THAN_CLUSTER = /writeset size|wsrep_max_ws_|"Message too long"/i
 const tooLargeOr = (other: Refuse): Refuse => (statement, error) =>
   LARGER_THAN_CLUSTER.test(error.message) ? transactionTooLarge() : other(statement, error)
 const check: Refuse = ({ table }, { message }) => checkViolationOf(checkIn(message, table))
 /** A trigger or routine raises or causes an exception. */
 const raised: Refuse = () => checkViolation()
-/** The statement, or a trigger, writes a table that the statement reads. Without filters by related rows, a trigger writes its own table. */
-const usedTwice: Refuse = (statement, error) => statement.isRelated === true
-  ? unsupported('/filters', '"$some" and "$none" cannot name a table that the write itself changes, as a trigger or a view does: select the rows first, and filter by their keys')
-  : numberOf(error) === 1442 ? raised(statement, error) : cannot(statement, error)
-/** The guard of an upsert (src/sql/insert.ts): the row collides in a key other than the named one, and perhaps also in the named one. */
+/**
+ * The statement, or a trigger, writes a table that the statement reads. Without filters by related rows, a trigger
+ * writes its own table.
+ */
+const usedTwice: Refuse = (statement, error) =>
+  statement.isRelated === true
+    ? unsupported(
+      '/filters',
+      '"$some" and "$none" cannot name a table that the write itself changes, as a trigger or a view does: select ' +
+      'the rows first, and filter by their keys'
+    )
+    : numberOf(error) === 1442
+      ? raised(statement, error)
+      : cannot(statement, error)
+/**
+ * The guard of an upsert (src/sql/insert.ts): the row collides in a key other than the named one, and perhaps also in
+ * the named one.
+ */
 const twoRows: Refuse = ({ isUpsert = false }) => isUpsert ? uniqueViolation() : checkViolation()
 const unique: Refuse = (statement, { message }) =>
   isLastNumber(statement, message) ? noNumberLeft(statement) : uniqueViolationOf(uniqueKeyIn(message, statement))
@@ -36,9 +91,13 @@ const unique: Refuse = (statement, { message }) =>
 const noNumberLeft = (statement: Statement): ServiceError =>
   withDetails(valueOutOfRange(), ...firesTrigger(statement) ? [] : [{ path: '', message: NO_NUMBER_LEFT }])
 const NO_NUMBER_LEFT = 'the table has no number left for its AUTO_INCREMENT column'
-const referenced: Refuse = (statement, { message }) => rowIsReferenced(!firesTrigger(statement) || message.includes(` REFERENCES \`${statement.table.name}\` `))
+const referenced: Refuse = (statement, { message }) =>
+  rowIsReferenced(!firesTrigger(statement) || message.includes(` REFERENCES \`${statement.table.name}\` `))
 
-/** Something is missing: the table or a column, which reading the catalog again will show, or an object that a trigger, view or routine names. */
+/**
+ * Something is missing: the table or a column, which reading the catalog again will show, or an object that a trigger,
+ * view or routine names.
+ */
 const moved: Refuse = (statement, error) => {
   const missing = missingIn(error)
   const isOther = missing?.endsWith(`.${statement.table.name}`) !== true
@@ -60,7 +119,8 @@ const reasonOf = (error: MysqlError, missing: string | undefined): string =>
   missing !== undefined && PLAIN_NAME.test(missing) ? `${nameOf(error)} (${missing})` : nameOf(error)
 
 /** The definer of a view does not exist; accounts that can see other accounts get 1449. */
-const denied: Refuse = (plan, error) => plan.table.kind === 'view' || firesTrigger(plan) ? moved(plan, error) : databaseUnavailable()
+const denied: Refuse = (plan, error) =>
+  plan.table.kind === 'view' || firesTrigger(plan) ? moved(plan, error) : databaseUnavailable()
 
 /** The connection to a server behind this one (FEDERATED, Spider) is lost, so the outcome of a write is unknown. */
 const lostBehind: Refuse = ({ verb }) => verb === 'select' ? databaseUnavailable() : outcomeUnknown()
@@ -75,7 +135,8 @@ const NO_TABLE = new Set([1146, 4091])
 const MISSING = [1051, 1054, 1109, 1136, ...NO_TABLE, 1176, 1222, 1305, 1318, 1356, 1431, 1432, 1433, 1449, 1477, 12702]
 const DENIED = [1142, 1143, 1227, 1370]
 const ENGINE_CANNOT = [
-  1031, 1036, 1038, 1112, 1148, 1164, 1168, 1178, 1235, 1286, 1288, 1289, 1295, 1347, 1393, 1394, 1395, 1471, 1661, 1662, 1663, 1664, 1665, 1785, 3098
+  1031, 1036, 1038, 1112, 1148, 1164, 1168, 1178, 1235, 1286, 1288, 1289, 1295, 1347, 1393, 1394, 1395, 1471, 1661,
+  1662, 1663, 1664, 1665, 1785, 3098
 ]
 const LOCKED = [1205, 3572]
 const ENDED = [1028, 1317, 1969, 3024]
@@ -89,15 +150,22 @@ const refusals: ReadonlyArray<readonly [Refuse, readonly number[]]> = [
   [noParent, [1216, 1452]],
   [referenced, [1217, 1451, 1761, 1762]],
   [() => notNullViolation(), [1048, 1263]],
-  [(statement, { message }) => notNullViolationOf(statement, (column) => message.startsWith(`Field '${column}' `)), [1364]],
+  [
+    (statement, { message }) => notNullViolationOf(statement, (column) => message.startsWith(`Field '${column}' `)),
+    [1364]
+  ],
   [check, [3819, 4025]],
   [twoRows, [1242]],
   [raised, [1172, 1369, 1526, 1643, 1644, 1748, 1863]],
   [usedTwice, [1093, 1442, 1443]],
   [noNumberLeft, [167, 1467]],
-  [() => valueOutOfRange(), [
-    182, 1118, 1264, 1265, 1267, 1270, 1271, 1292, 1300, 1366, 1367, 1406, 1411, 1416, 1436, 1441, 1690, 3140, 3548, 3643, 3854, 4084
-  ]],
+  [
+    () => valueOutOfRange(),
+    [
+      182, 1118, 1264, 1265, 1267, 1270, 1271, 1292, 1300, 1366, 1367, 1406, 1411, 1416, 1436, 1441, 1690, 3140, 3548,
+      3643, 3854, 4084
+    ]
+  ],
   [() => statementTooLarge(), [PACKET]],
   [cannot, ENGINE_CANNOT],
   [tooLargeOr(cannot), [1105]],
@@ -111,13 +179,67 @@ const refusals: ReadonlyArray<readonly [Refuse, readonly number[]]> = [
   [accountDenied, DENIED],
   [denied, [1045]],
   [lostBehind, [1158, 1159, 1160, 1161, 1430, 2006, 2013, 12701]],
-  [() => databaseUnavailable(), [
-    1015, 1016, 1017, 1021, 1023, 1024, 1026, 1030, 1034, 1035, 1037, 1040, 1041, 1044, 1047, 1049, FULL, 1129, 1130, 1135, 1194, 1195, 1203,
-    1206, 1223, 1226, 1290, 1298, 1429, 1615, 1637, 1698, 1792, 1812, 1814, 1815, 1820, 1836, 1862, 1877, 1932, 2002, 2003, 2005, 3032, 3100, 3159, 3989, 9001, 12501, 12511
-  ]]
+  [
+    () => databaseUnavailable(),
+    [
+      1015,
+      1016,
+      1017,
+      1021,
+      1023,
+      1024,
+      1026,
+      1030,
+      1034,
+      1035,
+      1037,
+      1040,
+      1041,
+      1044,
+      1047,
+      1049,
+      FULL,
+      1129,
+      1130,
+      1135,
+      1194,
+      1195,
+      1203,
+      1206,
+      1223,
+      1226,
+      1290,
+      1298,
+      1429,
+      1615,
+      1637,
+      1698,
+      1792,
+      1812,
+      1814,
+      1815,
+      1820,
+      1836,
+      1862,
+      1877,
+      1932,
+      2002,
+      2003,
+      2005,
+      3032,
+      3100,
+      3159,
+      3989,
+      9001,
+      12501,
+      12511
+    ]
+  ]
 ]
 
-const byNumber = new Map(refusals.flatMap(([refuse, numbers]) => numbers.map((number): [number, Refuse] => [number, refuse])))
+const byNumber = new Map(
+  refusals.flatMap(([refuse, numbers]) => numbers.map((number): [number, Refuse] => [number, refuse]))
+)
 
 /**
  * Refusals for other numbers, by the class of the SQLSTATE (its first two characters; SQL standard, part 2, subclause
@@ -130,7 +252,13 @@ const byClass = new Map<string, Refuse>([
   ['22', () => valueOutOfRange()],
   ...['25', '28', '53', '57'].map((each): [string, Refuse] => [each, () => databaseUnavailable()]),
   ['40', () => deadlock()],
-  ['42', (statement, error) => statement.table.kind === 'view' || firesTrigger(statement) ? moved(statement, error) : new UnknownDatabaseError(numberOf(error))],
+  [
+    '42',
+    (statement, error) =>
+      statement.table.kind === 'view' || firesTrigger(statement)
+        ? moved(statement, error)
+        : new UnknownDatabaseError(numberOf(error))
+  ],
   ['54', cannot],
   ['70', () => queryTimeout()],
   ['XA', () => deadlock()]
@@ -147,16 +275,22 @@ const CONNECTION_ENDED = new Set([1053, 1077, 1927, 4031])
 /** Every number that has its own answer, as listed in docs/errors.md. */
 export const knownNumbers: ReadonlySet<number> = new Set([...byNumber.keys(), ...CONNECTION_ENDED])
 
-/** Whether the connection ended while the statement ran (killed, shut down, or cut), so that the outcome of a write is unknown. */
+/**
+ * Whether the connection ended while the statement ran (killed, shut down, or cut), so that the outcome of a write is
+ * unknown.
+ */
 export function isLost (error: MysqlError): boolean {
   // mysql2 has no name, and so no code, for some numbers of MariaDB
   return error.sqlState === undefined ? error.code !== undefined : CONNECTION_ENDED.has(numberOf(error))
 }
 
 /** Whether mysql2 found the connection closed before it sent anything. */
-export const wasNotSent = ({ sqlState, code, fatal }: MysqlError): boolean => sqlState === undefined && code === undefined && fatal === true
+export const wasNotSent = ({ sqlState, code, fatal }: MysqlError): boolean =>
+  sqlState === undefined && code === undefined && fatal === true
 
-/** A plugin, such as that of Group Replication, has refused the COMMIT (ER_RUN_HOOK_ERROR). The server does not say why. */
+/**
+ * A plugin, such as that of Group Replication, has refused the COMMIT (ER_RUN_HOOK_ERROR). The server does not say why.
+ */
 export const isRefusedByPlugin = ({ errno }: MysqlError): boolean => errno === 3100
 
 /** Whether a function that a view calls writes or locks rows. */
@@ -170,33 +304,50 @@ export const isCrowded = ({ errno = 0 }: MysqlError): boolean => CROWDED.has(err
 
 /** Converts an error of a statement to a ServiceError or SchemaMoved; any other error is a bug. */
 export function toServiceError (error: MysqlError, statement: Statement): Error {
-  if (isLost(error)) return withReason(statement.verb === 'select' ? databaseUnavailable() : outcomeUnknown(), nameOf(error))
+  if (isLost(error)) {
+    return withReason(statement.verb === 'select' ? databaseUnavailable() : outcomeUnknown(), nameOf(error))
+  }
   if (error.sqlState === undefined) return wasNotSent(error) ? databaseUnavailable() : error
   const refuse = byNumber.get(numberOf(error)) ?? byClass.get(error.sqlState.slice(0, 2)) ?? cannot
   const refusal = refuse(statement, error)
-  if (mayHaveChanged(statement, numberOf(error), refusal)) return withReason(changedInPart(statement.table), nameOf(error))
+  if (mayHaveChanged(statement, numberOf(error), refusal)) {
+    return withReason(changedInPart(statement.table), nameOf(error))
+  }
   return refusal instanceof ServiceError ? withReason(refusal, nameOf(error)) : refusal
 }
 
-/** The error for a statement that has exceeded its time limit. Without transactions, the rows that it has written remain. */
+/**
+ * The error for a statement that has exceeded its time limit. Without transactions, the rows that it has written
+ * remain.
+ */
 export function toTimeout ({ verb, table }: Statement): ServiceError {
   return verb === 'select' || table.transactional ? queryTimeout() : changedInPart(table)
 }
 
 function changedInPart ({ name }: Table): ServiceError {
-  return withDetails(outcomeUnknown(), { path: '', message: `the engine of table "${name}" has no transactions: what was written before the failure stays` })
+  return withDetails(outcomeUnknown(), {
+    path: '',
+    message: `the engine of table "${name}" has no transactions: what was written before the failure stays`
+  })
 }
 
 /** Errors that occur before the first row is changed, unless a trigger raises them. */
 const BEFORE_ROWS = new Set([...MISSING, REBUILT, ...DENIED, ...ENGINE_CANNOT, ...LOCKED, PACKET])
 
 /**
- * Whether a failed statement may have changed rows of a table whose engine cannot roll back. The row of an insert, or the change of a single row, is
- * stored before AFTER triggers run; a statement for several rows may have changed others before the one that failed.
+ * Whether a failed statement may have changed rows of a table whose engine cannot roll back. The row of an insert, or
+ * the change of a single row, is stored before AFTER triggers run; a statement for several rows may have changed others
+ * before the one that failed.
  */
-function mayHaveChanged ({ verb, table, isUpsert = false, isSingle = false, rows = 1 }: Statement, number: number, refusal: Error): boolean {
+function mayHaveChanged (
+  { verb, table, isUpsert = false, isSingle = false, rows = 1 }: Statement,
+  number: number,
+  refusal: Error
+): boolean {
   if (verb === 'select' || table.transactional || NOT_HERE.has(number)) return false
-  if (mayFire(table, verb, verb === 'insert' ? 'after' : undefined) || (isUpsert && mayFire(table, 'update'))) return true
+  if (mayFire(table, verb, verb === 'insert' ? 'after' : undefined) || (isUpsert && mayFire(table, 'update'))) {
+    return true
+  }
   if (BEFORE_ROWS.has(number)) return false
   if (verb === 'insert' ? rows > 1 : !isSingle) return true
   return !((verb === 'insert' && number === FULL) || refusesRow(refusal))
@@ -206,7 +357,11 @@ function mayHaveChanged ({ verb, table, isUpsert = false, isSingle = false, rows
 const OWN_NUMBERS = 1900
 /** The names of those that have an answer of their own. */
 const MARIADB_NAMES: ReadonlyMap<number, string> = new Map([
-  [1927, 'ER_CONNECTION_KILLED'], [1932, 'ER_NO_SUCH_TABLE_IN_ENGINE'], [1969, 'ER_STATEMENT_TIMEOUT'], [4025, 'ER_CONSTRAINT_FAILED'], [4084, 'ER_SEQUENCE_RUN_OUT'],
+  [1927, 'ER_CONNECTION_KILLED'],
+  [1932, 'ER_NO_SUCH_TABLE_IN_ENGINE'],
+  [1969, 'ER_STATEMENT_TIMEOUT'],
+  [4025, 'ER_CONSTRAINT_FAILED'],
+  [4084, 'ER_SEQUENCE_RUN_OUT'],
   [4091, 'ER_UNKNOWN_SEQUENCES']
 ])
 
@@ -225,7 +380,10 @@ function nameOf ({ code, errno }: MysqlError): string {
   return code === undefined || code === 'UNKNOWN_CODE_PLEASE_REPORT' ? `errno ${errno}` : code
 }
 
-/** Errors whose message begins with the name of the missing object, in quotes or, for routines, after one word. Without 1449, which names an account that must not be logged. */
+/**
+ * Errors whose message begins with the name of the missing object, in quotes or, for routines, after one word. Without
+ * 1449, which names an account that must not be logged.
+ */
 const NAMES_MISSING = new Set([1054, ...NO_TABLE, 1305, 1356])
 
 /** A plain name; a trigger that raises such an error itself may write any text. */
@@ -233,7 +391,12 @@ const PLAIN_NAME = /^[\w$.-]{1,200}$/
 
 /** `shop.audit`. */
 function missingIn (error: MysqlError): string | undefined {
-  return NAMES_MISSING.has(numberOf(error)) ? /^[^']*'([^']+)'|^\w+ ([\w$.-]+) /.exec(error.message)?.slice(1).find((name) => name !== undefined) : undefined
+  return NAMES_MISSING.has(numberOf(error))
+    ? /^[^']*'([^']+)'|^\w+ ([\w$.-]+) /
+      .exec(error.message)
+      ?.slice(1)
+      .find((name) => name !== undefined)
+    : undefined
 }
 
 /** The error if there is no connection, or none with the required session; nothing was sent. */
@@ -242,24 +405,29 @@ export function toConnectError (error: { code?: string | undefined }): ServiceEr
 }
 
 /**
- * Reads `Duplicate entry '…' for key 'customers.email'`. MySQL names the table before the key. MariaDB does not, so no key is named if a trigger may
- * have written another table, whose key may have the same name. Entry and key may contain quotes.
+ * Reads `Duplicate entry '…' for key 'customers.email'`. MySQL names the table before the key. MariaDB does not, so no
+ * key is named if a trigger may have written another table, whose key may have the same name. Entry and key may contain
+ * quotes.
  */
 function uniqueKeyIn (message: string, statement: Statement): Key | undefined {
   const { name: table, uniqueKeys } = statement.table
   const isOnlyTable = !firesTrigger(statement)
-  return uniqueKeys.find(({ name }) => message.endsWith(` '${table}.${name}'`) || (isOnlyTable && message.endsWith(` '${name}'`)))
+  return uniqueKeys.find(
+    ({ name }) => message.endsWith(` '${table}.${name}'`) || (isOnlyTable && message.endsWith(` '${name}'`))
+  )
 }
 
 /**
- * Whether a row without a number got one that exists, because it is the last one: MySQL then gives it again. Another client may also have inserted a row
- * with a number that was reserved for this one.
+ * Whether a row without a number got one that exists, because it is the last one: MySQL then gives it again. Another
+ * client may also have inserted a row with a number that was reserved for this one.
  */
 function isLastNumber (statement: Statement, message: string): boolean {
   const { verb, assigned } = statement
   const table = baseTable(statement.table)
   const { identity } = table
-  if (verb !== 'insert' || identity?.autoIncrement !== true || mayFillColumns(table) || assigned.includes(identity)) return false
+  if (verb !== 'insert' || identity?.autoIncrement !== true || mayFillColumns(table) || assigned.includes(identity)) {
+    return false
+  }
   if (uniqueKeyIn(message, { ...statement, table })?.columns.includes(identity.name) !== true) return false
   const [, entry = ''] = /'([^']*)'/.exec(message) ?? []
   return Array.from(entry.matchAll(/\d+/g)).some(([digits]) => !isNumberOf(identity, String(BigInt(digits) + 1n)))
@@ -275,19 +443,29 @@ function isNumberOf ({ type }: Column, digits: string): boolean {
 }
 
 /**
- * Reads `… (`shop`.`orders`, CONSTRAINT `orders_customer` FOREIGN KEY (…`, which contains no values of rows. A backtick in a name is as it is, or
- * doubled since MariaDB 10.11.19.
+ * Reads `… (`shop`.`orders`, CONSTRAINT `orders_customer` FOREIGN KEY (…`, which contains no values of rows. A backtick
+ * in a name is as it is, or doubled since MariaDB 10.11.19.
  */
 function foreignKeysIn (message: string, { name: table, foreignKeys, outerKeys = [] }: Table): ForeignKey[] {
-  return [...foreignKeys, ...outerKeys].filter(({ name }) => [[table, name], [table, name].map(doubled)].some(([of, key]) => message.includes(`.\`${of}\`, CONSTRAINT \`${key}\` FOREIGN KEY `)))
+  return [...foreignKeys, ...outerKeys].filter(({ name }) =>
+    [[table, name], [table, name].map(doubled)].some(([of, key]) =>
+      message.includes(`.\`${of}\`, CONSTRAINT \`${key}\` FOREIGN KEY `)
+    )
+  )
 }
 
 const doubled = (name: string): string => name.replaceAll('`', '``')
 
-/** Reads MySQL's `Check constraint 'positive' is violated.` or MariaDB's `CONSTRAINT `orders.total` failed for `shop`.`orders``, with the table before the point only for a check of a column. */
+/**
+ * Reads MySQL's `Check constraint 'positive' is violated.` or MariaDB's `CONSTRAINT `orders.total` failed for
+ * `shop`.`orders``, with the table before the point only for a check of a column.
+ */
 function checkIn (message: string, { name: table, checks }: Table): Check | undefined {
   return checks.find(({ name }) => {
     if (message.includes(` '${name}' `)) return true
-    return message.endsWith(`.\`${doubled(table)}\``) && [name, `${table}.${name}`].some((text) => message.includes(` \`${doubled(text)}\` `))
+    return (
+      message.endsWith(`.\`${doubled(table)}\``) &&
+      [name, `${table}.${name}`].some((text) => message.includes(` \`${doubled(text)}\` `))
+    )
   })
 }

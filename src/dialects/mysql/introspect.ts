@@ -24,7 +24,11 @@ import type { MysqlError } from './errors.ts'
 async function loadIndexes (ask: Ask, isMariadb: boolean): Promise<ReadonlyMap<string, Index[]>> {
   const tables = Map.groupBy(await ask(indexesQuery(isMariadb)), ([table]) => table as string)
   const indexes = new Map(Array.from(tables, ([table, parts]): [string, Index[]] => [table, toIndexes(parts)]))
-  if (!isMariadb) for (const [table, list] of indexes) if (isAmbiguous(list)) indexes.set(table, await sortByDefinition(ask, table, list))
+  if (!isMariadb) {
+    for (const [table, list] of indexes) {
+      if (isAmbiguous(list)) indexes.set(table, await sortByDefinition(ask, table, list))
+    }
+  }
   return indexes
 }
 
@@ -35,7 +39,13 @@ function toIndexes (rows: readonly Row[]): Index[] {
       name,
       unique: nonUnique === '0',
       ordered: type === 'BTREE' && usable === '1',
-      parts: parts.toSorted((one, other) => Number(one[4]) - Number(other[4])).map(([, , column = null, , , collation, length]) => ({ column, descending: collation === 'D', prefix: length !== null }))
+      parts: parts
+        .toSorted((one, other) => Number(one[4]) - Number(other[4]))
+        .map(([, , column = null, , , collation, length]) => ({
+          column,
+          descending: collation === 'D',
+          prefix: length !== null
+        }))
     }
   })
   return indexes.sort((one, other) => Number(isPrimary(other)) - Number(isPrimary(one)))
@@ -44,9 +54,13 @@ function toIndexes (rows: readonly Row[]): Index[] {
 const isPrimary = ({ name }: Index): boolean => name === 'PRIMARY'
 
 /** Whether the order of the unique keys matters, because the first one may identify the rows. */
-const isAmbiguous = (indexes: readonly Index[]): boolean => !indexes.some(isPrimary) && indexes.filter(({ unique }) => unique).length > 1
+const isAmbiguous = (indexes: readonly Index[]): boolean =>
+  !indexes.some(isPrimary) && indexes.filter(({ unique }) => unique).length > 1
 
-/** Sorts by SHOW INDEX of one table, because only this shows the order in which MySQL's indexes were defined. Such tables are rare. */
+/**
+ * Sorts by SHOW INDEX of one table, because only this shows the order in which MySQL's indexes were defined. Such
+ * tables are rare.
+ */
 async function sortByDefinition (ask: Ask, table: string, indexes: readonly Index[]): Promise<Index[]> {
   const rows = await ask(`show index from \`${table.replaceAll('`', '``')}\``).catch((error: MysqlError) => {
     if (error.errno === NO_SUCH_TABLE) return []
@@ -61,13 +75,15 @@ const NO_SUCH_TABLE = 1146
 
 /** The unique keys, without the expressions in them. */
 function toKeys (indexes: readonly Index[]): Key[] {
-  const keys = indexes.filter(({ unique }) => unique).map(({ name, parts }): Key => ({ name, columns: parts.flatMap(({ column }) => column ?? []) }))
+  const keys = indexes
+    .filter(({ unique }) => unique)
+    .map(({ name, parts }): Key => ({ name, columns: parts.flatMap(({ column }) => column ?? []) }))
   return keys.filter(({ columns }) => columns.length > 0)
 }
 
 /**
- * Selects the version, null or 0 if MariaDB does not support TIMESTAMPs beyond 2038, and 0 if names of tables in another
- * letter case are different ones.
+ * Selects the version, null or 0 if MariaDB does not support TIMESTAMPs beyond 2038, and 0 if names of tables in
+ * another letter case are different ones.
  */
 const SERVER = "select version(), unix_timestamp('2106-02-07 06:28:15'), @@lower_case_table_names"
 
@@ -80,7 +96,9 @@ export async function introspectMysql (ask: Ask): Promise<readonly TableFacts[]>
   const indexes = await loadIndexes(ask, isMariadb)
   const foreigns = groupByTable(await ask(foreignKeysQuery(isMariadb)))
   const rootless = await loadRootless(ask, tables, foreigns)
-  const withoutTransactions = new Set((await ask(ENGINES_WITHOUT_TRANSACTIONS)).map(([engine]) => (engine as string).toLowerCase()))
+  const withoutTransactions = new Set(
+    (await ask(ENGINES_WITHOUT_TRANSACTIONS)).map(([engine]) => (engine as string).toLowerCase())
+  )
   const triggers = groupByTable(await ask(TRIGGERS))
   const seesTriggers = readPrivileges(await ask(privilegesQuery(isMariadb)))
   const checks = groupByTable(await ask(checksQuery(isMariadb)))
@@ -93,33 +111,44 @@ export async function introspectMysql (ask: Ask): Promise<readonly TableFacts[]>
     const columnsOfTable = columns.get(name) ?? []
     const indexesOfTable = indexes.get(name) ?? []
     const keys = toKeys(indexesOfTable)
-    const [linked, outer] = ['1', '0'].map((isOwn) => toForeignKeys((foreigns.get(name) ?? []).filter((part) => part[5] === isOwn))) as [ForeignKey[], ForeignKey[]]
+    const [linked, outer] = ['1', '0'].map((isOwn) =>
+      toForeignKeys((foreigns.get(name) ?? []).filter((part) => part[5] === isOwn))
+    ) as [ForeignKey[], ForeignKey[]]
     const own = linked.map((key) => rootless.has(`${name}\0${key.name}`) ? { ...key, broken: true as const } : key)
     return {
       name,
       kind: type === 'VIEW' ? 'view' : 'table',
       // the servers show no columns of a view that they cannot open
-      ...type === 'VIEW' && columnsOfTable.length === 0 && { broken: 'ER_VIEW_INVALID' },
+      ...(type === 'VIEW' && columnsOfTable.length === 0 && { broken: 'ER_VIEW_INVALID' }),
       comment: type === 'VIEW' ? '' : comment,
       engine,
       transactional: !withoutTransactions.has(engine),
       triggers: toTriggers(triggers.get(name) ?? [], seesTriggers(name)),
-      ...type === 'SYSTEM VERSIONED' && { versioned: true as const },
-      columns: columnsOfTable.map((column) => toColumn(column, { isView: type === 'VIEW', jsonChecks, isMariadb, lastTimestamp, typeOf })),
+      ...(type === 'SYSTEM VERSIONED' && { versioned: true as const }),
+      columns: columnsOfTable.map((column) =>
+        toColumn(column, { isView: type === 'VIEW', jsonChecks, isMariadb, lastTimestamp, typeOf })
+      ),
       primaryKey: keys.find((key) => key.name === 'PRIMARY')?.columns ?? [],
       uniqueKeys: keys,
       indexes: indexesOfTable,
       foreignKeys: own,
-      ...outer.length > 0 && { outerKeys: outer },
-      ...(foreigns.get(name) ?? []).some(([, key]) => ![...own, ...outer].some((seen) => seen.name === key)) && { hidesKeys: true as const },
-      checks: checked.map((check) => toCheck(check, columnsOfTable.map((column) => column[1] as string)))
+      ...(outer.length > 0 && { outerKeys: outer }),
+      ...((foreigns.get(name) ?? []).some(([, key]) => ![...own, ...outer].some((seen) => seen.name === key)) && {
+        hidesKeys: true as const
+      }),
+      checks: checked.map((check) =>
+        toCheck(
+          check,
+          columnsOfTable.map((column) => column[1] as string)
+        )
+      )
     }
   })), lowerCase !== '0')
 }
 
 /**
- * The foreign keys, by table and name, whose table does not exist. The account may only not see that table, and the server
- * also knows no key for an index that is not unique, so both must hold. Asks only if there may be some.
+ * The foreign keys, by table and name, whose table does not exist. The account may only not see that table, and the
+ * server also knows no key for an index that is not unique, so both must hold. Asks only if there may be some.
  */
 async function loadRootless (ask: Ask, tables: readonly Row[], foreigns: ReadonlyMap<string, readonly Row[]>) {
   const names = new Set(tables.map(([name]) => name))
@@ -130,13 +159,21 @@ async function loadRootless (ask: Ask, tables: readonly Row[], foreigns: Readonl
   return new Set((await ask(ROOTLESS_KEYS)).map(([table, key]) => `${table}\0${key}`).filter((key) => unseen.has(key)))
 }
 
-const toNumber = (digits: string | null | undefined): number | null => digits === null || digits === undefined ? null : Number(digits)
+const toNumber = (digits: string | null | undefined): number | null =>
+  digits === null || digits === undefined ? null : Number(digits)
 const groupByTable = (rows: Row[]): Map<string, Row[]> => Map.groupBy(rows, ([table]) => table as string)
 
-/** Returns whether the account sees the triggers of a table. The server applies one of several matching patterns, so all of them must allow it. */
+/**
+ * Returns whether the account sees the triggers of a table. The server applies one of several matching patterns, so all
+ * of them must allow it.
+ */
 function readPrivileges (rows: Row[]): (table: string) => boolean {
   const at = (level: string): Row[] => rows.filter((row) => row[0] === level)
-  const sufficient = new Set(at('definer').some(([, , nullable]) => nullable === 'YES') ? ['TRIGGER', 'INSERT', 'UPDATE', 'DELETE'] : ['TRIGGER'])
+  const sufficient = new Set(
+    at('definer').some(([, , nullable]) => nullable === 'YES')
+      ? ['TRIGGER', 'INSERT', 'UPDATE', 'DELETE']
+      : ['TRIGGER']
+  )
   const shows = (granted: Row[]): boolean => granted.some(([, , privilege]) => sufficient.has(privilege as string))
   const patterns = [...Map.groupBy(at('database'), ([, pattern]) => pattern).values()]
   const everywhere = shows(at('all')) || (patterns.length > 0 && patterns.every(shows))
@@ -151,12 +188,19 @@ function toTriggers (rows: Row[], visible: boolean): Triggers {
   const list = rows.flatMap((row): Trigger[] => {
     const [, timing, manipulation, text, schema] = row as [string, string, string, string | null, string]
     const writes = writesOf(text ?? '', 'mysql', schema)
-    return EVENTS.filter((event) => manipulation.toLowerCase().includes(event)).map((event) => ({ timing: timing.toLowerCase() as TriggerTiming, event, ...writes.length > 0 && { writes } }))
+    return EVENTS.filter((event) => manipulation.toLowerCase().includes(event)).map((event) => ({
+      timing: timing.toLowerCase() as TriggerTiming,
+      event,
+      ...(writes.length > 0 && { writes })
+    }))
   })
   return { known: visible || list.length > 0, list }
 }
 
-/** Facts that the row of a column does not have. `jsonChecks`: checks that make a LONGTEXT a JSON column in MariaDB, which has no type for it. */
+/**
+ * Facts that the row of a column does not have. `jsonChecks`: checks that make a LONGTEXT a JSON column in MariaDB,
+ * which has no type for it.
+ */
 interface Surroundings {
   readonly isView: boolean
   readonly jsonChecks: ReadonlySet<string>
@@ -172,7 +216,17 @@ function createTypes (): Surroundings['typeOf'] {
 }
 
 function toColumn (row: Row, { isView, jsonChecks, isMariadb, lastTimestamp, typeOf }: Surroundings): Column {
-  const [, name, type, declaration, nullable, defaultText, extra, expression, comment] = row as [string, string, string, string, string, string | null, string, string | null, string]
+  const [, name, type, declaration, nullable, defaultText, extra, expression, comment] = row as [
+    string,
+    string,
+    string,
+    string,
+    string,
+    string | null,
+    string,
+    string | null,
+    string
+  ]
   const [length, bytes, scale] = row.slice(9, 12).map(toNumber) as [number | null, number | null, number | null]
   const generated = (expression ?? '') !== ''
   const autoIncrement = /auto_increment/i.test(extra)
@@ -180,11 +234,22 @@ function toColumn (row: Row, { isView, jsonChecks, isMariadb, lastTimestamp, typ
   const json = jsonChecks.has(`json_valid(\`${name.toLowerCase().replaceAll('`', '``')}\`)`)
   return {
     name,
-    type: typeOf({ name: type.toLowerCase(), declaration, length, bytes, scale, charset, srid: toNumber(srid), json, lastTimestamp, ...isView && { computed: true } }),
+    type: typeOf({
+      name: type.toLowerCase(),
+      declaration,
+      length,
+      bytes,
+      scale,
+      charset,
+      srid: toNumber(srid),
+      json,
+      lastTimestamp,
+      ...(isView && { computed: true })
+    }),
     declaration: json ? 'json' : declaration,
     nullable: nullable === 'YES',
     generated,
-    ...charset !== null && collation !== null && { charset, collation },
+    ...(charset !== null && collation !== null && { charset, collation }),
     ...(/on update/i.test(extra) && { onUpdate: true }),
     autoIncrement,
     optional: nullable === 'YES' || generated || autoIncrement || defaultText !== null,
@@ -194,7 +259,11 @@ function toColumn (row: Row, { isView, jsonChecks, isMariadb, lastTimestamp, typ
 }
 
 /** Both servers return SQL NULL if there is no default; MariaDB returns the text NULL if the default is null. */
-function readDefault (sql: string | null, isMariadb: boolean, extra: string): Pick<Column, 'defaultText' | 'defaultComputed'> {
+function readDefault (
+  sql: string | null,
+  isMariadb: boolean,
+  extra: string
+): Pick<Column, 'defaultText' | 'defaultComputed'> {
   const defaultText = isMariadb ? constantIn(sql) : isExpression(extra) ? null : sql
   const isNull = sql === null || (isMariadb && sql.toLowerCase() === 'null')
   return { defaultText, ...(defaultText === null && !isNull && { defaultComputed: true }) }
@@ -203,15 +272,25 @@ function readDefault (sql: string | null, isMariadb: boolean, extra: string): Pi
 /** Whether MySQL marks the default as an expression; it returns a constant as it is. */
 const isExpression = (extra: string): boolean => /default_generated/i.test(extra)
 
-/** Reads a constant from the SQL that MariaDB returns for a default: `'it''s'`, `5`, `b'101'`, `NULL`, `current_timestamp()`. */
+/**
+ * Reads a constant from the SQL that MariaDB returns for a default: `'it''s'`, `5`, `b'101'`, `NULL`,
+ * `current_timestamp()`.
+ */
 function constantIn (sql: string | null): string | null {
   if (sql?.startsWith("'")) return parseMembers(sql)[0] as string
   return sql !== null && /^(-?\d|b')/.test(sql) ? sql : null
 }
 
-/** The columns of a CHECK are the identifiers in its text that are columns of the table. In MariaDB, a CHECK of a column has the name of the column. */
+/**
+ * The columns of a CHECK are the identifiers in its text that are columns of the table. In MariaDB, a CHECK of a column
+ * has the name of the column.
+ */
 function toCheck ([, name, clause]: Row, columns: string[]): Check {
-  const named = new Set(Array.from((clause as string).matchAll(/`((?:[^`]|``)+)`/g), ([, identifier]) => (identifier as string).replaceAll('``', '`').toLowerCase()))
+  const named = new Set(
+    Array.from((clause as string).matchAll(/`((?:[^`]|``)+)`/g), ([, identifier]) =>
+      (identifier as string).replaceAll('``', '`').toLowerCase()
+    )
+  )
   return { name: name as string, columns: columns.filter((column) => named.has(column.toLowerCase())) }
 }
 

@@ -9,22 +9,31 @@ export interface MysqlAddress {
   readonly user: string
   readonly password: string
   readonly database: string
-  /** The requirements on the server's certificate; undefined for no TLS. All connections share the object, by which mysql2 caches its TLS context. */
+  /**
+   * The requirements on the server's certificate; undefined for no TLS. All connections share the object, by which
+   * mysql2 caches its TLS context.
+   */
   readonly ssl: SslOptions | undefined
 }
 
 /** The delay of TCP keep-alive probes on an idle connection, in milliseconds. */
 export const KEEP_ALIVE = 10_000
 
-/** How long after the service's own time limit the server ends a statement by itself, in milliseconds, in case no KILL reaches it. */
+/**
+ * How long after the service's own time limit the server ends a statement by itself, in milliseconds, in case no KILL
+ * reaches it.
+ */
 export const BACKSTOP = 30_000
 
 /**
- * Connection options: no LOCAL INFILE, one statement at a time, utf8mb4 (session.ts verifies it). `-FOUND_ROWS` makes the server
- * count changed rows instead of matched ones, and `-CLIENT_QUERY_ATTRIBUTES` saves two bytes of each statement, because
- * statement-command.ts sends no attributes. session.ts limits the time for opening.
+ * Connection options: no LOCAL INFILE, one statement at a time, utf8mb4 (session.ts verifies it). `-FOUND_ROWS` makes
+ * the server count changed rows instead of matched ones, and `-CLIENT_QUERY_ATTRIBUTES` saves two bytes of each
+ * statement, because statement-command.ts sends no attributes. session.ts limits the time for opening.
  */
-export function connectionOptions ({ hosts, ssl, ...account }: MysqlAddress, host: Host = hosts[0] as Host): ConnectionOptions {
+export function connectionOptions (
+  { hosts, ssl, ...account }: MysqlAddress,
+  host: Host = hosts[0] as Host
+): ConnectionOptions {
   return {
     ...account,
     ...host,
@@ -40,7 +49,10 @@ export function connectionOptions ({ hosts, ssl, ...account }: MysqlAddress, hos
   }
 }
 
-/** Returns each value as the bytes that the server sent, in the order of the columns, because they are exact and cheap to write. */
+/**
+ * Returns each value as the bytes that the server sent, in the order of the columns, because they are exact and cheap
+ * to write.
+ */
 export const AS_BYTES: Pick<QueryOptions, 'rowsAsArray' | 'typeCast'> = { rowsAsArray: true, typeCast: false }
 
 /** Parses the versions of MySQL and MariaDB, and knows the oldest that the service supports. */
@@ -51,10 +63,18 @@ export interface ServerVersion {
   readonly numbers: readonly [number, number, number]
 }
 
-/** MySQL 8.0.19 and MariaDB 10.7: older versions lack functions, syntax and parts of the catalog that the service uses. */
-const OLDEST: Record<ServerVersion['product'], readonly [number, number, number]> = { MySQL: [8, 0, 19], MariaDB: [10, 7, 0] }
+/**
+ * MySQL 8.0.19 and MariaDB 10.7: older versions lack functions, syntax and parts of the catalog that the service uses.
+ */
+const OLDEST: Record<ServerVersion['product'], readonly [number, number, number]> = {
+  MySQL: [8, 0, 19],
+  MariaDB: [10, 7, 0]
+}
 
-/** Parses `8.0.36-28` or `10.11.18-MariaDB-log`. For old replication, MariaDB prefixed its version with `5.5.5-`, which some proxies keep. */
+/**
+ * Parses `8.0.36-28` or `10.11.18-MariaDB-log`. For old replication, MariaDB prefixed its version with `5.5.5-`, which
+ * some proxies keep.
+ */
 export function parseServerVersion (text: string): ServerVersion {
   const product = /mariadb/i.test(text) ? 'MariaDB' : 'MySQL'
   const [, ...digits] = /^(?:5\.5\.5-(?=\d+\.))?(\d+)\.(\d+)(?:\.(\d+))?/.exec(text) ?? []
@@ -71,5 +91,6 @@ export function isAtLeast ({ numbers }: ServerVersion, oldest: readonly number[]
 export function versionProblem (text: string): string | undefined {
   const version = parseServerVersion(text)
   if (isAtLeast(version, OLDEST[version.product])) return undefined
-  return `SERVER_TOO_OLD: ${version.product} ${version.numbers.join('.')}, the oldest supported versions are MySQL 8.0.19 and MariaDB 10.7`
+  return `SERVER_TOO_OLD: ${version.product} ${version.numbers.join('.')}, the oldest supported versions are MySQL ` +
+    '8.0.19 and MariaDB 10.7'
 }

@@ -29,7 +29,10 @@ const DANGERS = new Map([
 ])
 
 const QUOTED_NAME = '`(?:[^`]|``)*`'
-const LINE = new RegExp(`^GRANT (.+) ON (?:TABLE |FUNCTION |PROCEDURE |PACKAGE |PACKAGE BODY )?(\\*|${QUOTED_NAME})\\.(?:\\*|${QUOTED_NAME}) TO (.*)$`)
+const LINE = new RegExp(
+  '^GRANT (.+) ON (?:TABLE |FUNCTION |PROCEDURE |PACKAGE |PACKAGE BODY ' +
+  `)?(\\*|${QUOTED_NAME})\\.(?:\\*|${QUOTED_NAME}) TO (.*)$`
+)
 const MYSQL_ROLES = new RegExp(`^GRANT (${QUOTED_NAME}@${QUOTED_NAME}(?:, ?${QUOTED_NAME}@${QUOTED_NAME})*) TO `)
 const MARIADB_ROLE = new RegExp(`^GRANT (${QUOTED_NAME}) TO `)
 
@@ -57,19 +60,27 @@ const unescapePattern = (pattern: string): string => pattern.replace(/\\([_%])/g
 export function findGrantRisks (lines: readonly string[], configured: readonly string[]): string[] {
   const risks = lines.flatMap((line) => {
     const granted = parseGrant(line)
-    if (granted === undefined) return line.startsWith('GRANT PROXY') ? ['PROXY: the account may act as another one'] : []
+    if (granted === undefined) {
+      return line.startsWith('GRANT PROXY') ? ['PROXY: the account may act as another one'] : []
+    }
     return granted.database === '*' ? findServerRisks(granted) : findDatabaseRisks(granted, configured)
   })
   return [...new Set(risks)]
 }
 
 function findServerRisks ({ privileges, mayGrant }: Granted): string[] {
-  const dangers = privileges.filter((privilege) => DANGERS.has(privilege)).map((privilege) => `${privilege}: ${DANGERS.get(privilege)}`)
+  const dangers = privileges
+    .filter((privilege) => DANGERS.has(privilege))
+    .map((privilege) => `${privilege}: ${DANGERS.get(privilege)}`)
   const data = privileges.filter((privilege) => NEEDED.includes(privilege))
-  const others = privileges.filter((privilege) => !DANGERS.has(privilege) && !NEEDED.includes(privilege) && !HARMLESS.includes(privilege))
+  const others = privileges.filter(
+    (privilege) => !DANGERS.has(privilege) && !NEEDED.includes(privilege) && !HARMLESS.includes(privilege)
+  )
   return [
     ...dangers,
-    ...(data.length > 0 ? [`${data.join(', ')} on *.*: every database of the server, and those that are not configured too`] : []),
+    ...(data.length > 0
+      ? [`${data.join(', ')} on *.*: every database of the server, and those that are not configured too`]
+      : []),
     ...(others.length > 0 ? [`${others.join(', ')} on *.*: more than is needed`] : []),
     ...(mayGrant ? ['GRANT OPTION on *.*: may give its privileges to other accounts'] : [])
   ]
@@ -79,7 +90,11 @@ function findDatabaseRisks ({ privileges, database, mayGrant }: Granted, configu
   const name = unescapePattern(database)
   const others = privileges.filter((privilege) => !NEEDED.includes(privilege) && !HARMLESS.includes(privilege))
   return [
-    ...(configured.includes(name) ? others.length > 0 ? [`${others.join(', ')} on ${name}: more than is needed`] : [] : [`${privileges.join(', ')} on ${name}: a database that is not configured`]),
+    ...(configured.includes(name)
+      ? others.length > 0
+        ? [`${others.join(', ')} on ${name}: more than is needed`]
+        : []
+      : [`${privileges.join(', ')} on ${name}: a database that is not configured`]),
     ...(mayGrant ? [`GRANT OPTION on ${name}: may give its privileges to other accounts`] : [])
   ]
 }
@@ -87,12 +102,18 @@ function findDatabaseRisks ({ privileges, database, mayGrant }: Granted, configu
 // Finds risks of the account and of its connection, and the privileges that are sufficient.
 
 /** `configured`: the databases that the service uses. @throws the driver's error */
-export async function findAccountRisks (ask: Ask, { hosts, user, password, database, ssl }: MysqlAddress, configured: readonly string[]): Promise<Risks> {
+export async function findAccountRisks (
+  ask: Ask,
+  { hosts, user, password, database, ssl }: MysqlAddress,
+  configured: readonly string[]
+): Promise<Risks> {
   const excess = findGrantRisks(await readGrants(ask), configured)
   const risks: string[] = []
   if (password === '') risks.push(`the account ${user} is used without a password`)
   const open = hosts.filter(({ host }) => !isLoopback(host))
-  if (ssl === undefined && open.length > 0) risks.push(`without TLS to ${open.map(({ host }) => host).join(', ')}: add ?ssl=true`)
+  if (ssl === undefined && open.length > 0) {
+    risks.push(`without TLS to ${open.map(({ host }) => host).join(', ')}: add ?ssl=true`)
+  }
   return { excess, risks, enough: await statementsFor(ask, database) }
 }
 
@@ -104,7 +125,10 @@ async function readGrants (ask: Ask): Promise<string[]> {
   return mariadb.length > 0 ? await readRoles(ask, lines, mariadb) : lines
 }
 
-/** Activates one role after the other, because MariaDB shows only the privileges of the active role. Afterwards the session has its previous role. */
+/**
+ * Activates one role after the other, because MariaDB shows only the privileges of the active role. Afterwards the
+ * session has its previous role.
+ */
 async function readRoles (ask: Ask, lines: readonly string[], roles: readonly string[]): Promise<string[]> {
   const [[current]] = await ask('select current_role()') as [[string | null]]
   const all = [...lines]
@@ -159,7 +183,9 @@ async function findDeniedUse (run: Run, { table, verb, columns }: TableUse): Pro
   if (BROKEN_VIEW.has(error.errno ?? 0)) return [{ table, verb, reason: error.code ?? `errno ${error.errno}` }]
   if (columns.length < 2) return [{ table, verb }]
   const single: string[] = []
-  for (const column of columns) if (await prepare(run, { table, verb, columns: [column] }) !== undefined) single.push(column)
+  for (const column of columns) {
+    if ((await prepare(run, { table, verb, columns: [column] })) !== undefined) single.push(column)
+  }
   return [{ table, verb, ...single.length < columns.length && { columns: single } }]
 }
 

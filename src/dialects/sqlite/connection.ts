@@ -110,7 +110,8 @@ export class Connection {
     for (let row = 0; row < count; row++) {
       try {
         const values = parameters.slice(row * cells, (row + 1) * cells)
-        const inserted = probe === undefined ? this.#execute(sql, [...values, ...shared]) : this.#tryInsert(probe, values)
+        const inserted =
+          probe === undefined ? this.#execute(sql, [...values, ...shared]) : this.#tryInsert(probe, values)
         if (inserted.changes === 1n) {
           changes++
           if (row === 0) insertId = String(inserted.lastInsertRowid)
@@ -133,7 +134,10 @@ export class Connection {
     }
   }
 
-  /** Tries to insert a row. If it exists, the effects of BEFORE triggers are undone, because they run again with the statement that updates it. */
+  /**
+   * Tries to insert a row. If it exists, the effects of BEFORE triggers are undone, because they run again with the
+   * statement that updates it.
+   */
   #tryInsert (probe: string, values: readonly unknown[]): ReturnType<StatementSync['run']> {
     this.#prepare('savepoint row').run()
     const result = this.#execute(probe, values)
@@ -157,15 +161,18 @@ export class Connection {
   }
 
   /**
-   * Applies an empty changeset, to which SQLite reports whether a key of the open transaction is broken (SQLITE_CHANGESET_FOREIGN_KEY in
-   * https://www.sqlite.org/session/c_changeset_abort.html). By default Node answers "abort"; after "omit", COMMIT would accept the key.
+   * Applies an empty changeset, to which SQLite reports whether a key of the open transaction is broken
+   * (SQLITE_CHANGESET_FOREIGN_KEY in https://www.sqlite.org/session/c_changeset_abort.html). By default Node answers
+   * "abort"; after "omit", COMMIT would accept the key.
    */
   #checkKeys (): Reply {
     try {
       this.#database.applyChangeset(NO_CHANGES)
       return {}
     } catch (error) {
-      throw REFUSED.has((error as { errcode?: number }).errcode) ? Object.assign(error as Error, { errcode: BROKEN_KEY }) : error
+      throw REFUSED.has((error as { errcode?: number }).errcode)
+        ? Object.assign(error as Error, { errcode: BROKEN_KEY })
+        : error
     }
   }
 
@@ -173,7 +180,9 @@ export class Connection {
     const statement = this.#prepare(sql)
     statement.setReadBigInts(!named)
     const values = parameters as SQLInputValue[]
-    const check = named ? undefined : new TextCheck(this.#database, this.#encoding ??= encodingOf(this.#database), { sql, parameters: values })
+    const check = named
+      ? undefined
+      : new TextCheck(this.#database, (this.#encoding ??= encodingOf(this.#database)), { sql, parameters: values })
     this.#rows = { iterator: statement.iterate(...values), room: limit, check }
     return this.#more()
   }
@@ -195,7 +204,8 @@ export class Connection {
         this.#rows = undefined
         return { rows, more: false }
       }
-      // Node 22.13 can only return objects. Their keys keep the order of the columns, because the query names them v0, v1, …
+      // Node 22.13 can only return objects. Their keys keep the order of the columns, because the query names them v0,
+      // v1, …
       const values = source.check?.check(value as object) ?? Object.values(value as object) as Row
       const bytes = bytesOf(values)
       source.room -= bytes
@@ -213,7 +223,9 @@ export class Connection {
     return {}
   }
 
-  /** Whether the transaction is still open, which some errors and triggers end. Node 22.13 cannot ask SQLite directly. */
+  /**
+   * Whether the transaction is still open, which some errors and triggers end. Node 22.13 cannot ask SQLite directly.
+   */
   #isInTransaction (): boolean {
     try {
       this.#database.exec('begin')

@@ -1,4 +1,7 @@
-/** The dialect of SQLite: one file, with one session of `node:sqlite` that writes and one that only reads, each running one statement at a time. */
+/**
+ * The dialect of SQLite: one file, with one session of `node:sqlite` that writes and one that only reads, each running
+ * one statement at a time.
+ */
 import { statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { queryTimeout, ServiceError, unsupported } from '../../errors.ts'
@@ -16,7 +19,9 @@ import { createSessions, type SessionLimits } from './sessions.ts'
 import { runSelect, runWrite, streamSelect } from './statements.ts'
 import { commit, runTransaction, undo } from './transaction.ts'
 
-/** Permission bits of POSIX: every account may write, and only the owner of a file may remove it from a shared folder. */
+/**
+ * Permission bits of POSIX: every account may write, and only the owner of a file may remove it from a shared folder.
+ */
 const WRITABLE = 0o002
 const STICKY = 0o1000
 
@@ -24,7 +29,9 @@ const STICKY = 0o1000
 function findFileRisks (path: string): Risks {
   const risks: string[] = []
   if ((statSync(path).mode & WRITABLE) !== 0) risks.push('every account of this machine may write the file: chmod o-w')
-  if ((statSync(dirname(path)).mode & (WRITABLE | STICKY)) === WRITABLE) risks.push('every account of this machine may replace the file: chmod o-w its folder')
+  if ((statSync(dirname(path)).mode & (WRITABLE | STICKY)) === WRITABLE) {
+    risks.push('every account of this machine may replace the file: chmod o-w its folder')
+  }
   return { excess: [], risks, enough: [] }
 }
 
@@ -51,7 +58,13 @@ interface Running {
 }
 
 /** Opens the file, which must exist. @throws SqliteError, also if `setup` fails */
-export async function openSqlite ({ path, setup = [], pool, statementTimeout, streamTimeout = STREAM_TIMEOUT }: SqliteSettings): Promise<Dialect> {
+export async function openSqlite ({
+  path,
+  setup = [],
+  pool,
+  statementTimeout,
+  streamTimeout = STREAM_TIMEOUT
+}: SqliteSettings): Promise<Dialect> {
   const file = path === MEMORY ? createMemoryFile() : undefined
   const sessions = createSessions(resolve(file?.path ?? path), pool)
   const close = async (): Promise<void> => {
@@ -64,12 +77,19 @@ export async function openSqlite ({ path, setup = [], pool, statementTimeout, st
     running.session.kill()
     running.wake?.()
   }
-  const [timeouts, streamTimeouts] = [statementTimeout, streamTimeout].map((milliseconds) => createTimeoutQueue<Running>(milliseconds, {
-    onTimeout: ({ value }) => end(value, queryTimeout()),
-    onCheck: (running) => { if (running.client?.destroyed === true) end(running, clientGone()) }
-  })) as [TimeoutQueue<Running>, TimeoutQueue<Running>]
+  const [timeouts, streamTimeouts] = [statementTimeout, streamTimeout].map((milliseconds) =>
+    createTimeoutQueue<Running>(milliseconds, {
+      onTimeout: ({ value }) => end(value, queryTimeout()),
+      onCheck: (running) => {
+        if (running.client?.destroyed === true) end(running, clientGone())
+      }
+    })
+  ) as [TimeoutQueue<Running>, TimeoutQueue<Running>]
 
-  /** Applies the time limit to a statement. @throws QUERY_TIMEOUT if it is over or the client has disconnected; what `work` throws */
+  /**
+   * Applies the time limit to a statement. @throws QUERY_TIMEOUT if it is over or the client has disconnected; what
+   * `work` throws
+   */
   const limit = async <T>(session: Session, client: Client | undefined, work: () => Promise<T>): Promise<T> => {
     const running: Running = { session, client }
     const entry = timeouts.push(running)
@@ -83,15 +103,28 @@ export async function openSqlite ({ path, setup = [], pool, statementTimeout, st
   }
 
   /** Runs a select in its own process, which is killed if the stream is stopped. */
-  const stream = async (session: Session, statement: Statement, sink: PacedSink, client: Client | undefined): Promise<Outcome> => {
+  const stream = async (
+    session: Session,
+    statement: Statement,
+    sink: PacedSink,
+    client: Client | undefined
+  ): Promise<Outcome> => {
     const running: Running = { session, client }
     const entries = [timeouts.push(running), streamTimeouts.push(running)] as const
     const started = (): void => timeouts.remove(entries[0])
     let isOver = false
     // the process may then run another stream
-    const stop = (): void => { if (!isOver) end(running, clientGone()) }
+    const stop = (): void => {
+      if (!isOver) end(running, clientGone())
+    }
     try {
-      const outcome = await streamSelect(session, statement, sink, { started, stop, onKill: (wake) => { running.wake = wake } })
+      const outcome = await streamSelect(session, statement, sink, {
+        started,
+        stop,
+        onKill: (wake) => {
+          running.wake = wake
+        }
+      })
       if (running.refusal !== undefined) throw running.refusal
       return outcome
     } catch (error) {
@@ -105,13 +138,16 @@ export async function openSqlite ({ path, setup = [], pool, statementTimeout, st
   }
 
   /**
-   * Runs a write in two steps, so that the outcome of a stopped statement is known: nothing is changed before COMMIT is sent.
+   * Runs a write in two steps, so that the outcome of a stopped statement is known: nothing is changed before COMMIT is
+   * sent.
    */
   const change = async (session: Session, statement: Statement, client: Client | undefined): Promise<Outcome> => {
-    const outcome = await limit(session, client, () => runWrite(session, statement, true)).catch(async (error: unknown) => {
-      await undo(session, limit)
-      throw error
-    })
+    const outcome = await limit(session, client, () => runWrite(session, statement, true)).catch(
+      async (error: unknown) => {
+        await undo(session, limit)
+        throw error
+      }
+    )
     const writes = new Writes()
     writes.add(statement, 0)
     await commit({ session, limit, writes })
@@ -119,16 +155,22 @@ export async function openSqlite ({ path, setup = [], pool, statementTimeout, st
   }
 
   /** Runs work on the session that writes. @throws NOT_SUPPORTED if the file may not be written */
-  const useToWrite = <T>(client: Client | undefined, work: (session: Session) => Promise<T>): Promise<T> => sessions.use((session) => {
-    if (client?.destroyed === true) throw clientGone()
-    if (session.isReadOnly) throw unsupported('', 'the file of the database may not be written')
-    return work(session)
-  }, client)
-  const useToRead = <T>(client: Client | undefined, work: (session: Session) => Promise<T>): Promise<T> => sessions.read((session) => {
-    if (client?.destroyed === true) throw clientGone()
-    return work(session)
-  }, client)
-  const refuse = (statement: Statement) => (error: Error): never => { throw error instanceof ServiceError ? error : toServiceError(error, statement) }
+  const useToWrite = <T>(client: Client | undefined, work: (session: Session) => Promise<T>): Promise<T> =>
+    sessions.use((session) => {
+      if (client?.destroyed === true) throw clientGone()
+      if (session.isReadOnly) throw unsupported('', 'the file of the database may not be written')
+      return work(session)
+    }, client)
+  const useToRead = <T>(client: Client | undefined, work: (session: Session) => Promise<T>): Promise<T> =>
+    sessions.read((session) => {
+      if (client?.destroyed === true) throw clientGone()
+      return work(session)
+    }, client)
+  const refuse =
+    (statement: Statement) =>
+      (error: Error): never => {
+        throw error instanceof ServiceError ? error : toServiceError(error, statement)
+      }
 
   try {
     await sessions.use(async (session) => {
@@ -140,24 +182,42 @@ export async function openSqlite ({ path, setup = [], pool, statementTimeout, st
   }
   return {
     engine: 'sqlite',
-    introspect: () => sessions.read((session) => {
-      const ask: Ask = (sql, ...parameters) => limit(session, undefined, async () => {
-        const rows: object[] = []
-        await session.read({ sql, parameters, limit: Infinity, named: true }, (row) => rows.push(row) > 0)
-        return rows
-      })
-      return introspectSqlite(ask)
-    }).catch((error: Error) => { throw toReadError(error) }),
-    read: (statement, sink, { client } = {}) => useToRead(client, (session) => limit(session, client, () => runSelect(session, statement, sink))).catch(refuse(statement)),
-    stream: (statement, sink, { client } = {}) => sessions.stream((session) => stream(session, statement, sink, client)).catch(refuse(statement)),
-    write: (statement, { client } = {}) => useToWrite(client, (session) => change(session, statement, client)).catch(refuse(statement)),
+    introspect: () =>
+      sessions
+        .read((session) => {
+          const ask: Ask = (sql, ...parameters) =>
+            limit(session, undefined, async () => {
+              const rows: object[] = []
+              await session.read({ sql, parameters, limit: Infinity, named: true }, (row) => rows.push(row) > 0)
+              return rows
+            })
+          return introspectSqlite(ask)
+        })
+        .catch((error: Error) => {
+          throw toReadError(error)
+        }),
+    read: (statement, sink, { client } = {}) =>
+      useToRead(client, (session) => limit(session, client, () => runSelect(session, statement, sink))).catch(
+        refuse(statement)
+      ),
+    stream: (statement, sink, { client } = {}) =>
+      sessions.stream((session) => stream(session, statement, sink, client)).catch(refuse(statement)),
+    write: (statement, { client } = {}) =>
+      useToWrite(client, (session) => change(session, statement, client)).catch(refuse(statement)),
     transaction: (use, { client, readOnly, dryRun, isShared }) => {
-      const work = (session: Session): ReturnType<typeof use> => runTransaction({ session, limit, use, client, readOnly, dryRun, isShared })
+      const work = (session: Session): ReturnType<typeof use> =>
+        runTransaction({ session, limit, use, client, readOnly, dryRun, isShared })
       return readOnly ? useToRead(client, work) : useToWrite(client, work)
     },
-    privileges: () => sessions.read(async ({ isReadOnly }) => [isReadOnly ? 'reads the file, which may not be written' : 'reads and writes the file']),
-    findDenied: (uses) => sessions.read(async ({ isReadOnly }) => isReadOnly ? uses.filter(({ verb }) => verb !== 'select').map(({ table, verb }) => ({ table, verb })) : []),
-    findRisks: async () => file === undefined ? findFileRisks(path) : { excess: [], risks: [], enough: [] },
+    privileges: () =>
+      sessions.read(async ({ isReadOnly }) => [
+        isReadOnly ? 'reads the file, which may not be written' : 'reads and writes the file'
+      ]),
+    findDenied: (uses) =>
+      sessions.read(async ({ isReadOnly }) =>
+        isReadOnly ? uses.filter(({ verb }) => verb !== 'select').map(({ table, verb }) => ({ table, verb })) : []
+      ),
+    findRisks: async () => (file === undefined ? findFileRisks(path) : { excess: [], risks: [], enough: [] }),
     close
   }
 }

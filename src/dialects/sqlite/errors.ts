@@ -1,9 +1,26 @@
 /** SQLite's extended result codes (https://www.sqlite.org/rescode.html) as refusals. */
 import type { Check, Key } from '../../catalog/catalog.ts'
-import { checkViolation, databaseUnavailable, lockTimeout, notNullViolation, permissionDenied, statementTooLarge, valueOutOfRange, withReason, ServiceError } from '../../errors.ts'
+import {
+  checkViolation,
+  databaseUnavailable,
+  lockTimeout,
+  notNullViolation,
+  permissionDenied,
+  statementTooLarge,
+  valueOutOfRange,
+  withReason,
+  ServiceError
+} from '../../errors.ts'
 import type { Statement } from '../../sql/statement.ts'
 import { SchemaMoved, UnknownDatabaseError } from '../dialect.ts'
-import { checkViolationOf, firesTrigger, foreignKeysWritten, noReferencedRow, rowIsReferenced, uniqueViolationOf } from '../violations.ts'
+import {
+  checkViolationOf,
+  firesTrigger,
+  foreignKeysWritten,
+  noReferencedRow,
+  rowIsReferenced,
+  uniqueViolationOf
+} from '../violations.ts'
 
 /** `isRolledBack`: the transaction that was open has ended with the error. `row`: the row of a list that failed. */
 export interface SqliteError extends Error { errcode?: number, errstr?: string, isRolledBack?: boolean, row?: number }
@@ -13,17 +30,20 @@ const unique: Refuse = (statement, message) => uniqueViolationOf(uniqueKeyIn(mes
 const check: Refuse = (statement, message) => checkViolationOf(checkIn(message, statement))
 
 /**
- * SQLite reports neither the foreign key, nor its table, nor the side: keys that the statement writes are the likely ones, unless a trigger
- * may have written others.
+ * SQLite reports neither the foreign key, nor its table, nor the side: keys that the statement writes are the likely
+ * ones, unless a trigger may have written others.
  */
 const foreignKey: Refuse = (statement) => {
   if (firesTrigger(statement)) return noReferencedRow([])
   const written = foreignKeysWritten(statement)
-  return written.length > 0 ? noReferencedRow(written.filter((key) => statement.table.foreignKeys.includes(key))) : rowIsReferenced(true)
+  return written.length > 0
+    ? noReferencedRow(written.filter((key) => statement.table.foreignKeys.includes(key)))
+    : rowIsReferenced(true)
 }
 
 /** An exception of a trigger, or an error of ON DELETE RESTRICT or ON UPDATE RESTRICT. */
-const raised: Refuse = (statement, message) => message === 'FOREIGN KEY constraint failed' ? rowIsReferenced(!firesTrigger(statement)) : checkViolation()
+const raised: Refuse = (statement, message) =>
+  message === 'FOREIGN KEY constraint failed' ? rowIsReferenced(!firesTrigger(statement)) : checkViolation()
 
 const byCode = new Map<number, Refuse>([
   [2067, unique],
@@ -56,20 +76,30 @@ const byPrimaryCode = new Map<number, Refuse>([
   [26, databaseUnavailable]
 ])
 
-/** Syntax errors of the service itself, because an invalid text of a trigger or view would make the whole file unreadable. */
+/**
+ * Syntax errors of the service itself, because an invalid text of a trigger or view would make the whole file
+ * unreadable.
+ */
 const OWN_SYNTAX = /^(?:near "|unrecognized token|incomplete input)/
-/** Something is missing, which the catalog will show if it is the table itself or one of its columns. A name that looks like one is reported. */
-const MISSING = /^(no such (?:table|column|view)|no query solution): ?([\w$.]{1,200})?|has no column|has \d+ columns but|ON CONFLICT clause does not match/
+/**
+ * Something is missing, which the catalog will show if it is the table itself or one of its columns. A name that looks
+ * like one is reported.
+ */
+const MISSING =
+  /^(no such (?:table|column|view)|no query solution): ?([\w$.]{1,200})?|has no column|has \d+ columns but|ON CONFLICT clause does not match/
 /**
  * Something is missing that the statements of the service never name, or a definition is wrong: of an index, CHECK,
  * generated column, default, foreign key, trigger or view.
  */
-const DEFINED = new RegExp([
-  String.raw`^(no such (?:function|module|collation sequence)|unknown function): ?([\w$.]{1,200})?`,
-  '^foreign key mismatch|^wrong number of arguments to function|^unsafe use of|^misuse of|^ambiguous column name|^sub-select returns',
-  String.raw`^(?:view|table) [\w$.]{1,200} (?:is circularly defined|may not be modified)`,
-  String.raw`^cannot modify|^expected \d+ columns for`
-].join('|'))
+const DEFINED = new RegExp(
+  [
+    String.raw`^(no such (?:function|module|collation sequence)|unknown function): ?([\w$.]{1,200})?`,
+    '^foreign key mismatch|^wrong number of arguments to function|^unsafe use of|^misuse of|^ambiguous column ' +
+    'name|^sub-select returns',
+    String.raw`^(?:view|table) [\w$.]{1,200} (?:is circularly defined|may not be modified)`,
+    String.raw`^cannot modify|^expected \d+ columns for`
+  ].join('|')
+)
 
 /** Finds the name in `no such column: t.c` or `table t has no column named c`. */
 const NAMED = /(?:^no such (?:table|column|view): |has no column named )(.+)$/
@@ -79,7 +109,10 @@ export function toServiceError (error: SqliteError, statement: Statement): Error
   const { row } = error
   if (row === undefined) return toError(error, statement)
   const cells = statement.assigned.length
-  const refusal = toError(error, { ...statement, parameters: statement.parameters.slice(row * cells, (row + 1) * cells) })
+  const refusal = toError(error, {
+    ...statement,
+    parameters: statement.parameters.slice(row * cells, (row + 1) * cells)
+  })
   return refusal instanceof ServiceError ? Object.assign(refusal, { row }) : refusal
 }
 
@@ -95,7 +128,10 @@ function toError (error: SqliteError, statement: Statement): Error {
 /** Whether a statement is wrong, with the extended codes of SQLITE_ERROR. */
 export const isLogicError = ({ errcode = 0 }: SqliteError): boolean => (errcode & 0xff) === 1
 
-/** Distinguishes errors by their message, because SQLite has one code for all errors of a statement, or of an expression in a view, trigger, CHECK or generated column. */
+/**
+ * Distinguishes errors by their message, because SQLite has one code for all errors of a statement, or of an expression
+ * in a view, trigger, CHECK or generated column.
+ */
 function toLogicError (message: string, statement: Statement): Error {
   if (DEFINED.test(message)) return new SchemaMoved(reasonOf(message), { isElsewhere: true })
   const [found, what, name] = MISSING.exec(message) ?? []
@@ -116,17 +152,24 @@ export function reasonOf (message: string): string {
   return name === undefined ? what : `${what}: ${name}`
 }
 
-/** The error if the file cannot be read, with SQLite's name for it, which is the same for every file. Any other error is a bug. */
+/**
+ * The error if the file cannot be read, with SQLite's name for it, which is the same for every file. Any other error is
+ * a bug.
+ */
 export function toReadError (error: SqliteError): Error {
   return error.errcode === undefined ? error : withReason(databaseUnavailable(), error.errstr)
 }
 
 /**
- * Reads `UNIQUE constraint failed: customers.email, customers.name`, which names only columns, or `index 'name'` for an index with expressions, whose
- * name is unique in the file.
+ * Reads `UNIQUE constraint failed: customers.email, customers.name`, which names only columns, or `index 'name'` for an
+ * index with expressions, whose name is unique in the file.
  */
 function uniqueKeyIn (message: string, { table: { name: table, uniqueKeys } }: Statement): Key | undefined {
-  return uniqueKeys.find(({ name, columns }) => message.endsWith(`: ${columns.map((column) => `${table}.${column}`).join(', ')}`) || message.endsWith(`: index '${name}'`))
+  return uniqueKeys.find(
+    ({ name, columns }) =>
+      message.endsWith(`: ${columns.map((column) => `${table}.${column}`).join(', ')}`) ||
+      message.endsWith(`: index '${name}'`)
+  )
 }
 
 /** Reads `CHECK constraint failed: name`, for any table; a check without a name is reported by its expression. */

@@ -19,33 +19,55 @@ import { quoted } from './statements.ts'
 export type Ask = (sql: string, ...parameters: string[]) => Promise<object[]>
 
 /** A part of an index; `column` is null for an expression. */
-interface IndexRow { table: string, key: string, isUnique: number, origin: 'c' | 'u' | 'pk', column: string | null, collation: string, isDescending: number }
+interface IndexRow {
+  table: string
+  key: string
+  isUnique: number
+  origin: 'c' | 'u' | 'pk'
+  column: string | null
+  collation: string
+  isDescending: number
+}
 
 /** Column -> collation, in upper case. */
 type Collations = ReadonlyMap<string, string>
 
 const BINARY = 'BINARY'
 
-interface TableWithColumns { readonly name: string, readonly sql: string, readonly columns: ReadonlyArray<{ readonly name: string }> }
-
 /** The indexes, that of the primary key first. `rows`: the rows of the table. */
 function toIndexes (rows: readonly IndexRow[], collations: Collations): Index[] {
   const [primary, others] = [rows.filter(({ origin }) => origin === 'pk'), rows.filter(({ origin }) => origin !== 'pk')]
   const named = [...primary.length > 0 ? [['PRIMARY', primary] as const] : [], ...Map.groupBy(others, (row) => row.key)]
-  return named.map(([name, parts]) => ({ name, unique: parts[0]?.isUnique === 1, ordered: true, parts: parts.map((part) => toPart(part, collations)) }))
+  return named.map(([name, parts]) => ({
+    name,
+    unique: parts[0]?.isUnique === 1,
+    ordered: true,
+    parts: parts.map((part) => toPart(part, collations))
+  }))
 }
 
-/** A part with a collation other than its column's counts as an expression, because values that one of them distinguishes may be equal in the other. */
+/**
+ * A part with a collation other than its column's counts as an expression, because values that one of them
+ * distinguishes may be equal in the other.
+ */
 function toPart ({ column, collation, isDescending }: IndexRow, collations: Collations): IndexPart {
   const isOfColumn = column !== null && collation.toUpperCase() === collations.get(column)
   return { column: isOfColumn ? column : null, descending: isDescending === 1, prefix: false }
 }
 
 /**
- * The collations of the columns, without those that cannot be read, such as one that SQLite does not know. SQLite shows the collation of a column only in the program of a statement that
- * sorts by it, such as `k(2,NOCASE,B)`, in which B is BINARY.
+ * The collations of the columns, without those that cannot be read, such as one that SQLite does not know. SQLite shows
+ * the collation of a column only in the program of a statement that sorts by it, such as `k(2,NOCASE,B)`, in which B is
+ * BINARY.
  */
-async function loadCollations (ask: Ask, { name: table, sql, columns }: TableWithColumns): Promise<Collations> {
+async function loadCollations (
+  ask: Ask,
+  {
+    name: table,
+    sql,
+    columns
+  }: { readonly name: string; readonly sql: string; readonly columns: ReadonlyArray<{ readonly name: string }> }
+): Promise<Collations> {
   if (!/\bcollate\b/i.test(sql)) return new Map(columns.map(({ name }) => [name, BINARY]))
   const names = columns.map(({ name }) => name)
   try {
@@ -54,34 +76,69 @@ async function loadCollations (ask: Ask, { name: table, sql, columns }: TableWit
     if (!isLogicError(error as SqliteError)) throw error
   }
   const known: Array<readonly [string, string]> = []
-  for (const name of names) known.push(...await collationsOf(ask, table, [name]).catch(() => new Map()))
+  for (const name of names) known.push(...(await collationsOf(ask, table, [name]).catch(() => new Map())))
   return new Map(known)
 }
 
 async function collationsOf (ask: Ask, table: string, columns: readonly string[]): Promise<Collations> {
   const order = columns.map((name) => '+' + quoted(name)).join()
-  const program = await ask(`explain select 1 from ${quoted(table)} order by ${order}`) as Array<{ opcode: string, p4: string | null }>
+  const program = (await ask(`explain select 1 from ${quoted(table)} order by ${order}`)) as Array<{
+    opcode: string
+    p4: string | null
+  }>
   const sorter = program.find(({ opcode }) => opcode === 'SorterOpen')?.p4 ?? ''
   const collations = /^k\(\d+,(.*)\)$/.exec(sorter)?.[1]?.split(',') ?? []
   if (collations.length !== columns.length) return new Map()
-  return new Map(columns.map((name, index) => [name, collations[index] === 'B' ? BINARY : (collations[index] as string).toUpperCase()]))
+  return new Map(
+    columns.map((name, index) => [
+      name,
+      collations[index] === 'B' ? BINARY : (collations[index] as string).toUpperCase()
+    ])
+  )
 }
 
 interface TableRow { name: string, type: 'table' | 'view', sql: string }
-interface ColumnRow { name: string, type: string, notnull: number, dflt_value: string | null, pk: number, hidden: number }
-interface ForeignRow { table: string, id: number, referenced: string, from: string, to: string | null, onUpdate: string, onDelete: string }
+interface ColumnRow {
+  name: string
+  type: string
+  notnull: number
+  dflt_value: string | null
+  pk: number
+  hidden: number
+}
+interface ForeignRow {
+  table: string
+  id: number
+  referenced: string
+  from: string
+  to: string | null
+  onUpdate: string
+  onDelete: string
+}
 interface TriggerRow { table: string, sql: string }
 
 export async function introspectSqlite (ask: Ask): Promise<readonly TableFacts[]> {
-  const byTable = async <Row extends { table: string }>(sql: string): Promise<Map<string, Row[]>> => Map.groupBy(await ask(sql) as Row[], (row) => row.table)
+  const byTable = async <Row extends { table: string }>(sql: string): Promise<Map<string, Row[]>> =>
+    Map.groupBy((await ask(sql)) as Row[], (row) => row.table)
   const indexed = await byTable<IndexRow>(INDEXES)
   const foreigns = await byTable<ForeignRow>(FOREIGN_KEYS)
   const triggers = await byTable<TriggerRow>(TRIGGERS)
-  const tables: Array<TableRow & { columns: ColumnRow[], broken?: string, primaryKey: string[], collations: Collations }> = []
+  const tables: Array<
+    TableRow & { columns: ColumnRow[]; broken?: string; primaryKey: string[]; collations: Collations }
+  > = []
   for (const table of await ask(TABLES) as TableRow[]) {
     const { columns, ...broken } = await columnsOf(ask, table.name)
     const collations: Collations = table.type === 'table' ? await loadCollations(ask, { ...table, columns }) : new Map()
-    tables.push({ ...table, ...broken, columns, collations, primaryKey: columns.filter(({ pk }) => pk > 0).sort((a, b) => a.pk - b.pk).map(({ name }) => name) })
+    tables.push({
+      ...table,
+      ...broken,
+      columns,
+      collations,
+      primaryKey: columns
+        .filter(({ pk }) => pk > 0)
+        .sort((a, b) => a.pk - b.pk)
+        .map(({ name }) => name)
+    })
   }
   const primaryKeys = new Map(tables.map(({ name, primaryKey }) => [name.toLowerCase(), primaryKey]))
   const typeOf = createTypes()
@@ -92,13 +149,15 @@ export async function introspectSqlite (ask: Ask): Promise<readonly TableFacts[]
     return {
       name,
       kind: type,
-      ...broken !== undefined && { broken },
+      ...(broken !== undefined && { broken }),
       comment: '',
       engine: 'sqlite',
       transactional: true,
       triggers: toTriggers(triggers.get(name) ?? []),
-      ...type === 'table' && /conflict/i.test(sql) && { hasConflictClause: true as const },
-      columns: columns.map((column) => toColumn(column, { rowid: isRowid(column, primaryKey, keys), collation: collations.get(column.name), typeOf })),
+      ...(type === 'table' && /conflict/i.test(sql) && { hasConflictClause: true as const }),
+      columns: columns.map((column) =>
+        toColumn(column, { rowid: isRowid(column, primaryKey, keys), collation: collations.get(column.name), typeOf })
+      ),
       primaryKey: identifiesRows(indexes) ? primaryKey : [],
       uniqueKeys: toKeys(keys, primaryKey),
       indexes,
@@ -109,10 +168,16 @@ export async function introspectSqlite (ask: Ask): Promise<readonly TableFacts[]
   return linkTables(await inPieces(describeAll(tables, toFacts)), true)
 }
 
-/** Returns the reason in place of the columns of a view that SQLite cannot open, such as one of a table that was dropped. */
-async function columnsOf (ask: Ask, table: string): Promise<{ readonly columns: ColumnRow[], readonly broken?: string }> {
+/**
+ * Returns the reason in place of the columns of a view that SQLite cannot open, such as one of a table that was
+ * dropped.
+ */
+async function columnsOf (
+  ask: Ask,
+  table: string
+): Promise<{ readonly columns: ColumnRow[]; readonly broken?: string }> {
   try {
-    return { columns: await ask(COLUMNS, table) as ColumnRow[] }
+    return { columns: (await ask(COLUMNS, table)) as ColumnRow[] }
   } catch (error) {
     if (isLogicError(error as SqliteError)) return { columns: [], broken: reasonOf((error as SqliteError).message) }
     throw error
@@ -120,29 +185,54 @@ async function columnsOf (ask: Ask, table: string): Promise<{ readonly columns: 
 }
 
 /**
- * Whether the column is the rowid (https://www.sqlite.org/lang_createtable.html#rowid): an INTEGER PRIMARY KEY, the only primary key
- * without an index.
+ * Whether the column is the rowid (https://www.sqlite.org/lang_createtable.html#rowid): an INTEGER PRIMARY KEY, the
+ * only primary key without an index.
  */
 function isRowid (column: ColumnRow, primaryKey: readonly string[], keys: readonly IndexRow[]): boolean {
   return column.pk === 1 && primaryKey.length === 1 && !keys.some(({ origin }) => origin === 'pk')
 }
 
-/** Whether the primary key identifies rows by its columns. If its index has other collations, two rows may be equal in all columns. */
-const identifiesRows = ([first]: readonly Index[]): boolean => first?.name !== 'PRIMARY' || first.parts.every(({ column }) => column !== null)
+/**
+ * Whether the primary key identifies rows by its columns. If its index has other collations, two rows may be equal in
+ * all columns.
+ */
+const identifiesRows = ([first]: readonly Index[]): boolean =>
+  first?.name !== 'PRIMARY' || first.parts.every(({ column }) => column !== null)
 
 /** Lets columns with the same declaration share a type object, because thousands of columns have dozens of types. */
 function createTypes (): (declaration: string) => ColumnType {
   const types = new Map<string, ColumnType>()
   return (declaration) => getOrCreate(types, declaration, () => {
-    const [, name, length, scale] = DECLARATION.exec(declaration.toLowerCase()) as unknown as [whole: string, name: string, length?: string, scale?: string]
-    return sqliteType({ name, declaration, length: toNumber(length), bytes: null, scale: toNumber(scale), charset: null, srid: null, json: false })
+    const [, name, length, scale] = DECLARATION.exec(declaration.toLowerCase()) as unknown as [
+      whole: string,
+      name: string,
+      length?: string,
+      scale?: string
+    ]
+    return sqliteType({
+      name,
+      declaration,
+      length: toNumber(length),
+      bytes: null,
+      scale: toNumber(scale),
+      charset: null,
+      srid: null,
+      json: false
+    })
   })
 }
 
 /** Matches `decimal(10, 2)`, and every other text that begins with a name. */
 const DECLARATION = /^([^(]*)(?:\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\))?/
 
-function toColumn (row: ColumnRow, { rowid, collation, typeOf }: { rowid: boolean, collation: string | undefined, typeOf: (declaration: string) => ColumnType }): Column {
+function toColumn (
+  row: ColumnRow,
+  {
+    rowid,
+    collation,
+    typeOf
+  }: { rowid: boolean; collation: string | undefined; typeOf: (declaration: string) => ColumnType }
+): Column {
   const generated = row.hidden === 2 || row.hidden === 3
   const nullable = row.notnull === 0 && !rowid
   const type = typeOf(row.type)
@@ -152,7 +242,7 @@ function toColumn (row: ColumnRow, { rowid, collation, typeOf }: { rowid: boolea
     declaration: row.type,
     nullable,
     generated,
-    ...!rowid && collation !== undefined && { collation },
+    ...(!rowid && collation !== undefined && { collation }),
     autoIncrement: rowid,
     optional: nullable || rowid || generated || row.dflt_value !== null,
     ...defaultOf(row.dflt_value, type),
@@ -162,15 +252,21 @@ function toColumn (row: ColumnRow, { rowid, collation, typeOf }: { rowid: boolea
 
 function defaultOf (sql: string | null, type: ColumnType): Pick<Column, 'defaultText' | 'defaultComputed'> {
   const defaultText = constantIn(sql, type)
-  return { defaultText, ...(defaultText === null && sql !== null && sql.toLowerCase() !== 'null' && { defaultComputed: true }) }
+  return {
+    defaultText,
+    ...(defaultText === null && sql !== null && sql.toLowerCase() !== 'null' && { defaultComputed: true })
+  }
 }
 
-/** A whole number that SQLite writes unchanged if a column stores it as a text; it writes other numbers in its own form, such as `1.5` for 1.50. */
+/**
+ * A whole number that SQLite writes unchanged if a column stores it as a text; it writes other numbers in its own form,
+ * such as `1.5` for 1.50.
+ */
 const WHOLE_NUMBER = /^(?:0|-?[1-9]\d{0,17})$/
 
 /**
- * The constant in the SQL of a default: `'it''s'`, `-5`. Null for an expression, and for a constant that is stored in a form other than the type's: a
- * text in a BLOB column, or a time with a `T`.
+ * The constant in the SQL of a default: `'it''s'`, `-5`. Null for an expression, and for a constant that is stored in a
+ * form other than the type's: a text in a BLOB column, or a time with a `T`.
  */
 function constantIn (sql: string | null, type: ColumnType): string | null {
   const [, quoted, number = ''] = /^(?:'((?:[^']|'')*)'|([-+]?\d+(?:\.\d+)?))$/.exec(sql ?? '') ?? []
@@ -183,12 +279,21 @@ function constantIn (sql: string | null, type: ColumnType): string | null {
 
 const GAP = String.raw`(?:\s|--[^\n]*\n|/\*[^]*?\*/)`
 const NAME = String.raw`(?:"(?:[^"]|"")*"|\[[^\]]*\]|\`(?:[^\`]|\`\`)*\`|'(?:[^']|'')*'|[\w$\u0080-\uffff]+(?![\w$\u0080-\uffff]))`
-/** Matches a trigger as SQLite stores it: its own CREATE TRIGGER, and the original text from the name on. BEFORE is optional. */
-const TRIGGER = new RegExp(`^create trigger ${GAP}*${NAME}${GAP}*(?:(before|after|instead)${GAP}+(?:of${GAP}+)?)?(insert|update|delete)\\b`, 'i')
+/**
+ * Matches a trigger as SQLite stores it: its own CREATE TRIGGER, and the original text from the name on. BEFORE is
+ * optional.
+ */
+const TRIGGER = new RegExp(
+  `^create trigger ${GAP}*${NAME}${GAP}*(?:(before|after|instead)${GAP}+(?:of${GAP}+)?)?(insert|update|delete)\\b`,
+  'i'
+)
 
 const NAMED_CHECK = new RegExp(`\\bconstraint${GAP}*(${NAME})${GAP}*check\\b`, 'gi')
 
-/** Finds only named CHECKs, because the error for a failed check has its name or its expression. Their columns are not determined. */
+/**
+ * Finds only named CHECKs, because the error for a failed check has its name or its expression. Their columns are not
+ * determined.
+ */
 function toChecks (sql: string): Check[] {
   return Array.from(sql.matchAll(NAMED_CHECK), ([, name]) => ({ name: unquote(name as string), columns: [] }))
 }
@@ -202,7 +307,9 @@ function unquote (name: string): string {
 
 function toTriggers (rows: TriggerRow[]): Triggers {
   const list = rows.flatMap(({ sql }): Trigger[] => {
-    const [, timing = 'before', event] = TRIGGER.exec(sql)?.map((text) => text?.toLowerCase()) as [string, TriggerTiming | undefined, TriggerEvent] | undefined ?? []
+    const [, timing = 'before', event] =
+      (TRIGGER.exec(sql)?.map((text) => text?.toLowerCase()) as
+        [string, TriggerTiming | undefined, TriggerEvent] | undefined) ?? []
     const writes = writesOf(sql, 'sqlite')
     return event === undefined ? [] : [{ timing, event, ...writes.length > 0 && { writes } }]
   })
@@ -220,7 +327,11 @@ function toKeys (rows: IndexRow[], primaryKey: readonly string[]): Key[] {
 }
 
 /** Foreign keys of SQLite have no names, and reference the primary key if they name no columns. */
-function toForeignKeys (table: string, rows: ForeignRow[], primaryKeys: ReadonlyMap<string, readonly string[]>): ForeignKey[] {
+function toForeignKeys (
+  table: string,
+  rows: ForeignRow[],
+  primaryKeys: ReadonlyMap<string, readonly string[]>
+): ForeignKey[] {
   return [...Map.groupBy(rows, (row) => row.id)].map(([id, parts]) => {
     const { referenced, onUpdate, onDelete } = parts[0] as ForeignRow
     const cascades = { ...cascade('update', onUpdate), ...cascade('delete', onDelete) }
@@ -229,8 +340,8 @@ function toForeignKeys (table: string, rows: ForeignRow[], primaryKeys: Readonly
       name: `${table}_${id}`,
       columns: parts.map((part) => part.from),
       referencedTable: referenced,
-      referencedColumns: named.length > 0 ? named : primaryKeys.get(referenced.toLowerCase()) ?? [],
-      ...Object.keys(cascades).length > 0 && { cascades }
+      referencedColumns: named.length > 0 ? named : (primaryKeys.get(referenced.toLowerCase()) ?? []),
+      ...(Object.keys(cascades).length > 0 && { cascades })
     }
   })
 }

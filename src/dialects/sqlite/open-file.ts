@@ -50,7 +50,10 @@ function isWritable (path: string): boolean {
   }
 }
 
-/** Whether the error says that something may not be written. The error of a file that cannot be opened may have other reasons. */
+/**
+ * Whether the error says that something may not be written. The error of a file that cannot be opened may have other
+ * reasons.
+ */
 function isRefused (error: unknown, path: string): boolean {
   if ((codeOf(error) & 0xff) === READ_ONLY) return true
   if (codeOf(error) !== CANNOT_OPEN.errcode) return false
@@ -63,8 +66,8 @@ function isRefused (error: unknown, path: string): boolean {
 }
 
 /**
- * Opens a file that may not be written. In WAL mode SQLite must create further files to read it, unless the file is declared immutable. This would
- * ignore the content of existing ones, so they must be empty.
+ * Opens a file that may not be written. In WAL mode SQLite must create further files to read it, unless the file is
+ * declared immutable. This would ignore the content of existing ones, so they must be empty.
  */
 function openReadOnly (path: string): DatabaseSync {
   const database = connect(path, true)
@@ -73,7 +76,10 @@ function openReadOnly (path: string): DatabaseSync {
     return database
   } catch (error) {
     database.close()
-    if (!isRefused(error, path) || ['-wal', '-journal'].some((suffix) => (statSync(path + suffix, { throwIfNoEntry: false })?.size ?? 0) > 0)) throw error
+    if (
+      !isRefused(error, path) ||
+      ['-wal', '-journal'].some((suffix) => (statSync(path + suffix, { throwIfNoEntry: false })?.size ?? 0) > 0)
+    ) { throw error }
   }
   return connect(`${pathToFileURL(path).href}?immutable=1`, true)
 }
@@ -84,7 +90,10 @@ function connect (path: string, readOnly: boolean): DatabaseSync {
   return database
 }
 
-/** Retries, because SQLite refuses all but one of several processes that open a file for the first time: `busy_timeout` does not apply to the journal mode. */
+/**
+ * Retries, because SQLite refuses all but one of several processes that open a file for the first time: `busy_timeout`
+ * does not apply to the journal mode.
+ */
 function setJournalMode (database: DatabaseSync): void {
   const sleeper = new Int32Array(new SharedArrayBuffer(4))
   for (const end = performance.now() + LOCK_WAIT; ;) {
@@ -144,7 +153,9 @@ export class TextCheck {
     const isSuspect = (value: Row[number]): boolean => typeof value === 'string' && this.#encoding.isSuspect(value)
     if (!values.some(isSuspect)) return values
     const bytes = this.#bytesOf(row)
-    return values.map((value, index) => isSuspect(value) && !this.#isValid(bytes[index] as Uint8Array) ? NOT_TEXT : value)
+    return values.map((value, index) =>
+      isSuspect(value) && !this.#isValid(bytes[index] as Uint8Array) ? NOT_TEXT : value
+    )
   }
 
   #bytesOf (row: object): unknown[] {

@@ -1,11 +1,15 @@
 /**
- * The program that has a SQLite file open, in its own process: a statement of SQLite blocks its thread and cannot be interrupted, but a process can
- * be killed. session.ts starts it with the path of the file, and READS_ONLY if it must not write.
+ * The program that has a SQLite file open, in its own process: a statement of SQLite blocks its thread and cannot be
+ * interrupted, but a process can be killed. session.ts starts it with the path of the file, and READS_ONLY if it must
+ * not write.
  */
 import { Connection, toReply } from './connection.ts'
 import { READS_ONLY, type Order, type Reply } from './protocol.ts'
 
-/** Signals that a terminal or a supervisor sends to every process of the service, which decides itself when this one ends. */
+/**
+ * Signals that a terminal or a supervisor sends to every process of the service, which decides itself when this one
+ * ends.
+ */
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /** Ignores errors, because the service may have been killed, which `disconnect` reports. */

@@ -1,4 +1,7 @@
-/** The messages between the service and the process that has a SQLite file open: one order at a time, with one reply each. */
+/**
+ * The messages between the service and the process that has a SQLite file open: one order at a time, with one reply
+ * each.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,7 +17,10 @@ export interface RunOrder {
   readonly parameters: readonly unknown[]
   /** Whether to begin a transaction first. */
   readonly begin?: boolean
-  /** Runs the statement for each row: the parameters are those of the rows, followed by those that all rows share. Either all rows are written or none. */
+  /**
+   * Runs the statement for each row: the parameters are those of the rows, followed by those that all rows share.
+   * Either all rows are written or none.
+   */
   readonly rows?: RowsOrder | undefined
 }
 
@@ -22,11 +28,17 @@ export interface RowsOrder {
   readonly count: number
   /** The number of parameters of a row. */
   readonly cells: number
-  /** The statement that inserts a row unless it exists. Unless it is the same, the statement of the order then runs for rows that exist. */
+  /**
+   * The statement that inserts a row unless it exists. Unless it is the same, the statement of the order then runs for
+   * rows that exist.
+   */
   readonly probe: string | undefined
 }
 
-/** Begins or ends a transaction. While it is open, an error of another order undoes only its statement, if SQLite can. It stays open if COMMIT fails. */
+/**
+ * Begins or ends a transaction. While it is open, an error of another order undoes only its statement, if SQLite can.
+ * It stays open if COMMIT fails.
+ */
 export interface TransactionOrder {
   readonly kind: 'transaction'
   readonly sql: 'begin' | 'begin immediate' | 'commit' | 'rollback'
@@ -55,7 +67,14 @@ interface ScriptOrder {
 }
 
 /** `more` requests the next rows of the select, `end` ends it early. */
-export type Order = RunOrder | TransactionOrder | CheckKeysOrder | ReadOrder | ScriptOrder | { readonly kind: 'more' } | { readonly kind: 'end' }
+export type Order =
+  | RunOrder
+  | TransactionOrder
+  | CheckKeysOrder
+  | ReadOrder
+  | ScriptOrder
+  | { readonly kind: 'more' }
+  | { readonly kind: 'end' }
 
 /** Values in the order of the columns; an object if the order has `named`. */
 export type Row = ReadonlyArray<DriverValue | null>
@@ -79,10 +98,17 @@ export interface Reply {
   /** The rowid of the last insert, as digits; for a list, that of its first row, if it was inserted. */
   readonly insertId?: string
   /**
-   * The error of SQLite or Node. Its own properties are sent separately, because they do not survive the transfer between processes.
-   * `isRolledBack`: the open transaction has ended with the error. `row`: the row of a list that failed.
+   * The error of SQLite or Node. Its own properties are sent separately, because they do not survive the transfer
+   * between processes. `isRolledBack`: the open transaction has ended with the error. `row`: the row of a list that
+   * failed.
    */
-  readonly error?: { readonly thrown: Error, readonly errcode: number | undefined, readonly errstr: string | undefined, readonly isRolledBack: boolean | undefined, readonly row: number | undefined }
+  readonly error?: {
+    readonly thrown: Error
+    readonly errcode: number | undefined
+    readonly errstr: string | undefined
+    readonly isRolledBack: boolean | undefined
+    readonly row: number | undefined
+  }
 }
 
 // `sqlite::memory:`, a database that exists as long as the service. It is a private temporary file, because a
@@ -91,11 +117,6 @@ export interface Reply {
 
 /** The name that stands in place of a path. */
 export const MEMORY = ':memory:'
-
-interface MemoryFile {
-  readonly path: string
-  remove (): void
-}
 
 const folders = new Set<string>()
 
@@ -107,7 +128,7 @@ const removeFolder = (folder: string): void => {
 process.on('exit', () => folders.forEach(removeFolder))
 
 /** Creates an empty file that only this account can read. */
-export function createMemoryFile (): MemoryFile {
+export function createMemoryFile (): { readonly path: string, remove (): void } {
   const folder = mkdtempSync(join(tmpdir(), 'row-query-memory-'))
   folders.add(folder)
   const path = join(folder, 'memory.db')

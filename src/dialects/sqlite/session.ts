@@ -1,4 +1,7 @@
-/** A session with a SQLite file in its own process, so that a statement does not block the service and can always be stopped. */
+/**
+ * A session with a SQLite file in its own process, so that a statement does not block the service and can always be
+ * stopped.
+ */
 import { fork, type ChildProcess } from 'node:child_process'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -32,7 +35,12 @@ export class Session {
     // NODE_OPTIONS may load or open something that is only meant for the service, such as a debugger
     const env = { ...process.env, NODE_OPTIONS: '' }
     const execArgv = ['--disable-warning=ExperimentalWarning'] // Node 22 has one for node:sqlite
-    this.#process = fork(PROGRAM, readsOnly ? [path, READS_ONLY] : [path], { serialization: 'advanced', execArgv, env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+    this.#process = fork(PROGRAM, readsOnly ? [path, READS_ONLY] : [path], {
+      serialization: 'advanced',
+      execArgv,
+      env,
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc']
+    })
     living.add(this)
     this.#process.on('message', (reply: Reply) => this.#settle()?.resolve(reply))
     this.#process.once('disconnect', () => this.#fail()) // a reply that was sent before has been read by then
@@ -43,7 +51,10 @@ export class Session {
     })
   }
 
-  /** `readsOnly`: the session can run beside one that writes. @throws SqliteError if the file cannot be opened, DATABASE_UNAVAILABLE if the process cannot be started */
+  /**
+   * `readsOnly`: the session can run beside one that writes. @throws SqliteError if the file cannot be opened,
+   * DATABASE_UNAVAILABLE if the process cannot be started
+   */
   static async open (path: string, readsOnly = false): Promise<Session> {
     const session = new Session(path, readsOnly)
     const timer = setTimeout(() => session.kill(), PATIENCE)
@@ -69,7 +80,10 @@ export class Session {
     return this.#isReadOnly
   }
 
-  /** Settles as `work` does, but rejects as soon as the session is lost, also while no order runs. Keeps nothing of it afterwards. */
+  /**
+   * Settles as `work` does, but rejects as soon as the session is lost, also while no order runs. Keeps nothing of it
+   * afterwards.
+   */
   async unlessLost<T> (work: Promise<T>): Promise<T> {
     const { promise, reject } = Promise.withResolvers<never>()
     if (this.#isLost) reject(lost())
@@ -95,7 +109,8 @@ export class Session {
   }
 
   /**
-   * Calls `visit` with each row of a select until it returns false. @returns whether all rows were visited @throws as `ask`, and what `visit` throws
+   * Calls `visit` with each row of a select until it returns false. @returns whether all rows were visited @throws as
+   * `ask`, and what `visit` throws
    */
   async read (order: Omit<ReadOrder, 'kind'>, visit: (row: Row) => boolean | Promise<boolean>): Promise<boolean> {
     let reply = await this.ask({ kind: 'read', ...order })
@@ -158,7 +173,10 @@ export class Session {
   }
 }
 
-async function visitAll (rows: readonly Row[] | undefined, visit: (row: Row) => boolean | Promise<boolean>): Promise<boolean> {
+async function visitAll (
+  rows: readonly Row[] | undefined,
+  visit: (row: Row) => boolean | Promise<boolean>
+): Promise<boolean> {
   for (const row of rows ?? []) {
     const goesOn = visit(row)
     if (!(typeof goesOn === 'boolean' ? goesOn : await goesOn)) return false

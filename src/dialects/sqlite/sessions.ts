@@ -12,16 +12,21 @@ export interface SessionLimits {
 }
 
 /**
- * The sessions with a file, each used by one request at a time: one for everything, and one that only reads. The second one is opened when a
- * request has waited for the first one, because a write may wait for another process's lock for seconds, during which SQLite can read.
+ * The sessions with a file, each used by one request at a time: one for everything, and one that only reads. The second
+ * one is opened when a request has waited for the first one, because a write may wait for another process's lock for
+ * seconds, during which SQLite can read.
  */
 export interface Sessions {
-  /** @throws OVERLOADED if too many requests wait or one waits too long; the error of opening the file; what `work` throws */
+  /**
+   * @throws OVERLOADED if too many requests wait or one waits too long; the error of opening the file; what `work`
+   * throws
+   */
   use<T> (work: (session: Session) => Promise<T>, client?: Client): Promise<T>
   /** Like `use`, for work that only reads. In either session, it sees everything that was committed before it began. */
   read<T> (work: (session: Session) => Promise<T>, client?: Client): Promise<T>
   /**
-   * Runs work in a read-only session of its own, because a slow client holds it for long. The caller limits the number of these sessions.
+   * Runs work in a read-only session of its own, because a slow client holds it for long. The caller limits the number
+   * of these sessions.
    * @throws DATABASE_UNAVAILABLE; what `work` throws
    */
   stream<T> (work: (session: Session) => Promise<T>): Promise<T>

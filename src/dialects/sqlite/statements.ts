@@ -8,12 +8,19 @@ import { systemClock } from '../../types/moment.ts'
 import type { Session } from './session.ts'
 
 /** Runs a select until its last row or until `sink` is full. @throws SqliteError; what the sink throws */
-export async function runSelect (session: Session, { sql, parameters, columns }: Statement, sink: RowSink): Promise<Outcome> {
+export async function runSelect (
+  session: Session,
+  { sql, parameters, columns }: Statement,
+  sink: RowSink
+): Promise<Outcome> {
   sink.begin(columns)
-  const isWhole = await session.read({ sql, parameters: settleCells(parameters, systemClock), limit: sink.maxBytes }, (row) => {
-    const taking = sink.row(row)
-    return taking === undefined ? !sink.full : taking.then(() => !sink.full)
-  })
+  const isWhole = await session.read(
+    { sql, parameters: settleCells(parameters, systemClock), limit: sink.maxBytes },
+    (row) => {
+      const taking = sink.row(row)
+      return taking === undefined ? !sink.full : taking.then(() => !sink.full)
+    }
+  )
   if (!isWhole && !sink.full) sink.overflow()
   return { rows: sink.count, changed: 0 }
 }
@@ -25,7 +32,12 @@ export interface StreamControl extends Pick<RowSource, 'stop' | 'started'> {
 }
 
 /** Runs a select whose rows `sink` takes at its own pace. @throws SqliteError; what the sink throws */
-export async function streamSelect (session: Session, { sql, parameters, columns }: Statement, sink: PacedSink, { stop, started, onKill }: StreamControl): Promise<Outcome> {
+export async function streamSelect (
+  session: Session,
+  { sql, parameters, columns }: Statement,
+  sink: PacedSink,
+  { stop, started, onKill }: StreamControl
+): Promise<Outcome> {
   let paused: PromiseWithResolvers<void> | undefined
   const resume = (): void => {
     paused?.resolve()
@@ -35,9 +47,22 @@ export async function streamSelect (session: Session, { sql, parameters, columns
     sink.discard()
     resume()
   })
-  sink.from({ stop, started, pause: () => { paused ??= Promise.withResolvers() }, resume, forget () {} })
+  sink.from({
+    stop,
+    started,
+    pause: () => {
+      paused ??= Promise.withResolvers()
+    },
+    resume,
+    forget () {}
+  })
   sink.begin(columns)
-  let reply = await session.ask({ kind: 'read', sql, parameters: settleCells(parameters, systemClock), limit: Infinity })
+  let reply = await session.ask({
+    kind: 'read',
+    sql,
+    parameters: settleCells(parameters, systemClock),
+    limit: Infinity
+  })
   for (;;) {
     for (const row of reply.rows ?? []) {
       await paused?.promise
@@ -54,10 +79,24 @@ export async function streamSelect (session: Session, { sql, parameters, columns
 export async function runWrite (session: Session, given: Statement, begin: boolean): Promise<Outcome> {
   const statement = { ...given, parameters: settleCells(given.parameters, systemClock) }
   const { sql, parameters, verb, rows, assigned, probe } = statement
-  const { changes, duplicates, insertId, untouched, noted } = await session.ask({ kind: 'run', sql, parameters, begin, rows: rows === undefined ? undefined : { count: rows, cells: assigned.length, probe } })
+  const { changes, duplicates, insertId, untouched, noted } = await session.ask({
+    kind: 'run',
+    sql,
+    parameters,
+    begin,
+    rows: rows === undefined ? undefined : { count: rows, cells: assigned.length, probe }
+  })
   // a row that a trigger has skipped has no number, and SQLite would report that of an earlier insert
-  const isCertain = verb === 'insert' && insertId !== undefined && changes !== 0 && !await hasOtherKey(session, statement, insertId)
-  return { rows: 0, changed: changes as number, duplicates, insertId: isCertain ? insertId : undefined, untouched, existing: noted }
+  const isCertain =
+    verb === 'insert' && insertId !== undefined && changes !== 0 && !(await hasOtherKey(session, statement, insertId))
+  return {
+    rows: 0,
+    changed: changes as number,
+    duplicates,
+    insertId: isCertain ? insertId : undefined,
+    untouched,
+    existing: noted
+  }
 }
 
 /** Whether an AFTER INSERT trigger has given the new row another key, so that no row has the one that was inserted. */

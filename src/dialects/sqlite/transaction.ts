@@ -33,12 +33,15 @@ export class Writes {
     if (statement.verb === 'select') return
     this.#only = this.#count++ === 0 ? statement : undefined
     if (statement.verb !== 'insert' || statement.isUpsert === true) this.#changed.set(statement.table.name, place)
-    if (this.#writing.length < MAX_STATEMENTS && baseTable(statement.table).foreignKeys.length > 0) this.#writing.push({ statement, place })
+    if (this.#writing.length < MAX_STATEMENTS && baseTable(statement.table).foreignKeys.length > 0) {
+      this.#writing.push({ statement, place })
+    }
   }
 
   /**
-   * Asks the session, whose transaction is still open with the written rows. @returns FOREIGN_KEY_VIOLATION with the index of its statement and, for a
-   * list, the row if it is known; without details if no key is certain. @throws as Session.ask
+   * Asks the session, whose transaction is still open with the written rows. @returns FOREIGN_KEY_VIOLATION with the
+   * index of its statement and, for a list, the row if it is known; without details if no key is certain. @throws as
+   * Session.ask
    */
   async findBroken (session: Session): Promise<ServiceError> {
     const lookups = { left: MAX_LOOKUPS }
@@ -54,24 +57,43 @@ export class Writes {
       }
     }
     const only = this.#only
-    if (only === undefined || only.verb === 'insert' || firesTrigger(only) || foreignKeysWritten(only).length > 0) return foreignKeyViolation()
+    if (only === undefined || only.verb === 'insert' || firesTrigger(only) || foreignKeysWritten(only).length > 0) {
+      return foreignKeyViolation()
+    }
     return rowIsReferenced(true)
   }
 }
 
 /** The parameters of each row that a statement writes. */
 function rowsOf ({ rows, assigned: { length }, parameters }: Statement): ReadonlyArray<Statement['parameters']> {
-  return rows === undefined ? [parameters] : Array.from({ length: rows }, (_, row) => parameters.slice(row * length, (row + 1) * length))
+  return rows === undefined
+    ? [parameters]
+    : Array.from({ length: rows }, (_, row) => parameters.slice(row * length, (row + 1) * length))
 }
 
-interface Written { readonly key: ForeignKey, readonly statement: Statement, readonly parameters: Statement['parameters'] }
-
-/** Whether a row has the values that a statement wrote to the columns of the key, and no row exists that the key could refer to. */
-async function isBroken (session: Session, { key: { columns, referencedTable, referencedColumns }, statement: { table, assigned }, parameters }: Written, lookups: { left: number }): Promise<boolean> {
+/**
+ * Whether a row has the values that a statement wrote to the columns of the key, and no row exists that the key could
+ * refer to.
+ */
+async function isBroken (
+  session: Session,
+  {
+    key: { columns, referencedTable, referencedColumns },
+    statement: { table, assigned },
+    parameters
+  }: { readonly key: ForeignKey; readonly statement: Statement; readonly parameters: Statement['parameters'] },
+  lookups: { left: number }
+): Promise<boolean> {
   const values = columns.map((name) => parameters[assigned.findIndex((column) => column.name === name)])
-  if (values.some((value) => value === undefined || value === null) || referencedColumns.length !== columns.length || lookups.left-- <= 0) return false
-  const exists = (name: string, named: readonly string[]): string => `exists (select 1 from ${quoted(name)} where ${named.map((column) => `${quoted(column)} = ?`).join(' and ')})`
-  const sql = `select case when ${exists(referencedTable, referencedColumns)} then 0 else ${exists(table.name, columns)} end`
+  if (
+    values.some((value) => value === undefined || value === null) ||
+    referencedColumns.length !== columns.length ||
+    lookups.left-- <= 0
+  ) { return false }
+  const exists = (name: string, named: readonly string[]): string =>
+    `exists (select 1 from ${quoted(name)} where ${named.map((column) => `${quoted(column)} = ?`).join(' and ')})`
+  const sql = `select case when ${exists(referencedTable, referencedColumns)} then 0 else ` +
+    `${exists(table.name, columns)} end`
   let broken = false
   await session.read({ sql, parameters: [...values, ...values], limit: Infinity }, ([is]) => {
     broken = is === 1n
@@ -85,7 +107,10 @@ const BROKEN_KEY = 787
 
 const ROLLBACK = { kind: 'transaction', sql: 'rollback' } as const
 
-/** Applies a time limit to `work`: ends the process of the session, and with it the transaction. @throws QUERY_TIMEOUT; what `work` throws */
+/**
+ * Applies a time limit to `work`: ends the process of the session, and with it the transaction. @throws QUERY_TIMEOUT;
+ * what `work` throws
+ */
 type Limit = <T>(session: Session, client: Client | undefined, work: () => Promise<T>) => Promise<T>
 
 interface Commit {
@@ -98,12 +123,16 @@ interface Commit {
 }
 
 /**
- * Ends a transaction that writes. COMMIT has its own time limit and does not end if the client disconnects. After an error, the transaction is rolled back.
- * @throws FOREIGN_KEY_VIOLATION for a key that is checked at COMMIT; SqliteError; OUTCOME_UNKNOWN if the process has ended
+ * Ends a transaction that writes. COMMIT has its own time limit and does not end if the client disconnects. After an
+ * error, the transaction is rolled back.
+ * @throws FOREIGN_KEY_VIOLATION for a key that is checked at COMMIT; SqliteError; OUTCOME_UNKNOWN if the process has
+ * ended
  */
 export async function commit ({ session, limit, writes, dryRun = false }: Commit): Promise<void> {
   try {
-    await limit(session, undefined, () => session.ask(dryRun ? { kind: 'checkKeys' } : { kind: 'transaction', sql: 'commit' }))
+    await limit(session, undefined, () =>
+      session.ask(dryRun ? { kind: 'checkKeys' } : { kind: 'transaction', sql: 'commit' })
+    )
   } catch (error) {
     const { errcode } = error as SqliteError
     if (errcode === undefined) throw dryRun ? error : outcomeUnknown()
@@ -134,8 +163,19 @@ interface SqliteTransaction<T> extends Pick<TransactionOptions, 'readOnly' | 'dr
 /** The statement by which errors of BEGIN, COMMIT and savepoints are described. */
 const BEGIN = controlStatement('update', 'begin')
 
-/** Ignores the isolation, because SQLite's transactions are serializable: there is one writer, and a reader sees one state of the file. @throws ServiceError; SchemaMoved; what `use` throws */
-export async function runTransaction<T> ({ session, limit, use, readOnly, dryRun = false, isShared = false, client }: SqliteTransaction<T>): Promise<T> {
+/**
+ * Ignores the isolation, because SQLite's transactions are serializable: there is one writer, and a reader sees one
+ * state of the file. @throws ServiceError; SchemaMoved; what `use` throws
+ */
+export async function runTransaction<T> ({
+  session,
+  limit,
+  use,
+  readOnly,
+  dryRun = false,
+  isShared = false,
+  client
+}: SqliteTransaction<T>): Promise<T> {
   const queue = createCommandQueue()
   let failure: Error | undefined
   let isClosed = false
@@ -143,7 +183,10 @@ export async function runTransaction<T> ({ session, limit, use, readOnly, dryRun
   const writes = new Writes()
 
   /** @throws ServiceError */
-  const send = (sql: TransactionOrder['sql']): Promise<unknown> => session.ask({ kind: 'transaction', sql }).catch((error: Error) => { throw toRefusal(error, BEGIN) })
+  const send = (sql: TransactionOrder['sql']): Promise<unknown> =>
+    session.ask({ kind: 'transaction', sql }).catch((error: Error) => {
+      throw toRefusal(error, BEGIN)
+    })
 
   const execute = async (statement: Statement, sink: RowSink | undefined): Promise<Outcome> => {
     if (isClosed) throw new Error('The transaction has ended')
@@ -161,15 +204,16 @@ export async function runTransaction<T> ({ session, limit, use, readOnly, dryRun
     }
   }
 
-  const script = (sql: string): Promise<void> => queue.run(async () => {
-    if (isClosed) throw new Error('The transaction has ended')
-    if (failure !== undefined) throw failure
-    try {
-      await session.ask({ kind: 'script', sql })
-    } catch (error) {
-      throw failure = toRefusal(error as Error, BEGIN)
-    }
-  })
+  const script = (sql: string): Promise<void> =>
+    queue.run(async () => {
+      if (isClosed) throw new Error('The transaction has ended')
+      if (failure !== undefined) throw failure
+      try {
+        await session.ask({ kind: 'script', sql })
+      } catch (error) {
+        throw (failure = toRefusal(error as Error, BEGIN))
+      }
+    })
 
   const savepoints: Savepoints = {
     isOver: () => isClosed || failure !== undefined,
@@ -180,7 +224,9 @@ export async function runTransaction<T> ({ session, limit, use, readOnly, dryRun
 
   const transactionOf = (level: number): Transaction => ({
     attempt: 1,
-    get ran () { return ran },
+    get ran () {
+      return ran
+    },
     run: (statement, sink) => queue.run(() => execute(statement, sink)),
     nested: (use) => runNested({ use, transaction: transactionOf(level + 1), level: level + 1, savepoints })
   })
@@ -199,7 +245,11 @@ export async function runTransaction<T> ({ session, limit, use, readOnly, dryRun
       return await session.unlessLost(useAll())
     })
     if (readOnly) await limit(session, undefined, () => send('rollback'))
-    else await commit({ session, limit, writes: isShared ? undefined : writes, dryRun }).catch((error: Error) => { throw withoutRow(toRefusal(error, BEGIN)) })
+    else {
+      await commit({ session, limit, writes: isShared ? undefined : writes, dryRun }).catch((error: Error) => {
+        throw withoutRow(toRefusal(error, BEGIN))
+      })
+    }
     return result
   } catch (error) {
     isClosed = true
@@ -211,9 +261,15 @@ export async function runTransaction<T> ({ session, limit, use, readOnly, dryRun
   }
 }
 
-const toRefusal = (error: Error, statement: Statement): Error => error instanceof ServiceError ? error : toServiceError(error, statement)
+const toRefusal = (error: Error, statement: Statement): Error =>
+  error instanceof ServiceError ? error : toServiceError(error, statement)
 
-/** Removes the row, because several statements may write a list, and the row of a statement may have another index in `data`. */
+/**
+ * Removes the row, because several statements may write a list, and the row of a statement may have another index in
+ * `data`.
+ */
 function withoutRow (error: Error): Error {
-  return error instanceof ServiceError && error.row !== undefined ? withDetails(error, ...error.details.map(({ message }) => ({ path: '', message }))) : error
+  return error instanceof ServiceError && error.row !== undefined
+    ? withDetails(error, ...error.details.map(({ message }) => ({ path: '', message })))
+    : error
 }

@@ -12,8 +12,9 @@ import { ResultReference } from '../result-reference.ts'
 import { combine, countCondition, countValues, type FilterScope } from './scope.ts'
 
 /**
- * The escape character of LIKE patterns in SQL. Clients escape `%` and `_` with a backslash, but in SQL a backslash is unsafe: it is a
- * different character in sjis and swe7, and the second byte of some characters in gbk and big5. `!` is the same byte in every character set.
+ * The escape character of LIKE patterns in SQL. Clients escape `%` and `_` with a backslash, but in SQL a backslash is
+ * unsafe: it is a different character in sjis and swe7, and the second byte of some characters in gbk and big5. `!` is
+ * the same byte in every character set.
  */
 export const ESCAPE = '!'
 
@@ -61,8 +62,16 @@ export interface PlannedOperator extends FilterOperator {
 }
 
 /** The operators by name. */
-export const operators: ReadonlyMap<string, PlannedOperator> = new Map(Object.entries<FilterOperator>(OPERATORS).map(([name, operator]) =>
-  [name, { ...operator, takesNull: operator.operand === 'valueOrNull' || operator.operand === 'comparedOrNull', plan: planners[name as OperatorName] }]))
+export const operators: ReadonlyMap<string, PlannedOperator> = new Map(
+  Object.entries<FilterOperator>(OPERATORS).map(([name, operator]) => [
+    name,
+    {
+      ...operator,
+      takesNull: operator.operand === 'valueOrNull' || operator.operand === 'comparedOrNull',
+      plan: planners[name as OperatorName]
+    }
+  ])
+)
 
 /** Whether an operator can be used with columns of a type. */
 export function acceptsOperator ({ needs }: FilterOperator, { comparison, readMember }: ColumnType): boolean {
@@ -77,12 +86,14 @@ function planEqual (operand: Operand, negated: boolean): Condition {
 }
 
 function planIs (operand: Operand): Condition {
-  return operand.value === null ? planNull(operand.column, false) : isExactly(operand.column, readValue(operand.column, operand.value, operand.path))
+  return operand.value === null
+    ? planNull(operand.column, false)
+    : isExactly(operand.column, readValue(operand.column, operand.value, operand.path))
 }
 
 /**
- * Compares texts byte by byte and is never unknown: it is false for NULL. The equality is kept in addition to the byte comparison
- * because it can use an index.
+ * Compares texts byte by byte and is never unknown: it is false for NULL. The equality is kept in addition to the byte
+ * comparison because it can use an index.
  */
 export function isExactly (column: Column, parameter: Value): Condition {
   return combine('and', [
@@ -99,8 +110,13 @@ function planCompare (operand: Operand, operator: Operator): Condition {
 /** A null in the list matches NULL. In SQL, IN would never match NULL, and NOT IN with a NULL would match no row. */
 function planIn (operand: Operand, negated: boolean): Condition {
   const values = readList(operand)
-  const parameters = values.flatMap((value, index) => value === null ? [] : [readValue(operand.column, value, [...operand.path, index])])
-  const list: Condition = parameters.length === 0 ? { kind: 'constant', value: negated } : { kind: 'in', column: operand.column, negated, parameters }
+  const parameters = values.flatMap((value, index) =>
+    value === null ? [] : [readValue(operand.column, value, [...operand.path, index])]
+  )
+  const list: Condition =
+    parameters.length === 0
+      ? { kind: 'constant', value: negated }
+      : { kind: 'in', column: operand.column, negated, parameters }
   if (parameters.length === values.length) return list
   return combine(negated ? 'and' : 'or', [list, planNull(operand.column, negated)])
 }
@@ -108,7 +124,9 @@ function planIn (operand: Operand, negated: boolean): Condition {
 function planBetween (operand: Operand): Condition {
   const values = readList(operand)
   if (values.length !== 2 || values.includes(null)) throw refuse(operand, '$between requires a list of two values')
-  const [low, high] = values.map((value, index) => readCompared({ ...operand, value, path: [...operand.path, index] })) as [Compared, Compared]
+  const [low, high] = values.map((value, index) =>
+    readCompared({ ...operand, value, path: [...operand.path, index] })
+  ) as [Compared, Compared]
   return { kind: 'between', column: operand.column, low, high }
 }
 
@@ -124,7 +142,12 @@ function planHas (operand: Operand): Condition {
   if (list.length === 0) throw refuse(operand, '$has requires a member, or a list of members that is not empty')
   const bits = list.map((member, index) => {
     if (member instanceof ResultReference && member.value === undefined) return 0n
-    return readWith(read, column, member instanceof ResultReference ? member.value : member, Array.isArray(value) ? [...path, index] : path)
+    return readWith(
+      read,
+      column,
+      member instanceof ResultReference ? member.value : member,
+      Array.isArray(value) ? [...path, index] : path
+    )
   })
   return { kind: 'has', column, bits: bits.reduce((all, bit) => all | bit, 0n) }
 }
@@ -138,12 +161,15 @@ function planNullOperator (operand: Operand): Condition {
 function planNull (column: Column, negated: boolean): Condition {
   const { ownNull } = column.type
   if (ownNull === undefined) return isNull(column, negated)
-  return combine(negated ? 'and' : 'or', [isNull(column, negated), { kind: 'compare', column, operator: negated ? '<>' : '=', parameter: ownNull }])
+  return combine(negated ? 'and' : 'or', [
+    isNull(column, negated),
+    { kind: 'compare', column, operator: negated ? '<>' : '=', parameter: ownNull }
+  ])
 }
 
 /**
- * Never compares a NOT NULL column with IS NULL: MySQL would match the date 0000-00-00 and, with some settings, the last inserted
- * AUTO_INCREMENT value (manual, "Comparison Functions and Operators").
+ * Never compares a NOT NULL column with IS NULL: MySQL would match the date 0000-00-00 and, with some settings, the
+ * last inserted AUTO_INCREMENT value (manual, "Comparison Functions and Operators").
  */
 export function isNull (column: Column, negated: boolean): Condition {
   return column.nullable ? { kind: 'null', column, negated } : { kind: 'constant', value: negated }
@@ -160,21 +186,32 @@ function readCompared (operand: Operand): Compared {
   if (typeof value !== 'object' || column.type.structured || !isNow(value)) return readValue(column, value, path)
   const { moment } = column.type
   if (scope.isTimeless === true) throw refuse(operand, '"$now" is not allowed in "having"')
-  if (moment?.isComparable !== true) throw refuse(operand, `the type ${column.declaration} cannot be compared with "$now"`)
+  if (moment?.isComparable !== true) {
+    throw refuse(operand, `the type ${column.declaration} cannot be compared with "$now"`)
+  }
   return readWith((given) => readMoment(given, moment, 'filters'), column, value.$now, [...path, '$now'])
 }
 
 function readList (operand: Operand): unknown[] {
   if (!Array.isArray(operand.value)) throw refuse(operand, 'expected a list of values')
-  if (countValues(operand.scope, operand.value.length)) throw at(operand.path, invalidBody(`The filters contain more than ${operand.scope.limits.values} values in lists`))
+  if (countValues(operand.scope, operand.value.length)) {
+    throw at(operand.path, invalidBody(`The filters contain more than ${operand.scope.limits.values} values in lists`))
+  }
   return operand.value
 }
 
 function readPattern ({ column, value, scope, path }: Operand): string {
   if (value instanceof ResultReference && value.value === undefined) return ''
-  const pattern = readWith(column.type.readPattern ?? readString, column, value instanceof ResultReference ? value.value : value, path)
+  const pattern = readWith(
+    column.type.readPattern ?? readString,
+    column,
+    value instanceof ResultReference ? value.value : value,
+    path
+  )
   const limit = scope.limits.pattern
-  if (pattern.length > limit && countCharacters(pattern) > limit) throw at(path, invalidBody(`"${path.join('.')}" is longer than ${limit} characters`))
+  if (pattern.length > limit && countCharacters(pattern) > limit) {
+    throw at(path, invalidBody(`"${path.join('.')}" is longer than ${limit} characters`))
+  }
   return pattern
 }
 
@@ -188,7 +225,12 @@ export function isFields (value: unknown): value is Record<string, unknown> {
 /** Plans the filter of one column. @throws INVALID_VALUE, INVALID_BODY */
 export function planColumnFilter (column: Column, value: unknown, scope: FilterScope, path: Path): Condition {
   if (isFields(value) && hasOperators(column, value) && (column.type.structured || !isNow(value))) {
-    return combine('and', Object.entries(value).map(([name, operand]) => planOperator(name, { column, value: operand, scope, path: [...path, name] })))
+    return combine(
+      'and',
+      Object.entries(value).map(([name, operand]) =>
+        planOperator(name, { column, value: operand, scope, path: [...path, name] })
+      )
+    )
   }
   const operand = { column, value, scope, path }
   if (isFields(value) && !column.type.structured) {
@@ -201,7 +243,10 @@ export function planColumnFilter (column: Column, value: unknown, scope: FilterS
   return planOperator(isList ? '$in' : '$eq', operand)
 }
 
-/** Whether an object contains operators. For JSON and geometry columns, an object with any key that does not begin with `$` is a value. */
+/**
+ * Whether an object contains operators. For JSON and geometry columns, an object with any key that does not begin with
+ * `$` is a value.
+ */
 function hasOperators (column: Column, value: Record<string, unknown>): boolean {
   const keys = Object.keys(value)
   const isOperator = (key: string): boolean => key.startsWith('$')

@@ -4,7 +4,9 @@ import type { ColumnScope } from '../columns.ts'
 import type { Condition, Exists, Member, Plan } from '../plan.ts'
 import { type Counted, type FilterLimits, type PlanLimits, startCount } from '../terms.ts'
 
-/** The state while the filters of one body are planned: the table of their columns, their limits and the counts so far. */
+/**
+ * The state while the filters of one body are planned: the table of their columns, their limits and the counts so far.
+ */
 export interface FilterScope {
   readonly table: ColumnScope
   readonly limits: FilterLimits
@@ -28,14 +30,18 @@ export interface Relating {
 
 /** Counts a condition. @throws INVALID_BODY if there are too many */
 export function countCondition ({ counted, limits }: FilterScope, path: Path): void {
-  if (++counted.conditions > limits.conditions) throw at(path, invalidBody(`The filters contain more than ${limits.conditions} conditions`))
+  if (++counted.conditions > limits.conditions) {
+    throw at(path, invalidBody(`The filters contain more than ${limits.conditions} conditions`))
+  }
 }
 
 /** Counts the values of a list. Returns whether there are too many. */
-export const countValues = ({ counted, limits }: FilterScope, count: number): boolean => (counted.values += count) > limits.values
+export const countValues = ({ counted, limits }: FilterScope, count: number): boolean =>
+  (counted.values += count) > limits.values
 
 /** Counts a table that `$some` or `$none` names. Returns whether there are too many. */
-export const countTable = ({ counted }: FilterScope, name: string): boolean => (counted.tables ??= new Set()).add(name).size > MAX_TABLES
+export const countTable = ({ counted }: FilterScope, name: string): boolean =>
+  (counted.tables ??= new Set()).add(name).size > MAX_TABLES
 
 /** Servers join at most 61 tables, also in the query that confirms columns, which includes the tables of `include`. */
 const MAX_TABLES = 10
@@ -56,7 +62,10 @@ interface RowScope {
 
 /** A scope of filters that select rows of a table, which can have `$some` and `$none`. */
 export function createRowScope ({ source, table = source.table, limits, level }: RowScope): FilterScope {
-  return { ...createFilterScope(table, limits), relating: { source, table, level, levels: limits.include?.levels ?? 0 } }
+  return {
+    ...createFilterScope(table, limits),
+    relating: { source, table, level, levels: limits.include?.levels ?? 0 }
+  }
 }
 
 /** Joins conditions and folds constants. An empty list is true for `and` and false for `or`. */
@@ -111,5 +120,8 @@ export function tablesOf (plan: Plan): readonly Table[] {
   return [plan.table, ...existsIn(plan.condition).map(({ table }) => table), ...members.flatMap(memberTables)]
 }
 
-const memberTables = (member: Member): Table[] =>
-  [member.table, ...existsIn(member.condition).map(({ table }) => table), ...member.kind === 'computed' ? [] : member.members.flatMap(memberTables)]
+const memberTables = (member: Member): Table[] => [
+  member.table,
+  ...existsIn(member.condition).map(({ table }) => table),
+  ...(member.kind === 'computed' ? [] : member.members.flatMap(memberTables))
+]

@@ -1,7 +1,7 @@
 /**
- * Compares the column definitions of each result with the columns of the plan. The catalog may be a minute old, and a text that is written
- * like a number could inject JSON into the answer. The definitions of a statement usually have the same bytes, so they are parsed only if
- * they differ from the last expected ones.
+ * Compares the column definitions of each result with the columns of the plan. The catalog may be a minute old, and a
+ * text that is written like a number could inject JSON into the answer. The definitions of a statement usually have the
+ * same bytes, so they are parsed only if they differ from the last expected ones.
  */
 import type { Column, Table, TableFacts } from '../../../catalog/catalog.ts'
 import { unknownType } from '../../../types/text.ts'
@@ -18,7 +18,10 @@ export interface Definitions {
   isExpected (index: number, definition: ColumnDefinition): boolean
 }
 
-/** Length of the fixed fields at the end of a definition: character set, length, type, flags, decimals and two unused bytes. */
+/**
+ * Length of the fixed fields at the end of a definition: character set, length, type, flags, decimals and two unused
+ * bytes.
+ */
 const FIXED = 12
 /** Number of strings before them: catalog, schema, table alias, table, column alias, column. */
 const STRINGS = 6
@@ -33,7 +36,13 @@ export interface DefinitionsOptions {
   readonly differences: KnownDifferences
 }
 
-export function createDefinitions ({ table, sources, columns: planned, expected, differences }: DefinitionsOptions): Definitions {
+export function createDefinitions ({
+  table,
+  sources,
+  columns: planned,
+  expected,
+  differences
+}: DefinitionsOptions): Definitions {
   let columns = planned
   /** The length and the fixed fields of each column's definition. */
   const lengths = new Uint32Array(planned.length)
@@ -41,7 +50,9 @@ export function createDefinitions ({ table, sources, columns: planned, expected,
 
   const isSame = (index: number, bytes: Buffer, from: number, end: number): boolean => {
     if (lengths[index] !== end - from) return false
-    for (let each = 0, at = end - FIXED, known = index * FIXED; each < FIXED; each++) if (bytes[at + each] !== fixed[known + each]) return false
+    for (let each = 0, at = end - FIXED, known = index * FIXED; each < FIXED; each++) {
+      if (bytes[at + each] !== fixed[known + each]) return false
+    }
     return true
   }
 
@@ -59,7 +70,9 @@ export function createDefinitions ({ table, sources, columns: planned, expected,
   }
 
   return {
-    get columns () { return columns },
+    get columns () {
+      return columns
+    },
     isExpected,
     isExpectedIn (index, bytes, from, end) {
       if (isSame(index, bytes, from, end)) return true
@@ -95,13 +108,19 @@ export function readDefinition (bytes: Buffer, from: number, end: number): Colum
 }
 
 /**
- * Differences between information_schema and the results of the server that remain after the catalog was read again. Such a column is
- * treated like one of an unknown type, whose values are texts.
+ * Differences between information_schema and the results of the server that remain after the catalog was read again.
+ * Such a column is treated like one of an unknown type, whose values are texts.
  */
 export interface Differences {
-  /** Whether the difference is known for a column that the server sends as values of this class. If not, the catalog must be read again. */
+  /**
+   * Whether the difference is known for a column that the server sends as values of this class. If not, the catalog
+   * must be read again.
+   */
   isKnown (table: Table, column: Column, sent: string): boolean
-  /** For results of replicas: a late one may send the previous type of a column, which must not be recorded as a difference. */
+  /**
+   * For results of replicas: a late one may send the previous type of a column, which must not be recorded as a
+   * difference.
+   */
   readonly ofReplicas: KnownDifferences
   /** Compares the differences found before `since` with a catalog that was read later. */
   review (tables: readonly TableFacts[], since: number): void
@@ -109,14 +128,22 @@ export interface Differences {
 
 export type KnownDifferences = Pick<Differences, 'isKnown'>
 
-interface Difference { readonly table: string, readonly column: string, readonly declaration: string, readonly metAt: number, isKnown: boolean }
-
 /** The number at which all differences are removed. */
 const MAX_DIFFERENCES = 1000
 
 export function createDifferences (): Differences {
-  const met = new Map<string, Difference>()
-  const keyOf = ({ name: table }: Table, { name: column, declaration }: Column, sent: string): string => JSON.stringify([table, column, declaration, sent])
+  const met = new Map<
+    string,
+    {
+      readonly table: string
+      readonly column: string
+      readonly declaration: string
+      readonly metAt: number
+      isKnown: boolean
+    }
+  >()
+  const keyOf = ({ name: table }: Table, { name: column, declaration }: Column, sent: string): string =>
+    JSON.stringify([table, column, declaration, sent])
   return {
     ofReplicas: { isKnown: (table, column, sent) => met.get(keyOf(table, column, sent))?.isKnown === true },
     isKnown (table, column, sent) {
@@ -124,7 +151,13 @@ export function createDifferences (): Differences {
       const found = met.get(key)
       if (found !== undefined) return found.isKnown
       if (met.size >= MAX_DIFFERENCES) met.clear()
-      met.set(key, { table: table.name, column: column.name, declaration: column.declaration, metAt: performance.now(), isKnown: false })
+      met.set(key, {
+        table: table.name,
+        column: column.name,
+        declaration: column.declaration,
+        metAt: performance.now(),
+        isKnown: false
+      })
       return false
     },
     review (tables, since) {

@@ -1,6 +1,7 @@
 /**
- * Stops statements that nobody waits for any longer. A connection counts as in use until the server has ended its statement: if the next
- * request took its place at once, statements that do not end would pile up on a server that is already overloaded.
+ * Stops statements that nobody waits for any longer. A connection counts as in use until the server has ended its
+ * statement: if the next request took its place at once, statements that do not end would pile up on a server that is
+ * already overloaded.
  */
 import type { MysqlError } from '../errors.ts'
 import { BACKSTOP } from '../options.ts'
@@ -12,33 +13,41 @@ const GRACE = 5000
 const PAUSE = 250
 const LONGEST_PAUSE = 2000
 
-/** `elsewhere`: the address now leads to another server. `unknown`: the server could not be asked, or did not answer. */
+/**
+ * `elsewhere`: the address now leads to another server. `unknown`: the server could not be asked, or did not answer.
+ */
 export type Progress = 'running' | 'ended' | 'elsewhere' | 'unknown'
 
 /** "Unknown thread id". */
 const NO_SUCH_THREAD = 1094
 
 /**
- * Kills the statement that runs in a session, and returns its progress. It uses a new connection each time, because it is rare and the pool may be
- * exhausted. The server must be the same one, and must have been up since the statement was sent (`since`): after a restart, or on another server
- * behind the same address, the thread id may belong to another client.
+ * Kills the statement that runs in a session, and returns its progress. It uses a new connection each time, because it
+ * is rare and the pool may be exhausted. The server must be the same one, and must have been up since the statement was
+ * sent (`since`): after a restart, or on another server behind the same address, the thread id may belong to another
+ * client.
  */
-function killStatement ({ connection: { threadId }, address, host, server }: Session, since: number): Promise<Progress> {
+function killStatement (
+  { connection: { threadId }, address, host, server }: Session,
+  since: number
+): Promise<Progress> {
   const kill = async (question: (sql: string) => ReturnType<typeof ask>): Promise<Progress> => {
-    const [[, uptime]] = await question("show global status like 'Uptime'") as [[string, string]]
+    const [[, uptime]] = (await question("show global status like 'Uptime'")) as [[string, string]]
     if (Number(uptime) + 1 < (performance.now() - since) / 1000) return 'ended'
     // the statement has ended; its answer is about to arrive or is lost
-    const [[isIdle] = []] = await question(`select INFO is null from information_schema.PROCESSLIST where ID = ${Number(threadId)}`)
+    const [[isIdle] = []] = await question(
+      `select INFO is null from information_schema.PROCESSLIST where ID = ${Number(threadId)}`
+    )
     if (isIdle === '1') return 'ended'
     await question(`kill query ${Number(threadId)}`)
     return 'running'
   }
   return connectTo(address, host, async (connection) => {
-    const isSame = await identify(connection) === server
+    const isSame = (await identify(connection)) === server
     const progress = isSame ? await kill((sql) => ask(connection, sql)) : 'elsewhere'
     quit(connection)
     return progress
-  }).catch(({ errno }: MysqlError) => errno === NO_SUCH_THREAD ? 'ended' : 'unknown')
+  }).catch(({ errno }: MysqlError) => (errno === NO_SUCH_THREAD ? 'ended' : 'unknown'))
 }
 
 /** Counts the sessions whose statement is being stopped. */
@@ -53,7 +62,10 @@ export interface StoppingSessions {
 
 /** A statement that is being stopped. */
 export interface Stop {
-  /** Must be called when the connection has answered. Resolves when the session may be used again, because a running KILL would hit the next statement. */
+  /**
+   * Must be called when the connection has answered. Resolves when the session may be used again, because a running
+   * KILL would hit the next statement.
+   */
   answered (): Promise<void>
   /** Must be called when the connection was lost, because the statement may still run. */
   lost (): void
@@ -73,25 +85,38 @@ export interface StopOptions {
 }
 
 /**
- * Stops the statement that runs in a session, which its pool counts as in use until then. If the server cannot be asked, this takes until
- * BACKSTOP after its last answer, when the server's own time limit should have ended the statement.
+ * Stops the statement that runs in a session, which its pool counts as in use until then. If the server cannot be
+ * asked, this takes until BACKSTOP after its last answer, when the server's own time limit should have ended the
+ * statement.
  */
-export function stopStatement ({ pool, session, since, onGivenUp, patience = BACKSTOP, kill = killStatement }: StopOptions): Stop {
+export function stopStatement ({
+  pool,
+  session,
+  since,
+  onGivenUp,
+  patience = BACKSTOP,
+  kill = killStatement
+}: StopOptions): Stop {
   const state = { hasAnswered: false, wake: () => {} }
 
-  const rest = (milliseconds: number): Promise<void> => new Promise((resolve) => {
-    const timer = setTimeout(resolve, milliseconds).unref()
-    state.wake = () => {
-      clearTimeout(timer)
-      resolve()
-    }
-  })
+  const rest = (milliseconds: number): Promise<void> =>
+    new Promise((resolve) => {
+      const timer = setTimeout(resolve, milliseconds).unref()
+      state.wake = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
 
   const end = async (): Promise<void> => {
     const begin = performance.now()
     let heard = begin
     let isGivenUp = false
-    for (let pause = PAUSE; !state.hasAnswered && pool.isStopping(session); pause = Math.min(2 * pause, LONGEST_PAUSE)) {
+    for (
+      let pause = PAUSE;
+      !state.hasAnswered && pool.isStopping(session);
+      pause = Math.min(2 * pause, LONGEST_PAUSE)
+    ) {
       const progress = await kill(session, since)
       if (state.hasAnswered) break
       const now = performance.now()
@@ -116,6 +141,8 @@ export function stopStatement ({ pool, session, since, onGivenUp, patience = BAC
       state.wake()
       return ended
     },
-    lost () { state.wake() }
+    lost () {
+      state.wake()
+    }
   }
 }

@@ -9,7 +9,10 @@ import type { ResultSetHeader } from 'mysql2'
 /** First bytes that are not the integer itself: NULL for a value of a row, or the number of bytes that follow. */
 const [NULL, TWO_BYTES, THREE_BYTES, EIGHT_BYTES] = [0xfb, 0xfc, 0xfd, 0xfe] as const
 
-/** The integer at `at`, which for a value is its length in bytes; -1 for NULL. @throws RangeError beyond the end of `bytes`, Error if no integer can begin with the byte */
+/**
+ * The integer at `at`, which for a value is its length in bytes; -1 for NULL. @throws RangeError beyond the end of
+ * `bytes`, Error if no integer can begin with the byte
+ */
 export function readLength (bytes: Buffer, at: number): number {
   const first = bytes[at] as number
   return first < NULL ? first : first === NULL ? -1 : readLong(bytes, at)
@@ -48,7 +51,10 @@ export function copyValues (bytes: Buffer, from: number, end: number): Array<Buf
   return values
 }
 
-/** The values of a row in `bytes` from `from` to `end`, without a copy, as long as the driver does not reuse the bytes: those of a long row are its own. */
+/**
+ * The values of a row in `bytes` from `from` to `end`, without a copy, as long as the driver does not reuse the bytes:
+ * those of a long row are its own.
+ */
 export function valuesIn (bytes: Buffer, from: number, end: number): Array<Buffer | null> {
   const values: Array<Buffer | null> = []
   for (let at = from; at < end;) {
@@ -98,11 +104,14 @@ const SESSION_TRACK = 0x800000
 /** A kind of session state: the name and the new value of a variable. */
 const SYSTEM_VARIABLE = 0
 
-/** First bytes of packets, and the size of the largest EOF packet. A row may begin with the same byte, but is longer. */
+/**
+ * First bytes of packets, and the size of the largest EOF packet. A row may begin with the same byte, but is longer.
+ */
 const [OK, EOF, EOF_SIZE] = [0x00, 0xfe, 5]
 
 export const isOk = ({ buffer, offset }: PacketBytes): boolean => buffer[offset] === OK
-export const isEof = ({ buffer, offset, end }: PacketBytes): boolean => buffer[offset] === EOF && end - offset <= EOF_SIZE
+export const isEof = ({ buffer, offset, end }: PacketBytes): boolean =>
+  buffer[offset] === EOF && end - offset <= EOF_SIZE
 
 /** Ends the reading of rows. @throws Error if another result follows, because statements of the service have one */
 export function readEof ({ buffer, offset }: PacketBytes): void {
@@ -114,7 +123,10 @@ export function readColumnCount ({ buffer, offset }: PacketBytes): number {
   return new PacketReader(buffer, offset).length()
 }
 
-/** `capabilities`: the bits of the server's Capabilities Flags. @throws RangeError if the packet is too short, Error if another result follows */
+/**
+ * `capabilities`: the bits of the server's Capabilities Flags. @throws RangeError if the packet is too short, Error if
+ * another result follows
+ */
 export function readOk ({ buffer, offset, end }: PacketBytes, capabilities: number): OkPacket {
   const reader = new PacketReader(buffer, offset + 1)
   const affectedRows = reader.length()
@@ -122,20 +134,40 @@ export function readOk ({ buffer, offset, end }: PacketBytes, capabilities: numb
   const status = reader.uint16()
   const warnings = reader.uint16()
   requireLast(status)
-  if ((capabilities & SESSION_TRACK) === 0) return { affectedRows, insertId, status, warnings, info: buffer.toString('utf8', reader.at, end), changesSession: false }
+  if ((capabilities & SESSION_TRACK) === 0) {
+    return {
+      affectedRows,
+      insertId,
+      status,
+      warnings,
+      info: buffer.toString('utf8', reader.at, end),
+      changesSession: false
+    }
+  }
   const info = reader.at < end ? reader.text() : ''
   const changesSession = (status & SESSION_STATE_CHANGED) !== 0 && (reader.at >= end || reader.hasChangedVariable())
   return { affectedRows, insertId, status, warnings, info, changesSession }
 }
 
 /** mysql2's types lack the list of changes. */
-export interface Header extends ResultSetHeader { readonly stateChanges?: { readonly systemVariables: Readonly<Record<string, string>> } }
+export interface Header extends ResultSetHeader {
+  readonly stateChanges?: { readonly systemVariables: Readonly<Record<string, string>> }
+}
 
 /** Converts what mysql2 has parsed. */
-export function toOkPacket ({ affectedRows, insertId, serverStatus: status, warningStatus: warnings, info, stateChanges }: Header): OkPacket {
+export function toOkPacket ({
+  affectedRows,
+  insertId,
+  serverStatus: status,
+  warningStatus: warnings,
+  info,
+  stateChanges
+}: Header): OkPacket {
   // mysql2 reads the id as a signed number, but AUTO_INCREMENT numbers are unsigned
   const digits = insertId >= 0 ? String(insertId) : String(BigInt.asUintN(64, BigInt(insertId)))
-  const changesSession = (status & SESSION_STATE_CHANGED) !== 0 && (stateChanges === undefined || Object.keys(stateChanges.systemVariables).length > 0)
+  const changesSession =
+    (status & SESSION_STATE_CHANGED) !== 0 &&
+    (stateChanges === undefined || Object.keys(stateChanges.systemVariables).length > 0)
   return { affectedRows, insertId: digits, status, warnings, info, changesSession }
 }
 

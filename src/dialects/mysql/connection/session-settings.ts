@@ -1,9 +1,9 @@
 /**
- * The memory into which the answers on a connection are read, reused for each answer. Node would allocate 64 KB for each read and leave it
- * to the garbage collector, so that the memory would seldom be in the processor's cache.
+ * The memory into which the answers on a connection are read, reused for each answer. Node would allocate 64 KB for
+ * each read and leave it to the garbage collector, so that the memory would seldom be in the processor's cache.
  *
- * While an answer arrives, only data before the last read is overwritten, and only if the reader allows it (`advance`), because mysql2 keeps the
- * beginning of a packet until its end has arrived.
+ * While an answer arrives, only data before the last read is overwritten, and only if the reader allows it (`advance`),
+ * because mysql2 keeps the beginning of a packet until its end has arrived.
  */
 import { connect, type Socket } from 'node:net'
 import { BACKSTOP, type Host, KEEP_ALIVE } from '../options.ts'
@@ -18,7 +18,10 @@ const MAX_KEPT = 4
 export class ReadMemory {
   readonly #kept: Buffer[] = []
   #block: Buffer = Buffer.alloc(0)
-  /** The indexes in the answer of the current block, of the one of the last read, and of the first one that is still needed. */
+  /**
+   * The indexes in the answer of the current block, of the one of the last read, and of the first one that is still
+   * needed.
+   */
   #number = -1
   #lastRead = 0
   #oldest = 0
@@ -31,8 +34,9 @@ export class ReadMemory {
   }
 
   /**
-   * Allows overwriting everything before the last read: it has been copied, and the last read contains the beginning of an unfinished packet. Its block is
-   * not the current one if rows of it were kept while the connection was paused, because Node asks for the memory of the next read at once.
+   * Allows overwriting everything before the last read: it has been copied, and the last read contains the beginning of
+   * an unfinished packet. Its block is not the current one if rows of it were kept while the connection was paused,
+   * because Node asks for the memory of the next read at once.
    */
   advance (): void {
     this.#oldest = this.#lastRead
@@ -48,7 +52,13 @@ export class ReadMemory {
       socket.emit('data', bytes.subarray(0, length))
       return true
     }
-    const socket = connect({ ...host, noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE, onread: { buffer: () => this.#next(), callback } })
+    const socket = connect({
+      ...host,
+      noDelay: true,
+      keepAlive: true,
+      keepAliveInitialDelay: KEEP_ALIVE,
+      onread: { buffer: () => this.#next(), callback }
+    })
     return socket
   }
 
@@ -92,17 +102,21 @@ export const SETTINGS: readonly Setting[] = [
   // Literals are written in UTF-8 and results are read as UTF-8, whatever the server's default and init_connect say.
   { name: 'character_set_client', value: 'utf8mb4' },
   { name: 'character_set_results', value: 'utf8mb4' },
-  // Also sets character_set_connection. The collation of a column has precedence over that of a literal. An expression, such as a
-  // column of a view, may have none: a binary collation compares it exactly, another one may be an illegal mix (1267).
+  // Also sets character_set_connection. The collation of a column has precedence over that of a literal. An expression,
+  // such as a column of a view, may have none: a binary collation compares it exactly, another one may be an illegal
+  // mix (1267).
   { name: 'collation_connection', value: 'utf8mb4_bin' },
-  // Strict for every engine, so nothing is truncated or clipped. Without NO_ZERO_DATE, so that a zero date that a select
-  // returned can be written again. NO_AUTO_VALUE_ON_ZERO, so that 0 in an AUTO_INCREMENT column stays 0. Without ANSI_QUOTES
-  // and NO_BACKSLASH_ESCAPES, which would change what quotes mean.
-  { name: 'sql_mode', value: "'STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'" },
+  // Strict for every engine, so nothing is truncated or clipped. Without NO_ZERO_DATE, so that a zero date that a
+  // select returned can be written again. NO_AUTO_VALUE_ON_ZERO, so that 0 in an AUTO_INCREMENT column stays 0. Without
+  // ANSI_QUOTES and NO_BACKSLASH_ESCAPES, which would change what quotes mean.
+  {
+    name: 'sql_mode',
+    value: "'STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'"
+  },
   // TIMESTAMPs are read and written in UTC.
   { name: 'time_zone', value: "'+00:00'" },
-  // Each statement is a transaction, and COMMIT does not start another one. Disabling and enabling autocommit ends a transaction
-  // that init_connect left open.
+  // Each statement is a transaction, and COMMIT does not start another one. Disabling and enabling autocommit ends a
+  // transaction that init_connect left open.
   { name: 'completion_type', value: '0' },
   { name: 'autocommit', value: '0' },
   { name: 'autocommit', value: '1' },
@@ -113,22 +127,26 @@ export const SETTINGS: readonly Setting[] = [
   { name: 'check_constraint_checks', value: '1', only: 'mariadb' },
   // Otherwise the server may truncate results without an error, including those of the catalog.
   { name: 'sql_select_limit', value: UNLIMITED },
-  // Otherwise the server may refuse statements by their estimated rows. sql_big_selects comes last, because setting max_join_size changes it.
+  // Otherwise the server may refuse statements by their estimated rows. sql_big_selects comes last, because setting
+  // max_join_size changes it.
   { name: 'max_join_size', value: UNLIMITED },
   { name: 'sql_big_selects', value: '1' },
   // Otherwise `id is null` may match the last inserted row.
   { name: 'sql_auto_is_null', value: '0' },
-  // Texts are sorted by this number of bytes of their sort keys, and sorting fails (1038) if 15 such keys do not fit the buffer: on MariaDB this
-  // is enough for 16 columns. Both servers allocate memory for the existing rows only. On MySQL this concerns collations with PAD SPACE, whose keys
-  // have this length in TEXT columns whatever the text: to skip 40,000 of 50,000 rows took 0.1 s with 1,024 bytes, 1.1 s with these, 8 s with 65,536.
+  // Texts are sorted by this number of bytes of their sort keys, and sorting fails (1038) if 15 such keys do not fit
+  // the buffer: on MariaDB this is enough for 16 columns. Both servers allocate memory for the existing rows only. On
+  // MySQL this concerns collations with PAD SPACE, whose keys have this length in TEXT columns whatever the text: to
+  // skip 40,000 of 50,000 rows took 0.1 s with 1,024 bytes, 1.1 s with these, 8 s with 65,536.
   { name: 'max_sort_length', value: '65536', only: 'mariadb' },
   { name: 'max_sort_length', value: '16384', only: 'mysql' },
   { name: 'sort_buffer_size', value: '16777216' },
-  // MariaDB 10.11 loses rows of a range over an index that begins with a virtual column if it filters them by the index of another column.
+  // MariaDB 10.11 loses rows of a range over an index that begins with a virtual column if it filters them by the index
+  // of another column.
   { name: 'optimizer_switch', value: "'rowid_filter=off'", only: 'mariadb' },
   // Additional digits of an average.
   { name: 'div_precision_increment', value: '4' },
-  // Otherwise selects may read old rows of tables with system versioning. Here `default` means now, not the global value.
+  // Otherwise selects may read old rows of tables with system versioning. Here `default` means now, not the global
+  // value.
   { name: 'system_versioning_asof', value: 'default', only: 'mariadb' },
   // Affects how MariaDB compares a TIME with a date, among others.
   { name: 'old_mode', value: "'UTF8_IS_UTF8MB3'", only: 'mariadb' },
@@ -139,54 +157,78 @@ export const SETTINGS: readonly Setting[] = [
 /** Variables outside of SETTINGS that a trigger must not change for later statements. */
 const WATCHED = ['timestamp', 'insert_id', 'last_insert_id', 'transaction_read_only', 'transaction_isolation']
 
-/** SQL for one kind of server, in its version comments. MySQL before 8.0 and MariaDB before 10.7 are refused after connecting (options.ts). */
+/**
+ * SQL for one kind of server, in its version comments. MySQL before 8.0 and MariaDB before 10.7 are refused after
+ * connecting (options.ts).
+ */
 const only: Record<Server, (text: string) => string> = {
   mysql: (text) => `/*!80000 ${text} */`,
   mariadb: (text) => `/*M!100700 ${text} */`
 }
 
 /**
- * Makes the server report changed variables in its answers. MySQL's `*` would also report the number of each statement. MySQL ignores
- * unknown names; MariaDB refuses them.
+ * Makes the server report changed variables in its answers. MySQL's `*` would also report the number of each statement.
+ * MySQL ignores unknown names; MariaDB refuses them.
  */
 const TRACKING: Record<Server, string> = {
   mysql: `session_track_system_variables = '${[...new Set(SETTINGS.map(({ name }) => name)), ...WATCHED].join(',')}'`,
   mariadb: "session_track_system_variables = '*'"
 }
-const track = (server: Server): string => only[server](`${TRACKING[server]}, session_track_state_change = off, session_track_transaction_info = 'OFF',`)
+const track = (server: Server): string =>
+  only[server](`${TRACKING[server]}, session_track_state_change = off, session_track_transaction_info = 'OFF',`)
 
-const assignments = (settings: readonly Setting[], server: Server | undefined): string => settings.filter((setting) => setting.only === server).map(({ name, value }) => `, ${name} = ${value}`).join('')
+const assignments = (settings: readonly Setting[], server: Server | undefined): string =>
+  settings
+    .filter((setting) => setting.only === server)
+    .map(({ name, value }) => `, ${name} = ${value}`)
+    .join('')
 
 /**
- * The second statement of every connection. It is separate from the first one because the variable has no name that all supported servers
- * know: MariaDB before 11.1 has only `tx_isolation`, which newer versions deprecate.
+ * The second statement of every connection. It is separate from the first one because the variable has no name that all
+ * supported servers know: MariaDB before 11.1 has only `tx_isolation`, which newer versions deprecate.
  */
 export const ISOLATION = 'set session transaction isolation level repeatable read'
 
-/** The first statement of every connection, in ASCII. It also sets the server's time limit for statements, which MySQL applies only to selects. */
+/**
+ * The first statement of every connection, in ASCII. It also sets the server's time limit for statements, which MySQL
+ * applies only to selects.
+ */
 export function sessionStatement (statementTimeout: number): string {
   return compose(SETTINGS, statementTimeout)
 }
 
-/** Omits autocommit, which would end the transaction and which no trigger can set. On MySQL, a number in insert_id cannot be removed. */
-const IN_TRANSACTION: readonly Setting[] = [...SETTINGS.filter(({ name }) => name !== 'autocommit'), { name: 'timestamp', value: 'default' }]
+/**
+ * Omits autocommit, which would end the transaction and which no trigger can set. On MySQL, a number in insert_id
+ * cannot be removed.
+ */
+const IN_TRANSACTION: readonly Setting[] = [
+  ...SETTINGS.filter(({ name }) => name !== 'autocommit'),
+  { name: 'timestamp', value: 'default' }
+]
 
-/** Sets the variables that a trigger may have changed again while a transaction is open. At its end the session is reset. */
+/**
+ * Sets the variables that a trigger may have changed again while a transaction is open. At its end the session is
+ * reset.
+ */
 export function transactionStatement (statementTimeout: number): string {
   return compose(IN_TRANSACTION, statementTimeout)
 }
 
 function compose (settings: readonly Setting[], statementTimeout: number): string {
   const limit = statementTimeout + BACKSTOP
-  return `set session ${track('mysql')} ${track('mariadb')} ${assignments(settings, undefined).slice(2)} ` +
-    `${only.mariadb(`${assignments(settings, 'mariadb')}, max_statement_time = ${limit / 1000}`)} ${only.mysql(`${assignments(settings, 'mysql')}, max_execution_time = ${limit}`)}`
+  return (
+    `set session ${track('mysql')} ${track('mariadb')} ${assignments(settings, undefined).slice(2)} ` +
+    `${only.mariadb(`${assignments(settings, 'mariadb')}, max_statement_time = ${limit / 1000}`)} ` +
+    `${only.mysql(`${assignments(settings, 'mysql')}, max_execution_time = ${limit}`)}`
+  )
 }
 
 /**
- * Raises the server's own time limits for a stream, including that for slow readers (`net_write_timeout`, 60 s on most servers). The session is reset
- * afterwards.
+ * Raises the server's own time limits for a stream, including that for slow readers (`net_write_timeout`, 60 s on most
+ * servers). The session is reset afterwards.
  */
 export function streamStatement (streamTimeout: number): string {
   const limit = streamTimeout + BACKSTOP
-  return `set session net_write_timeout = ${Math.ceil(limit / 1000)} ${only.mariadb(`, max_statement_time = ${limit / 1000}`)} ${only.mysql(`, max_execution_time = ${limit}`)}`
+  return `set session net_write_timeout = ${Math.ceil(limit / 1000)} ` +
+    `${only.mariadb(`, max_statement_time = ${limit / 1000}`)} ${only.mysql(`, max_execution_time = ${limit}`)}`
 }

@@ -1,4 +1,7 @@
-/** A connection to one server with the session variables that the service needs. Opening, querying and closing each have a time limit. */
+/**
+ * A connection to one server with the session variables that the service needs. Opening, querying and closing each have
+ * a time limit.
+ */
 import type { Socket } from 'node:net'
 import mysql, { type Connection, type ConnectionOptions, type ResultSetHeader } from 'mysql2'
 import { getOrCreate } from '../../../get-or-create.ts'
@@ -20,7 +23,10 @@ export interface Session {
   readonly server: string
   /** Whose numbers of errors it uses: those of both servers from 1900 on differ. */
   readonly product: ServerVersion['product']
-  /** The maximum size of a statement, in bytes. The server ends the connection of a larger one, often before its error arrives. */
+  /**
+   * The maximum size of a statement, in bytes. The server ends the connection of a larger one, often before its error
+   * arrives.
+   */
   readonly maxPacket: number
   /** The statements that set the session's variables, outside and inside of a transaction. */
   readonly settings: string
@@ -32,13 +38,19 @@ export interface Session {
   /** When it was last returned to its pool, by `performance.now()`. */
   idleSince: number
   /**
-   * Whether the snapshot of a transaction that has only read is still open: beginning the next one ends it, which saves a statement (MySQL manual, "Statements That
-   * Cause an Implicit Commit").
+   * Whether the snapshot of a transaction that has only read is still open: beginning the next one ends it, which saves
+   * a statement (MySQL manual, "Statements That Cause an Implicit Commit").
    */
   holdsSnapshot: boolean
-  /** The ROLLBACK of such a snapshot while it runs: resolves to whether the server has confirmed it. The session must not be used before. */
+  /**
+   * The ROLLBACK of such a snapshot while it runs: resolves to whether the server has confirmed it. The session must
+   * not be used before.
+   */
   ending: Promise<boolean> | undefined
-  /** When a request used it last, by `performance.now()`; -Infinity for never. The service's own statements do not count. */
+  /**
+   * When a request used it last, by `performance.now()`; -Infinity for never. The service's own statements do not
+   * count.
+   */
   usedAt: number
 }
 
@@ -59,27 +71,47 @@ const MOMENT = 1000
 const IDENTITY = 'select concat_ws(\' \', @@hostname, @@port, @@server_id) limit 1'
 
 /**
- * A text that only UTF-8 writes as these bytes, and that differs if a backslash does not escape. It has no emoji, because MySQL cannot show the
- * process list of information_schema while a statement with one runs.
+ * A text that only UTF-8 writes as these bytes, and that differs if a backslash does not escape. It has no emoji,
+ * because MySQL cannot show the process list of information_schema while a statement with one runs.
  */
 const SAMPLE = 'ħ中\\'
 /**
- * Selects what must be true before the session can be used: literals are UTF-8 in both directions, the database is the one of the URL
- * (`init_connect` may have a USE), and the clock runs (it may have a SET TIMESTAMP).
+ * Selects what must be true before the session can be used: literals are UTF-8 in both directions, the database is the
+ * one of the URL (`init_connect` may have a USE), and the clock runs (it may have a SET TIMESTAMP).
  */
 const CONFIRMATION = `select concat_ws(' ', @@hostname, @@port, @@server_id), version(), database(),
   concat_ws(' ', @@character_set_client, @@character_set_connection, @@character_set_results), hex('${SAMPLE}\\'), '${SAMPLE}\\',
   abs(timestampdiff(second, now(), sysdate())) < 60, @@max_allowed_packet limit 1`
 
 /** @throws the driver's error, or an error with a code that says why the session cannot be used */
-export async function openSession ({ address, host, epoch, statementTimeout }: SessionTarget, onLost: (session: Session) => void): Promise<Session> {
+export async function openSession (
+  { address, host, epoch, statementTimeout }: SessionTarget,
+  onLost: (session: Session) => void
+): Promise<Session> {
   return await connectTo(address, host, async (connection, memory) => {
     const settings = sessionStatement(statementTimeout)
     const header = await send(connection, settings)
     await send(connection, ISOLATION)
     const { server, product, maxPacket } = await confirm(connection, address.database)
     const settingsInTransaction = transactionStatement(statementTimeout)
-    const session: Session = { connection, memory, address, host, epoch, server, product, maxPacket, settings, settingsInTransaction, reportsChanges: toOkPacket(header).changesSession, open: true, holdsSnapshot: false, ending: undefined, idleSince: 0, usedAt: -Infinity }
+    const session: Session = {
+      connection,
+      memory,
+      address,
+      host,
+      epoch,
+      server,
+      product,
+      maxPacket,
+      settings,
+      settingsInTransaction,
+      reportsChanges: toOkPacket(header).changesSession,
+      open: true,
+      holdsSnapshot: false,
+      ending: undefined,
+      idleSince: 0,
+      usedAt: -Infinity
+    }
     connection.on('error', () => onLost(session))
     // mysql2 notifies the running statement when the stream has closed, but not once the connection is destroyed
     connection.on('end', () => streamOf(connection).once('close', () => onLost(session)))
@@ -88,14 +120,25 @@ export async function openSession ({ address, host, epoch, statementTimeout }: S
 }
 
 /** Confirms the session, and returns what the server states about itself. */
-async function confirm (connection: Connection, database: string): Promise<Pick<Session, 'server' | 'product' | 'maxPacket'>> {
-  const [[server, version, used, characterSets, hex, text, clockRuns, packet]] = await ask(connection, CONFIRMATION) as [[string, string, string, string, string, string, string, string]]
+async function confirm (
+  connection: Connection,
+  database: string
+): Promise<Pick<Session, 'server' | 'product' | 'maxPacket'>> {
+  const [[server, version, used, characterSets, hex, text, clockRuns, packet]] = (await ask(
+    connection,
+    CONFIRMATION
+  )) as [[string, string, string, string, string, string, string, string]]
   const old = versionProblem(version)
   if (old !== undefined) throw unusable(old)
-  const isUtf8 = characterSets === 'utf8mb4 utf8mb4 utf8mb4' && hex === Buffer.from(SAMPLE).toString('hex').toUpperCase() && text === SAMPLE
+  const isUtf8 =
+    characterSets === 'utf8mb4 utf8mb4 utf8mb4' &&
+    hex === Buffer.from(SAMPLE).toString('hex').toUpperCase() &&
+    text === SAMPLE
   if (!isUtf8) throw unusable(`CHARACTER_SET: the session does not run in utf8mb4 but in ${characterSets}`)
   // the server may be configured to write names in lower case
-  if (used.toLowerCase() !== database.toLowerCase()) throw unusable('OTHER_DATABASE: the session does not use the database of the URL')
+  if (used.toLowerCase() !== database.toLowerCase()) {
+    throw unusable('OTHER_DATABASE: the session does not use the database of the URL')
+  }
   if (clockRuns !== '1') throw unusable('FROZEN_CLOCK: the session has a timestamp of its own')
   return { server, product: parseServerVersion(version).product, maxPacket: Number(packet) }
 }
@@ -103,23 +146,37 @@ async function confirm (connection: Connection, database: string): Promise<Pick<
 const unusable = (code: string): Error => Object.assign(new Error('the session cannot be used'), { code })
 
 /**
- * Restores a session that a trigger or a routine may have changed. The reset undoes what the service does not set, such as the clock, user variables
- * and temporary tables. @throws the driver's error, or ETIMEDOUT: the session must no longer be used
+ * Restores a session that a trigger or a routine may have changed. The reset undoes what the service does not set, such
+ * as the clock, user variables and temporary tables. @throws the driver's error, or ETIMEDOUT: the session must no
+ * longer be used
  */
 export function restoreSession ({ connection, settings }: Session): Promise<unknown> {
-  const reset = new Promise<void>((resolve, reject) => { connection.reset((error) => error === null ? resolve() : reject(error)) })
+  const reset = new Promise<void>((resolve, reject) => {
+    connection.reset((error) => (error === null ? resolve() : reject(error)))
+  })
   return within(MOMENT, reset.then(() => send(connection, settings)).then(() => send(connection, ISOLATION)))
 }
 
 /** Connects within the time limit, and closes the connection if `use` fails. */
-export async function connectTo<T> (address: MysqlAddress, host: Host, use: (connection: Connection, memory: ReadMemory) => Promise<T>): Promise<T> {
+export async function connectTo<T> (
+  address: MysqlAddress,
+  host: Host,
+  use: (connection: Connection, memory: ReadMemory) => Promise<T>
+): Promise<T> {
   const memory = new ReadMemory()
   // TLS reads into its own memory
   const stream = address.ssl === undefined ? { stream: () => memory.connect(host) } : {}
-  const connection = new Mysql2.Connection({ config: new Utf8Config({ ...connectionOptions(address, host), ...stream }) })
+  const connection = new Mysql2.Connection({
+    config: new Utf8Config({ ...connectionOptions(address, host), ...stream })
+  })
   try {
-    const failed = new Promise<never>((_resolve, reject) => { connection.on('error', reject) })
-    return await within(address.hosts.length > 1 ? PATIENCE_AMONG_SEVERAL : PATIENCE, Promise.race([use(connection, memory), failed]))
+    const failed = new Promise<never>((_resolve, reject) => {
+      connection.on('error', reject)
+    })
+    return await within(
+      address.hosts.length > 1 ? PATIENCE_AMONG_SEVERAL : PATIENCE,
+      Promise.race([use(connection, memory), failed])
+    )
   } catch (error) {
     destroy(connection)
     throw error
@@ -136,12 +193,12 @@ const Mysql2 = mysql as unknown as {
 const UTF8MB4 = 45
 
 /**
- * Keeps the encoding of statements at utf8mb4. mysql2 uses the character set that the server last reported for the client, and in latin1 it would cut a
- * character such as U+0127 to a quote after the literal was escaped. No other encoding is ever correct, because a session that is not in utf8mb4 is
- * not used.
+ * Keeps the encoding of statements at utf8mb4. mysql2 uses the character set that the server last reported for the
+ * client, and in latin1 it would cut a character such as U+0127 to a quote after the literal was escaped. No other
+ * encoding is ever correct, because a session that is not in utf8mb4 is not used.
  *
- * The accessor belongs to the class, because one on the object would turn the object into a hash table, and mysql2 reads 60 fields of the config for
- * each statement.
+ * The accessor belongs to the class, because one on the object would turn the object into a hash table, and mysql2
+ * reads 60 fields of the config for each statement.
  */
 class Utf8Config extends Mysql2.ConnectionConfig {
   get charsetNumber (): number { return UTF8MB4 }
@@ -176,7 +233,10 @@ export type Ask = (sql: string) => Promise<Row[]>
 /** The number of rows that are read between two turns of the event loop. */
 const ROWS = 500
 
-/** Runs a query, and returns its rows as text. Equal texts are one, because a catalog has many. @throws the driver's error */
+/**
+ * Runs a query, and returns its rows as text. Equal texts are one, because a catalog has many. @throws the driver's
+ * error
+ */
 export function ask (connection: Connection, sql: string): Promise<Array<Array<string | null>>> {
   return new Promise((resolve, reject) => {
     const rows: Array<Array<string | null>> = []
@@ -206,7 +266,12 @@ export function ask (connection: Connection, sql: string): Promise<Array<Array<s
 
 /** Whether the server answers a ping. */
 export function answers (connection: Connection): Promise<boolean> {
-  return within(MOMENT, new Promise<boolean>((resolve) => { connection.ping((error) => resolve(!(error instanceof Error))) })).catch(() => false)
+  return within(
+    MOMENT,
+    new Promise<boolean>((resolve) => {
+      connection.ping((error) => resolve(!(error instanceof Error)))
+    })
+  ).catch(() => false)
 }
 
 const streamOf = (connection: Connection): Socket => (connection as unknown as { stream: Socket }).stream

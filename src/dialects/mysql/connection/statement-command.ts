@@ -1,7 +1,8 @@
 /**
- * The command that runs a statement. mysql2 connects, frames packets and queues commands; this file replaces its command for queries: the bytes of
- * each row go to the sink as they are, and the connection's options are not copied. It relies on private parts of mysql2, so it is used only if a
- * trial has shown that it works (try-reader.ts); otherwise try-reader.ts does the same by mysql2's public interface.
+ * The command that runs a statement. mysql2 connects, frames packets and queues commands; this file replaces its
+ * command for queries: the bytes of each row go to the sink as they are, and the connection's options are not copied.
+ * It relies on private parts of mysql2, so it is used only if a trial has shown that it works (try-reader.ts);
+ * otherwise try-reader.ts does the same by mysql2's public interface.
  */
 import type { Connection, QueryError } from 'mysql2'
 import { SchemaMoved, type RowSink } from '../../dialect.ts'
@@ -44,9 +45,15 @@ export interface CommandOptions {
 export interface CommandListener {
   /** Called once, when the sink is full; later rows are ignored. */
   stop (): void
-  /** Called once if the result cannot be read, with SchemaMoved or the error that reading it threw. Later rows are ignored. */
+  /**
+   * Called once if the result cannot be read, with SchemaMoved or the error that reading it threw. Later rows are
+   * ignored.
+   */
   fail (reason: unknown): void
-  /** Called if a row is taken between turns of the event loop, until which the connection must wait. The promise does not reject. */
+  /**
+   * Called if a row is taken between turns of the event loop, until which the connection must wait. The promise does
+   * not reject.
+   */
   wait (taking: Promise<void>): void
   /** Called at the end. */
   done: CommandDone
@@ -58,7 +65,9 @@ export type SendCommand = (connection: Connection, options: CommandOptions) => v
 /** Creates the sender of commands that read rows as bytes; undefined if mysql2 lacks the methods for it. */
 export function createCommandSender (connection: object): SendCommand | undefined {
   const methods = connection as Record<string, unknown>
-  if (!['addCommand', '_resetSequenceId', 'writePacket'].every((name) => typeof methods[name] === 'function')) return undefined
+  if (!['addCommand', '_resetSequenceId', 'writePacket'].every((name) => typeof methods[name] === 'function')) {
+    return undefined
+  }
   return (target, options) => (target as unknown as CommandConnection).addCommand(new StatementCommand(options))
 }
 
@@ -79,8 +88,8 @@ class QueryPacket {
   }
 
   /**
-   * One more than the number of bytes after the header, so that mysql2 sends an empty piece after a last piece of 16 MB, which must have one, and after
-   * no other.
+   * One more than the number of bytes after the header, so that mysql2 sends an empty piece after a last piece of 16
+   * MB, which must have one, and after no other.
    */
   length (): number {
     return this.buffer.length - HEADER + 1
@@ -109,7 +118,10 @@ class StatementCommand {
     this.#options = options
   }
 
-  /** Called by mysql2, first without a packet, then with each one. Returns whether the command has ended. An error ends the connection. */
+  /**
+   * Called by mysql2, first without a packet, then with each one. Returns whether the command has ended. An error ends
+   * the connection.
+   */
   execute (packet: Packet | undefined, connection: CommandConnection): boolean {
     if (packet === undefined) {
       connection._resetSequenceId()
@@ -141,7 +153,9 @@ class StatementCommand {
       return true
     }
     const { sink, definitions } = this.#options
-    if (sink === undefined && definitions === undefined) throw new Error('the server sends rows for a statement without rows')
+    if (sink === undefined && definitions === undefined) {
+      throw new Error('the server sends rows for a statement without rows')
+    }
     this.#columns = readColumnCount(packet)
     this.#next = this.#takeDefinition
     return false
@@ -177,7 +191,14 @@ class StatementCommand {
     const { sink, listener } = this.#options as CommandOptions & { sink: CommandSink }
     try {
       const taking = sink.textRow(buffer, offset, end)
-      if (taking !== undefined) return listener.wait(taking.then(() => this.#stopIfFull(), (reason) => this.#fail(reason)))
+      if (taking !== undefined) {
+        return listener.wait(
+          taking.then(
+            () => this.#stopIfFull(),
+            (reason) => this.#fail(reason)
+          )
+        )
+      }
     } catch (reason) {
       return this.#fail(reason)
     }

@@ -1,7 +1,7 @@
 /**
- * Tests statement-command.ts once per process before it is used, because it relies on private parts of mysql2, which any version may change. The same
- * statements run by mysql2's public interface and by statement-command.ts. If the results differ, or none arrives in time, the public interface reads
- * the rows.
+ * Tests statement-command.ts once per process before it is used, because it relies on private parts of mysql2, which
+ * any version may change. The same statements run by mysql2's public interface and by statement-command.ts. If the
+ * results differ, or none arrives in time, the public interface reads the rows.
  */
 import mysql, { type Connection, type FieldPacket, type QueryError, type ResultSetHeader } from 'mysql2'
 import type { Column } from '../../../catalog/catalog.ts'
@@ -29,7 +29,8 @@ export const sendPlainCommand: SendCommand = (connection, options) => {
     })
     return
   }
-  // reads row by row, so that the connection can be paused between rows; mysql2 then reports a lost connection only to the connection
+  // reads row by row, so that the connection can be paused between rows; mysql2 then reports a lost connection only to
+  // the connection
   let hasEnded = false
   const end = (error: QueryError | null): void => {
     connection.off('error', end)
@@ -60,7 +61,9 @@ class PlainReader {
     const { definitions, sink } = this.#options
     if (definitions === undefined) return
     this.#try(() => {
-      if (fields?.every((field, index) => definitions.isExpected(index, toDefinition(field))) === false) throw new SchemaMoved()
+      if (fields?.every((field, index) => definitions.isExpected(index, toDefinition(field))) === false) {
+        throw new SchemaMoved()
+      }
       sink?.begin(definitions.columns)
     })
   }
@@ -106,21 +109,39 @@ class PlainReader {
 
 /** Converts what mysql2 has parsed. */
 function toDefinition (field: FieldPacket): ColumnDefinition {
-  const { columnType = 0, characterSet = 0, flags, columnLength = 0, extendedTypeName = '', extendedFormat = '' } = field
-  return { type: columnType, charset: characterSet, flags: flags as number, length: columnLength, extendedType: extendedTypeName, format: extendedFormat }
+  const {
+    columnType = 0,
+    characterSet = 0,
+    flags,
+    columnLength = 0,
+    extendedTypeName = '',
+    extendedFormat = ''
+  } = field
+  return {
+    type: columnType,
+    charset: characterSet,
+    flags: flags as number,
+    length: columnLength,
+    extendedType: extendedTypeName,
+    format: extendedFormat
+  }
 }
 
 /** Time limit of the reader for all statements, in milliseconds. */
 const PATIENCE = 2000
 
-/** Statements for: cells that are NULL, empty, quoted, and longer than one read; no rows; answers without rows, with a warning and with a changed variable; an error; and a statement after each of them. */
+/**
+ * Statements for: cells that are NULL, empty, quoted, and longer than one read; no rows; answers without rows, with a
+ * warning and with a changed variable; an error; and a statement after each of them.
+ */
 const STATEMENTS = [
-  'select /* trial */ 1 as v0, null as v1, \'\' as v2, \'a "quoted" \\u0127 ħ\' as v3, repeat(\'x\', 300) as v4 union all select 18446744073709551615, \'b\', repeat(\'y\', 70000), \'\', null',
+  "select /* trial */ 1 as v0, null as v1, '' as v2, 'a \"quoted\" \\u0127 ħ' as v3, repeat('x', 300) as v4 union " +
+  "all select 18446744073709551615, 'b', repeat('y', 70000), '', null",
   'select /* trial */ 1 as v0, 2 as v1, 3 as v2, 4 as v3, 5 as v4 from (select 1) as one where 1 = 0',
-  'do /* trial */ cast(\'x\' as signed)',
+  "do /* trial */ cast('x' as signed)",
   'set /* trial */ time_zone = @@time_zone',
   'select /* trial */ 1 as v0 from (select 1 union all select 2) as two where (select 1 union all select 2) = 1',
-  'select /* trial */ \'at\' as v0, \'the\' as v1, \'end\' as v2, 1.5 as v3, null as v4'
+  "select /* trial */ 'at' as v0, 'the' as v1, 'end' as v2, 1.5 as v3, null as v4"
 ]
 
 /** As many columns as the statements have. */
@@ -151,7 +172,11 @@ export async function tryReader (connection: Connection): Promise<Trial> {
   if (send === undefined) return { send: sendPlainCommand, reason: 'mysql2 lacks methods', isSpoilt: false }
   const found = await within(PATIENCE, readAll(connection, send)).catch((error: MysqlError) => error)
   if (found === expected) return { send, isSpoilt: false }
-  return { send: sendPlainCommand, reason: found instanceof Error ? 'it does not answer' : 'it reads something else', isSpoilt: true }
+  return {
+    send: sendPlainCommand,
+    reason: found instanceof Error ? 'it does not answer' : 'it reads something else',
+    isSpoilt: true
+  }
 }
 
 /** A sink that collects the texts of the cells. */
@@ -176,8 +201,10 @@ function read (connection: Connection, send: SendCommand, sql: string): Promise<
   const classes: string[] = []
   const definitions = {
     columns,
-    isExpected: (_index: number, definition: Parameters<typeof valueClass>[0]) => classes.push(valueClass(definition)) > 0,
-    isExpectedIn: (_index: number, bytes: Buffer, from: number, end: number) => classes.push(valueClass(readDefinition(bytes, from, end))) > 0
+    isExpected: (_index: number, definition: Parameters<typeof valueClass>[0]) =>
+      classes.push(valueClass(definition)) > 0,
+    isExpectedIn: (_index: number, bytes: Buffer, from: number, end: number) =>
+      classes.push(valueClass(readDefinition(bytes, from, end))) > 0
   }
   return new Promise((resolve, reject) => send(connection, {
     sql,
@@ -200,7 +227,10 @@ function read (connection: Connection, send: SendCommand, sql: string): Promise<
 const trials = new WeakMap<object, Promise<Trial>>()
 const NO_METHOD = {}
 
-/** The trial of this process, started by `begin` if there was none. A trial that failed is started again by the next call. */
+/**
+ * The trial of this process, started by `begin` if there was none. A trial that failed is started again by the next
+ * call.
+ */
 export function trialOf (begin: () => Promise<Trial>): Promise<Trial> {
   const { addCommand: key = NO_METHOD } = mysql.Connection.prototype as { addCommand?: object }
   const known = trials.get(key)

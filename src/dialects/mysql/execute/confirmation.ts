@@ -25,15 +25,37 @@ export interface Expectations {
 /** Expectations by the pieces of a statement, which remain the same object while the statement is cached. */
 export type KnownStatements = WeakMap<readonly string[], Expectations>
 
-export function expectationsOf (known: KnownStatements, statement: Statement, differences: KnownDifferences): Expectations {
+export function expectationsOf (
+  known: KnownStatements,
+  statement: Statement,
+  differences: KnownDifferences
+): Expectations {
   return getOrCreate(known, statement.pieces, () => createExpectations(statement, differences))
 }
 
-function createExpectations ({ verb, table, sources, columns, isUnion, confirmation }: Statement, differences: KnownDifferences): Expectations {
-  const definitions = verb === 'select' ? createDefinitions({ table, sources, columns, differences, expected: isUnion === true ? inUnion : inResult }) : undefined
+function createExpectations (
+  { verb, table, sources, columns, isUnion, confirmation }: Statement,
+  differences: KnownDifferences
+): Expectations {
+  const definitions =
+    verb === 'select'
+      ? createDefinitions({ table, sources, columns, differences, expected: isUnion === true ? inUnion : inResult })
+      : undefined
   if (confirmation === undefined) return { definitions, confirmation }
   const { columns: confirmed, sources: confirmedSources } = confirmation
-  return { definitions, confirmation: { statement: confirmation, definitions: createDefinitions({ table, sources: confirmedSources, columns: confirmed, differences, expected: ({ type }) => type.sentAs }) } }
+  return {
+    definitions,
+    confirmation: {
+      statement: confirmation,
+      definitions: createDefinitions({
+        table,
+        sources: confirmedSources,
+        columns: confirmed,
+        differences,
+        expected: ({ type }) => type.sentAs
+      })
+    }
+  }
 }
 
 const inResult = ({ type }: Column): ReadonlySet<string> | undefined => type.selectedAs ?? type.sentAs
@@ -43,7 +65,9 @@ const TEXTS_IN_UNION = ['enum', 'set', 'json']
 
 function inUnion (column: Column): ReadonlySet<string> | undefined {
   const classes = inResult(column)
-  return classes !== undefined && TEXTS_IN_UNION.some((each) => classes.has(each)) ? new Set([...classes, 'text']) : classes
+  return classes !== undefined && TEXTS_IN_UNION.some((each) => classes.has(each))
+    ? new Set([...classes, 'text'])
+    : classes
 }
 
 type Confirmed = MysqlPool['confirmed']

@@ -1,7 +1,14 @@
 import type { QueryError } from 'mysql2'
 import type { Statement } from '../../../sql/statement.ts'
 import type { Client, Outcome, PacedSink, RowSink, RowSource } from '../../dialect.ts'
-import { confirm, expectationsOf, isConfirmed, type Confirmation, type Expectations, type KnownStatements } from './confirmation.ts'
+import {
+  confirm,
+  expectationsOf,
+  isConfirmed,
+  type Confirmation,
+  type Expectations,
+  type KnownStatements
+} from './confirmation.ts'
 import type { TimeoutQueue } from '../../waiters.ts'
 import type { KnownDifferences } from '../connection/definitions.ts'
 import type { FifoEntry } from '../../waiters.ts'
@@ -37,7 +44,10 @@ export interface Stoppable {
 }
 
 /** The owner that lends a session and gets it back: its pool, or a transaction. */
-export type SessionOwner = Pick<MysqlPool, 'confirmed' | 'release' | 'restore' | 'discard' | 'startStopping' | 'isStopping' | 'endStopping' | 'moveOn'>
+export type SessionOwner = Pick<
+  MysqlPool,
+  'confirmed' | 'release' | 'restore' | 'discard' | 'startStopping' | 'isStopping' | 'endStopping' | 'moveOn'
+>
 
 /** A request on one session. */
 export interface Run<Request, Owner extends SessionOwner = MysqlPool> {
@@ -66,7 +76,10 @@ export interface Paced {
 
 type StatementRun = Run<StatementRequest, SessionOwner>
 
-/** Runs a statement and returns the session to its owner. @throws Retryable, ServiceError or SchemaMoved; what the sink throws */
+/**
+ * Runs a statement and returns the session to its owner. @throws Retryable, ServiceError or SchemaMoved; what the sink
+ * throws
+ */
 export function runOn (run: StatementRun): Promise<Outcome> {
   return new Promise((resolve, reject) => new Execution(run, resolve, reject).start())
 }
@@ -105,7 +118,10 @@ class Execution implements Stoppable {
     else this.#confirm(confirmation)
   }
 
-  /** The control of a stream's sink over the connection, which ends with the statement, because the next statement has another sink. */
+  /**
+   * The control of a stream's sink over the connection, which ends with the statement, because the next statement has
+   * another sink.
+   */
   #source (): RowSource {
     const { session: { connection, memory }, request: { paced } } = this.#run
     return {
@@ -140,7 +156,13 @@ class Execution implements Stoppable {
     const { session, request: { statement, sink, paced }, options: { send } } = this.#run
     const sql = writeStatement(statement)
     if (isTooLarge(sql, session)) return this.done(TOO_LARGE)
-    send(session.connection, { sql, sink, definitions: this.#expectations.definitions, isPaced: paced !== undefined, listener: this })
+    send(session.connection, {
+      sql,
+      sink,
+      definitions: this.#expectations.definitions,
+      isPaced: paced !== undefined,
+      listener: this
+    })
   }
 
   /** Runs the confirmation, and then the statement if every column has the type of the catalog. */
@@ -150,13 +172,20 @@ class Execution implements Stoppable {
     const since = performance.now()
     this.#confirmation = confirmation
     const done: CommandDone = (error) => {
-      if (this.#ended || error !== null || this.#failure !== undefined || this.#stop !== undefined) return this.done(error ?? STOPPED)
+      if (this.#ended || error !== null || this.#failure !== undefined || this.#stop !== undefined) {
+        return this.done(error ?? STOPPED)
+      }
       confirm(pool.confirmed, confirmation, since)
       this.#confirmation = undefined
       session.memory.free()
       this.#send()
     }
-    send(session.connection, { sql: writeStatement(statement), sink: undefined, definitions, listener: { stop () {}, wait () {}, fail: (reason) => this.fail(reason), done } })
+    send(session.connection, {
+      sql: writeStatement(statement),
+      sink: undefined,
+      definitions,
+      listener: { stop () {}, wait () {}, fail: (reason) => this.fail(reason), done }
+    })
   }
 
   /** Stops the statement, if it is still running. */
@@ -219,8 +248,10 @@ class Execution implements Stoppable {
   /** Asks the server what an error does not say. */
   async #ask (error: MysqlError, mayLeaveRest: boolean): Promise<void> {
     const { session } = this.#run
-    if (mayLeaveRest && await warnsOfRest(session)) this.#failure = withReason(outcomeUnknown(), NOT_COMPLETE)
-    else if (isRefusedByPlugin(error) && await exceedsGroupLimit(session)) this.#failure = withReason(transactionTooLarge(), 'ER_RUN_HOOK_ERROR')
+    if (mayLeaveRest && (await warnsOfRest(session))) this.#failure = withReason(outcomeUnknown(), NOT_COMPLETE)
+    else if (isRefusedByPlugin(error) && (await exceedsGroupLimit(session))) {
+      this.#failure = withReason(transactionTooLarge(), 'ER_RUN_HOOK_ERROR')
+    }
   }
 
   #giveBack (error: MysqlError | null, ok: OkPacket | undefined): void {
@@ -241,21 +272,36 @@ class Execution implements Stoppable {
     if (paced === undefined && sink?.full === true) return this.#resolve({ rows: sink.count, changed: 0 })
     if (this.#failure !== undefined) return this.#reject(this.#failure)
     // the sink of a stream has discarded the rows after the stop
-    if (error === null && !(isStopped && paced !== undefined)) return this.#resolve(sink === undefined ? new WriteOutcome(ok as OkPacket) : { rows: sink.count, changed: 0 })
+    if (error === null && !(isStopped && paced !== undefined)) {
+      return this.#resolve(sink === undefined ? new WriteOutcome(ok as OkPacket) : { rows: sink.count, changed: 0 })
+    }
     // a write whose confirmation failed has changed nothing
     const statement = this.#confirmation?.statement ?? request.statement
     this.#reject(toFailure(error ?? STOPPED, { pool, session, statement, request, isStopped }))
   }
 }
 
-/** Computes the size only if necessary: a text has at most three bytes for each unit of its length, and the command has one more byte. */
-const isTooLarge = (sql: string, { maxPacket }: Session): boolean => sql.length * 3 >= maxPacket && Buffer.byteLength(sql) + 1 >= maxPacket
+/**
+ * Computes the size only if necessary: a text has at most three bytes for each unit of its length, and the command has
+ * one more byte.
+ */
+const isTooLarge = (sql: string, { maxPacket }: Session): boolean =>
+  sql.length * 3 >= maxPacket && Buffer.byteLength(sql) + 1 >= maxPacket
 
 /**
- * Whether a trigger, or a function that a view calls, may have changed the variables of the session. The server's report on a
- * write is exact; with an error it reports nothing, and with the rows of a select nothing or too late.
+ * Whether a trigger, or a function that a view calls, may have changed the variables of the session. The server's
+ * report on a write is exact; with an error it reports nothing, and with the rows of a select nothing or too late.
  */
-function mayHaveChangedSession ({ session, request: { statement: { table, verb } } }: StatementRun, error: MysqlError | null, ok: OkPacket | undefined): boolean {
+function mayHaveChangedSession (
+  {
+    session,
+    request: {
+      statement: { table, verb }
+    }
+  }: StatementRun,
+  error: MysqlError | null,
+  ok: OkPacket | undefined
+): boolean {
   if (!session.open) return false
   if (table.kind === 'view') return true
   if (verb === 'select') return false

@@ -25,11 +25,19 @@ export class Retryable extends Error {
 
 const KILL_FAILED = 'KILL_FAILED'
 
-/** The error in place of the missing answer if the server has not ended the statement in time. The outcome is unknown, as if the connection were lost. */
-export const killFailed = (): MysqlError => Object.assign(new Error('the statement could not be ended'), { code: KILL_FAILED })
+/**
+ * The error in place of the missing answer if the server has not ended the statement in time. The outcome is unknown,
+ * as if the connection were lost.
+ */
+export const killFailed = (): MysqlError =>
+  Object.assign(new Error('the statement could not be ended'), { code: KILL_FAILED })
 
 /** The error in place of the server's answer to a statement larger than max_allowed_packet, which is not sent. */
-export const TOO_LARGE: MysqlError = Object.assign(new Error('the statement is larger than the server allows'), { errno: 1153, sqlState: '08S01', code: 'ER_NET_PACKET_TOO_LARGE' })
+export const TOO_LARGE: MysqlError = Object.assign(new Error('the statement is larger than the server allows'), {
+  errno: 1153,
+  sqlState: '08S01',
+  code: 'ER_NET_PACKET_TOO_LARGE'
+})
 
 /** The error in place of the answer to a statement that was stopped before it was sent. */
 export const STOPPED: MysqlError = Object.assign(new Error('stopped'), { errno: 1317, sqlState: '70100' })
@@ -47,7 +55,10 @@ interface Failure {
 }
 
 /** Converts an error of the driver to Retryable, a ServiceError or SchemaMoved. Discards the session if it was lost. */
-export function toFailure (given: MysqlError, { pool, session, statement, request: { client, transaction }, isStopped }: Failure): Error {
+export function toFailure (
+  given: MysqlError,
+  { pool, session, statement, request: { client, transaction }, isStopped }: Failure
+): Error {
   const error = session.product === 'MariaDB' ? namedByMariadb(given) : given
   const lost = isLost(error)
   // the server undoes uncommitted changes
@@ -56,9 +67,16 @@ export function toFailure (given: MysqlError, { pool, session, statement, reques
   if (wasNotSent(error) || (lost && error.code !== KILL_FAILED)) pool.discard(session)
   if (isStopped && lost && !isCertain) return withReason(outcomeUnknown(), isGone ? 'CLIENT_GONE' : error.code)
   if (isStopped) return isGone ? clientGone() : withReason(toTimeout(statement), lost ? error.code : undefined)
-  if (transaction === 'read' && isReadOnlyTransaction(error)) return withReason(notSupported('A function that a view calls writes or locks rows, which a read-only transaction does not allow'), error.code)
+  if (transaction === 'read' && isReadOnlyTransaction(error)) {
+    return withReason(
+      notSupported('A function that a view calls writes or locks rows, which a read-only transaction does not allow'),
+      error.code
+    )
+  }
   const refusal = lost && isCertain ? withReason(databaseUnavailable(), error.code) : toServiceError(error, statement)
-  const mayRunAgain = lost ? statement.verb === 'select' : wasNotSent(error) || (isNotHere(error) && pool.moveOn(session))
+  const mayRunAgain = lost
+    ? statement.verb === 'select'
+    : wasNotSent(error) || (isNotHere(error) && pool.moveOn(session))
   return mayRunAgain ? new Retryable(refusal, lost) : refusal
 }
 
@@ -99,7 +117,9 @@ export class WriteOutcome implements Outcome {
     return (this.#ok.status & IN_TRANSACTION) !== 0
   }
 
-  /** The number at an index in the text about the statement; found by position, because the server translates the words. */
+  /**
+   * The number at an index in the text about the statement; found by position, because the server translates the words.
+   */
   #number (place: number): number | undefined {
     const digits = this.#ok.info.match(NUMBERS)?.[place]
     return digits === undefined ? undefined : Number(digits)
@@ -110,15 +130,16 @@ export class WriteOutcome implements Outcome {
 const PATIENCE = 5000
 
 /**
- * "Error on session 35. Transaction of size … exceeds specified limit …", of this connection and within the last seconds. The
- * time zone of the column is that of the session.
+ * "Error on session 35. Transaction of size … exceeds specified limit …", of this connection and within the last
+ * seconds. The time zone of the column is that of the session.
  */
 const EXCEEDED = `select 1 from performance_schema.error_log where error_code = 'MY-011608'
   and data like concat('%session ', connection_id(), '.%') and logged > now(6) - interval 10 second limit 1`
 
 /**
- * Whether Group Replication has refused the last COMMIT because of `group_replication_transaction_size_limit`. Only the log
- * of the server tells, if the account may read it. @throws ETIMEDOUT, or the driver's error if the connection is lost
+ * Whether Group Replication has refused the last COMMIT because of `group_replication_transaction_size_limit`. Only the
+ * log of the server tells, if the account may read it. @throws ETIMEDOUT, or the driver's error if the connection is
+ * lost
  */
 export async function exceedsGroupLimit ({ connection, memory }: Session): Promise<boolean> {
   const entries = await within(PATIENCE, ask(connection, EXCEEDED).catch((error: { sqlState?: string }) => {

@@ -1,4 +1,6 @@
-/** Runs a statement whose rows are read as its sink takes them, in a session whose time limits are those of the stream. */
+/**
+ * Runs a statement whose rows are read as its sink takes them, in a session whose time limits are those of the stream.
+ */
 import type { ServiceError } from '../../../errors.ts'
 import type { Statement } from '../../../sql/statement.ts'
 import { type Client, clientGone, type Outcome, type PacedSink, SchemaMoved } from '../../dialect.ts'
@@ -25,17 +27,23 @@ interface Route {
 
 /** Errors of a replica that is behind or has another version, so that tables, columns and grants may be missing. */
 const OF_REPLICAS = new Set(['PERMISSION_DENIED', 'NOT_SUPPORTED'])
-const mayDiffer = (error: unknown): boolean => error instanceof SchemaMoved || OF_REPLICAS.has((error as ServiceError).code)
+const mayDiffer = (error: unknown): boolean =>
+  error instanceof SchemaMoved || OF_REPLICAS.has((error as ServiceError).code)
 
 /**
- * Runs a request (a statement or a transaction), and retries it once if it only read and its connection was lost. A request that did not run is sent to
- * the next server that may accept it, and one that a replica does not understand to the primary. A stream is never sent again once a row has been
- * passed on.
+ * Runs a request (a statement or a transaction), and retries it once if it only read and its connection was lost. A
+ * request that did not run is sent to the next server that may accept it, and one that a replica does not understand to
+ * the primary. A stream is never sent again once a row has been passed on.
  * @throws ServiceError; SchemaMoved; what the sink throws
  */
-export async function runWithRetries<Request extends { readonly client: Client | undefined, readonly readOnly?: boolean, readonly paced?: Paced | undefined }, T> (
-  route: Route, request: Request, run: (run: Run<Request>) => Promise<T>
-): Promise<T> {
+export async function runWithRetries<
+  Request extends {
+    readonly client: Client | undefined
+    readonly readOnly?: boolean
+    readonly paced?: Paced | undefined
+  },
+  T
+> (route: Route, request: Request, run: (run: Run<Request>) => Promise<T>): Promise<T> {
   const { attempts, options, replicaOptions } = route
   let { pools } = route
   let losses = 0
@@ -45,7 +53,12 @@ export async function runWithRetries<Request extends { readonly client: Client |
     const isPrimary = pool === primary
     const acquired = pool.acquire(request.client, request.readOnly)
     // a request that has waited for a slow replica is not passed on to the other servers
-    const session = acquired instanceof Promise ? await acquired.catch((error: unknown) => { if (isPrimary || pool.isUp) throw error }) : acquired
+    const session =
+      acquired instanceof Promise
+        ? await acquired.catch((error: unknown) => {
+          if (isPrimary || pool.isUp) throw error
+        })
+        : acquired
     if (session === undefined) continue
     if (request.client?.destroyed === true) {
       pool.release(session)
@@ -67,8 +80,8 @@ export async function runWithRetries<Request extends { readonly client: Client |
 }
 
 /**
- * Returns a function that lists the pools for a select in the order of the attempts: the replicas that answer, rotated for each select, then the
- * primary.
+ * Returns a function that lists the pools for a select in the order of the attempts: the replicas that answer, rotated
+ * for each select, then the primary.
  */
 export function createReplicaOrder (primary: MysqlPool, replicas: readonly MysqlPool[]): () => readonly MysqlPool[] {
   const primaryOnly = [primary]
@@ -102,9 +115,16 @@ interface StreamLimits {
 const MOMENT = 5000
 
 /** Creates a request, whose `onStarted` is called with the first row of each run. */
-export const toRequest = (statement: Statement, sink: PacedSink, client: Client | undefined): StreamRequest => ({ statement, client, paced: { sink, onStarted: () => {} } })
+export const toRequest = (statement: Statement, sink: PacedSink, client: Client | undefined): StreamRequest => ({
+  statement,
+  client,
+  paced: { sink, onStarted: () => {} }
+})
 
-/** Runs the statement, restores the session and returns it to its pool. @throws Retryable, ServiceError or SchemaMoved; what the sink throws */
+/**
+ * Runs the statement, restores the session and returns it to its pool. @throws Retryable, ServiceError or SchemaMoved;
+ * what the sink throws
+ */
 export async function runStream (run: Run<StreamRequest>, limits: StreamLimits): Promise<Outcome> {
   const { pool, session, options, request: { statement, client, paced: { sink } } } = run
   try {
@@ -120,9 +140,14 @@ export async function runStream (run: Run<StreamRequest>, limits: StreamLimits):
 }
 
 /** Combines the time limit for the first row with that for all rows. */
-function combine (first: ExecutionOptions['timeouts'], whole: StreamLimits['timeouts']): { readonly timeouts: ExecutionOptions['timeouts'], readonly onStarted: () => void } {
+function combine (
+  first: ExecutionOptions['timeouts'],
+  whole: StreamLimits['timeouts']
+): { readonly timeouts: ExecutionOptions['timeouts']; readonly onStarted: () => void } {
   let ofFirst: FifoEntry<Stoppable> | undefined
-  const onStarted = (): void => { if (ofFirst !== undefined) first.remove(ofFirst) }
+  const onStarted = (): void => {
+    if (ofFirst !== undefined) first.remove(ofFirst)
+  }
   return {
     onStarted,
     timeouts: {

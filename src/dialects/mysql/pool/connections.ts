@@ -19,7 +19,10 @@ export interface Connections {
   /** Counts the session, even if it is lost, until `endStopping`. */
   startStopping (session: Session): void
   endStopping (session: Session): void
-  /** Ends the snapshot that the session holds. Resolves to false if the server does not confirm it: the session is then lost. */
+  /**
+   * Ends the snapshot that the session holds. Resolves to false if the server does not confirm it: the session is then
+   * lost.
+   */
   endSnapshot (session: Session): Promise<boolean>
   /** Closes a session that is no longer needed. */
   close (session: Session): Promise<void>
@@ -38,8 +41,8 @@ export interface ConnectionsOptions {
 }
 
 /**
- * How long an idle session holds the snapshot of its last transaction at least, in milliseconds, twice that at most: long enough for the next one of a busy
- * service, and too short for an ALTER TABLE, which waits for it, to notice.
+ * How long an idle session holds the snapshot of its last transaction at least, in milliseconds, twice that at most:
+ * long enough for the next one of a busy service, and too short for an ALTER TABLE, which waits for it, to notice.
  */
 const SNAPSHOT_HELD = 10
 /** The maximum number of searches for old sessions within one timeout. */
@@ -50,7 +53,8 @@ export function createConnections ({ onGone, idleTimeout, minimum }: Connections
   const stopping = new Set<Session>()
   /** Those that are open or being stopped: a set, because a session that is lost may be stopped only then. */
   const counted = new Set<Session>()
-  // one timer for all sessions, which does not keep the process alive: a timer for each release would be work for each request
+  // one timer for all sessions, which does not keep the process alive: a timer for each release would be work for each
+  // request
   let timer: NodeJS.Timeout | undefined
   let snapshotTimer: NodeJS.Timeout | undefined
 

@@ -3,8 +3,9 @@ import { isCrowded, type MysqlError } from '../errors.ts'
 import type { Host, MysqlAddress } from '../options.ts'
 
 /**
- * Selects one of the hosts of a database, and the next one, in a circle, when it fails. Only one host is used at a time, because servers that replicate
- * each other's changes with a delay may lack a write that another one has accepted.
+ * Selects one of the hosts of a database, and the next one, in a circle, when it fails. Only one host is used at a
+ * time, because servers that replicate each other's changes with a delay may lack a write that another one has
+ * accepted.
  */
 export interface Failover {
   readonly current: Host
@@ -13,8 +14,8 @@ export interface Failover {
   /** Reports that a host could not be reached. */
   fail (host: Host): void
   /**
-   * Reports that the server of a session of that epoch does not accept statements, because it is read-only or not in its cluster. Returns whether
-   * another attempt may reach a server that does; false if all hosts have just refused.
+   * Reports that the server of a session of that epoch does not accept statements, because it is read-only or not in
+   * its cluster. Returns whether another attempt may reach a server that does; false if all hosts have just refused.
    */
   refuse (epoch: number): boolean
 }
@@ -83,10 +84,23 @@ interface ConnectorOptions {
 
 /** The pause after a failure, in milliseconds. Requests that arrive during it wait for the next attempt. */
 const RETRY_DELAY = 100
-/** After so many milliseconds an attempt no longer counts: one that began before a network failure notices late that the network is back. */
+/**
+ * After so many milliseconds an attempt no longer counts: one that began before a network failure notices late that the
+ * network is back.
+ */
 const SLOW = 500
 
-export function createConnector ({ address, failover, statementTimeout, size, open, wanted, onOpen, onFail, onLost }: ConnectorOptions): Connector {
+export function createConnector ({
+  address,
+  failover,
+  statementTimeout,
+  size,
+  open,
+  wanted,
+  onOpen,
+  onFail,
+  onLost
+}: ConnectorOptions): Connector {
   const slow = new Set<symbol>()
   let opening = 0
   let failures = 0
@@ -146,10 +160,18 @@ export function createConnector ({ address, failover, statementTimeout, size, op
   }
 
   return {
-    get opening () { return opening },
-    get failures () { return failures },
-    get failing () { return failing },
+    get opening () {
+      return opening
+    },
+    get failures () {
+      return failures
+    },
+    get failing () {
+      return failing
+    },
     grow,
-    probe () { if (mayStart() && opening === 0) start() }
+    probe () {
+      if (mayStart() && opening === 0) start()
+    }
   }
 }

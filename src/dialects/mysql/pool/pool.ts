@@ -31,7 +31,9 @@ export interface MysqlPool extends StoppingSessions {
    */
   acquire (client?: Client, beginsSnapshot?: boolean): Session | Promise<Session>
   release (session: Session): void
-  /** Releases a session that no request has used, because the service's own statements do not keep a connection open. */
+  /**
+   * Releases a session that no request has used, because the service's own statements do not keep a connection open.
+   */
   putBack (session: Session): void
   /** Resets a session whose variables may have changed, and releases it. */
   restore (session: Session): void
@@ -46,7 +48,10 @@ export interface MysqlPool extends StoppingSessions {
   /** Tries to connect even if no request waits. */
   probe (): void
   readonly use: PoolUse
-  /** When the type of each column was last confirmed, by `performance.now()`. The pool of a replica has its own, because the replica may be behind. */
+  /**
+   * When the type of each column was last confirmed, by `performance.now()`. The pool of a replica has its own, because
+   * the replica may be behind.
+   */
   readonly confirmed: WeakMap<Column, number>
   close (): Promise<void>
 }
@@ -57,10 +62,14 @@ const FOR_EVER = 2 ** 31 - 1
 const TRUST = 1000
 
 /**
- * Replaces the pool of mysql2, which connects again for each of a thousand requests that a server refuses and does not limit the waiting
- * time, and its cluster, which assigns a request to a host before it knows whether the host answers.
+ * Replaces the pool of mysql2, which connects again for each of a thousand requests that a server refuses and does not
+ * limit the waiting time, and its cluster, which assigns a request to a host before it knows whether the host answers.
  */
-export function createMysqlPool (address: MysqlAddress, { size, queue: places, wait, idleTimeout = FOR_EVER, minimum = 0 }: PoolLimits, statementTimeout: number): MysqlPool {
+export function createMysqlPool (
+  address: MysqlAddress,
+  { size, queue: places, wait, idleTimeout = FOR_EVER, minimum = 0 }: PoolLimits,
+  statementTimeout: number
+): MysqlPool {
   const failover = createFailover(address.hosts)
   const waiters = createWaiters<Session>(places, wait)
   const connections = createConnections({ onGone: () => connector.grow(), idleTimeout, minimum })
@@ -68,7 +77,10 @@ export function createMysqlPool (address: MysqlAddress, { size, queue: places, w
 
   const isPast = ({ epoch }: Session): boolean => epoch !== failover.epoch
 
-  /** The number of sessions that count towards `size`, without those that are being stopped on a server of an earlier epoch. */
+  /**
+   * The number of sessions that count towards `size`, without those that are being stopped on a server of an earlier
+   * epoch.
+   */
   const open = (): number => {
     let count = connections.open
     for (const session of connections.stopping) if (isPast(session)) count--
@@ -95,18 +107,43 @@ export function createMysqlPool (address: MysqlAddress, { size, queue: places, w
     if (others === 0) waiters.refuse(() => toConnectError(error), last)
   }
 
-  const connector = createConnector({ address, failover, statementTimeout, size, open, wanted: () => waiters, onOpen, onFail, onLost: connections.lose })
+  const connector = createConnector({
+    address,
+    failover,
+    statementTimeout,
+    size,
+    open,
+    wanted: () => waiters,
+    onOpen,
+    onFail,
+    onLost: connections.lose
+  })
 
   const acquire = (client?: Client, beginsSnapshot = false): Session | Promise<Session> => {
     const session = take(client)
-    return session instanceof Promise ? session.then((taken) => prepare(taken, client, beginsSnapshot)) : prepare(session, client, beginsSnapshot)
+    return session instanceof Promise
+      ? session.then((taken) => prepare(taken, client, beginsSnapshot))
+      : prepare(session, client, beginsSnapshot)
   }
 
-  const prepare = (session: Session, client: Client | undefined, beginsSnapshot: boolean): Session | Promise<Session> =>
-    session.ending === undefined && (beginsSnapshot || !session.holdsSnapshot) ? session : afterSnapshot(session, client, beginsSnapshot)
+  const prepare = (
+    session: Session,
+    client: Client | undefined,
+    beginsSnapshot: boolean
+  ): Session | Promise<Session> =>
+    session.ending === undefined && (beginsSnapshot || !session.holdsSnapshot)
+      ? session
+      : afterSnapshot(session, client, beginsSnapshot)
 
-  /** Waits for ROLLBACK, because a statement behind it would be neither run nor refused if ROLLBACK failed: mysql2 does not tell it that the connection was closed. */
-  const afterSnapshot = async (session: Session, client: Client | undefined, beginsSnapshot: boolean): Promise<Session> => {
+  /**
+   * Waits for ROLLBACK, because a statement behind it would be neither run nor refused if ROLLBACK failed: mysql2 does
+   * not tell it that the connection was closed.
+   */
+  const afterSnapshot = async (
+    session: Session,
+    client: Client | undefined,
+    beginsSnapshot: boolean
+  ): Promise<Session> => {
     if (await (session.ending ?? connections.endSnapshot(session))) return session
     discard(session)
     return acquire(client, beginsSnapshot)
@@ -132,13 +169,22 @@ export function createMysqlPool (address: MysqlAddress, { size, queue: places, w
     connections.closeIdle()
   }
 
-  const release = (session: Session): void => { if (session.open) put(session, true) }
+  const release = (session: Session): void => {
+    if (session.open) put(session, true)
+  }
 
   return {
     acquire,
     release,
-    restore (session) { restoreSession(session).then(() => release(session), () => discard(session)) },
-    putBack (session) { if (session.open) put(session, false) },
+    restore (session) {
+      restoreSession(session).then(
+        () => release(session),
+        () => discard(session)
+      )
+    },
+    putBack (session) {
+      if (session.open) put(session, false)
+    },
     discard,
     startStopping: connections.startStopping,
     isStopping: (session) => connections.stopping.has(session),
@@ -151,11 +197,26 @@ export function createMysqlPool (address: MysqlAddress, { size, queue: places, w
       connections.closeIdle(isPast)
       return moved
     },
-    get isUp () { return !connector.failing && connections.stopping.size < size },
-    get isBusy () { return connections.idle === 0 && open() >= size && connections.open > connections.stopping.size },
+    get isUp () {
+      return !connector.failing && connections.stopping.size < size
+    },
+    get isBusy () {
+      return connections.idle === 0 && open() >= size && connections.open > connections.stopping.size
+    },
     probe: connector.probe,
     confirmed: new WeakMap(),
-    get use () { return { size, open: connections.open, idle: connections.idle, ending: connections.stopping.size, waiting: waiters.size, waits: waiters.last, waited: waiters.waited, failures: connector.failures } },
+    get use () {
+      return {
+        size,
+        open: connections.open,
+        idle: connections.idle,
+        ending: connections.stopping.size,
+        waiting: waiters.size,
+        waits: waiters.last,
+        waited: waiters.waited,
+        failures: connector.failures
+      }
+    },
     async close () {
       closed = true
       waiters.refuse(() => databaseUnavailable())

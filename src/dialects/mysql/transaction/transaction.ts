@@ -1,12 +1,21 @@
 /**
- * Runs a transaction on one session. Its statements run by execution.ts, for which the transaction takes the place of the pool and of the list of time
- * limits: one time limit, from BEGIN to COMMIT, applies to all of them.
+ * Runs a transaction on one session. Its statements run by execution.ts, for which the transaction takes the place of
+ * the pool and of the list of time limits: one time limit, from BEGIN to COMMIT, applies to all of them.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { databaseUnavailable, outcomeUnknown, queryTimeout, withReason, type ServiceError } from '../../../errors.ts'
 import type { Statement } from '../../../sql/statement.ts'
 import { createCommandQueue } from '../../transaction-commands.ts'
-import { clientGone, isRefusal, refusesRow, type Client, type Outcome, type RowSink, type Transaction, type TransactionOptions } from '../../dialect.ts'
+import {
+  clientGone,
+  isRefusal,
+  refusesRow,
+  type Client,
+  type Outcome,
+  type RowSink,
+  type Transaction,
+  type TransactionOptions
+} from '../../dialect.ts'
 import type { FifoEntry } from '../../waiters.ts'
 import { runNested, type Savepoints } from '../../transaction-commands.ts'
 import { firesTrigger } from '../../violations.ts'
@@ -24,21 +33,20 @@ export interface TransactionRequest<T> extends Omit<TransactionOptions, 'consist
   readonly client: Client | undefined
 }
 
-/** The number of retries after a deadlock, and the pause before the first one, in milliseconds; each later pause is about three times as long. */
+/**
+ * The number of retries after a deadlock, and the pause before the first one, in milliseconds; each later pause is
+ * about three times as long.
+ */
 const RETRIES = 3
 const PAUSE = 20
 const GROWTH = 3
 
-/** Runs a transaction and returns the session to its pool. @throws Retryable, ServiceError or SchemaMoved; what `use` throws */
+/**
+ * Runs a transaction and returns the session to its pool. @throws Retryable, ServiceError or SchemaMoved; what `use`
+ * throws
+ */
 export function runTransaction<T> (run: Run<TransactionRequest<T>>): Promise<T> {
   return new TransactionRun(run).runAll()
-}
-
-interface Command {
-  readonly attempt: number
-  readonly statement: Statement
-  readonly sink: RowSink | undefined
-  readonly timeLimit: number | undefined
 }
 
 class TransactionRun<T> implements Stoppable, SessionOwner {
@@ -79,9 +87,12 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
   }
 
   async runAll (): Promise<T> {
-    const { pool, options: { timeouts } } = this.#run
+    const {
+      pool,
+      options: { timeouts }
+    } = this.#run
     try {
-      for (;; this.#attempt++) {
+      for (; ; this.#attempt++) {
         try {
           return await this.#runOnce()
         } catch (error) {
@@ -106,7 +117,9 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
   }
 
   async #runOnce (): Promise<T> {
-    const { request: { dryRun = false, readOnly, isolation } } = this.#run
+    const {
+      request: { dryRun = false, readOnly, isolation }
+    } = this.#run
     await this.#begin(beginStatements({ readOnly, isolation }))
     const attempt = this.#attempt
     let result: T
@@ -131,8 +144,19 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
 
   /** `level`: the nesting level of the part; 0 is the whole. */
   #transactionOf (attempt: number, level: number): Transaction {
-    const run: Transaction['run'] = (statement, sink, timeLimit) => this.#queue.run(() => this.#execute({ attempt, statement, sink, timeLimit }))
-    return { attempt, run, nested: (use) => runNested({ use, transaction: this.#transactionOf(attempt, level + 1), level: level + 1, savepoints: this.#savepointsOf(attempt, run) }) }
+    const run: Transaction['run'] = (statement, sink, timeLimit) =>
+      this.#queue.run(() => this.#execute({ attempt, statement, sink, timeLimit }))
+    return {
+      attempt,
+      run,
+      nested: (use) =>
+        runNested({
+          use,
+          transaction: this.#transactionOf(attempt, level + 1),
+          level: level + 1,
+          savepoints: this.#savepointsOf(attempt, run)
+        })
+    }
   }
 
   #savepointsOf (attempt: number, run: Transaction['run']): Savepoints {
@@ -143,12 +167,16 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
         before = this.#lasting
         await run(setSavepoint(name))
       },
-      undo: (name) => this.#queue.run(async () => {
-        // a deadlock that ended the whole meanwhile runs again
-        if (this.#failure !== undefined) throw this.#failure
-        this.#failure = await rollBackTo(this.#session, this.#run.pool, { name, wroteLasting: this.#lasting > before })
-        if (this.#failure !== undefined) throw this.#failure
-      })
+      undo: (name) =>
+        this.#queue.run(async () => {
+          // a deadlock that ended the whole meanwhile runs again
+          if (this.#failure !== undefined) throw this.#failure
+          this.#failure = await rollBackTo(this.#session, this.#run.pool, {
+            name,
+            wroteLasting: this.#lasting > before
+          })
+          if (this.#failure !== undefined) throw this.#failure
+        })
     }
   }
 
@@ -161,7 +189,17 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
     })
   }
 
-  async #execute ({ attempt, statement, sink, timeLimit }: Command): Promise<Outcome> {
+  async #execute ({
+    attempt,
+    statement,
+    sink,
+    timeLimit
+  }: {
+    readonly attempt: number
+    readonly statement: Statement
+    readonly sink: RowSink | undefined
+    readonly timeLimit: number | undefined
+  }): Promise<Outcome> {
     if (attempt <= this.#closed) throw new Error('The transaction has ended')
     this.#failure ??= this.#stopped
     if (this.#failure !== undefined) throw refusalOf(this.#failure)
@@ -169,17 +207,22 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
     const timer = timeLimit === undefined ? undefined : setTimeout(() => this.#current?.stop(), timeLimit)
     try {
       if (this.#isChanged) await this.#restoreVariables()
-      const request = { statement, sink, client, transaction: readOnly ? 'read' as const : 'write' as const }
+      const request = { statement, sink, client, transaction: readOnly ? ('read' as const) : ('write' as const) }
       if (statement.verb !== 'select' && (!statement.table.transactional || firesTrigger(statement))) this.#lasting++
       const outcome = await runOn({ pool: this, session: this.#session, options: this.#options, request })
       if (statement.verb !== 'select' && !statement.table.transactional) this.#isLasting = true
       // such as a proxy that sends each statement to another server
-      if (statement.verb !== 'select' && !(outcome as WriteOutcome).isInTransaction) throw withReason(outcomeUnknown(), 'NO_TRANSACTION')
+      if (statement.verb !== 'select' && !(outcome as WriteOutcome).isInTransaction) {
+        throw withReason(outcomeUnknown(), 'NO_TRANSACTION')
+      }
       return outcome
     } catch (error) {
       // never rerun a writing transaction on another server, unless this one refused it before running it
       const failure = readOnly || this.#session.open ? error : refusalOf(error)
-      if (!refusesRow(failure) && !(isRefusal(failure) && this.#isUsable && await isOpen(this.#session, this.#run.pool))) this.#failure ??= failure
+      if (
+        !refusesRow(failure) &&
+        !(isRefusal(failure) && this.#isUsable && (await isOpen(this.#session, this.#run.pool)))
+      ) { this.#failure ??= failure }
       throw refusalOf(failure)
     } finally {
       clearTimeout(timer)
@@ -191,7 +234,8 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
       for (const statement of statements) await this.#control(statement)
       this.#session.holdsSnapshot = false
     } catch (error) {
-      // a cluster that has ended the snapshot of an idle connection answers its next statement with a deadlock, whatever that is
+      // a cluster that has ended the snapshot of an idle connection answers its next statement with a deadlock,
+      // whatever that is
       if (this.#session.holdsSnapshot && isDeadlock(error)) this.#failure = error
       // the first of two statements may have been applied, and would affect the next transaction
       else if (this.#isUsable) this.#run.pool.discard(this.#session)
@@ -201,7 +245,12 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
 
   /** Runs a statement that begins or ends the transaction. */
   #control (statement: Statement): Promise<Outcome> {
-    return runOn({ pool: this, session: this.#session, options: this.#options, request: { statement, sink: undefined, client: this.#run.request.client } })
+    return runOn({
+      pool: this,
+      session: this.#session,
+      options: this.#options,
+      request: { statement, sink: undefined, client: this.#run.request.client }
+    })
   }
 
   async #commit (): Promise<void> {
@@ -217,22 +266,26 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
     }
   }
 
-  /** Leaves the end to the pool, because the result is complete. A session whose variables may have changed is reset, which ends the transaction as well. */
+  /**
+   * Leaves the end to the pool, because the result is complete. A session whose variables may have changed is reset,
+   * which ends the transaction as well.
+   */
   #leaveSnapshot (): void {
     if (!this.#wasChanged) this.#session.holdsSnapshot = true
   }
 
   /**
-   * Rolls back even if the server may have done so, because only some errors end a transaction. Discards the session if it fails.
+   * Rolls back even if the server may have done so, because only some errors end a transaction. Discards the session if
+   * it fails.
    * @throws OUTCOME_UNKNOWN if a table that cannot be rolled back was written
    */
   async #rollBack (failure?: unknown): Promise<void> {
     if (!this.#isUsable) return this.#requireUndone()
     this.#isEnding = true
     try {
-      const before = isDeadlock(failure) && await warnsOfRest(this.#session)
+      const before = isDeadlock(failure) && (await warnsOfRest(this.#session))
       const warns = await undo(this.#session, ROLLBACK)
-      if (before || (warns && await warnsOfRest(this.#session))) this.#failure = notComplete()
+      if (before || (warns && (await warnsOfRest(this.#session)))) this.#failure = notComplete()
       else return
     } catch {
       this.#run.pool.discard(this.#session)
@@ -269,7 +322,9 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
       this.#current = statement
       return this.#entry
     },
-    remove: (): void => { this.#current = undefined }
+    remove: (): void => {
+      this.#current = undefined
+    }
   }
 
   stop (): void {
@@ -288,13 +343,33 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
 
   // as the owner of the session
 
-  get confirmed () { return this.#run.pool.confirmed }
-  release (session: Session): void { if (this.#isGivenUp) this.discard(session) }
-  discard (session: Session): void { this.#run.pool.discard(session) }
-  moveOn (session: Session): boolean { return this.#run.pool.moveOn(session) }
-  startStopping (session: Session): void { this.#run.pool.startStopping(session) }
-  isStopping (session: Session): boolean { return this.#run.pool.isStopping(session) }
-  endStopping (session: Session, how: { readonly isUsable: boolean }): void { this.#run.pool.endStopping(session, how) }
+  get confirmed () {
+    return this.#run.pool.confirmed
+  }
+
+  release (session: Session): void {
+    if (this.#isGivenUp) this.discard(session)
+  }
+
+  discard (session: Session): void {
+    this.#run.pool.discard(session)
+  }
+
+  moveOn (session: Session): boolean {
+    return this.#run.pool.moveOn(session)
+  }
+
+  startStopping (session: Session): void {
+    this.#run.pool.startStopping(session)
+  }
+
+  isStopping (session: Session): boolean {
+    return this.#run.pool.isStopping(session)
+  }
+
+  endStopping (session: Session, how: { readonly isUsable: boolean }): void {
+    this.#run.pool.endStopping(session, how)
+  }
 
   restore (session: Session): void {
     this.#isChanged = this.#wasChanged = true
