@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Database } from '../src/databases/database.ts'
-import { VERBS, type Verb } from '../schemas/grant.ts'
+import { VERBS, type Verb } from '../schemas/grants.ts'
 import { RequestRecord, timingOf, type Collector } from '../src/telemetry/record.ts'
 import { shownId } from './request-id.ts'
 

@@ -5,7 +5,7 @@
  */
 import { type Static, type TObject, type TProperties, Type } from '@sinclair/typebox'
 import { BODIES, type Body } from './body.ts'
-import type { Verb } from './grant.ts'
+import type { Verb } from './grants.ts'
 
 /** Default and maximum of the setting `limits.operations`. */
 export const DEFAULT_OPERATIONS = 100

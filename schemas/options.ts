@@ -4,7 +4,7 @@
  */
 import { type Static, Type } from '@sinclair/typebox'
 import { MAX_INCLUDE } from './body.ts'
-import { ClaimsSchema, GrantDatabasesSchema, PermissionsSchema, VERBS } from './grant.ts'
+import { ClaimsSchema, GrantDatabasesSchema, PermissionsSchema, VERBS } from './grants.ts'
 import { RolesSchema } from './role.ts'
 import { DEFAULT_OPERATIONS, MAX_OPERATIONS } from './operations.ts'
 import { closed, Milliseconds, ServerSchema } from './server-settings.ts'

@@ -1,6 +1,6 @@
 /** The grants of JWT roles and of a host app. Unlike those of tokens, they must name their databases. */
 import { type Static, Type } from '@sinclair/typebox'
-import { ClaimsSchema, GrantDatabasesSchema, NameSchema, PermissionsSchema } from './grant.ts'
+import { ClaimsSchema, GrantDatabasesSchema, NameSchema, PermissionsSchema } from './grants.ts'
 import { closed } from './server-settings.ts'
 
 const grant = {

@@ -1,6 +1,6 @@
 /** Authorization, over HTTP and in process: by the path before the body is read, then by the verb of the body. */
 import type { Body, OnConflict } from '../../schemas/body.ts'
-import type { Verb } from '../../schemas/grant.ts'
+import type { Verb } from '../../schemas/grants.ts'
 import type { Catalog, TableSource } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
 import { at, databaseNotFound, permissionDenied, type ServiceError, tableNotFound, unauthenticated } from '../errors.ts'

@@ -1,5 +1,5 @@
 /** Grants: what a caller may do, and where. Every way of authentication ends in a grant. */
-import type { Verb } from '../../schemas/grant.ts'
+import type { Verb } from '../../schemas/grants.ts'
 import type { Table } from '../catalog/catalog.ts'
 import { orThrow } from '../config-errors.ts'
 import { readRules, type Claims, type ConfiguredRule, type RuleOptions } from './rules.ts'

@@ -2,7 +2,7 @@
 import type { TSchema } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import type { FastifyRequest } from 'fastify'
-import { GrantSchema } from '../../schemas/grant.ts'
+import { GrantSchema } from '../../schemas/grants.ts'
 import { HostGrantSchema } from '../../schemas/role.ts'
 import { findConfigErrors, orThrow } from '../config-errors.ts'
 import { copyGrant, NotPlain } from '../json/plain-values.ts'

@@ -1,4 +1,4 @@
-import { VERBS } from '../../schemas/grant.ts'
+import { VERBS } from '../../schemas/grants.ts'
 import { type TokenOptions, TokenSchema } from '../../schemas/options.ts'
 import { createToken, hashToken, parseExpiry } from '../access/tokens.ts'
 import { ConfigError, findConfigErrors } from '../config-errors.ts'

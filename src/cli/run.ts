@@ -12,7 +12,7 @@ const commands: Readonly<Record<CommandName, () => Promise<(args: string[]) => P
   health: async () => (await import('./health.ts')).health,
   openapi: async () => (await import('./print.ts')).openapi,
   types: async () => (await import('./print.ts')).types,
-  mcp: async () => (await import('./mcp.ts')).mcp,
+  mcp: async () => (await import('./mcp-stdio.ts')).mcp,
   export: async () => (await import('./export.ts')).exportRows,
   keys: async () => (await import('./print.ts')).keys
 }

@@ -1,13 +1,13 @@
 /** The types of the client: the fields of each method, and the result that belongs to them. */
-import type { AnyDatabases, Bigints, Name, Position } from '../in-process/fields.ts'
+import type { AnyDatabases, Bigints, Name, Position } from '../in-process/field-types.ts'
 import type { FiltersIn, RowWith, TableName } from '../in-process/related.ts'
 import type {
   AnyOperation, DeleteFields, DeleteResult, ExactList, Exactly, InsertFields, InsertResult, OperationResult,
   RowsFields, SelectFields, SelectResult, Streamed, UpdateFields, UpdateResult
 } from '../in-process/requests.ts'
-import { RowQueryError } from './options.ts'
+import { RowQueryError } from './client-options.ts'
 import { writeJson } from './send.ts'
-import type { RequestOptions } from './options.ts'
+import type { RequestOptions } from './client-options.ts'
 import type { Send } from './send.ts'
 
 export interface Client<All extends AnyDatabases = AnyDatabases, N extends Bigints = 'bigint'> {

@@ -1,18 +1,18 @@
 /**
  * The client, `fastify-row-query/client`. It runs wherever `fetch` does, and imports only types from the other rooms.
  */
-import type { AnyDatabases } from '../in-process/fields.ts'
+import type { AnyDatabases } from '../in-process/field-types.ts'
 import type { Client } from './client.ts'
 import { createDatabase } from './client.ts'
-import type { ClientOptions } from './options.ts'
+import type { ClientOptions } from './client-options.ts'
 import { createSend } from './send.ts'
 
-export { RowQueryError } from './options.ts'
-export type { ErrorDetail, ErrorFacts } from './options.ts'
-export type { ClientOptions, RequestOptions, SendOptions } from './options.ts'
+export { RowQueryError } from './client-options.ts'
+export type { ErrorDetail, ErrorFacts } from './client-options.ts'
+export type { ClientOptions, RequestOptions, SendOptions } from './client-options.ts'
 export type { Client, DatabaseClient, OperationsFields, ReadOptions, WriteOptions } from './client.ts'
 export type { OperationOf, Reference } from '../in-process/requests.ts'
-export type { Column, Filters, Insert, Position, Row, Update } from '../in-process/fields.ts'
+export type { Column, Filters, Insert, Position, Row, Update } from '../in-process/field-types.ts'
 
 /**
  * Creates a client. `Databases`: database to the interface `DB` that `row-query types` writes. @throws TypeError if

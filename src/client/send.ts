@@ -2,7 +2,7 @@
 import { parseSafely } from '../json/parser.ts'
 import {
   type ClientOptions, connectionFailed, type ErrorDetail, type RequestOptions, RowQueryError
-} from './options.ts'
+} from './client-options.ts'
 
 // Reads and writes JSON with integers of any size, which `JSON.stringify` refuses.
 

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { ConfigSchema, type Config } from '../../schemas/options.ts'
 import { ServerSchema } from '../../schemas/server-settings.ts'
-import { VERBS } from '../../schemas/grant.ts'
+import { VERBS } from '../../schemas/grants.ts'
 import { createToken, hashToken } from '../access/tokens.ts'
 import { readApiToken } from './substitute.ts'
 import { databaseNameOf, parseDatabaseUrl } from './database-url.ts'

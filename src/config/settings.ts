@@ -1,5 +1,5 @@
 /** Turns the options of the plugin into settings: checks them, fills in the defaults and parses URLs and tokens. */
-import { type Verb, VERBS } from '../../schemas/grant.ts'
+import { type Verb, VERBS } from '../../schemas/grants.ts'
 import {
   type DatabaseOptions, DatabaseSchema, type McpOptions, McpSchema, OptionsSchema, type RowQueryOptions
 } from '../../schemas/options.ts'

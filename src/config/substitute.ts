@@ -4,7 +4,7 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import { type TSchema, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
-import { type Verb, VERBS } from '../../schemas/grant.ts'
+import { type Verb, VERBS } from '../../schemas/grants.ts'
 import { ConfigSchema, DatabaseSchema, type TokenOptions } from '../../schemas/options.ts'
 import { hashToken, MIN_TOKEN_LENGTH } from '../access/tokens.ts'
 import { findConfigErrors, orThrow } from '../config-errors.ts'

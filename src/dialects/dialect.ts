@@ -1,5 +1,5 @@
 /** The interface of a database engine. Only files below this folder use a driver. */
-import type { Verb } from '../../schemas/grant.ts'
+import type { Verb } from '../../schemas/grants.ts'
 import type { Column, TableFacts } from '../catalog/catalog.ts'
 import { isServiceError, isTrouble, queryTimeout, withReason, type ServiceError } from '../errors.ts'
 import type { Engine, Statement } from '../sql/statement.ts'

@@ -13,12 +13,12 @@ import type {
   AfterWrite, Condition, Conflict, ForeignKeyCheck, InsertPlan, Plan, PlannedRow, UpdatePlan, WrittenForeignKey
 } from '../plan/plan.ts'
 import { keyAfter } from '../plan/row-keys.ts'
-import { rowRefused } from '../plan/rules.ts'
+import { rowRefused } from '../plan/row-rules.ts'
 import type { AnswerSink } from '../response/answer-sink.ts'
 import { numberOf } from '../response/result.ts'
 import type { Result, RowCounts } from '../response/result.ts'
 import type { Value } from '../types/column-type.ts'
-import { atRow, runInsert, type WatchRow } from './insert.ts'
+import { atRow, runInsert, type WatchRow } from './execute-insert.ts'
 import { areTaken, conditionOf, givenKeys, hasKey, knownKey, readRows, STEP } from './read-rows.ts'
 import type { Runner } from './runner.ts'
 

@@ -17,7 +17,7 @@ import { type Clock, fromMicros, systemClock } from '../types/moment.ts'
 import { checkForeignKeys, isCheckedAfterWrite, refuse, runWithCheck } from './after-write.ts'
 import { runChange } from './change.ts'
 import { insertReturning } from './insert-returning.ts'
-import { executeInsert, runInsert, type WatchRow } from './insert.ts'
+import { executeInsert, runInsert, type WatchRow } from './execute-insert.ts'
 import { readMembers } from './read-rows.ts'
 import { Runner } from './runner.ts'
 

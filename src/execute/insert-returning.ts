@@ -15,7 +15,7 @@ import type { RowCounts, RowsResult } from '../response/result.ts'
 import { compileStep } from '../sql/compile.ts'
 import type { RowBatch } from '../sql/row-batches.ts'
 import type { Value } from '../types/column-type.ts'
-import { type InsertRun, runInsert } from './insert.ts'
+import { type InsertRun, runInsert } from './execute-insert.ts'
 import { addCounts, areTaken, conditionOf, givenKeys, keyChanged, knownKey, readRows } from './read-rows.ts'
 import type { Lookup, Runner } from './runner.ts'
 

@@ -24,9 +24,9 @@ import { isOneStatement } from '../plan/plan.ts'
 import { ResultReference } from '../plan/result-reference.ts'
 import { lockRows, type PlanLimits, requireUndoable } from '../plan/terms.ts'
 import { type FindBodyError, findErrorInTransaction } from '../request/check-body.ts'
-import { type ExecuteRequest, findBodyError, readBody } from './execute.ts'
-import type { Bigints } from './fields.ts'
-import { requireKnown } from './options.ts'
+import { type ExecuteRequest, findBodyError, readBody } from './calls.ts'
+import type { Bigints } from './field-types.ts'
+import { requireKnown } from './known-options.ts'
 import { readAnswer } from './to-values.ts'
 
 // Runs requests of the host app in an open transaction.

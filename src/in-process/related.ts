@@ -14,7 +14,7 @@ import type {
   OrderOf,
   Row,
   SelectOf
-} from './fields.ts'
+} from './field-types.ts'
 
 type IsAny<T> = 0 extends 1 & T ? true : false
 

@@ -18,7 +18,7 @@ import type {
   OrderOf,
   Position,
   Row
-} from './fields.ts'
+} from './field-types.ts'
 
 /** Takes a value from an earlier result: a JSON Pointer such as `/0/id`. */
 export interface Reference { readonly $ref: string }

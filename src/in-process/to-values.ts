@@ -3,7 +3,7 @@ import { inspect } from 'node:util'
 import { invalidBody, invalidJson, ServiceError } from '../errors.ts'
 import type { Column } from '../catalog/catalog.ts'
 import { resultColumns, type Member, type Plan } from '../plan/plan.ts'
-import type { Bigints } from './fields.ts'
+import type { Bigints } from './field-types.ts'
 import { isPlain } from '../json/plain-values.ts'
 import { parseExactJson, type RawNumber } from '../json/exact-json.ts'
 

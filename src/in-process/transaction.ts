@@ -5,9 +5,9 @@ import { type Isolation, SchemaMoved } from '../dialects/dialect.ts'
 import { databaseNotFound, databaseUnavailable, invalidBody, type ServiceError, withReason } from '../errors.ts'
 import type { Consistency } from '../request/stream-request.ts'
 import { createCalls, type MovedCall, type TransactionRequest } from './on-write.ts'
-import type { InProcess } from './execute.ts'
-import type { AnyDatabases, Bigints, Name } from './fields.ts'
-import { requireKnown } from './options.ts'
+import type { InProcess } from './calls.ts'
+import type { AnyDatabases, Bigints, Name } from './field-types.ts'
+import { requireKnown } from './known-options.ts'
 import type { BodyInTransaction, BodyOf, Exactly, ResultOf, SelectFields, SelectResult, Streamed } from './requests.ts'
 
 // The types of `execute` and `transaction`: the body, and the result that belongs to it.

@@ -1,5 +1,5 @@
 /** The document of one database: one path for each table, with the schemas of its columns. */
-import { type Verb, VERBS } from '../../schemas/grant.ts'
+import { type Verb, VERBS } from '../../schemas/grants.ts'
 import type { Column, Table } from '../catalog/catalog.ts'
 import { resultTooLarge, type ServiceError } from '../errors.ts'
 import { allOf, inPieces, type LongWork } from '../in-pieces.ts'

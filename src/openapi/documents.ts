@@ -4,7 +4,7 @@
  */
 import { hash } from 'node:crypto'
 import createError from '@fastify/error'
-import { VERBS } from '../../schemas/grant.ts'
+import { VERBS } from '../../schemas/grants.ts'
 import { type Grant, seesDatabase } from '../access/grant.ts'
 import { type HostGrant, toGrant } from '../access/host-grant.ts'
 import type { Catalog } from '../catalog/catalog.ts'

@@ -3,7 +3,7 @@
  * with values of any type.
  */
 import { BODIES } from '../../schemas/body.ts'
-import { type Verb, VERBS } from '../../schemas/grant.ts'
+import { type Verb, VERBS } from '../../schemas/grants.ts'
 import { OPERATIONS, OperationsBodySchema, propertiesOf } from '../../schemas/operations.ts'
 import { mayUse } from '../access/authorize.ts'
 import { pascalCase } from './names.ts'

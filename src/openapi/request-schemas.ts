@@ -2,7 +2,7 @@
 import { ANSWERS } from '../../schemas/answer.ts'
 import { BODIES, MAX_ROWS } from '../../schemas/body.ts'
 import { BOUNDS } from '../../schemas/filters.ts'
-import type { Verb } from '../../schemas/grant.ts'
+import type { Verb } from '../../schemas/grants.ts'
 import { mayUse } from '../access/authorize.ts'
 import type { Column, Key, Table } from '../catalog/catalog.ts'
 import { keysOf } from '../plan/insert.ts'

@@ -1,5 +1,5 @@
 /** The part of a database that a grant may see and use; documents contain nothing else. */
-import { type Verb, VERBS } from '../../schemas/grant.ts'
+import { type Verb, VERBS } from '../../schemas/grants.ts'
 import type { OpenapiInfo } from '../../schemas/options.ts'
 import { createGrant, type Grant, permissionsOn } from '../access/grant.ts'
 import { describeTable } from '../access/granted-table.ts'

@@ -5,7 +5,7 @@ import { at, invalidBody, notNullViolation, type Path, permissionDenied, pointer
 import { type NamedTable, nameRelated } from '../request/check-related.ts'
 import { planAssignments } from './assignments.ts'
 import { getColumn } from './columns.ts'
-import { planFilters, planRequiredFilters } from './filters/filters.ts'
+import { planFilters, planRequiredFilters } from './filters/resolve-filters.ts'
 import { planGroups } from './groups.ts'
 import { withTouched } from './rule.ts'
 import { withInsertKey } from './insert-key.ts'
@@ -17,7 +17,7 @@ import { planOrder } from './order-by.ts'
 import { planPage } from './page.ts'
 import type { Assignment, DeletePlan, InsertPlan, Member, Plan, PlannedRow, SelectPlan, UpdatePlan } from './plan.ts'
 import { findUpdateKey } from './row-keys.ts'
-import { applyRules } from './rules.ts'
+import { applyRules } from './row-rules.ts'
 import { counting, isPlainChange, planChangeTerms, type PlanLimits } from './terms.ts'
 
 /**

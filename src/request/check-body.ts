@@ -3,7 +3,7 @@ import type { TObject, TProperties, TSchema } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { Errors, ValueErrorType } from '@sinclair/typebox/errors'
 import { BODIES, type Body, type BodySchema, MAX_INCLUDE } from '../../schemas/body.ts'
-import { type Verb, VERBS } from '../../schemas/grant.ts'
+import { type Verb, VERBS } from '../../schemas/grants.ts'
 import { isOfWhole, OPERATIONS, OperationsBodySchema, propertiesOf } from '../../schemas/operations.ts'
 import {
   at, filtersRequired, invalidBody, invalidJson, pointer, type ServiceError, valueNotAllowed, withDetails

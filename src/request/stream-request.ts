@@ -1,6 +1,6 @@
 /** Finds the requests that are answered with a stream: those whose header Accept asks for one of its formats. */
 import { BodySchema, type SelectBody } from '../../schemas/body.ts'
-import type { Verb } from '../../schemas/grant.ts'
+import type { Verb } from '../../schemas/grants.ts'
 import { at, invalidBody, limitOutOfRange, ServiceError } from '../errors.ts'
 import { isObject } from '../json/exact-json.ts'
 import { compileBodySchema } from './check-body.ts'

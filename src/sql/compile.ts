@@ -97,7 +97,7 @@ const STEP = 'select @@auto_increment_increment as v0'
 const LAST_ID = 'select last_insert_id() as v0'
 const CLOCK = "select timestampdiff(microsecond, '1970-01-01', current_timestamp(6)) as v0"
 
-/** Selects the number of the row that the last upsert of a session of MySQL or MariaDB has found (insert.ts). */
+/** The number of the row that the last upsert of a session of MySQL or MariaDB has found (compile-insert.ts). */
 export const compileLastId = (table: Table): Statement => compileNumber(table, LAST_ID)
 
 /** Selects the distance between AUTO_INCREMENT numbers in a session of MySQL or MariaDB. */

@@ -4,7 +4,7 @@
  */
 import type { Socket } from 'node:net'
 import { context, type Context } from '@opentelemetry/api'
-import type { Verb } from '../../schemas/grant.ts'
+import type { Verb } from '../../schemas/grants.ts'
 import type { Table } from '../catalog/catalog.ts'
 import type { ServiceError } from '../errors.ts'
 

@@ -113,7 +113,7 @@ export async function createCollectors (
   const collectors: Collector[] = []
   if (settings.requestLog) collectors.push(createRequestLog(log))
   if (settings.metrics) {
-    const { addMetrics } = await import('./metrics.ts')
+    const { addMetrics } = await import('./prometheus.ts')
     collectors.push(addMetrics(registry(), databases))
   }
   if (settings.tracing) collectors.push(createSpans(databases))

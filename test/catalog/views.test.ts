@@ -1,7 +1,7 @@
 /** Views whose definition is right, broken or mended, and the databases of an app. */
 import Fastify from 'fastify'
 import t from 'tap'
-import catalogs from '../../plugins/catalogs.ts'
+import catalogs from '../../plugins/schema-cache.ts'
 import { resolveSettings } from '../../src/config/settings.ts'
 import { UNLIMITED } from '../../src/response/budget.ts'
 import { stoppedDate } from '../support/clock.ts'

@@ -1,7 +1,7 @@
 /** Two tenants in one database, and tokens with grants for them. */
 import { hashToken } from '../../src/access/tokens.ts'
 import type { Static } from '@sinclair/typebox'
-import { VERBS, type TableGrantSchema } from '../../schemas/grant.ts'
+import { VERBS, type TableGrantSchema } from '../../schemas/grants.ts'
 import type { TokenOptions } from '../../schemas/options.ts'
 import type { Answer, EngineName } from '../support/service.ts'
 

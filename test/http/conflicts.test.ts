@@ -1,6 +1,6 @@
 /** Writes that a key, a check, a trigger or the account of the database refuses: their codes, and what the details name. Foreign keys that SQLite checks at COMMIT. */
 import t, { type Test } from 'tap'
-import { VERBS } from '../../schemas/grant.ts'
+import { VERBS } from '../../schemas/grants.ts'
 import type { RowQueryOptions } from '../../schemas/options.ts'
 import { hashToken } from '../../src/access/tokens.ts'
 import type { OnWrite } from '../../src/index.ts'

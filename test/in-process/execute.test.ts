@@ -3,7 +3,7 @@
 import t from 'tap'
 import { createDatabase } from '../../src/databases/database.ts'
 import type { Dialect } from '../../src/dialects/dialect.ts'
-import { execute, type ExecuteRequest } from '../../src/in-process/execute.ts'
+import { execute, type ExecuteRequest } from '../../src/in-process/calls.ts'
 import { toJson } from '../../src/in-process/to-values.ts'
 import { createRowQuery, type GrantOptions, ServiceError } from '../../src/index.ts'
 import { lookOver, parseExactJson, repeatsKey } from '../../src/json/exact-json.ts'

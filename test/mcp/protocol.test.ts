@@ -1,7 +1,7 @@
 /** What is answered before a tool is called: transport, JSON-RPC, origins, metadata. Tools where the database, the app or the service is in trouble, and with grants of an app. */
 import Fastify from 'fastify'
 import t from 'tap'
-import { VERBS } from '../../schemas/grant.ts'
+import { VERBS } from '../../schemas/grants.ts'
 import type { RowQueryOptions } from '../../schemas/options.ts'
 import { hashToken } from '../../src/access/tokens.ts'
 import type { AppOptions } from '../../src/config/settings.ts'

@@ -4,7 +4,7 @@
  * model: those of wide tables, and lists of many tables.
  */
 import t from 'tap'
-import { VERBS } from '../../schemas/grant.ts'
+import { VERBS } from '../../schemas/grants.ts'
 import { ENVELOPE } from '../../src/response/output.ts'
 import { tokenFor, tokenOf } from '../grants/support.ts'
 import { running } from '../support/connections.ts'

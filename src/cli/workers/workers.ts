@@ -10,7 +10,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Config } from '../../../schemas/options.ts'
 import { ConfigError } from '../../config-errors.ts'
 import type { Started } from '../start-server.ts'
-import { type MeasuredWorker, type Snapshot, WorkerMetrics } from './metrics.ts'
+import { type MeasuredWorker, type Snapshot, WorkerMetrics } from './worker-metrics.ts'
 
 // What `node:cluster` leaves undone with the connections that the primary process accepts for its workers. It closes
 // their port only when the last worker does, and a connection on its way to that worker would be neither answered nor

@@ -81,8 +81,8 @@ const usedTwice: Refuse = (statement, error) =>
       ? raised(statement, error)
       : cannot(statement, error)
 /**
- * The guard of an upsert (src/sql/insert.ts): the row collides in a key other than the named one, and perhaps also in
- * the named one.
+ * The guard of an upsert (src/sql/compile-insert.ts): the row collides in a key other than the named one, and perhaps
+ * also in the named one.
  */
 const twoRows: Refuse = ({ isUpsert = false }) => isUpsert ? uniqueViolation() : checkViolation()
 const unique: Refuse = (statement, { message }) =>

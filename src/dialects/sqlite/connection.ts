@@ -19,7 +19,7 @@ const REFUSED = new Set<number | undefined>([19, 0]) // Node 22.13 reads the cod
 const BROKEN_KEY = 787
 const NO_CHANGES = new Uint8Array(0)
 
-/** A function of SQL that keeps its argument for the reply and returns false (src/sql/insert.ts). */
+/** A function of SQL that keeps its argument for the reply and returns false (src/sql/compile-insert.ts). */
 const NOTE = 'row_query_note'
 
 /** The rows of a select that has not ended. */

@@ -10,8 +10,8 @@ import type { Plan, SelectPlan } from '../plan/plan.ts'
 import type { PlanLimits } from '../plan/terms.ts'
 import { compileBodySchema, type FindBodyError, parseBody } from '../request/check-body.ts'
 import { checkStreamBody, readConsistency } from '../request/stream-request.ts'
-import type { Bigints } from './fields.ts'
-import { requireKnown } from './options.ts'
+import type { Bigints } from './field-types.ts'
+import { requireKnown } from './known-options.ts'
 import { createRowReader, readAnswer, toJson } from './to-values.ts'
 
 export interface InProcess {

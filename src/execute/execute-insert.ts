@@ -98,7 +98,7 @@ function assignmentsOf ({ rows, conflict: { written, assignments } }: Upsert): A
 }
 
 // Looks up the rows of an upsert on SQLite, which leaves a row that does not satisfy the rules of a grant unchanged
-// (src/sql/insert.ts): such a row is refused as MySQL's statement refuses it.
+// (src/sql/compile-insert.ts): such a row is refused as MySQL's statement refuses it.
 
 type Guarded = Conflict & { readonly within: Condition }
 
@@ -132,8 +132,8 @@ async function requireWithin (
 
 /**
  * Whether the id may need a SELECT after the upsert. MySQL reports the value of an AUTO_INCREMENT column
- * (src/sql/insert.ts), except for unchanged rows of tables with UPDATE triggers. A value of the key is the id itself,
- * unless the database may consider different values equal.
+ * (src/sql/compile-insert.ts), except for unchanged rows of tables with UPDATE triggers. A value of the key is the id
+ * itself, unless the database may consider different values equal.
  */
 function mustReadId ({ table, isList, conflict }: InsertPlan, engine: Engine): boolean {
   const { identity } = table

@@ -1,5 +1,5 @@
 /** Checks one configured database: the server of its URL, its replicas, and the grants on its tables. */
-import { VERBS } from '../../../schemas/grant.ts'
+import { VERBS } from '../../../schemas/grants.ts'
 import { findTableGrant, type Grant, permissionsOn, type TableGrant } from '../../access/grant.ts'
 import { findUncheckedKeys } from '../../access/granted-table.ts'
 import { bindRules, describeRule, findBrokenRule, resolveRules } from '../../access/rules.ts'
