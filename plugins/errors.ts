@@ -7,19 +7,23 @@ import { clientGone } from '../src/dialects/dialect.ts'
 import { logRefusal } from '../src/telemetry/request-log.ts'
 import { answerBeforeEnd } from '../src/request/read-body.ts'
 import type {} from './telemetry.ts' // declares request.rowQueryRecord
+import type {} from '../src/route.ts' // declares request.rowQueryIsWriting
 import {
   bodyTooLarge,
   internal,
+  isBug,
   invalidRequest,
   isServiceError,
   isTemporary,
   notFound,
+  outcomeUnknown,
   overloaded,
   permissionDenied,
   rateLimited,
   refusalOf,
   unauthenticated,
   unsupportedMediaType,
+  withReason,
   type ServiceError
 } from '../src/errors.ts'
 
@@ -56,7 +60,9 @@ export default fp(async function errors (app: FastifyInstance) {
 
 /** Sends the response to an error. Unexpected errors are logged with their stack. */
 export function sendError (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const refusal = toRefusal(error)
+  const refusal = request.rowQueryIsWriting && !isServiceError(error)
+    ? toRefusalOfWrite(error, reply)
+    : toRefusal(error, reply)
   logRefusal(request.log, { refusal, error, requestId: shownId(request), record: request.rowQueryRecord })
   // the rate limiter, or a hook of the app, may have set a better time
   const mayRetry = isTemporary(refusal) || refusal.code === 'RATE_LIMITED' || refusal.retryAfter !== undefined
@@ -79,8 +85,24 @@ function closesUnread ({ complete, headers }: IncomingMessage, reply: FastifyRep
   return !reply.raw.shouldKeepAlive || reply.getHeader('connection') === 'close'
 }
 
-/** The error as the client sees it; INTERNAL for unexpected errors. */
-export function toRefusal (error: FastifyError | ServiceError): ServiceError {
+/**
+ * The error as the client sees it; INTERNAL for unexpected errors. As for Fastify, the status of an error of the host
+ * app is the one that the reply has been given, else that of the error.
+ */
+export function toRefusal (
+  error: (FastifyError & { readonly status?: number }) | ServiceError,
+  reply?: FastifyReply
+): ServiceError {
   if (isServiceError(error)) return error
-  return (fastifyErrors.get(error.code) ?? hostErrors.get(error.statusCode))?.() ?? internal()
+  const status = reply !== undefined && reply.statusCode >= 400 ? reply.statusCode : (error.statusCode ?? error.status)
+  return (fastifyErrors.get(error.code) ?? hostErrors.get(status))?.() ?? internal()
+}
+
+/**
+ * An error of the host app while a write runs or its answer is sent, such as `handlerTimeout` of Fastify: what promises
+ * that nothing was changed would have clients write twice.
+ */
+function toRefusalOfWrite (error: FastifyError, reply: FastifyReply): ServiceError {
+  const refusal = toRefusal(error, reply)
+  return isBug(refusal) ? refusal : withReason(outcomeUnknown(), error.code)
 }

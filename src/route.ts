@@ -143,6 +143,8 @@ declare module 'fastify' {
     rowQueryDatabase: Database
     /** Set for a select that is answered with a stream. */
     rowQueryStream: WantedStream | null
+    /** Whether a write has begun, so that an error from elsewhere cannot say that nothing was changed. */
+    rowQueryIsWriting?: boolean
   }
 }
 
@@ -169,6 +171,7 @@ export function addRoute (app: FastifyInstance, { databases, limits, budget, col
   app.decorateRequest('rowQueryAccess')
   app.decorateRequest('rowQueryDatabase')
   app.decorateRequest('rowQueryStream', null)
+  app.decorateRequest('rowQueryIsWriting', false)
 
   // both refuse by the path alone, before the body is read
   app.addHook('onRequest', (request, _reply, done) => done(request.is404 ? notFound() : undefined))
@@ -220,6 +223,7 @@ export function addRoute (app: FastifyInstance, { databases, limits, budget, col
         reply.type('application/json; charset=utf-8')
         const options = { access, body, limits, consistency, client: new Caller(reply.raw, getGrant(request)), record }
         const key = headers[KEY] === undefined || body.verb === 'select' ? undefined : keyOf(request, body)
+        request.rowQueryIsWriting = body.verb !== 'select'
         return runPipeline(
           key === undefined ? options : { ...options, key, onReplay: () => reply.header(REPLAYED, 'true') }
         )
@@ -243,6 +247,7 @@ export function addRoute (app: FastifyInstance, { databases, limits, budget, col
       const consistency = readConsistency(isRead ? 'select' : 'update', CONSISTENCY, headers['row-query-consistency'])
       const key = isRead ? undefined : keyOf(request, body)
       reply.type('application/json; charset=utf-8')
+      request.rowQueryIsWriting = !isRead
       return runOperations({
         grant: getGrant(request),
         database,

@@ -197,6 +197,46 @@ t.test('a refusal of a host hook is answered with the code of its status, withou
   }
 })
 
+t.test('the status of an error of the host is the one that Fastify would send', async (t) => {
+  const app = createHost(t)
+  app.addHook('onRequest', async ({ headers }, reply) => {
+    if (headers['x-how'] === 'status') throw Object.assign(new Error('of the host'), { status: 403 })
+    reply.code(headers['x-how'] === 'code' ? 401 : 418)
+    throw new Error('of the host')
+  })
+  await app.register(rowQuery, { prefix: '/api', ...optionsFor() })
+  for (const [how, status, code] of [['status', 403, 'PERMISSION_DENIED'], ['code', 401, 'UNAUTHENTICATED'], ['other', 500, 'INTERNAL']] as const) {
+    t.match(await ask(app, '/api/shop/orders', { headers: { authorization: `Bearer ${TOKEN}`, 'x-how': how } }), { status, json: { error: { code } } }, how)
+  }
+})
+
+t.test('an error of the host after a write has begun does not say that nothing was changed', async (t) => {
+  const app = createHost(t)
+  let when: 'preHandler' | 'onSend' | undefined
+  for (const hook of ['preHandler', 'onSend'] as const) {
+    app.addHook(hook as 'preHandler', async () => {
+      if (when !== hook) return
+      when = undefined
+      throw Object.assign(new Error('of the host'), { statusCode: 503 })
+    })
+  }
+  const setup = ['create table notes (id integer primary key, text text)']
+  const everything = { name: 'writer', sha256: hashToken(TOKEN), permissions: ['select' as const, 'insert' as const] }
+  await app.register(rowQuery, { prefix: '/api', databases: { db: { url: 'sqlite::memory:', setup } }, tokens: [everything] })
+  const write = { verb: 'insert', data: { text: 'a' } }
+  const cases = [
+    ['onSend', '', write, 502, 'OUTCOME_UNKNOWN'], ['preHandler', '', write, 503, 'OVERLOADED'], ['onSend', '', { verb: 'select' }, 503, 'OVERLOADED'],
+    ['onSend', 'operations', write, 502, 'OUTCOME_UNKNOWN'], ['onSend', 'operations', { verb: 'select' }, 503, 'OVERLOADED']
+  ] as const
+  for (const [hook, form, body, status, code] of cases) {
+    when = hook
+    const payload = form === '' ? body : { operations: [{ table: 'notes', ...body }] }
+    const answer = await ask(app, form === '' ? '/api/db/notes' : '/api/db', { payload })
+    t.match(answer, { status, json: { error: { code } } }, `${hook} ${form} ${body.verb}`)
+    t.equal('retry-after' in answer.headers, status === 503)
+  }
+})
+
 const sent: readonly unknown[] = [{ error: 'of the host' }, [{ a: 1 }, 2], 7, true, null, 'a text']
 const SERIALIZERS: ReadonlyArray<[why: string, use: (app: FastifyInstance) => unknown]> = [
   ["Fastify's own serialization", () => {}],

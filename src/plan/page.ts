@@ -49,8 +49,8 @@ function planPosition (
  * same, and would read the index from its beginning. NULLs, which come last in descending order, have no such bound.
  */
 function boundOf (behind: Condition): Condition {
-  const [first] = behind.kind === 'or' ? behind.conditions : []
-  if (first?.kind !== 'compare') return { kind: 'constant', value: true }
+  const [first, ...others] = behind.kind === 'or' ? behind.conditions : []
+  if (first?.kind !== 'compare' || others.some(({ kind }) => kind === 'null')) return { kind: 'constant', value: true }
   return { ...first, operator: first.operator === '>' ? '>=' : '<=' }
 }
 
@@ -159,7 +159,8 @@ function planAfter (
     throw at(['orderBy'], invalidBody(`"orderBy" can have at most ${limits.conditions} columns together with "after"`))
   }
   const hidden = order.map(({ column }) => column).filter((column) => !columns.includes(column))
-  return { order, page: { by: 'position', after: planPosition(after, order, table), hidden } }
+  const nullableKey = key.filter(({ nullable }) => nullable)
+  return { order, page: { by: 'position', after: planPosition(after, order, table), hidden, nullableKey } }
 }
 
 /** @throws INVALID_ORDER_BY for a column whose values have no place that filters can name */

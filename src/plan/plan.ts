@@ -238,10 +238,16 @@ export interface MemberIndex {
 
 /**
  * A page of rows. `position`: begins after a position, which has a value for each column of the order; `after` is true
- * for the rows after it, and `hidden` has the columns of the order that are not in `columns`. `offset`: skips rows.
+ * for the rows after it, and `hidden` has the columns of the order not in `columns`. `nullableKey`: the columns
+ * of a primary key that can be NULL, on SQLite, and then in several rows. `offset`: skips rows.
  */
 export type Page =
-  | { readonly by: 'position', readonly after: Condition, readonly hidden: readonly Column[] }
+  | {
+    readonly by: 'position'
+    readonly after: Condition
+    readonly hidden: readonly Column[]
+    readonly nullableKey: readonly Column[]
+  }
   | { readonly by: 'offset', readonly offset: number }
 
 /** Counts the rows that a condition selects. */

@@ -1,7 +1,7 @@
 import type { Column } from '../catalog/catalog.ts'
 import type { RowSink } from '../dialects/dialect.ts'
 import { copyValues, skipValues } from '../dialects/mysql/connection/packets.ts'
-import { resultTooLarge } from '../errors.ts'
+import { resultTooLarge, unsupported } from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import { cellsOf } from '../plan/cells.ts'
 import type { SelectPlan } from '../plan/plan.ts'
@@ -34,6 +34,7 @@ export function createSelectSink (plan: SelectPlan, maxBytes: number, budget?: A
     columns,
     hidden: byPosition ? page.hidden : [],
     position: byPosition ? order.map(({ column }) => column) : [],
+    nullableKey: byPosition ? page.nullableKey : [],
     rows,
     maxBytes,
     budget,
@@ -48,6 +49,8 @@ interface PageOptions {
   readonly hidden: readonly Column[]
   /** The columns of the position; none if the next page is known by its offset. */
   readonly position: readonly Column[]
+  /** Columns of the key that can be NULL in several rows. */
+  readonly nullableKey?: readonly Column[]
   /** Maximum number of rows in the answer. */
   readonly rows: number
   /** Bytes that the answer may have. */
@@ -65,6 +68,7 @@ export class PageSink extends AnswerSink {
   readonly #hidden: number
   /** The indexes of the columns of the position in a row. */
   readonly #places: readonly number[]
+  readonly #nullableKey: ReadonlySet<string>
   readonly #rows: number
   /** The columns as the database has them now. */
   #columns: readonly Column[]
@@ -72,12 +76,13 @@ export class PageSink extends AnswerSink {
   #last: ReadonlyArray<DriverValue | null> = []
   #hasMore = false
 
-  constructor ({ columns, hidden, position, rows, maxBytes, budget, writer }: PageOptions) {
+  constructor ({ columns, hidden, position, nullableKey = [], rows, maxBytes, budget, writer }: PageOptions) {
     super(columns, maxBytes, budget, writer)
     this.#columns = [...columns, ...hidden]
     this.#shown = columns.length
     this.#hidden = hidden.length
     this.#places = position.map((column) => this.#columns.indexOf(column))
+    this.#nullableKey = new Set(nullableKey.map(({ name }) => name))
     this.#rows = rows
   }
 
@@ -119,11 +124,14 @@ export class PageSink extends AnswerSink {
     return taken
   }
 
-  /** The position of the last row as JSON. @throws UNREADABLE_VALUE */
+  /** The position of the last row as JSON. @throws UNREADABLE_VALUE; NOT_SUPPORTED if others may have it as well */
   position (): string {
     const members = this.#places.map((place) => {
       const column = this.#columns[place] as Column
       const value = this.#last[place] as DriverValue | null
+      if (value === null && this.#nullableKey.has(column.name)) {
+        throw unsupported('/after', `the page ends with a row whose key "${column.name}" is NULL: use "offset"`)
+      }
       return `${JSON.stringify(column.name)}:${value === null ? 'null' : writeValue(column, value, column.type.positions?.write)}`
     })
     return `{${members.join()}}`
