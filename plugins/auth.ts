@@ -113,7 +113,11 @@ export default fp(async function auth (app: FastifyInstance, { tokens, jwt, auth
     // the method is tested first, because `routeOptions` builds a new object at each access
     if (request.method !== 'POST' && request.routeOptions.config.rowQueryPublic === true) return done()
     if (!hasToken(request)) countIfLast(request) // credentials of another scheme
-    check.call(app, request, reply, () => done(request.rowQueryGrant === null ? refuse(request, reply) : undefined))
+    check.call(app, request, reply, () => {
+      if (request.rowQueryGrant !== null) return done()
+      reply.code(200) // @fastify/auth has set 401, also for an error of the app
+      done(refuse(request, reply))
+    })
   })
 }, { name: 'row-query-auth' })
 

@@ -61,7 +61,8 @@ export async function runPipeline (request: PipelineRequest, before?: readonly T
     } catch (error) {
       if (!(error instanceof SchemaMoved)) throw error
       if (before !== undefined) throw toUnresolved(database, { moved: error, before, tables: tablesOf(plan) })
-      return await runAgain({ request, plan, moved: error, isUndone: inTransaction || plan.inTransaction === true })
+      const isUndone = inTransaction || plan.inTransaction === true || error.isUndone
+      return await runAgain({ request, plan, moved: error, isUndone })
     }
   } finally {
     sink?.drop()

@@ -140,6 +140,8 @@ export interface Table {
    * replace`).
    */
   readonly hasConflictClause?: true
+  /** SQLite: the version of the definitions of the file that the table was read with. */
+  readonly version?: number
   /** In the order of the table. */
   readonly columns: ReadonlyMap<string, Column>
   readonly columnList: readonly Column[]

@@ -238,14 +238,22 @@ export class SchemaMoved extends Error {
   readonly missing: string | undefined
   /** Whether nothing is missing: the table was rebuilt after the snapshot of the transaction. */
   readonly isRebuilt: boolean
+  /** Whether the statement has changed nothing for certain, so that a write can run again. */
+  readonly isUndone: boolean
 
   constructor (
     reason?: string,
     {
       isElsewhere = false,
       missing,
-      isRebuilt = false
-    }: { isElsewhere?: boolean; missing?: string | undefined; isRebuilt?: boolean } = {}
+      isRebuilt = false,
+      isUndone = false
+    }: {
+      isElsewhere?: boolean
+      missing?: string | undefined
+      isRebuilt?: boolean
+      isUndone?: boolean
+    } = {}
   ) {
     super('the schema has changed')
     this.name = 'SchemaMoved'
@@ -253,6 +261,7 @@ export class SchemaMoved extends Error {
     this.isElsewhere = isElsewhere
     this.missing = missing
     this.isRebuilt = isRebuilt
+    this.isUndone = isUndone
   }
 }
 

@@ -255,3 +255,25 @@ await onEachEngine(t, 'a write whose columns cannot be confirmed in time changes
   t.equal((await sql('select id from things')).length, 2, 'nothing was changed')
   t.same((await post('things', { verb: 'delete', filters: { n: 1 } })).json.data, { deleted: 1 })
 })
+
+const rebuilt = [
+  'create table codes (id integer primary key, code int)', 'insert into codes values (1, 1)',
+  'create table keyed (id integer primary key, v int)', 'insert into keyed values (1, 1), (2, 2)'
+]
+
+await onEachEngine(t, 'a table that another program has rebuilt is known at once, with its types and its keys', { schema: () => rebuilt, only: ['sqlite'] }, async (t, { post, sql }) => {
+  t.match(await post('codes', { verb: 'select', filters: { code: 1 } }), { json: { data: { count: 1 } } })
+  const rebuild = async (table: string, columns: string): Promise<void> => {
+    for (const statement of [`create table other ${columns}`, `insert into other select * from ${table}`, `drop table ${table}`, `alter table other rename to ${table}`]) await sql(statement)
+  }
+  await rebuild('codes', '(id integer primary key, code text)')
+  await sql("insert into codes values (3, '007'), (4, '7')")
+  t.match(await post('codes', { verb: 'insert', data: { id: 5, code: '0042' } }), { status: 200 })
+  t.match(await post('codes', { verb: 'select', filters: { code: '007' }, columns: ['id'] }), { status: 200, json: { data: { rows: [{ id: 3 }] } } })
+  t.match(await post('codes', { verb: 'delete', filters: { code: '007' } }), { status: 200, json: { data: { deleted: 1 } } })
+  t.same(await sql('select id, code from codes order by id'), [{ id: 1, code: '1' }, { id: 4, code: '7' }, { id: 5, code: '0042' }])
+  await rebuild('keyed', '(id int, v int)')
+  const { status } = await post('keyed', { verb: 'select', after: null })
+  t.equal(status, 503, 'until a second reading has confirmed that the key is gone')
+  await untilStatus(422, () => post('keyed', { verb: 'select', after: null }))
+})

@@ -2,7 +2,10 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { openFile } from './open-file.ts'
 import type { DriverValue } from '../../types/column-type.ts'
-import type { Order, ReadOrder, Reply, Row, RowsOrder, RunOrder, TransactionOrder } from './protocol.ts'
+import {
+  SCHEMA_CHANGED, SCHEMA_VERSION, type Order, type ReadOrder, type Reply, type Row, type RowsOrder, type RunOrder,
+  type TransactionOrder
+} from './protocol.ts'
 import { encodingOf, TextCheck, type Encoding } from './open-file.ts'
 
 /** Maximum number of prepared statements. */
@@ -84,9 +87,19 @@ export class Connection {
 
   #run (order: RunOrder): Reply {
     if (order.begin === true) this.#prepare('begin immediate').run()
+    this.#requireVersion(order.version)
     const reply = order.rows === undefined ? this.#runOne(order) : this.#runRows(order, order.rows)
     if (order.begin === true) this.#isOpen = true
     return reply
+  }
+
+  /** @throws the error of a statement whose schema has changed */
+  #requireVersion (planned: number | undefined): void {
+    if (planned === undefined) return
+    const found = this.#prepare(SCHEMA_VERSION)
+    found.setReadBigInts(false)
+    if ((found.get() as { version: number }).version === planned) return
+    throw Object.assign(new Error('database schema has changed'), { errcode: SCHEMA_CHANGED })
   }
 
   #runOne ({ sql, parameters }: RunOrder): Reply {
@@ -176,7 +189,8 @@ export class Connection {
     }
   }
 
-  #read ({ sql, parameters, limit, named = false }: ReadOrder): Reply {
+  #read ({ sql, parameters, limit, named = false, version }: ReadOrder): Reply {
+    this.#requireVersion(version)
     const statement = this.#prepare(sql)
     statement.setReadBigInts(!named)
     const values = parameters as SQLInputValue[]

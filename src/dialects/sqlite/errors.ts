@@ -13,6 +13,7 @@ import {
 } from '../../errors.ts'
 import type { Statement } from '../../sql/statement.ts'
 import { SchemaMoved, UnknownDatabaseError } from '../dialect.ts'
+import { SCHEMA_CHANGED } from './protocol.ts'
 import {
   checkViolationOf,
   firesTrigger,
@@ -120,7 +121,7 @@ function toError (error: SqliteError, statement: Statement): Error {
   const { errcode, message } = error
   if (errcode === undefined) return error
   if (isLogicError(error)) return toLogicError(message, statement)
-  if (errcode === 17) return new SchemaMoved()
+  if (errcode === SCHEMA_CHANGED) return new SchemaMoved(undefined, { isUndone: true })
   const refuse = byCode.get(errcode) ?? byPrimaryCode.get(errcode & 0xff)
   return refuse?.(statement, message) ?? new UnknownDatabaseError(errcode)
 }

@@ -11,6 +11,7 @@ import type { ColumnType } from '../../types/column-type.ts'
 import { readDefault } from '../../types/forms.ts'
 import { sqliteType } from '../../types/sqlite.ts'
 import { isLogicError, reasonOf, type SqliteError } from './errors.ts'
+import { SCHEMA_VERSION } from './protocol.ts'
 import { quoted } from './statements.ts'
 
 // The indexes of a table.
@@ -120,6 +121,8 @@ interface TriggerRow { table: string, sql: string }
 export async function introspectSqlite (ask: Ask): Promise<readonly TableFacts[]> {
   const byTable = async <Row extends { table: string }>(sql: string): Promise<Map<string, Row[]>> =>
     Map.groupBy((await ask(sql)) as Row[], (row) => row.table)
+  // the first one: what changes while the rest is read, is read again
+  const [{ version }] = await ask(SCHEMA_VERSION) as [{ readonly version: number }]
   const indexed = await byTable<IndexRow>(INDEXES)
   const foreigns = await byTable<ForeignRow>(FOREIGN_KEYS)
   const triggers = await byTable<TriggerRow>(TRIGGERS)
@@ -152,6 +155,7 @@ export async function introspectSqlite (ask: Ask): Promise<readonly TableFacts[]
       ...(broken !== undefined && { broken }),
       comment: '',
       engine: 'sqlite',
+      version,
       transactional: true,
       triggers: toTriggers(triggers.get(name) ?? []),
       ...(type === 'table' && /conflict/i.test(sql) && { hasConflictClause: true as const }),

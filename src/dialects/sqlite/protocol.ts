@@ -10,8 +10,25 @@ import type { DriverValue } from '../../types/column-type.ts'
 /** The argument of a process that only reads. */
 export const READS_ONLY = 'reads-only'
 
+/**
+ * Reads the number that SQLite changes with every definition of the file
+ * (https://www.sqlite.org/pragma.html#pragma_schema_version).
+ */
+export const SCHEMA_VERSION = 'select schema_version as version from pragma_schema_version'
+
+/** SQLITE_SCHEMA: the definitions are not those that the statement was made for. */
+export const SCHEMA_CHANGED = 17
+
+interface OnVersion {
+  /**
+   * The version of the definitions that the statement was planned with. If the file has another one, the statement does
+   * not run: a column might have another type since, for which the values were not converted.
+   */
+  readonly version?: number | undefined
+}
+
 /** Runs a statement without rows. If it begins a transaction, an error rolls it back; otherwise it stays open. */
-export interface RunOrder {
+export interface RunOrder extends OnVersion {
   readonly kind: 'run'
   readonly sql: string
   readonly parameters: readonly unknown[]
@@ -50,7 +67,7 @@ interface CheckKeysOrder {
 }
 
 /** Runs a select. */
-export interface ReadOrder {
+export interface ReadOrder extends OnVersion {
   readonly kind: 'read'
   readonly sql: string
   readonly parameters: readonly unknown[]

@@ -10,12 +10,12 @@ import type { Session } from './session.ts'
 /** Runs a select until its last row or until `sink` is full. @throws SqliteError; what the sink throws */
 export async function runSelect (
   session: Session,
-  { sql, parameters, columns }: Statement,
+  { sql, parameters, columns, table: { version } }: Statement,
   sink: RowSink
 ): Promise<Outcome> {
   sink.begin(columns)
   const isWhole = await session.read(
-    { sql, parameters: settleCells(parameters, systemClock), limit: sink.maxBytes },
+    { sql, parameters: settleCells(parameters, systemClock), limit: sink.maxBytes, version },
     (row) => {
       const taking = sink.row(row)
       return taking === undefined ? !sink.full : taking.then(() => !sink.full)
@@ -34,7 +34,7 @@ export interface StreamControl extends Pick<RowSource, 'stop' | 'started'> {
 /** Runs a select whose rows `sink` takes at its own pace. @throws SqliteError; what the sink throws */
 export async function streamSelect (
   session: Session,
-  { sql, parameters, columns }: Statement,
+  { sql, parameters, columns, table: { version } }: Statement,
   sink: PacedSink,
   { stop, started, onKill }: StreamControl
 ): Promise<Outcome> {
@@ -61,7 +61,8 @@ export async function streamSelect (
     kind: 'read',
     sql,
     parameters: settleCells(parameters, systemClock),
-    limit: Infinity
+    limit: Infinity,
+    version
   })
   for (;;) {
     for (const row of reply.rows ?? []) {
@@ -83,6 +84,7 @@ export async function runWrite (session: Session, given: Statement, begin: boole
     kind: 'run',
     sql,
     parameters,
+    version: statement.table.version,
     begin,
     rows: rows === undefined ? undefined : { count: rows, cells: assigned.length, probe }
   })

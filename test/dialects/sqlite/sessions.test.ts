@@ -291,13 +291,13 @@ t.test('foreign keys are enforced and LIKE is case-sensitive, whatever the file 
   t.equal(parts?.foreignKeys.length, 1)
 })
 
-t.test('a prepared statement uses the current table after a change', async (t) => {
+t.test('a statement that was planned before a change of the file does not run', async (t) => {
   const { direct, select } = await openDialect(t, 'create table items (id integer primary key, name text)')
   t.same(await select({}), [])
   direct.exec("alter table items add column more text; insert into items values (1, 'x', 'y')")
-  t.same(await select({}), [{ id: 1, name: 'x' }])
+  await t.rejects(select({}), { name: 'SchemaMoved', isUndone: true })
   direct.exec('alter table items drop column name')
-  await t.rejects(select({}), { name: 'SchemaMoved' })
+  await t.rejects(select({}), { name: 'SchemaMoved', isUndone: true })
 })
 
 t.test('the number of prepared statements is limited, and all statements still work', async (t) => {
