@@ -111,10 +111,10 @@ t.test('README.md: the typed client, which test/clients compiles', async (t) => 
   t.ok(lines.includes('Brass Bicycle Bell'))
 })
 
-t.test('docs/clients.md: the tables in the document of a host app', async (t) => {
+t.test('docs/openapi.md: the tables in the document of a host app', async (t) => {
   const folder = t.testdir({})
   createShop(`${folder}/shop.db`)
-  const [text = ''] = codeBlocks(readDocument('docs/clients.md')).filter(({ kind, text }) => kind === 'ts' && text.includes('swaggerTables')).map(({ text }) => text)
+  const [text = ''] = codeBlocks(readDocument('docs/openapi.md')).filter(({ kind, text }) => kind === 'ts' && text.includes('swaggerTables')).map(({ text }) => text)
   writeFileSync(`${folder}/host.ts`, text.replace("'fastify-row-query'", JSON.stringify(`${ROOT}src/index.ts`)).replace('sqlite:shop.db', `sqlite:${folder}/shop.db`).replace(/^console\.log.*$/m, 'export { app }'))
   const { app } = await import(`${folder}/host.ts`) as { app: { close (): Promise<void>, swagger (): { paths: object } } }
   t.teardown(() => app.close())
