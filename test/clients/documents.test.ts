@@ -1,5 +1,5 @@
 // night: runs tools and clients of other projects
-/** docs/clients.md and docs/client.md as a reader follows them: commands are run, programs compiled and started, with the requests in process of docs/plugin.md. */
+/** docs/clients.md, docs/clients-typescript.md, docs/openapi.md and docs/client.md as a reader follows them: commands are run, programs compiled and started, with the requests in process of docs/plugin.md. */
 import { DatabaseSync } from 'node:sqlite'
 import { build } from 'esbuild'
 import t, { type Test } from 'tap'
@@ -12,8 +12,7 @@ import { createWorkshop } from '../support/programs.ts'
 import { runRowQuery } from '../support/row-query.ts'
 import { startService, TOKEN } from '../support/service.ts'
 
-const document = readDocument('docs/clients.md')
-const blocks = codeBlocks(document)
+const blocks = ['docs/clients.md', 'docs/clients-typescript.md', 'docs/openapi.md'].flatMap((document) => codeBlocks(readDocument(document)))
 const commands = blocks.filter(({ kind }) => kind === 'sh').flatMap(({ text }) => text.trim().split('\n'))
 const programs = [...blocks.filter(({ kind }) => kind === 'ts'), ...codeBlocks(readDocument('docs/plugin.md')).filter(({ kind }) => kind === 'ts execute')].map(({ text }) => text)
 
@@ -23,7 +22,7 @@ function argumentsOf (program: string): string[] {
   return command.split(' ').slice(2)
 }
 
-t.test('the commands and programs of docs/clients.md generate, compile and use clients', async (t) => {
+t.test('the commands and programs of docs/clients.md and the documents beside it generate, compile and use clients', async (t) => {
   const path = `${t.testdir()}/shop.db`
   createShop(path)
   const url = `sqlite:${path}`

@@ -111,10 +111,10 @@ t.test('README.md: the typed client, which test/clients compiles', async (t) => 
   t.ok(lines.includes('Brass Bicycle Bell'))
 })
 
-t.test('docs/clients.md: the tables in the document of a host app', async (t) => {
+t.test('docs/openapi.md: the tables in the document of a host app', async (t) => {
   const folder = t.testdir({})
   createShop(`${folder}/shop.db`)
-  const [text = ''] = codeBlocks(readDocument('docs/clients.md')).filter(({ kind, text }) => kind === 'ts' && text.includes('swaggerTables')).map(({ text }) => text)
+  const [text = ''] = codeBlocks(readDocument('docs/openapi.md')).filter(({ kind, text }) => kind === 'ts' && text.includes('swaggerTables')).map(({ text }) => text)
   writeFileSync(`${folder}/host.ts`, text.replace("'fastify-row-query'", JSON.stringify(`${ROOT}src/index.ts`)).replace('sqlite:shop.db', `sqlite:${folder}/shop.db`).replace(/^console\.log.*$/m, 'export { app }'))
   const { app } = await import(`${folder}/host.ts`) as { app: { close (): Promise<void>, swagger (): { paths: object } } }
   t.teardown(() => app.close())
@@ -126,9 +126,9 @@ t.test('the first app of docs/plugin.md, which is run with the package, is the o
   t.equal(blockOf('README.md', 'js'), blockOf('docs/plugin.md', 'js'))
 })
 
-t.test('docs/grants.md: authenticate has the type of the source', async (t) => {
+t.test('docs/host-grants.md: authenticate has the type of the source', async (t) => {
   const words = (text: string): string => text.replaceAll(/\s+/g, '')
-  t.ok(words(readDocument('src/access/host-grant.ts')).includes(words(blockOf('docs/grants.md', 'ts signature')).replace(/^.*?:/, '')))
+  t.ok(words(readDocument('src/access/host-grant.ts')).includes(words(blockOf('docs/host-grants.md', 'ts signature')).replace(/^.*?:/, '')))
 })
 
 // commands in docs/ and CONTRIBUTING.md, and what they print

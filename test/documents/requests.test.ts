@@ -27,15 +27,17 @@ t.test('every request has a table before it', async (t) => {
   }
 })
 
-// The requests of docs/relations.md have the same answers on MariaDB and MySQL as on SQLite, on tables like those of five applications.
+// The requests of docs/relations.md and of the documents beside it have the same answers on MariaDB and MySQL as on SQLite, on tables like those of five applications.
 
 for (const engine of await engines()) {
-  for (const [number, story] of storiesOf('docs/relations.md').entries()) {
-    t.test(`docs/relations.md, requests to the tables of its example ${number + 1} on ${engine.name}`, async (t) => {
-      const { url, drop } = await createTestDatabase(engine, (story[0]?.text as string).split(';\n').filter((statement) => statement.trim() !== ''))
-      t.teardown(drop)
-      await tellStory(t as Test, url, story)
-    })
+  for (const document of DOCUMENTS.filter((path) => path.startsWith('docs/relations'))) {
+    for (const [number, story] of storiesOf(document).entries()) {
+      t.test(`${document}, requests to the tables of its example ${number + 1} on ${engine.name}`, async (t) => {
+        const { url, drop } = await createTestDatabase(engine, (story[0]?.text as string).split(';\n').filter((statement) => statement.trim() !== ''))
+        t.teardown(drop)
+        await tellStory(t as Test, url, story)
+      })
+    }
   }
 }
 

@@ -1,4 +1,4 @@
-/** Claims in rules: what can be used, what is refused, and that they are exact; the configuration with JWTs in docs/grants.md works as it stands there. */
+/** Claims in rules: what can be used, what is refused, and that they are exact; the configuration with JWTs in docs/jwt.md works as it stands there. */
 import { writeFileSync } from 'node:fs'
 import t from 'tap'
 import type { TokenOptions } from '../../schemas/options.ts'
@@ -152,7 +152,7 @@ const grantsDocPair = await createPair('one', 'RS256')
 const grantsDocKeys = await serveKeys(t, [grantsDocPair.jwk])
 
 await onEachEngine(t, 'the roles of the example see their rows', { schema: grantsDocSchema }, async (t, { url }) => {
-  const text = codeBlocks(readDocument('docs/grants.md')).find(({ kind }) => kind === 'json jwt')?.text as string
+  const text = codeBlocks(readDocument('docs/jwt.md')).find(({ kind }) => kind === 'json jwt')?.text as string
   const path = `${t.testdir({})}/row-query.json`
   writeFileSync(path, text.replace('mysql://shop:secret@127.0.0.1:3306/shop', url).replace('https://login.example.com/.well-known/jwks.json', grantsDocKeys.url))
   const { post } = await startService(t, url, { options: splitConfig(loadConfig({}, { config: path }).config).options })

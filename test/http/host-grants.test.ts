@@ -1,4 +1,4 @@
-/** The function `authenticate` of a host app, beside tokens and instead of them; the apps with their own authentication in docs/plugin.md and docs/grants.md, as they stand there. */
+/** The function `authenticate` of a host app, beside tokens and instead of them; the apps with their own authentication in docs/plugin.md and docs/host-grants.md, as they stand there. */
 import { createSecretKey } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
@@ -289,10 +289,10 @@ await test('the app with a session in docs/plugin.md works', async (t, service) 
   t.match(await ask(app, { cookie }, { verb: 'insert', data: {} }), { status: 403 })
 })
 
-await test('the app with its own users in docs/grants.md works', async (t, service) => {
+await test('the app with its own users in docs/host-grants.md works', async (t, service) => {
   process.env['KEY_OF_ADA'] = 'the-key-of-ada'
   process.env['KEY_OF_ZOE'] = 'the-key-of-zoe'
-  const app = await hostExamplesStart(t as Test, 'js users', service, 'docs/grants.md')
+  const app = await hostExamplesStart(t as Test, 'js users', service, 'docs/host-grants.md')
   const [ada, zoe] = [{ 'x-api-key': 'the-key-of-ada' }, { 'x-api-key': 'the-key-of-zoe' }]
   for (const headers of [{}, { 'x-api-key': '' }, { 'x-api-key': 'another' }]) t.match(await ask(app, headers), { status: 401, json: { error: { code: 'UNAUTHENTICATED' } } })
   t.match(await ask(app, ada, { verb: 'select' }), { status: 200, json: { data: { rows: [{ id: 1, note: 'a', tenant: undefined }], count: 1 } } })

@@ -97,6 +97,10 @@ export function createConnections ({ onGone, idleTimeout, minimum }: Connections
     remove(session)
   }
 
+  /**
+   * The session is handed out only after the answer: mysql2 does not tell a statement behind a ROLLBACK that the
+   * ROLLBACK has failed.
+   */
   const endSnapshot = (session: Session): Promise<boolean> => {
     session.holdsSnapshot = false
     session.ending = undo(session, ROLLBACK).then(() => {

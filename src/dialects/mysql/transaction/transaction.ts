@@ -229,6 +229,10 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
     }
   }
 
+  /**
+   * Does not send them together with the first statement: proxies do not expect a command before the answer to the
+   * previous one.
+   */
   async #begin (statements: readonly Statement[]): Promise<void> {
     try {
       for (const statement of statements) await this.#control(statement)
