@@ -29,7 +29,8 @@ interface FakeTimer extends Pick<NodeJS.Timeout, 'ref' | 'unref' | 'hasRef' | 'r
 export function stoppedClock (t: Ends, start = Date.now()): { pass (milliseconds: number): Promise<void>, setDate (time: number): void } {
   const real = { setTimeout, setInterval, clearTimeout, clearInterval }
   const { now } = performance
-  const startOfDurations = performance.now()
+  // whole, so that a duration of 500 ms is not a fraction shorter
+  const startOfDurations = Math.ceil(performance.now())
   let passed = 0
   let date = start
   /** When each timer is due, in `passed`. */
