@@ -12,8 +12,7 @@ import { hashBody } from '../src/idempotency/run-once.ts'
 import type {} from './auth.ts' // declares request.rowQueryGrant
 import { BodyMemory, BodyPlace } from '../src/request/body-memory.ts'
 import type { RequestLimits } from '../src/plan/terms.ts'
-import { compileBodySchema, parseBody, type FindBodyError } from '../src/request/check-body.ts'
-import { createOperationsCheck } from '../src/request/check-body.ts'
+import { compileBodySchema, parseBody, type FindBodyError, createOperationsCheck } from '../src/request/check-body.ts'
 import { readBody, type Payload } from '../src/request/read-body.ts'
 import { invalidJson, unsupportedMediaType } from '../src/errors.ts'
 

@@ -6,8 +6,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { type TokenOptions, TokenSchema } from '../../schemas/options.ts'
 import { ConfigError, findConfigErrors, orThrow } from '../config-errors.ts'
 import { parseConfigJson } from '../json/syntax.ts'
-import { readEntries, UNIQUE } from './tokens.ts'
-import type { StoredToken } from './tokens.ts'
+import { readEntries, UNIQUE, type StoredToken } from './tokens.ts'
 
 /** A token file and the parser of its content. */
 export interface TokenFile {

@@ -7,8 +7,7 @@ import { splitConfig } from '../config/split-config.ts'
 import { createShop } from '../demo/shop.ts'
 import { checkDatabase } from './check/check-database.ts'
 import { checkTokens, type Findings, findings, has, listGrants, write } from './check/findings.ts'
-import { COMMANDS } from './commands.ts'
-import { parseFlags } from './commands.ts'
+import { COMMANDS, parseFlags } from './commands.ts'
 
 /** Downloads the keys of issuers, as the service does. The URLs are not shown. */
 async function checkIssuers (issuers: readonly JwtIssuer[]): Promise<Findings> {

@@ -1,6 +1,5 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util'
-import { ConfigError } from '../config-errors.ts'
-import { findNearest } from '../config-errors.ts'
+import { ConfigError, findNearest } from '../config-errors.ts'
 
 /** The commands of `row-query`: their arguments and flags, for parsing them and for the help. */
 

@@ -2,8 +2,7 @@ import { request as requestPlain } from 'node:http'
 import { request as requestTls } from 'node:https'
 import { loadConfig } from '../config/load.ts'
 import { splitConfig, type ServerSettings } from '../config/split-config.ts'
-import { COMMANDS } from './commands.ts'
-import { parseFlags } from './commands.ts'
+import { COMMANDS, parseFlags } from './commands.ts'
 
 /** How long the server may take to answer, in milliseconds. */
 const PATIENCE = 4000

@@ -10,8 +10,7 @@ import { createShop } from '../demo/shop.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { ServiceError } from '../errors.ts'
 import { type DocumentSettings, EVERYTHING } from '../openapi/visible.ts'
-import { type CommandName, COMMANDS } from './commands.ts'
-import { parseFlags } from './commands.ts'
+import { type CommandName, COMMANDS, parseFlags } from './commands.ts'
 
 /** Reasons of a server that does answer, but cannot be used. */
 const REFUSALS: ReadonlyMap<string, string> = new Map([

@@ -1,8 +1,7 @@
 /** Runs a command of `row-query`. */
 import { createRequire } from 'node:module'
 import { ConfigError } from '../config-errors.ts'
-import { COMMANDS, describeCommand, describeProgram, type CommandName } from './commands.ts'
-import { silenceSqliteWarning } from './commands.ts'
+import { COMMANDS, describeCommand, describeProgram, type CommandName, silenceSqliteWarning } from './commands.ts'
 
 /** Loads each command only when it is used: creating a token does not need the server. */
 const commands: Readonly<Record<CommandName, () => Promise<(args: string[]) => Promise<number>>>> = {

@@ -5,10 +5,8 @@ import { resolveSettings } from '../config/settings.ts'
 import { splitConfig } from '../config/split-config.ts'
 import { createShop } from '../demo/shop.ts'
 import { createLog } from '../server/request-logger.ts'
-import { COMMANDS } from './commands.ts'
-import { describeFirstContact } from './start-server.ts'
-import { parseFlags } from './commands.ts'
-import type { ServerConfiguration } from './start-server.ts'
+import { COMMANDS, parseFlags } from './commands.ts'
+import { describeFirstContact, type ServerConfiguration } from './start-server.ts'
 
 const NO_TOKEN_NOTICE = `row-query: no token is configured, so all requests are refused.
 row-query: Set API_TOKEN, or create a token with "row-query token --name me --permissions select" and add its entry to the configuration file.

@@ -5,10 +5,8 @@ import type {
   AnyOperation, DeleteFields, DeleteResult, ExactList, Exactly, InsertFields, InsertResult, OperationResult,
   RowsFields, SelectFields, SelectResult, Streamed, UpdateFields, UpdateResult
 } from '../in-process/requests.ts'
-import { RowQueryError } from './client-options.ts'
-import { writeJson } from './send.ts'
-import type { RequestOptions } from './client-options.ts'
-import type { Send } from './send.ts'
+import { RowQueryError, type RequestOptions } from './client-options.ts'
+import { writeJson, type Send } from './send.ts'
 
 export interface Client<All extends AnyDatabases = AnyDatabases, N extends Bigints = 'bigint'> {
   /** Returns the methods of a database without sending a request. */

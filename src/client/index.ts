@@ -2,8 +2,7 @@
  * The client, `fastify-row-query/client`. It runs wherever `fetch` does, and imports only types from the other rooms.
  */
 import type { AnyDatabases } from '../in-process/field-types.ts'
-import type { Client } from './client.ts'
-import { createDatabase } from './client.ts'
+import { type Client, createDatabase } from './client.ts'
 import type { ClientOptions } from './client-options.ts'
 import { createSend } from './send.ts'
 

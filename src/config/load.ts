@@ -4,16 +4,15 @@ import { ConfigSchema, type Config } from '../../schemas/options.ts'
 import { ServerSchema } from '../../schemas/server-settings.ts'
 import { VERBS } from '../../schemas/grants.ts'
 import { createToken, hashToken } from '../access/tokens.ts'
-import { readApiToken } from './substitute.ts'
+import {
+  readApiToken, substitute, findUnknownVariables, readVariable, VARIABLES, withoutServices, type Environment
+} from './substitute.ts'
 import { databaseNameOf, parseDatabaseUrl } from './database-url.ts'
-import { ConfigError, findConfigErrors, orThrow } from '../config-errors.ts'
+import { ConfigError, findConfigErrors, orThrow, withoutInvalid } from '../config-errors.ts'
 import { parseConfigJson } from '../json/syntax.ts'
 import { isObject } from '../json/exact-json.ts'
 import { splitConfig } from './split-config.ts'
 import { findOptionErrors } from './settings.ts'
-import { substitute } from './substitute.ts'
-import { withoutInvalid } from '../config-errors.ts'
-import { findUnknownVariables, readVariable, VARIABLES, withoutServices, type Environment } from './substitute.ts'
 
 export type { Environment }
 

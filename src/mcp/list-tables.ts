@@ -4,9 +4,10 @@ import type { Catalog } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
 import { isServiceError, resultTooLarge } from '../errors.ts'
 import { isObject } from '../json/exact-json.ts'
-import { readArguments, readLimit, readText, refuse } from './tool.ts'
-import type { Arguments, Tool } from './tool.ts'
-import { databasesOf, holdsAnywhere, usableTables, type ToolOptions } from './tool.ts'
+import {
+  readArguments, readLimit, readText, refuse, type Arguments, type Tool, databasesOf, holdsAnywhere, usableTables,
+  type ToolOptions
+} from './tool.ts'
 
 const LIMIT = { fallback: 100, most: 1000 }
 const NAMES = ['database', 'contains', 'limit', 'after'] as const

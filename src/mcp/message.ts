@@ -2,9 +2,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { isObject, type RawNumber } from '../json/exact-json.ts'
 import { clampNumbers, toNumber } from '../request/check-body.ts'
-import { createToolServer, type Sdk } from './tools.ts'
+import { createToolServer, type Sdk, type Tools } from './tools.ts'
 import type { Caller } from './tool.ts'
-import type { Tools } from './tools.ts'
 
 /** The codes of errors that are answered before the implementation of the protocol sees a message. */
 export const PARSE_ERROR = -32700

@@ -3,20 +3,21 @@ import { type Verb, VERBS } from '../../schemas/grants.ts'
 import type { Column, Table } from '../catalog/catalog.ts'
 import { resultTooLarge, type ServiceError } from '../errors.ts'
 import { allOf, inPieces, type LongWork } from '../in-pieces.ts'
-import type { DocumentLimits, DocumentSettings, Subject } from './visible.ts'
-import { type DocumentText, Members, writeDocument } from './names.ts'
-import { REFUSAL, refusalSchema, responseReferences, sharedResponses } from './operation.ts'
-import { createFilterSchemas, nameOfFilter } from './select-schemas.ts'
-import { GROUPS } from './select-schemas.ts'
+import {
+  type DocumentLimits, type DocumentSettings, type Subject, findRelatedTables, type VisibleTable, writableColumns
+} from './visible.ts'
+import { type DocumentText, Members, writeDocument, createNames, type Names, pascalCase } from './names.ts'
+import {
+  REFUSAL, refusalSchema, responseReferences, sharedResponses, createHead, createPathItem, securitySchemes
+} from './operation.ts'
+import { createFilterSchemas, nameOfFilter, GROUPS } from './select-schemas.ts'
 import { formNames, formSchemas } from './request-schemas.ts'
 import { canInclude, MEMBER_NAMES, memberSchemas } from './member-schemas.ts'
-import { createNames, type Names, pascalCase } from './names.ts'
-import { createHead, createPathItem, securitySchemes } from './operation.ts'
-import { createOperationsItem, OPERATION, OPERATION_NAMES, operationSchemas } from './operations-schemas.ts'
+import {
+  createOperationsItem, OPERATION, OPERATION_NAMES, operationSchemas, MAX_TYPED_TABLES, TYPED_NAMES, typedOperations
+} from './operations-schemas.ts'
 import { membersOf, plainText, refTo, type Schema } from './value-schema.ts'
 import { ENDINGS, filterKey, tableSchemas } from './table-schemas.ts'
-import { MAX_TYPED_TABLES, TYPED_NAMES, typedOperations } from './operations-schemas.ts'
-import { findRelatedTables, type VisibleTable, writableColumns } from './visible.ts'
 
 // Example requests for a table, one for each verb, which can be sent unchanged.
 

@@ -7,13 +7,11 @@ import { MEMBER_NAME, MemberSchema } from '../../schemas/body.ts'
 import type { Table } from '../catalog/catalog.ts'
 import { isOne } from '../plan/relation.ts'
 import { NOT_OF_AGGREGATES } from '../request/fields.ts'
-import type { DocumentLimits, Subject } from './visible.ts'
-import { aggregatesField } from './select-schemas.ts'
-import type { RelatedTable } from './visible.ts'
-import { closedObject, defining, refTo, requiring, type Schema, type Schemas } from './value-schema.ts'
-import { oneOfNames, rowOrderSchema } from './select-schemas.ts'
-import { bare, withoutDefault } from './value-schema.ts'
-import type { VisibleTable } from './visible.ts'
+import type { DocumentLimits, Subject, RelatedTable, VisibleTable } from './visible.ts'
+import { aggregatesField, oneOfNames, rowOrderSchema } from './select-schemas.ts'
+import {
+  closedObject, defining, refTo, requiring, type Schema, type Schemas, bare, withoutDefault
+} from './value-schema.ts'
 
 const INCLUDE = 'Include'
 const MEMBER = 'Member'

@@ -1,27 +1,17 @@
 /** The schemas of one table: rows, data of inserts and updates, filters. */
 import { COMBINATORS, type CombinatorForm } from '../../schemas/filters.ts'
 import { mayFillColumns, type Column, type Table } from '../catalog/catalog.ts'
-import type { Subject } from './visible.ts'
-import { canFilter, type FilterSchemas } from './select-schemas.ts'
-import { aggregateSchema, GROUPS_RESPONSE, hasParts, partName, partSchema } from './select-schemas.ts'
-import { joinWords, type Names } from './names.ts'
-import { hasConflicts, onConflictName, onConflictSchema } from './request-schemas.ts'
-import { membersOfRow } from './member-schemas.ts'
+import { type Subject, writableColumns } from './visible.ts'
 import {
-  hasPositions,
-  insertedId,
-  positionName,
-  positionSchema,
-  requestName,
-  requestSchema,
-  selectAnswer,
-  unions,
-  writeAnswer
+  canFilter, type FilterSchemas, aggregateSchema, GROUPS_RESPONSE, hasParts, partName, partSchema
+} from './select-schemas.ts'
+import { joinWords, type Names } from './names.ts'
+import {
+  hasConflicts, onConflictName, onConflictSchema, hasPositions, insertedId, positionName, positionSchema, requestName,
+  requestSchema, selectAnswer, unions, writeAnswer, changeSchema
 } from './request-schemas.ts'
-import { closedObject, plainText, refTo, type Schema, type Schemas } from './value-schema.ts'
-import { findDefault, shownSchema } from './value-schema.ts'
-import { writableColumns } from './visible.ts'
-import { changeSchema } from './request-schemas.ts'
+import { membersOfRow } from './member-schemas.ts'
+import { closedObject, plainText, refTo, type Schema, type Schemas, findDefault, shownSchema } from './value-schema.ts'
 
 /** The suffixes of schema names. A table reserves all of them, whatever verbs the document has. */
 export const ENDINGS = [

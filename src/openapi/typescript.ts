@@ -2,11 +2,9 @@
 import { baseTable, type Column, type Table } from '../catalog/catalog.ts'
 import { rowKeysOf } from '../plan/row-keys.ts'
 import { createNames, pascalCase } from './names.ts'
-import { findRelatedTables } from './visible.ts'
-import { membersOf, type Schema } from './value-schema.ts'
+import { findRelatedTables, writableColumns, type VisibleTable } from './visible.ts'
+import { membersOf, type Schema, shownOf, shownSchema, takenSchema } from './value-schema.ts'
 import { isOptional } from './table-schemas.ts'
-import { shownOf, shownSchema, takenSchema } from './value-schema.ts'
-import { writableColumns, type VisibleTable } from './visible.ts'
 
 /** Names that the file uses for other purposes. */
 const OWN = ['DB', 'Relations', 'Column', 'Int64', 'Json', 'Array']

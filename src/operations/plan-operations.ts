@@ -1,20 +1,16 @@
 /** Authorizes and plans all operations of a request before the first one runs. */
 import type { Body } from '../../schemas/body.ts'
 import type { Operation } from '../../schemas/operations.ts'
-import { authorize, type Access } from '../access/authorize.ts'
+import { authorize, type Access, requireLock } from '../access/authorize.ts'
 import { permissionsOn, type Grant } from '../access/grant.ts'
 import { orUnavailable } from '../access/granted-table.ts'
-import { requireLock } from '../access/authorize.ts'
 import type { TableSource } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
 import { at, tableNotFound, type ServiceError } from '../errors.ts'
 import { createPlan, refuseView } from '../plan/create-plan.ts'
-import { startCount, type PlanLimits } from '../plan/terms.ts'
-import { findResultReferences } from '../plan/result-reference.ts'
-import { lockRows } from '../plan/terms.ts'
+import { startCount, type PlanLimits, lockRows, requireUndoable } from '../plan/terms.ts'
+import { findResultReferences, type ResultReference } from '../plan/result-reference.ts'
 import type { Plan } from '../plan/plan.ts'
-import type { ResultReference } from '../plan/result-reference.ts'
-import { requireUndoable } from '../plan/terms.ts'
 import { inOperation } from '../request/check-body.ts'
 
 export interface PlannedOperation {

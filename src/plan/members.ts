@@ -1,9 +1,8 @@
 /** Plans `include`: the rows of other tables in each row. The grant must see each table, and its rules apply. */
 import { DEFAULT_LIMIT, type Include, type Member as MemberBody } from '../../schemas/body.ts'
-import type { Column, Table } from '../catalog/catalog.ts'
-import type { TableSource } from '../catalog/catalog.ts'
+import type { Column, Table, TableSource } from '../catalog/catalog.ts'
 import { at, invalidBody, type Path } from '../errors.ts'
-import { isOne, type Held } from './relation.ts'
+import { isOne, type Held, findMemberIndex, planRelation } from './relation.ts'
 import { getColumn } from './columns.ts'
 import { planGroup } from './filters/resolve-filters.ts'
 import { createFilterScope, createRowScope } from './filters/scope.ts'
@@ -12,7 +11,6 @@ import { planAggregate } from './groups.ts'
 import { planOrder } from './order-by.ts'
 import { completeOrder, findKey } from './page.ts'
 import type { Member, Order } from './plan.ts'
-import { findMemberIndex, planRelation } from './relation.ts'
 import { withinRules } from './rule.ts'
 
 export interface MembersToPlan {

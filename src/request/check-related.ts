@@ -11,8 +11,7 @@ import { type CombinatorForm, COMBINATORS } from '../../schemas/filters.ts'
 import { at, invalidBody, type Path, type ServiceError } from '../errors.ts'
 import { isObject } from '../json/exact-json.ts'
 import { stepsOf } from '../json/pointer.ts'
-import { findFunctionError, NOT_OF_AGGREGATES } from './fields.ts'
-import { describeForm, findOwnError, withNames } from './fields.ts'
+import { findFunctionError, NOT_OF_AGGREGATES, describeForm, findOwnError, withNames } from './fields.ts'
 
 /** Returns the first error of a member that does not match its schema. */
 function describeMember (member: object, schema: TObject, path: Path): ServiceError {

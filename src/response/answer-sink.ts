@@ -11,10 +11,9 @@ import type { LinkCells } from '../plan/cells.ts'
 import type { DriverValue } from '../types/column-type.ts'
 import { AnswerMemory, type AnswerMemoryBudget, UNLIMITED } from './budget.ts'
 import { isLongRow, sizeOf } from './encode-row.ts'
-import { isBeyond, JsonRows } from './row-writer.ts'
+import { isBeyond, JsonRows, type RowWriter } from './row-writer.ts'
 import type { Fragment, MemberRows } from './member-rows.ts'
 import { afterRows, BEFORE_ROWS, Output } from './output.ts'
-import type { RowWriter } from './row-writer.ts'
 
 // Inserts the rows of members into the gaps of the rows that they are related to.
 

@@ -10,9 +10,8 @@ import { PART, type LongWork } from '../in-pieces.ts'
 import type { DriverValue, WireFormat } from '../types/column-type.ts'
 import { isJson } from '../types/json-text.ts'
 import { jsonParts, writeInParts, writeValue, type LongFormat } from './encode-row.ts'
-import type { RowFormat } from './row-writer.ts'
+import { type RowFormat, RowWriter } from './row-writer.ts'
 import { Output } from './output.ts'
-import { RowWriter } from './row-writer.ts'
 
 const [QUOTE, COMMA, SPACE, CR, LF, T, Z] = [0x22, 0x2c, 0x20, 0x0d, 0x0a, 0x54, 0x5a] as const
 const [OPEN, NEXT, END] = ['"', ',', '\r\n'].map((text) => Buffer.from(text)) as [Buffer, Buffer, Buffer]

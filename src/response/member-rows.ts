@@ -6,10 +6,9 @@ import { cellsOfMember, type LinkCells } from '../plan/cells.ts'
 import { inPieces } from '../in-pieces.ts'
 import type { DriverValue } from '../types/column-type.ts'
 import { isLongRow, sizeOf } from './encode-row.ts'
-import { isBeyond } from './row-writer.ts'
+import { isBeyond, RowWriter, type Gap } from './row-writer.ts'
 import type { Links } from './links.ts'
 import { Output } from './output.ts'
-import { RowWriter, type Gap } from './row-writer.ts'
 
 const COMMA = 0x2c
 /** Memory of a group, in bytes, about. */

@@ -3,10 +3,9 @@ import type { Outcome } from '../dialects/dialect.ts'
 import type { InsertPlan, Plan, PlannedRow, UpdatePlan, WriteTerms } from '../plan/plan.ts'
 import { writesHidden } from '../plan/rule.ts'
 import type { AnswerSink } from './answer-sink.ts'
-import { findParameter, idOfInserted, idOfUpserted } from './result.ts'
+import { findParameter, idOfInserted, idOfUpserted, type Result, type RowCounts, type RowsResult } from './result.ts'
 import { ENVELOPE } from './output.ts'
 import { pageMembers } from './page-sink.ts'
-import type { Result, RowCounts, RowsResult } from './result.ts'
 
 /** The body of the answer to an executed plan. `sink`: the sink of a select, or of a write that returns rows. */
 export function respond (plan: Plan, outcome: Result, sink?: AnswerSink): string | Buffer {

@@ -12,9 +12,8 @@ import {
 } from '../plan/plan.ts'
 import { type Cell, COLUMN, FILTER, GIVEN, type Parameter } from '../types/column-type.ts'
 import { formSql } from '../types/forms.ts'
-import { findOutlying } from './conditions.ts'
+import { findOutlying, rowsOf } from './conditions.ts'
 import { builderFor, type Mark, marksOf } from './kysely-builder.ts'
-import { rowsOf } from './conditions.ts'
 import type { Engine } from './statement.ts'
 import { skipsUnchanged } from './write.ts'
 

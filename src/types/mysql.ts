@@ -16,15 +16,12 @@ import { decimalType } from './decimal.ts'
 import { computedDoubleType, doubleType, floatType, type FixedPoint } from './float.ts'
 import { incrementDecimal, incrementDouble, incrementInteger, mergeForm, sqlOf, withNow } from './forms.ts'
 import { bitType, integerType, tinyBoolType, yearType } from './integer.ts'
-import { geometryType } from './geometry.ts'
+import { geometryType, vectorType } from './geometry.ts'
 import { jsonType, removalsFirst, requireMysqlNumber } from './json.ts'
-import { parseMembers } from './text.ts'
-import { MYSQL_PARTS } from './temporal.ts'
-import { datetimeType, dateType, timestampBounds, timestampType, timeType } from './temporal.ts'
-import { vectorType } from './geometry.ts'
+import { parseMembers, charType, enumType, formType, setType, textType, unknownType } from './text.ts'
+import { MYSQL_PARTS, datetimeType, dateType, timestampBounds, timestampType, timeType } from './temporal.ts'
 import { GEOMETRY_TYPES } from './wkb.ts'
 import { valueClassesOf } from './value-classes.ts'
-import { charType, enumType, formType, setType, textType, unknownType } from './text.ts'
 
 const UUID_TEXT = /^([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})$/i
 

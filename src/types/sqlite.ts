@@ -28,8 +28,7 @@ import { isJson } from './json-text.ts'
 import { longBinary, longCheckedJson, longText } from './long-values.ts'
 import { decimalTotals, doubleTotals, integerTotals } from './sqlite-aggregates.ts'
 import { positionsOf } from './sqlite-positions.ts'
-import { SQLITE_PARTS } from './temporal.ts'
-import { datetimeType, dateType, timestampBounds, timestampType, timeType } from './temporal.ts'
+import { SQLITE_PARTS, datetimeType, dateType, timestampBounds, timestampType, timeType } from './temporal.ts'
 import { readString, textType, unknownType } from './text.ts'
 
 /** SQLite stores a DECIMAL as a double, which represents this many decimal digits exactly. */

@@ -2,15 +2,11 @@
 import closeWithGrace from 'close-with-grace'
 import type { Config } from '../../../schemas/options.ts'
 import { ConfigError } from '../../config-errors.ts'
-import type { ServerSettings } from '../../config/split-config.ts'
-import { divideConfig } from '../../config/split-config.ts'
+import { type ServerSettings, divideConfig } from '../../config/split-config.ts'
 import { createLog } from '../../server/request-logger.ts'
 import { createMetricsApp } from '../../server/metrics-app.ts'
-import { listen } from '../start-server.ts'
-import { onReload } from '../start-server.ts'
-import { Accepting } from './workers.ts'
-import type { Started } from '../start-server.ts'
-import { Workers } from './workers.ts'
+import { listen, onReload, type Started } from '../start-server.ts'
+import { Accepting, Workers } from './workers.ts'
 
 /** How much longer the primary process waits for its workers than they do for their requests, in milliseconds. */
 const LONGER = 2000

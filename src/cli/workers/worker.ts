@@ -6,12 +6,10 @@ import type { Config } from '../../../schemas/options.ts'
 import { ConfigError } from '../../config-errors.ts'
 import { splitConfig } from '../../config/split-config.ts'
 import { createServer, type Server } from '../../server/server.ts'
-import { tuneGarbageCollection } from '../start-server.ts'
-import { listen } from '../start-server.ts'
-import { onReload, requestReload } from '../start-server.ts'
-import { createWorkerShutdown, leaveSignalsToPrimary } from '../start-server.ts'
+import {
+  tuneGarbageCollection, listen, onReload, requestReload, createWorkerShutdown, leaveSignalsToPrimary, reloadServer
+} from '../start-server.ts'
 import { silenceSqliteWarning } from '../commands.ts'
-import { reloadServer } from '../start-server.ts'
 import type { ToPrimary, ToWorker } from './workers.ts'
 
 /** How long a scrape waits for the metrics of all workers, in milliseconds. */

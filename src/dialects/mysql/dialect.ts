@@ -1,23 +1,20 @@
 /** The dialect of MySQL, MariaDB and compatible servers, by mysql2. */
 import type { ServiceError } from '../../errors.ts'
 import { STREAM_TIMEOUT, type Dialect } from '../dialect.ts'
-import { findAccountRisks } from './privileges.ts'
-import { findDenied } from './privileges.ts'
-import { createReplicaOrder, runWithRetries } from './execute/read.ts'
+import { findAccountRisks, findDenied } from './privileges.ts'
+import { createReplicaOrder, runWithRetries, runStream, toRequest } from './execute/read.ts'
 import { toConnectError, type MysqlError } from './errors.ts'
 import { createTimeoutQueue } from '../waiters.ts'
 import { createDifferences } from './connection/definitions.ts'
-import { runStream, toRequest } from './execute/read.ts'
 import { runOn, type ExecutionOptions, type Stoppable } from './execute/execution.ts'
 import { runTransaction } from './transaction/transaction.ts'
 import { introspectMysql } from './introspect.ts'
 import type { MysqlAddress } from './options.ts'
-import { sendPlainCommand } from './connection/try-reader.ts'
+import { sendPlainCommand, trialOf, tryReader, type Trial } from './connection/try-reader.ts'
 import { createMysqlPool, type MysqlPool, type PoolLimits } from './pool/pool.ts'
 import type { SendCommand } from './connection/statement-command.ts'
 import { destroy, ask, within, type Ask } from './connection/session.ts'
 import { stopStatement } from './connection/kill.ts'
-import { trialOf, tryReader, type Trial } from './connection/try-reader.ts'
 
 export interface MysqlSettings {
   readonly address: MysqlAddress

@@ -1,12 +1,11 @@
 /** A connection to a SQLite file, used in the process that has the file open (process.ts). */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
-import { openFile } from './open-file.ts'
+import { openFile, encodingOf, TextCheck, type Encoding } from './open-file.ts'
 import type { DriverValue } from '../../types/column-type.ts'
 import {
   SCHEMA_CHANGED, SCHEMA_VERSION, type Order, type ReadOrder, type Reply, type Row, type RowsOrder, type RunOrder,
   type TransactionOrder
 } from './protocol.ts'
-import { encodingOf, TextCheck, type Encoding } from './open-file.ts'
 
 /** Maximum number of prepared statements. */
 const MAX_PREPARED = 100

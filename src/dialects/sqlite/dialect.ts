@@ -10,14 +10,13 @@ import {
   type Client, clientGone, type Dialect, type Outcome, type PacedSink, type Risks, STREAM_TIMEOUT
 } from '../dialect.ts'
 import { createTimeoutQueue, type TimeoutQueue } from '../waiters.ts'
-import { Writes } from './transaction.ts'
+import { Writes, commit, runTransaction, undo } from './transaction.ts'
 import { toReadError, toServiceError } from './errors.ts'
 import { type Ask, introspectSqlite } from './introspect.ts'
 import { createMemoryFile, MEMORY } from './protocol.ts'
 import type { Session } from './session.ts'
 import { createSessions, type SessionLimits } from './sessions.ts'
 import { runSelect, runWrite, streamSelect } from './statements.ts'
-import { commit, runTransaction, undo } from './transaction.ts'
 
 /**
  * Permission bits of POSIX: every account may write, and only the owner of a file may remove it from a shared folder.

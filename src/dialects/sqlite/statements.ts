@@ -1,8 +1,7 @@
 /** Runs single statements in a session. The caller is responsible for time limits and COMMIT. */
 import { mayFire } from '../../catalog/catalog.ts'
-import { findAssigned, type Statement } from '../../sql/statement.ts'
+import { findAssigned, type Statement, settleCells } from '../../sql/statement.ts'
 import type { Outcome, PacedSink, RowSink, RowSource } from '../dialect.ts'
-import { settleCells } from '../../sql/statement.ts'
 import type { Value } from '../../types/column-type.ts'
 import { systemClock } from '../../types/moment.ts'
 import type { Session } from './session.ts'

@@ -9,8 +9,9 @@ import { findMemberIndex, planRelation } from '../relation.ts'
 import { withinRules } from '../rule.ts'
 import type { PlanLimits } from '../terms.ts'
 import { isFields, planColumnFilter, planOperator } from './operators.ts'
-import { combine, negate } from './scope.ts'
-import { countCondition, countTable, createRowScope, type FilterScope, type Relating } from './scope.ts'
+import {
+  combine, negate, countCondition, countTable, createRowScope, type FilterScope, type Relating
+} from './scope.ts'
 
 // Plans `$some` and `$none`: whether a row of another table is related to the row and passes filters of its own.
 

@@ -5,11 +5,11 @@
 import type { Socket } from 'node:net'
 import mysql, { type Connection, type ConnectionOptions, type ResultSetHeader } from 'mysql2'
 import { getOrCreate } from '../../../get-or-create.ts'
-import { AS_BYTES, connectionOptions, type Host, type MysqlAddress } from '../options.ts'
+import {
+  AS_BYTES, connectionOptions, type Host, type MysqlAddress, parseServerVersion, versionProblem, type ServerVersion
+} from '../options.ts'
 import { toOkPacket } from './packets.ts'
-import { ReadMemory } from './session-settings.ts'
-import { parseServerVersion, versionProblem, type ServerVersion } from '../options.ts'
-import { ISOLATION, sessionStatement, transactionStatement } from './session-settings.ts'
+import { ReadMemory, ISOLATION, sessionStatement, transactionStatement } from './session-settings.ts'
 
 export interface Session {
   readonly connection: Connection

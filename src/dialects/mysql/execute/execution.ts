@@ -9,22 +9,21 @@ import {
   type Expectations,
   type KnownStatements
 } from './confirmation.ts'
-import type { TimeoutQueue } from '../../waiters.ts'
+import type { TimeoutQueue, FifoEntry } from '../../waiters.ts'
 import type { KnownDifferences } from '../connection/definitions.ts'
-import type { FifoEntry } from '../../waiters.ts'
 import { firesTrigger } from '../../violations.ts'
 import { outcomeUnknown, transactionTooLarge, withReason } from '../../../errors.ts'
 import { isLost, isRefusedByPlugin, type MysqlError } from '../errors.ts'
-import { killFailed, STOPPED, TOO_LARGE, toFailure, type TransactionKind } from './failure.ts'
+import {
+  killFailed, STOPPED, TOO_LARGE, toFailure, type TransactionKind, exceedsGroupLimit, WriteOutcome
+} from './failure.ts'
 import { writeStatement } from '../literal.ts'
 import type { MysqlPool } from '../pool/pool.ts'
 import type { OkPacket } from '../connection/packets.ts'
-import { exceedsGroupLimit } from './failure.ts'
 import { NOT_COMPLETE, warnsOfRest } from '../transaction/undo.ts'
 import type { CommandDone, SendCommand } from '../connection/statement-command.ts'
 import { destroy, type Session } from '../connection/session.ts'
 import { stopStatement, type Stop } from '../connection/kill.ts'
-import { WriteOutcome } from './failure.ts'
 
 export interface ExecutionOptions {
   /** The time limits of running statements. */

@@ -1,5 +1,4 @@
-import { ROLLBACK } from '../transaction/undo.ts'
-import { undo } from '../transaction/undo.ts'
+import { ROLLBACK, undo } from '../transaction/undo.ts'
 import { destroy, quit, type Session } from '../connection/session.ts'
 
 /** The sessions of a pool: those in use and the idle ones. */

@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { databaseUnavailable, outcomeUnknown, queryTimeout, withReason, type ServiceError } from '../../../errors.ts'
 import type { Statement } from '../../../sql/statement.ts'
-import { createCommandQueue } from '../../transaction-commands.ts'
+import { createCommandQueue, runNested, type Savepoints } from '../../transaction-commands.ts'
 import {
   clientGone,
   isRefusal,
@@ -17,16 +17,14 @@ import {
   type TransactionOptions
 } from '../../dialect.ts'
 import type { FifoEntry } from '../../waiters.ts'
-import { runNested, type Savepoints } from '../../transaction-commands.ts'
 import { firesTrigger } from '../../violations.ts'
-import { warnsOfRest } from './undo.ts'
+import {
+  warnsOfRest, beginStatements, COMMIT, ROLLBACK, setSavepoint, isOpen, notComplete, rollBackTo, setVariables, undo
+} from './undo.ts'
 import type { Session } from '../connection/session.ts'
 import type { MysqlError } from '../errors.ts'
 import { runOn, type ExecutionOptions, type Run, type SessionOwner, type Stoppable } from '../execute/execution.ts'
-import { Retryable } from '../execute/failure.ts'
-import type { WriteOutcome } from '../execute/failure.ts'
-import { beginStatements, COMMIT, ROLLBACK, setSavepoint } from './undo.ts'
-import { isOpen, notComplete, rollBackTo, setVariables, undo } from './undo.ts'
+import { Retryable, type WriteOutcome } from '../execute/failure.ts'
 
 export interface TransactionRequest<T> extends Omit<TransactionOptions, 'consistency' | 'client'> {
   readonly use: (transaction: Transaction) => Promise<T>
