@@ -1,20 +1,23 @@
-/** The pipeline of a request: authorize, plan, execute, respond. */
+/**
+ * The pipeline of a request: authorize, plan, execute, respond. This is the only place where a request runs again
+ * because the tables of its database have changed.
+ */
 import type { Body, SelectBody } from '../schemas/body.ts'
 import { type Access, authorize } from './access/authorize.ts'
 import { callerOf } from './access/caller.ts'
 import { orUnavailable } from './access/granted-table.ts'
-import type { Table } from './catalog/catalog.ts'
+import type { Table, TableSource } from './catalog/catalog.ts'
 import { toUnresolved } from './databases/broken-definitions.ts'
+import type { Database } from './databases/database.ts'
 import { type Client, type ReadOptions, SchemaMoved, type Transaction } from './dialects/dialect.ts'
-import { brokenDefinition, databaseUnavailable, withReason } from './errors.ts'
+import { brokenDefinition, databaseUnavailable, type ServiceError, withReason } from './errors.ts'
 import { answerIn, createSink, executePlan } from './execute/execute.ts'
-import { type Keyed, runWithKey } from './idempotency/run-once.ts'
+import { type Keyed, transactOnce } from './idempotency/run-once.ts'
 import { createPlan, planStream } from './plan/create-plan.ts'
 import { tablesOf } from './plan/filters/scope.ts'
 import type { Plan, SelectPlan } from './plan/plan.ts'
 import type { PlanLimits } from './plan/terms.ts'
 import type { StreamFormat } from './request/stream-request.ts'
-import type { AnswerSink } from './response/answer-sink.ts'
 import { respond, rowsOf } from './response/respond.ts'
 import { RowStream } from './response/row-stream.ts'
 import { createStreamRows } from './response/stream-rows.ts'
@@ -29,56 +32,115 @@ export interface PipelineRequest extends ReadOptions, Keyed {
   readonly resultLimit?: number | undefined
   /** Collects telemetry. */
   readonly record?: RequestRecord | null | undefined
-  /** Called with the plan of each attempt; the last one is that of the answer. */
-  readonly onPlan?: (plan: Plan) => void
 }
 
+/** An attempt that failed because the tables of the database differ from those of its plans. */
+export class StaleAttempt extends Error {
+  readonly moved: SchemaMoved
+  /** The tables of the plan, as the grant sees them. */
+  readonly tables: readonly Table[]
+  /** Whether the attempt has changed nothing for certain, so that the request can run again. */
+  readonly isUndone: boolean
+
+  constructor (moved: SchemaMoved, tables: readonly Table[], isUndone = true) {
+    super(moved.message)
+    this.moved = moved
+    this.tables = tables
+    this.isUndone = isUndone || moved.isUndone
+  }
+}
+
+/** Converts the error of an attempt. */
+export const toStale = (error: unknown, tables: readonly Table[], isUndone = true): unknown =>
+  error instanceof SchemaMoved ? new StaleAttempt(error, tables, isUndone) : error
+
 /**
- * Returns the body of the answer. If the tables of the database have changed, it reads the catalog again, and runs once
- * more what has only read or was rolled back, with the tables of the first attempt as `before`.
- * @throws ServiceError
+ * Runs an attempt and, if it is stale, reads the catalog and runs it once more. The second attempt gets the error of
+ * the first one. @throws ServiceError: BROKEN_DEFINITION or DATABASE_UNAVAILABLE if the second attempt is also stale
  */
-export async function runPipeline (request: PipelineRequest, before?: readonly Table[]): Promise<string | Buffer> {
-  const { access, body, limits, record } = request
-  const { database } = access
-  let sink: AnswerSink | undefined
+export async function withFreshCatalog<T> (
+  database: Database,
+  attempt: (stale?: StaleAttempt) => Promise<T>
+): Promise<T> {
   database.running.begin()
   try {
-    const found = authorize(access, body)
-    const source = found instanceof Promise ? await found : found
-    record?.begin(source.table)
-    const plan = orUnavailable(access, source, (source) => createPlan(body, source, limits))
-    request.onPlan?.(plan)
-    record?.planned()
-    const inTransaction = request.key !== undefined || (database.onWrite !== undefined && plan.verb !== 'select')
-    sink = inTransaction ? undefined : createSink(plan, database.budget, maxBytesOf(request))
+    return await attempt()
+  } catch (error) {
+    if (!(error instanceof StaleAttempt)) throw error
+    requireUnknown(database, error)
+    await database.refresh()
+    return await attempt(error).catch((again: unknown) => {
+      throw again instanceof StaleAttempt ? toError(database, again, error) : again
+    })
+  } finally {
+    database.running.end()
+  }
+}
+
+/** @throws BROKEN_DEFINITION if another request has shown a moment ago that reading the catalog does not help */
+export function requireUnknown ({ broken }: Database, { moved: { reason }, tables }: StaleAttempt): void {
+  if (broken.has(tables, reason)) throw withReason(brokenDefinition(), reason)
+}
+
+/** The error for a request whose second attempt was stale, too. */
+export const toError = (database: Database, { moved, tables }: StaleAttempt, first: StaleAttempt): ServiceError =>
+  toUnresolved(database, { moved, before: first.tables, tables })
+
+/** The answer to a request, and its plan. */
+export interface Handled { readonly plan: Plan, readonly answer: string | Buffer }
+
+/** Handles a request with one body: plans, executes and responds. @throws ServiceError */
+export function handle (request: PipelineRequest): Promise<Handled> {
+  const { access, record } = request
+  const { database } = access
+  return withFreshCatalog(database, async (stale) => {
+    const plan = await planRequest(request, (source) => createPlan(request.body, source, request.limits))
+    const tables = tablesOf(plan)
+    if (stale?.isUndone === false) throw refusalOfWrite(stale, tables)
+    const isShared = request.key !== undefined || (database.onWrite !== undefined && plan.verb !== 'select')
+    const sink = isShared ? undefined : createSink(plan, database.budget, maxBytesOf(request))
     try {
-      if (inTransaction) return await runAndAnswer(request, plan)
+      if (isShared) return { plan, answer: await answerInTransaction(request, plan) }
       const result = await executePlan({ plan, database, sink, record }, request)
       if (sink?.refusal !== undefined) throw sink.refusal
       record?.executed(rowsOf(plan, result))
-      return respond(plan, result, sink)
+      return { plan, answer: respond(plan, result, sink) }
     } catch (error) {
-      if (!(error instanceof SchemaMoved)) throw error
-      if (before !== undefined) throw toUnresolved(database, { moved: error, before, tables: tablesOf(plan) })
-      const isUndone = inTransaction || plan.inTransaction === true || error.isUndone
-      return await runAgain({ request, plan, moved: error, isUndone })
+      const isUndone = isShared || plan.verb === 'select' || plan.inTransaction === true
+      throw toStale(error, tables, isUndone)
+    } finally {
+      sink?.drop()
     }
-  } finally {
-    sink?.drop()
-    database.running.end()
-  }
+  })
+}
+
+/**
+ * The error for a plain write that may have run. It was planned again, so that a dropped column is refused by name. The
+ * client can send it again, unless something outside of the table is missing: then it would fail each time.
+ */
+const refusalOfWrite = ({ moved }: StaleAttempt, tables: readonly Table[]): Error =>
+  moved.isElsewhere ? new StaleAttempt(moved, tables) : databaseUnavailable()
+
+/** Authorizes a request and plans it. @throws ServiceError */
+async function planRequest<P extends Plan> (
+  { access, body, record }: Pick<PipelineRequest, 'access' | 'record'> & { readonly body: Body },
+  plan: (source: TableSource) => P
+): Promise<P> {
+  const found = authorize(access, body)
+  const source = found instanceof Promise ? await found : found
+  record?.begin(source.table)
+  const planned = orUnavailable(access, source, plan)
+  record?.planned()
+  return planned
 }
 
 const maxBytesOf = ({ access: { database }, resultLimit = Infinity }: PipelineRequest): number =>
   Math.min(database.resultLimit, resultLimit)
 
-/** Runs a write with an idempotency key or a hook in a transaction, which is rolled back if the tables have changed. */
-async function runAndAnswer (request: PipelineRequest, plan: Plan): Promise<string | Buffer> {
-  const { access: { grant, database, tableName }, body, record, client, key } = request
+/** Runs a write with an idempotency key or a hook in a transaction. */
+async function answerInTransaction (request: PipelineRequest, plan: Plan): Promise<string | Buffer> {
+  const { access: { grant, database, tableName }, body, record, client } = request
   const dryRun = plan.verb !== 'select' && plan.dryRun === true
-  const isolation = 'repeatableRead'
-  const isShared = database.onWrite !== undefined
   let rows = 0
   const work = async (tx: Transaction): Promise<string | Buffer> => {
     record?.attempted(tx.attempt)
@@ -92,44 +154,30 @@ async function runAndAnswer (request: PipelineRequest, plan: Plan): Promise<stri
     return answered.answer
   }
   record?.compiled()
-  const answer =
-    key === undefined
-      ? await database.dialect.transaction(work, { readOnly: false, isolation, dryRun, client, isShared })
-      : await runWithKey(
-        { ...request, grant, database, path: tableName, tables: tablesOf(plan), client, isolation, isShared },
-        work
-      )
+  const answer = await transactOnce(
+    {
+      ...request,
+      grant,
+      database,
+      path: tableName,
+      tables: tablesOf(plan),
+      transaction: {
+        readOnly: false,
+        isolation: 'repeatableRead',
+        dryRun,
+        client,
+        isShared: database.onWrite !== undefined
+      }
+    },
+    work
+  )
   record?.executed(rows)
   return answer
 }
 
-/** A request that is to run again. `isUndone`: whether a write was rolled back. */
-interface ToRunAgain {
-  readonly request: PipelineRequest
-  readonly plan: Plan
-  readonly moved: SchemaMoved
-  readonly isUndone: boolean
-}
+// Streams, which run until their last row has been taken.
 
-/**
- * Plans again, so that a dropped column is refused by name. The client must send a plain write again that is still
- * possible, unless something outside of the table is missing: then it would fail each time.
- */
-async function runAgain ({ request, plan, moved, isUndone }: ToRunAgain): Promise<string | Buffer> {
-  const { access, body, limits } = request
-  const { database } = access
-  const before = tablesOf(plan)
-  if (database.broken.has(before, moved.reason)) throw withReason(brokenDefinition(), moved.reason)
-  await database.refresh()
-  if (plan.verb === 'select' || isUndone) return await runPipeline(request, before)
-  const planned = orUnavailable(access, await authorize(access, body), (source) => createPlan(body, source, limits))
-  throw moved.isElsewhere ? toUnresolved(database, { moved, before, tables: tablesOf(planned) }) : databaseUnavailable()
-}
-
-// The pipeline of a stream after authorization: plan, compile, and read rows as they are taken.
-
-export interface StreamRequest extends ReadOptions {
-  readonly access: Access
+export interface StreamRequest extends ReadOptions, Pick<PipelineRequest, 'access' | 'record'> {
   /** Without `limit`. */
   readonly body: Omit<SelectBody, 'limit'>
   /** Maximum number of rows; undefined for all rows. */
@@ -137,71 +185,59 @@ export interface StreamRequest extends ReadOptions {
   readonly format: StreamFormat
   /** `streamRows`: maximum number of rows of a stream without `limit`. */
   readonly limits: PlanLimits & { readonly streamRows?: number | undefined }
-  readonly record?: RequestRecord | null | undefined
-  /** Called with the plan of each attempt; the last one is that of the stream. */
-  readonly onPlan?: (plan: SelectPlan) => void
 }
 
-/**
- * Returns the stream when its first row has been read, or there is none. If the tables of the database have changed, it
- * reads the catalog again and tries once more, with the tables of the first attempt as `before`. @throws ServiceError
- */
-export async function openStream (request: StreamRequest, before?: readonly Table[]): Promise<RowStream> {
-  const { access, body, limit, limits, record, format } = request
-  const { database } = access
-  const { running, streams } = database
-  running.begin()
-  let isRunning = false
-  try {
-    const source = await authorize(access, body as SelectBody)
-    record?.begin(source.table)
-    const { streamRows } = limits
-    // one additional row shows that there are more
-    const most = limit ?? (streamRows === undefined ? undefined : streamRows + 1)
-    const plan = orUnavailable(access, source, (source) => planStream(body, source, { limit: most, limits }))
-    request.onPlan?.(plan)
-    record?.planned()
-    const statement = compileStatement(plan, database.dialect.engine, database.statementCounts)
-    record?.compiled()
-    const stream = new RowStream({
-      rows: createStreamRows(plan, format),
-      maxBytes: database.resultLimit,
-      most: limit === undefined ? streamRows : undefined,
-      budget: database.budget
-    })
-    try {
-      streams.add(stream, callerOf(access.grant))
-    } catch (error) {
-      stream.drop()
-      throw error
-    }
-    isRunning = true
-    const run = database.dialect.stream(statement, stream, {
-      client: clientOf(stream, request.client),
-      consistency: request.consistency
-    })
-    const ended = run.finally(() => {
-      streams.remove(stream)
-      running.end()
-      // an iterator that the host app has dropped is never closed; a response always is
-      if (request.client === undefined) stream.releaseMemory()
-    })
-    ended.then(() => stream.end(), (error: Error) => stream.fail(error))
+/** A stream whose first row has been read, or that has none, and its plan. */
+interface OpenStream { readonly plan: SelectPlan, readonly stream: RowStream }
+
+/** Plans a select and starts to read its rows. @throws ServiceError if no row has been read */
+export function openStream (request: StreamRequest): Promise<OpenStream> {
+  const { access: { database }, limit, limits, body } = request
+  // one additional row shows that there are more
+  const most = limit ?? (limits.streamRows === undefined ? undefined : limits.streamRows + 1)
+  return withFreshCatalog(database, async () => {
+    const plan = await planRequest(request as StreamRequest & { readonly body: SelectBody }, (source) =>
+      planStream(body, source, { limit: most, limits })
+    )
+    const { stream, ended } = startStream(request, plan)
     try {
       await Promise.race([stream.started, ended])
-      return stream
-    } catch (thrown) {
-      const error = stream.failure ?? thrown
-      if (!(error instanceof SchemaMoved)) throw error
-      const tables = tablesOf(plan)
-      if (before !== undefined) throw toUnresolved(database, { moved: error, before, tables })
-      if (database.broken.has(tables, error.reason)) throw withReason(brokenDefinition(), error.reason)
-      await database.refresh()
-      return await openStream(request, tables)
+      return { plan, stream }
+    } catch (error) {
+      throw toStale(stream.failure ?? error, tablesOf(plan))
     }
-  } finally {
-    if (!isRunning) running.end()
+  })
+}
+
+/** Starts the statement. `ended`: settles when it has ended. @throws OVERLOADED if the caller has too many streams */
+function startStream (
+  { access: { database, grant }, limit, limits, format, record, client, consistency }: StreamRequest,
+  plan: SelectPlan
+): { readonly stream: RowStream, readonly ended: Promise<unknown> } {
+  const { dialect, running, streams } = database
+  const statement = compileStatement(plan, dialect.engine, database.statementCounts)
+  record?.compiled()
+  const stream = new RowStream({
+    rows: createStreamRows(plan, format),
+    maxBytes: database.resultLimit,
+    most: limit === undefined ? limits.streamRows : undefined,
+    budget: database.budget
+  })
+  try {
+    streams.add(stream, callerOf(grant))
+  } catch (error) {
+    stream.drop()
+    throw error
   }
+  running.begin()
+  const ended = dialect.stream(statement, stream, { client: clientOf(stream, client), consistency }).finally(() => {
+    streams.remove(stream)
+    running.end()
+    // an iterator that the host app has dropped is never closed; a response always is
+    if (client === undefined) stream.releaseMemory()
+  })
+  ended.then(() => stream.end(), (error: Error) => stream.fail(error))
+  return { stream, ended }
 }
 
 /** The client that waits for the rows: the reader of the stream, or the response before it is read. */

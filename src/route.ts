@@ -13,7 +13,7 @@ import { seesDatabase } from './access/grant.ts'
 import type { Database } from './databases/database.ts'
 import { internal, isBug, isServiceError, methodNotAllowed, notFound } from './errors.ts'
 import { readKey } from './idempotency/run-once.ts'
-import { openStream, type StreamRequest, runPipeline } from './pipeline.ts'
+import { handle, openStream, type StreamRequest } from './pipeline.ts'
 import { shownInHost } from './openapi/interface-document.ts'
 import { isReadOnly, runOperations } from './operations/run-operations.ts'
 import type { PlanLimits, RequestLimits } from './plan/terms.ts'
@@ -55,7 +55,7 @@ async function sendStream (
 ): Promise<FastifyReply> {
   const { raw: response } = reply
   const record = request.rowQueryRecord ?? new RequestRecord(false, false)
-  const stream = await openStream({
+  const { stream } = await openStream({
     ...wanted,
     body: request.body as SelectBody,
     client: new Caller(response, wanted.access.grant),
@@ -221,9 +221,9 @@ export function addRoute (app: FastifyInstance, { databases, limits, budget, col
         const options = { access, body, limits, consistency, client: new Caller(reply.raw, getGrant(request)), record }
         const key = headers[KEY] === undefined || body.verb === 'select' ? undefined : keyOf(request, body)
         request.rowQueryIsWriting = body.verb !== 'select'
-        return runPipeline(
+        return handle(
           key === undefined ? options : { ...options, key, onReplay: () => reply.header(REPLAYED, 'true') }
-        )
+        ).then(({ answer }) => answer)
       }
     )
 

@@ -4,7 +4,7 @@ import { createGrant } from '../src/access/grant.ts'
 import { createDatabase } from '../src/databases/database.ts'
 import { SchemaMoved, type Dialect } from '../src/dialects/dialect.ts'
 import { deadlock } from '../src/errors.ts'
-import { runPipeline } from '../src/pipeline.ts'
+import { handle } from '../src/pipeline.ts'
 import { LIMITS, orders } from './support/sql.ts'
 
 const grant = createGrant('test', { permissions: ['select', 'insert', 'update', 'delete'] })
@@ -40,7 +40,7 @@ function databaseThat (t: Test, ...ends: Array<Error | string>) {
   }
   const database = createDatabase({ name: 'shop', dialect, resultLimit: 1e6, refreshInterval: 60_000, onRefreshError: () => {} })
   t.teardown(() => database.close())
-  const ask = (body: object) => runPipeline({ access: { grant, database, tableName: 'orders', permissions: grant.permissions }, body: body as Body, limits: LIMITS })
+  const ask = (body: object) => handle({ access: { grant, database, tableName: 'orders', permissions: grant.permissions }, body: body as Body, limits: LIMITS }).then(({ answer }) => answer)
   return { told, ask, change: () => { changes = true } }
 }
 

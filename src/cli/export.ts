@@ -50,7 +50,8 @@ export async function exportRows (args: string[]): Promise<number> {
     // a statement that runs when a signal comes is ended in the database
     const client = { get destroyed () { return stop.error !== undefined } }
     const request = { access, ...checkStreamBody(body, limits.streamRows), limits, format, client }
-    await saveStream(await stop.before(openStream(request)), target)
+    const { stream } = await stop.before(openStream(request))
+    await saveStream(stream, target)
     return 0
   } catch (error) {
     if (error instanceof ConfigError) throw error

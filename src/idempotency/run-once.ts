@@ -6,9 +6,7 @@
 import { hash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Rule, Table } from '../catalog/catalog.ts'
-import {
-  type Client, type Dialect, type Isolation, SchemaMoved, type Transaction, type TransactionOptions
-} from '../dialects/dialect.ts'
+import { type Dialect, SchemaMoved, type Transaction, type TransactionOptions } from '../dialects/dialect.ts'
 import {
   at, idempotencyInProgress, idempotencyKeyReused, invalidBody, invalidIdempotencyKey, outcomeUnknown, overloaded,
   resultTooLarge, type ServiceError, unsupported, withRetryAfter
@@ -175,7 +173,7 @@ interface OnceOptions {
   readonly dialect: Dialect
   readonly keysInUse: KeysInUse
   readonly reservation: Reservation
-  readonly transaction: Omit<TransactionOptions, 'readOnly' | 'dryRun'>
+  readonly transaction: TransactionOptions
 }
 
 /**
@@ -211,7 +209,7 @@ async function runInTransaction (
         await tx.run(updateAnswer[dialect.engine](Buffer.from(answer), reservation.key))
         return { answer, isReplayed: false }
       },
-      { ...transaction, readOnly: false }
+      transaction
     )
   } catch (error) {
     if ((error as ServiceError).code !== outcomeUnknown().code) throw error
@@ -219,8 +217,7 @@ async function runInTransaction (
     const found = await dialect
       .transaction((tx) => findAnswer(tx, dialect, reservation), {
         ...transaction,
-        client: undefined,
-        readOnly: false
+        client: undefined
       })
       .catch(() => undefined)
     if (found === undefined) throw error
@@ -293,39 +290,30 @@ export interface Keyed {
   readonly onReplay?: () => void
 }
 
-interface KeyedRequest extends Keyed {
+interface OnceRequest extends Keyed {
   readonly grant: KeyOwner
   readonly database: KeyedDatabase
   /** The table of the path; undefined for several operations. */
   readonly path: string | undefined
   /** The tables that are used, as the grant sees them. */
   readonly tables: readonly Table[]
-  readonly client: Client | undefined
-  readonly isolation: Isolation
-  /** As in TransactionOptions. */
-  readonly isShared: boolean
+  readonly transaction: TransactionOptions
 }
 
 /**
- * Runs `work` in a transaction, or returns the answer to an earlier request with the same key. @throws as runOnce;
- * NOT_SUPPORTED for a table without transactions
+ * Runs `work` in a transaction. With a key it may return the answer to an earlier request instead. @throws as runOnce;
+ * NOT_SUPPORTED with a key for a table without transactions
  */
-export async function runWithKey (
-  request: KeyedRequest,
+export async function transactOnce (
+  request: OnceRequest,
   work: (tx: Transaction) => Promise<string | Buffer>
 ): Promise<string | Buffer> {
-  const { key, grant, database, path, tables, client, isolation, isShared } = request
+  const { key, grant, database, path, tables, transaction } = request
+  const { dialect, keysInUse } = database
+  if (key === undefined) return await dialect.transaction(work, transaction)
   for (const table of tables) requireUndoable(table, '')
-  const reservation = createReservation({ key: key as RequestKey, grant, database: database.name, path, tables })
-  const { answer, isReplayed } = await runOnce(
-    {
-      dialect: database.dialect,
-      keysInUse: database.keysInUse,
-      reservation,
-      transaction: { client, isolation, isShared }
-    },
-    work
-  )
+  const reservation = createReservation({ key, grant, database: database.name, path, tables })
+  const { answer, isReplayed } = await runOnce({ dialect, keysInUse, reservation, transaction }, work)
   database.keyCleanUp.noteUse()
   if (isReplayed) request.onReplay?.()
   return answer

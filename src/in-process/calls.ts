@@ -5,8 +5,7 @@ import type { Grant } from '../access/grant.ts'
 import { type CallGrant, toCallGrant } from '../access/host-grant.ts'
 import type { Database } from '../databases/database.ts'
 import { ServiceError } from '../errors.ts'
-import { openStream, type PipelineRequest, runPipeline } from '../pipeline.ts'
-import type { Plan, SelectPlan } from '../plan/plan.ts'
+import { handle, type Handled, openStream, type PipelineRequest } from '../pipeline.ts'
 import type { PlanLimits } from '../plan/terms.ts'
 import { compileBodySchema, type FindBodyError, parseBody } from '../request/check-body.ts'
 import { checkStreamBody, readConsistency } from '../request/stream-request.ts'
@@ -55,30 +54,16 @@ interface RequestAs extends Pick<PipelineRequest, 'client' | 'record' | 'resultL
   }
 }
 
-/** The answer, and its plan. */
-interface AnsweredAs { readonly answer: string | Buffer, readonly plan: Plan }
-
 /** Runs a request with the rights of a grant. @throws ServiceError */
 export async function executeAs (
   grant: Grant,
   { databases, limits }: InProcess,
   { database, table, readBody, consistency, ...options }: RequestAs
-): Promise<AnsweredAs> {
+): Promise<Handled> {
   const access = getAccess(databases, grant, { database, table })
   const body = readBody()
   const asked = readConsistency(body.verb, consistency?.place ?? '', consistency?.asked)
-  let plan: Plan | undefined
-  const answer = await runPipeline({
-    ...options,
-    access,
-    body,
-    limits,
-    consistency: asked,
-    onPlan: (made) => {
-      plan = made
-    }
-  })
-  return { answer, plan: plan as Plan }
+  return await handle({ ...options, access, body, limits, consistency: asked })
 }
 
 const OPTIONS: ReadonlySet<string> = new Set<keyof ExecuteRequest>([
@@ -119,20 +104,10 @@ export async function * streamInProcess (
   if (parsed instanceof ServiceError) throw parsed
   const { body, limit } = checkStreamBody(parsed, limits.streamRows)
   const consistency = readConsistency('select', '"consistency"', asked)
-  let plan: SelectPlan | undefined
-  const { readable } = await openStream({
-    access,
-    body,
-    limit,
-    limits,
-    consistency,
-    format: 'ndjson',
-    onPlan: (made) => {
-      plan = made
-    }
-  })
+  const opened = await openStream({ access, body, limit, limits, consistency, format: 'ndjson' })
+  const { plan, stream: { readable } } = opened
   try {
-    const readRow = createRowReader(plan as SelectPlan, bigints)
+    const readRow = createRowReader(plan, bigints)
     // each chunk consists of whole lines
     for await (const chunk of readable) {
       for (const line of String(chunk).split('\n')) if (line !== '') yield readRow(line)

@@ -7,17 +7,15 @@ import { type Access, authorize, getAccess, requireLock } from '../access/author
 import { orUnavailable } from '../access/granted-table.ts'
 import { InvalidGrant, toCallGrant } from '../access/host-grant.ts'
 import type { Claims } from '../access/rules.ts'
-import type { Table } from '../catalog/catalog.ts'
-import { toUnresolved } from '../databases/broken-definitions.ts'
 import type { Database, WriteHook } from '../databases/database.ts'
 import { SchemaMoved, type Transaction } from '../dialects/dialect.ts'
 import { createCommandQueue } from '../dialects/transaction-commands.ts'
 import {
-  brokenDefinition, databaseUnavailable, isBug, isServiceError, isTrouble, ServiceError, withDetails, withReason,
-  writeRefused
+  databaseUnavailable, isBug, isServiceError, isTrouble, ServiceError, withDetails, withReason, writeRefused
 } from '../errors.ts'
 import { answerIn, type PlanToAnswer } from '../execute/execute.ts'
 import { isObject } from '../json/exact-json.ts'
+import { requireUnknown, StaleAttempt, toError, toStale } from '../pipeline.ts'
 import { createPlan } from '../plan/create-plan.ts'
 import { tablesOf } from '../plan/filters/scope.ts'
 import { isOneStatement } from '../plan/plan.ts'
@@ -44,14 +42,11 @@ interface ExecuteInOptions {
   readonly dryRun: boolean
   /** Whether the hook for writes is called. */
   readonly isHooked: boolean
-  /** Called if the table differs from the catalog. */
-  readonly onMoved?: (moved: MovedCall) => void
+  /** Called if the tables of a request differ from the catalog. */
+  readonly onStale: (stale: StaleAttempt) => void
   /** The request that has made the transaction run again. If the same one fails again, a definition may be broken. */
-  readonly before?: MovedCall | undefined
+  readonly before?: StaleAttempt | undefined
 }
-
-/** A request whose tables differ from the catalog. */
-export interface MovedCall { readonly error: SchemaMoved, readonly tables: readonly Table[] }
 
 /** The requests of one function of the host app. */
 interface Calls {
@@ -64,7 +59,7 @@ interface Calls {
   end (): Promise<void>
 }
 
-export function createCalls ({ tx, database, limits, dryRun, isHooked, onMoved, before }: ExecuteInOptions): Calls {
+export function createCalls ({ tx, database, limits, dryRun, isHooked, onStale, before }: ExecuteInOptions): Calls {
   const queue = createCommandQueue()
   let hasEnded = false
 
@@ -101,13 +96,11 @@ export function createCalls ({ tx, database, limits, dryRun, isHooked, onMoved, 
       const { answer } = isAtomic ? await answerIn(tx, request) : await tx.nested((part) => answerIn(part, request))
       return readAnswer(answer, plan, bigints)
     } catch (error) {
-      if (!(error instanceof SchemaMoved)) throw error
-      const tables = tablesOf(plan)
-      if (database.broken.has(tables, error.reason)) throw withReason(brokenDefinition(), error.reason)
-      onMoved?.({ error, tables })
-      throw before === undefined
-        ? databaseUnavailable()
-        : toUnresolved(database, { moved: error, before: before.tables, tables })
+      const stale = toStale(error, tablesOf(plan))
+      if (!(stale instanceof StaleAttempt)) throw error
+      requireUnknown(database, stale)
+      onStale(stale)
+      throw before === undefined ? databaseUnavailable() : toError(database, stale, before)
     }
   }
 
@@ -190,10 +183,10 @@ export function createWriteHook (
   return async ({ tx, grant, database, plan, body, answer, dryRun }) => {
     let moved: SchemaMoved | undefined
     const tables = new WeakMap<object, string>()
-    const onMoved = ({ error: { reason, missing } }: MovedCall): void => {
+    const onStale = ({ moved: { reason, missing } }: StaleAttempt): void => {
       moved = new SchemaMoved(reason, { isElsewhere: true, missing })
     }
-    const calls = createCalls({ tx, database, limits, dryRun, isHooked: false, onMoved })
+    const calls = createCalls({ tx, database, limits, dryRun, isHooked: false, onStale })
     const execute: Calls['execute'] = async (request) =>
       await calls.execute(request).catch((error: unknown) => {
         if (error instanceof ServiceError) tables.set(error, request.table)

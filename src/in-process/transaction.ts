@@ -3,8 +3,9 @@ import { ISOLATIONS } from '../../schemas/operations.ts'
 import type { CallGrant } from '../access/host-grant.ts'
 import { type Isolation, SchemaMoved } from '../dialects/dialect.ts'
 import { databaseNotFound, databaseUnavailable, invalidBody, type ServiceError, withReason } from '../errors.ts'
+import { type StaleAttempt, withFreshCatalog } from '../pipeline.ts'
 import type { Consistency } from '../request/stream-request.ts'
-import { createCalls, type MovedCall, type TransactionRequest } from './on-write.ts'
+import { createCalls, type TransactionRequest } from './on-write.ts'
 import type { InProcess } from './calls.ts'
 import type { AnyDatabases, Bigints, Name } from './field-types.ts'
 import { requireKnown } from './known-options.ts'
@@ -104,38 +105,34 @@ export async function runInProcess<T> (
   const database = databases.get(name)
   if (database === undefined) throw databaseNotFound(name)
   if (!ISOLATIONS.includes(isolation)) throw invalidBody(`"isolation" must be one of ${ISOLATIONS.join(', ')}`)
-  const moved: MovedCall[] = []
-  const run = (before?: MovedCall): Promise<T> =>
-    database.dialect.transaction(
-      async (tx) => {
-        const calls = createCalls({
-          tx,
-          database,
-          limits,
-          dryRun,
-          isHooked: true,
-          before,
-          onMoved: (call) => {
-            moved.push(call)
-          }
-        })
-        const result = await use({ attempt: tx.attempt + moved.length, execute: calls.execute })
-        await calls.end()
-        return result
-      },
-      { readOnly: false, isolation, dryRun, isShared: true }
-    )
-  database.running.begin()
-  try {
-    return await run()
-  } catch (error) {
-    // a table without transactions may keep its changes
-    if (moved.length === 0 || (error as ServiceError).code === 'OUTCOME_UNKNOWN') throw error
-    await database.refresh()
-    return await run(moved.at(-1)).catch((again: unknown) => {
-      throw again instanceof SchemaMoved ? withReason(databaseUnavailable(), again.reason) : again
-    })
-  } finally {
-    database.running.end()
-  }
+  return await withFreshCatalog(database, async (before) => {
+    let stale: StaleAttempt | undefined
+    try {
+      return await database.dialect.transaction(
+        async (tx) => {
+          const calls = createCalls({
+            tx,
+            database,
+            limits,
+            dryRun,
+            isHooked: true,
+            before,
+            onStale: (attempt) => {
+              stale = attempt
+            }
+          })
+          const attempt = tx.attempt + (before === undefined ? 0 : 1)
+          const result = await use({ attempt, execute: calls.execute })
+          await calls.end()
+          return result
+        },
+        { readOnly: false, isolation, dryRun, isShared: true }
+      )
+    } catch (error) {
+      if (error instanceof SchemaMoved) throw withReason(databaseUnavailable(), error.reason)
+      // the second attempt has told the function; a table without transactions may keep its changes
+      if (stale === undefined || before !== undefined || (error as ServiceError).code === 'OUTCOME_UNKNOWN') throw error
+      throw stale
+    }
+  })
 }

@@ -1,18 +1,15 @@
 /** The pipeline of a request with several operations: authorize, plan, execute in one transaction, respond. */
 import type { OperationsBody } from '../../schemas/operations.ts'
 import type { Grant } from '../access/grant.ts'
-import type { Table } from '../catalog/catalog.ts'
-import { toUnresolved } from '../databases/broken-definitions.ts'
 import type { Database } from '../databases/database.ts'
-import { type ReadOptions, SchemaMoved, type Transaction } from '../dialects/dialect.ts'
-import {
-  at, brokenDefinition, invalidValue, overloaded, pointer, resultTooLarge, ServiceError, withReason
-} from '../errors.ts'
+import type { ReadOptions, Transaction } from '../dialects/dialect.ts'
+import { at, invalidValue, overloaded, pointer, resultTooLarge, ServiceError } from '../errors.ts'
 import { answerIn } from '../execute/execute.ts'
-import { type Keyed, runWithKey } from '../idempotency/run-once.ts'
+import { type Keyed, transactOnce } from '../idempotency/run-once.ts'
 import { parseExactJson } from '../json/exact-json.ts'
 import { findBySteps } from '../json/pointer.ts'
 import { tablesOf } from '../plan/filters/scope.ts'
+import { toStale, withFreshCatalog } from '../pipeline.ts'
 import type { ResultReference } from '../plan/result-reference.ts'
 import type { PlanLimits } from '../plan/terms.ts'
 import { inOperation } from '../request/check-body.ts'
@@ -103,39 +100,15 @@ interface OperationsRequest extends ReadOptions, Keyed {
 export const isReadOnly = ({ operations }: OperationsBody): boolean =>
   operations.every(({ verb, lock }) => verb === 'select' && lock !== true)
 
-/** The operation whose tables differ from the catalog. */
-interface Moved { readonly index: number, readonly tables: readonly Table[], readonly error: SchemaMoved }
-
-/**
- * Returns the body of the answer. If the tables of the database have changed, and so nothing was done, it reads the
- * catalog again and runs the request once more. @throws ServiceError
- */
-export async function runOperations (request: OperationsRequest, before?: Moved): Promise<string | Buffer> {
+/** Returns the body of the answer. @throws ServiceError; `details` name the operation */
+export function runOperations (request: OperationsRequest): Promise<string | Buffer> {
   const { database, body: { operations, dryRun = false }, record } = request
-  database.running.begin()
-  let run: OperationsRun | undefined
-  try {
+  return withFreshCatalog(database, async () => {
     record?.beginOperations(operations.length)
     const planned = await planOperations({ ...request, operations, dryRun })
     record?.planned()
-    run = new OperationsRun(request, planned)
-    return await run.execute()
-  } catch (error) {
-    const moved = run?.moved
-    if (!(error instanceof SchemaMoved) || moved === undefined) throw error
-    if (before !== undefined) {
-      throw toUnresolved(database, {
-        moved: error,
-        before: before.index === moved.index ? before.tables : undefined,
-        tables: moved.tables
-      })
-    }
-    if (database.broken.has(moved.tables, error.reason)) throw withReason(brokenDefinition(), error.reason)
-    await database.refresh()
-    return await runOperations(request, moved)
-  } finally {
-    database.running.end()
-  }
+    return await new OperationsRun(request, planned).execute()
+  })
 }
 
 class OperationsRun {
@@ -145,7 +118,6 @@ class OperationsRun {
   #rows = 0
   /** The number of statements that had run when each operation began. */
   #starts: number[] = []
-  moved: Moved | undefined
 
   constructor (request: OperationsRequest, planned: readonly PlannedOperation[]) {
     this.#request = request
@@ -153,41 +125,24 @@ class OperationsRun {
   }
 
   async execute (): Promise<string | Buffer> {
-    const {
-      grant,
-      database,
-      body,
-      body: { isolation = 'repeatableRead', dryRun = false },
-      client,
-      consistency,
-      record,
-      key
-    } = this.#request
+    const { database, body, client, consistency, record } = this.#request
+    const { isolation = 'repeatableRead', dryRun = false } = body
     record?.compiled()
-    const isShared = database.onWrite !== undefined
-    const run = (tx: Transaction): Promise<string | Buffer> => this.#runAll(tx, dryRun)
-    const answer = await (
-      key === undefined
-        ? database.dialect.transaction(run, {
+    const answer = await transactOnce(
+      {
+        ...this.#request,
+        path: undefined,
+        tables: this.#planned.flatMap(({ plan }) => tablesOf(plan)),
+        transaction: {
           readOnly: isReadOnly(body),
           isolation,
           dryRun,
           client,
           consistency,
-          isShared
-        })
-        : runWithKey(
-          {
-            ...this.#request,
-            path: undefined,
-            grant,
-            tables: this.#planned.flatMap(({ plan }) => tablesOf(plan)),
-            client,
-            isolation,
-            isShared
-          },
-          run
-        )
+          isShared: database.onWrite !== undefined
+        }
+      },
+      (tx) => this.#runAll(tx, dryRun)
     ).catch((error: unknown) => {
       throw this.#place(error)
     })
@@ -236,8 +191,8 @@ class OperationsRun {
       results.add(answer)
       this.#rows += rows
     } catch (error) {
-      if (error instanceof SchemaMoved) this.moved = { index, tables: tablesOf(operation.plan), error }
-      throw error instanceof ServiceError && error.statusCode < 500 ? inOperation(index, error) : error
+      if (error instanceof ServiceError && error.statusCode < 500) throw inOperation(index, error)
+      throw toStale(error, tablesOf(operation.plan))
     }
   }
 }
