@@ -9,12 +9,19 @@ import fp from 'fastify-plugin'
 import { isUnauthenticated, unauthenticated, withReason } from '../src/errors.ts'
 import type { Grant } from '../src/access/grant.ts'
 import { getHostGrant, type Authenticate } from '../src/access/host-grant.ts'
-import type { JwtVerifier } from '../src/access/jwt.ts'
+import { createJwtVerifier, type JwtVerifier } from '../src/access/jwt.ts'
+import { type TokenWatch, watchTokens } from '../src/access/token-file.ts'
 import { hashToken, type TokenStore } from '../src/access/tokens.ts'
+import type { Settings } from '../src/config/settings.ts'
 import { toRefusal } from './errors.ts'
 import type {} from './resource-metadata.ts' // declares the URL of the metadata
 
 declare module 'fastify' {
+  interface FastifyInstance {
+    /** Reads the token file; undefined if there is none. */
+    rowQueryTokenWatch?: TokenWatch
+  }
+
   interface FastifyRequest {
     /** What the caller may do; null before authentication and on public routes. */
     rowQueryGrant: Grant | null
@@ -30,12 +37,27 @@ declare module 'fastify' {
 
 export interface AuthOptions {
   readonly tokens: TokenStore
-  readonly jwt?: JwtVerifier | undefined
+  /** The file of further tokens, which is read again when it changes. */
+  readonly tokenFile?: Settings['tokenFile']
+  /** The issuers of accepted JWTs. */
+  readonly jwt?: Settings['jwt']
+  /** The roles that JWTs can name. */
+  readonly roles?: Settings['roles']
   /** The function of the host app. */
   readonly authenticate?: Authenticate | undefined
 }
 
-export default fp(async function auth (app: FastifyInstance, { tokens, jwt, authenticate }: AuthOptions) {
+export default fp(async function auth (app: FastifyInstance, options: AuthOptions) {
+  const { tokens, tokenFile, jwt: issuers = [], roles = new Map(), authenticate } = options
+  const { log } = app
+  if (tokenFile !== undefined) {
+    const watch = watchTokens({ file: tokenFile.file, log, onChange: tokens.replace })
+    app.decorate('rowQueryTokenWatch', watch)
+    app.addHook('onClose', async () => watch.stop())
+  }
+  const jwt = issuers.length === 0 ? undefined : await createJwtVerifier({ issuers, roles, log })
+  if (jwt !== undefined) app.addHook('onClose', async () => jwt.stop())
+
   /** Counts a failed login, which only the last way of authentication does. */
   const countFailure = (request: FastifyRequest): void => app.rowQueryLoginFailed?.(request)
   const countIfLast = authenticate === undefined ? countFailure : (): void => {}

@@ -42,7 +42,7 @@ const DECORATOR = 'corsPreflightEnabled'
  * Refuses @fastify/cors in a context around that of the plugin, registered before the plugin or later, because both
  * would answer preflight requests and set the same headers. @throws ConfigError
  */
-export function refuseOuterCors (app: FastifyInstance): void {
+function refuseOuterCors (app: FastifyInstance): void {
   const check = (): void => {
     for (
       let outer: object = Object.getPrototypeOf(app);
@@ -62,6 +62,7 @@ export function refuseOuterCors (app: FastifyInstance): void {
 }
 
 export default fp(async function cors (app: FastifyInstance, { origins, headers = [] }: CorsOptions) {
+  refuseOuterCors(app)
   const anyOrigin = origins.includes('*')
   const allowedHeaders = [...ALLOWED.allowedHeaders, ...headers]
   await app.register(fastifyCors, {

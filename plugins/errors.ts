@@ -2,12 +2,11 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { shownId } from './request-id.ts'
+import { shownId } from './response-headers.ts'
 import { clientGone } from '../src/dialects/dialect.ts'
 import { logRefusal } from '../src/telemetry/request-log.ts'
 import { answerBeforeEnd } from '../src/request/read-body.ts'
 import type {} from './telemetry.ts' // declares request.rowQueryRecord
-import type {} from '../src/route.ts' // declares request.rowQueryIsWriting
 import {
   bodyTooLarge,
   internal,
@@ -26,6 +25,13 @@ import {
   withReason,
   type ServiceError
 } from '../src/errors.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Whether a write has begun, so that an error from elsewhere cannot say that nothing was changed. */
+    rowQueryIsWriting?: boolean
+  }
+}
 
 /** Errors of Fastify and Node that clients can cause. */
 const fastifyErrors = new Map<string, () => ServiceError>([
@@ -55,6 +61,7 @@ const hostErrors = new Map<number | undefined, () => ServiceError>([
 const RETRY_AFTER = 1
 
 export default fp(async function errors (app: FastifyInstance) {
+  app.decorateRequest('rowQueryIsWriting', false)
   app.setErrorHandler(sendError)
 }, { name: 'row-query-errors' })
 

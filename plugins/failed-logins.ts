@@ -22,6 +22,7 @@ declare module 'fastify' {
 }
 
 export default fp(async function failedLogins (app: FastifyInstance, { max, window }: RateLimit) {
+  if (max === 0) return
   const failures = new Map<string, Failures>()
   // the end of the last window in which an address is blocked; 0 (the common case) if none is
   let latest = 0

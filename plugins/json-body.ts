@@ -1,18 +1,15 @@
 /**
- * Reads and checks request bodies. Refuses with 400, 413 and 415, with 503 if there is no memory for a body, and with
- * 408 if another body needs the memory of a slow one.
+ * Reads and parses request bodies, which each route checks against its schema. Refuses with 400, 413 and 415, with 503
+ * if there is no memory for a body, and with 408 if another body needs the memory of a slow one.
  */
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { BodySchema } from '../schemas/body.ts'
-import { OperationsBodySchema } from '../schemas/operations.ts'
 import { callerOf } from '../src/access/caller.ts'
 import { hashBody } from '../src/idempotency/run-once.ts'
 import type {} from './auth.ts' // declares request.rowQueryGrant
 import { BodyMemory, BodyPlace } from '../src/request/body-memory.ts'
-import type { RequestLimits } from '../src/plan/terms.ts'
-import { compileBodySchema, parseBody, type FindBodyError, createOperationsCheck } from '../src/request/check-body.ts'
+import { parseBody } from '../src/request/check-body.ts'
 import { readBody, type Payload } from '../src/request/read-body.ts'
 import { invalidJson, unsupportedMediaType } from '../src/errors.ts'
 
@@ -28,14 +25,13 @@ declare module 'fastify' {
 }
 
 export interface BodyOptions {
-  readonly limits: RequestLimits
   /** Maximum size of a body, in bytes. */
   readonly bodyLimit: number
   /** Maximum memory of all bodies, in bytes. */
   readonly bodyMemory: number
 }
 
-export default fp(async function body (app: FastifyInstance, { limits, bodyLimit, bodyMemory }: BodyOptions) {
+export default fp(async function body (app: FastifyInstance, { bodyLimit, bodyMemory }: BodyOptions) {
   const memory = new BodyMemory(bodyMemory)
   app.decorateRequest('rowQueryBodyHash', '')
   app.decorateRequest('rowQueryBodyPlace', null)
@@ -62,22 +58,7 @@ export default fp(async function body (app: FastifyInstance, { limits, bodyLimit
   app.addHook('preValidation', ({ method, body }, _reply, done) =>
     done(method === 'POST' && body === undefined ? unsupportedMediaType() : undefined)
   )
-  const checks = new Map<unknown, () => FindBodyError>([
-    [BodySchema, () => compileBodySchema(BodySchema)],
-    [OperationsBodySchema, () => createOperationsCheck(compileBodySchema(BodySchema), limits.operations)]
-  ])
-  // only for these routes; others in this scope keep the validator of the app
-  app.addHook('onRoute', (route) => {
-    const createCheck = checks.get(route.schema?.body)
-    if (createCheck !== undefined) route.validatorCompiler = () => validatorOf(createCheck())
-  })
 }, { name: 'row-query-body' })
-
-/** Converts a check to the form that Fastify calls. */
-const validatorOf = (findBodyError: FindBodyError) => (value: unknown) => {
-  const error = findBodyError(value)
-  return error === undefined ? { value } : { error }
-}
 
 /** @returns the parsed body, or the refusal (not thrown) */
 function parseBytes (request: FastifyRequest, bytes: Buffer): unknown {

@@ -9,7 +9,7 @@ import type { InProcess } from '../src/in-process/calls.ts'
 import { errorText, PARSE_ERROR, readMessage, createServeMessage } from '../src/mcp/message.ts'
 import { loadSdk, createTools } from '../src/mcp/tools.ts'
 import { sendError, toRefusal } from './errors.ts'
-import { shownId } from './request-id.ts'
+import { shownId } from './response-headers.ts'
 import { addResourceMetadata } from './resource-metadata.ts'
 import type {} from './telemetry.ts' // declares request.rowQueryRecord
 

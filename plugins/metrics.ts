@@ -20,7 +20,7 @@ export interface MetricsOptions {
 }
 
 export default fp(async function metrics (app: FastifyInstance, { registry, tokens, failedLogins }: MetricsOptions) {
-  if (failedLogins !== undefined && failedLogins.max > 0) await app.register(import('./failed-logins.ts'), failedLogins)
+  if (failedLogins !== undefined) await app.register(import('./failed-logins.ts'), failedLogins)
   if (tokens !== undefined) await app.register(auth, { tokens })
   app.get('/metrics', async ({ rowQueryGrant }, reply) => {
     // without the permission the path appears not to exist, as everywhere

@@ -4,25 +4,25 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import type { Database } from '../src/databases/database.ts'
 import { databaseNotFound } from '../src/errors.ts'
 import { getGrant } from '../src/access/authorize.ts'
 import { seesDatabase, type Grant } from '../src/access/grant.ts'
 import { isNotModified, type DocumentText } from '../src/openapi/names.ts'
-import type { Documents } from '../src/openapi/documents.ts'
+import { createDocuments, type DocumentsOptions } from '../src/openapi/documents.ts'
 import { EVERYTHING } from '../src/openapi/visible.ts'
 
 const NOT_MODIFIED = 304
 
 export interface OpenapiOptions {
-  readonly documents: Documents
-  readonly databases: ReadonlyMap<string, Database>
+  readonly described: DocumentsOptions
   /** Whether the documents need no token and show everything. Otherwise they show what the token may do. */
   readonly isPublic: boolean
 }
 
 export default fp(
-  async function openapi (app: FastifyInstance, { documents, databases, isPublic }: OpenapiOptions): Promise<void> {
+  async function openapi (app: FastifyInstance, { described, isPublic }: OpenapiOptions): Promise<void> {
+    const { databases } = described
+    const documents = createDocuments(described)
     const grantOf = (request: FastifyRequest): Grant => (isPublic ? EVERYTHING : getGrant(request))
     const options = { schema: { hide: true }, config: { rowQueryPublic: isPublic } }
 

@@ -4,7 +4,8 @@ import fp from 'fastify-plugin'
 import type { Database } from '../src/databases/database.ts'
 import { VERBS, type Verb } from '../schemas/grants.ts'
 import { RequestRecord, timingOf, type Collector } from '../src/telemetry/record.ts'
-import { shownId } from './request-id.ts'
+import { isTracingSetUp } from '../src/telemetry/spans.ts'
+import { shownId } from './response-headers.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -16,17 +17,16 @@ declare module 'fastify' {
 export interface TelemetryOptions {
   readonly databases: ReadonlyMap<string, Database>
   readonly collectors: readonly Collector[]
-  readonly requestLog: boolean
-  readonly tracing: boolean
-  readonly serverTiming: boolean
+  readonly settings: { readonly requestLog: boolean, readonly tracing: boolean, readonly serverTiming: boolean }
 }
 
 export default fp(
   async function telemetry (
     app: FastifyInstance,
-    { databases, collectors, requestLog, tracing, serverTiming }: TelemetryOptions
+    { databases, collectors, settings: { requestLog, tracing, serverTiming } }: TelemetryOptions
   ) {
-    const begin = (): RequestRecord => new RequestRecord(requestLog, tracing || serverTiming)
+    const isDetailed = serverTiming || (tracing && isTracingSetUp())
+    const begin = (): RequestRecord => new RequestRecord(requestLog, isDetailed)
     app.decorateRequest('rowQueryRecord', null)
     app.addHook('onRequest', (request, _reply, done) => {
       request.rowQueryRecord = begin()

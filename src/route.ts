@@ -1,130 +1,29 @@
 /** The routes: POST {prefix}/{database}/{table} for one request, POST {prefix}/{database} for several operations. */
-import { constants, Http2ServerResponse } from 'node:http2'
-import { finished } from 'node:stream'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type {
   FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler, onSendHookHandler, preValidationHookHandler
 } from 'fastify'
-import { BodySchema, type SelectBody } from '../schemas/body.ts'
+import fp from 'fastify-plugin'
+import { BodySchema } from '../schemas/body.ts'
 import { type OperationsBody, OperationsBodySchema } from '../schemas/operations.ts'
 import { type Access, getAccess, getDatabase, getGrant } from './access/authorize.ts'
 import { Caller } from './access/caller.ts'
 import { seesDatabase } from './access/grant.ts'
 import type { Database } from './databases/database.ts'
-import { internal, isBug, isServiceError, methodNotAllowed, notFound } from './errors.ts'
+import { methodNotAllowed, notFound } from './errors.ts'
+import { findWantedStream, sendStream, type WantedStream } from './http/send-stream.ts'
 import { readKey } from './idempotency/run-once.ts'
-import { handle, openStream, type StreamRequest } from './pipeline.ts'
+import { handle } from './pipeline.ts'
 import { shownInHost } from './openapi/interface-document.ts'
 import { isReadOnly, runOperations } from './operations/run-operations.ts'
-import type { PlanLimits, RequestLimits } from './plan/terms.ts'
-import { CONTENT_TYPES, findFormat, isSelect, readConsistency, takeLimit } from './request/stream-request.ts'
-import { type AnswerBudget, isClosed } from './response/budget.ts'
-import { GRACE, type RowStream } from './response/row-stream.ts'
-import { OWN_APP, type Collector, RequestRecord, slowClients } from './telemetry/record.ts'
+import type { RequestLimits } from './plan/terms.ts'
+import { compileBodySchema, createOperationsCheck, type FindBodyError } from './request/check-body.ts'
+import { readConsistency } from './request/stream-request.ts'
+import type { AnswerBudget } from './response/budget.ts'
+import { OWN_APP, type Collector } from './telemetry/record.ts'
 
-// Answers a select with a stream of rows, and reports how it ended to the log and the metrics.
-
-/** The format and the limit that the header Accept and the body ask for. */
-type WantedStream = Pick<StreamRequest, 'format' | 'limit'>
-
-/**
- * Finds out whether the request is answered with a stream, and takes `limit` out of its body, because the schema bounds
- * it for other answers. Clients of HTTP/1.0 get no stream, because they could not see that it was cut off. Returns the
- * refusal instead of throwing it.
- */
-function findWantedStream (request: FastifyRequest, most: number | undefined): WantedStream | Error | null {
-  const format = findFormat(request.headers.accept)
-  if (format === undefined || request.raw.httpVersion === '1.0' || !isSelect(request.body)) return null
-  const taken = takeLimit(request.body, most)
-  if (taken instanceof Error) return taken
-  request.body = taken.body
-  return { format, limit: taken.limit }
-}
-
-interface StreamToSend extends WantedStream, Pick<StreamRequest, 'access' | 'limits' | 'consistency'> {
-  readonly collectors: readonly Collector[]
-  /** Whether the app is that of the stand-alone server, which has no hooks of others. */
-  readonly isOwnApp: boolean
-}
-
-/** Sends the stream. @throws ServiceError if no row has been read */
-async function sendStream (
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { collectors, isOwnApp, ...wanted }: StreamToSend
-): Promise<FastifyReply> {
-  const { raw: response } = reply
-  const record = request.rowQueryRecord ?? new RequestRecord(false, false)
-  const { stream } = await openStream({
-    ...wanted,
-    body: request.body as SelectBody,
-    client: new Caller(response, wanted.access.grant),
-    record
-  })
-  if (isOwnApp) stream.reuseMemory()
-  stream.onCut = createCut(stream, response)
-  stream.onFailure = () => {
-    setTimeout(() => cut(stream, response), GRACE).unref()
-  }
-  // closing the app waits for the record
-  const { running } = wanted.access.database
-  running.begin()
-  // the response may already be closed
-  finished(response, (error) => {
-    running.end()
-    record.status = reply.statusCode
-    describe(record, stream, { request, reply, isWhole: error == null && stream.failure === undefined })
-    const { database, grant } = wanted.access
-    Object.assign(record, {
-      verb: 'select',
-      database: database.name,
-      token: grant.name,
-      requestId: reply.getHeader('x-request-id') ?? ''
-    })
-    for (const collector of collectors) if (collector.accepts(record.refusal)) collector.collect(record)
-  })
-  record.isDeferred = true
-  return reply.type(CONTENT_TYPES[wanted.format]).send(stream.readable)
-}
-
-/** Closes the connection instead of ending the answer, once the client has the rows that were read before the error. */
-const createCut = (stream: RowStream, response: FastifyReply['raw']) => (): void => {
-  if (isClosed(response)) cut(stream, response)
-  else response.write('', () => { cut(stream, response) })
-}
-
-/** Fastify destroys the response. Without its own error, a stream of HTTP/2 would look whole then. */
-function cut ({ readable }: RowStream, response: FastifyReply['raw'] | Http2ServerResponse): void {
-  if (response instanceof Http2ServerResponse && !response.stream.closed) {
-    response.stream.close(constants.NGHTTP2_INTERNAL_ERROR)
-  }
-  readable.destroy()
-}
-
-/** Records how a stream ended. */
-function describe (
-  record: RequestRecord,
-  { passed, bytes, failure }: RowStream,
-  { request, isWhole }: { readonly request: FastifyRequest; readonly reply: FastifyReply; readonly isWhole: boolean }
-): void {
-  const refusal = failure === undefined || isServiceError(failure) ? failure : internal()
-  if (refusal !== undefined && isBug(refusal)) request.log.error({ err: failure }, 'unexpected error')
-  record.refusal = refusal
-  // the execution of one that was cut off has failed
-  if (isWhole) record.executed(passed)
-  record.rows = passed
-  record.end()
-  const gone = slowClients.has(request.raw.socket) ? 'CLIENT_SLOW' : 'CLIENT_GONE'
-  record.stream = {
-    bytes,
-    complete: isWhole,
-    reason: isWhole ? undefined : (refusal?.reason ?? refusal?.code ?? gone)
-  }
-}
-
-interface RouteOptions {
-  readonly databases: ReadonlyMap<string, Database>
-  readonly limits: PlanLimits & Pick<RequestLimits, 'streamRows'>
+export interface RowsOptions {
+  readonly limits: RequestLimits
   readonly budget: AnswerBudget
   /** The collectors of streams. */
   readonly collectors: readonly Collector[]
@@ -140,8 +39,6 @@ declare module 'fastify' {
     rowQueryDatabase: Database
     /** Set for a select that is answered with a stream. */
     rowQueryStream: WantedStream | null
-    /** Whether a write has begun, so that an error from elsewhere cannot say that nothing was changed. */
-    rowQueryIsWriting?: boolean
   }
 }
 
@@ -162,13 +59,19 @@ const varyByAccept: onSendHookHandler = (_request, reply, _payload, done) => {
   done()
 }
 
-export function addRoute (app: FastifyInstance, { databases, limits, budget, collectors }: RouteOptions): void {
+/** Converts a check to the form that Fastify calls. */
+const toValidator = (findError: FindBodyError) => (value: unknown) => {
+  const error = findError(value)
+  return error === undefined ? { value } : { error }
+}
+
+export default fp(async function rows (app: FastifyInstance, { limits, budget, collectors }: RowsOptions) {
+  const { rowQueryDatabases: databases } = app
   const url = '/:database/:table'
   const isOwnApp = app.hasDecorator(OWN_APP)
   app.decorateRequest('rowQueryAccess')
   app.decorateRequest('rowQueryDatabase')
   app.decorateRequest('rowQueryStream', null)
-  app.decorateRequest('rowQueryIsWriting', false)
 
   // both refuse by the path alone, before the body is read
   app.addHook('onRequest', (request, _reply, done) => done(request.is404 ? notFound() : undefined))
@@ -199,6 +102,7 @@ export function addRoute (app: FastifyInstance, { databases, limits, budget, col
       url,
       {
         schema: { body: BodySchema },
+        validatorCompiler: () => toValidator(compileBodySchema(BodySchema)),
         config: shownInHost(app.prefix),
         onRequest: checkPath,
         preValidation: checkStream,
@@ -236,7 +140,11 @@ export function addRoute (app: FastifyInstance, { databases, limits, budget, col
 
   app.post(
     '/:database',
-    { schema: { body: OperationsBodySchema, hide: true }, onRequest: checkDatabase },
+    {
+      schema: { body: OperationsBodySchema, hide: true },
+      validatorCompiler: () => toValidator(createOperationsCheck(compileBodySchema(BodySchema), limits.operations)),
+      onRequest: checkDatabase
+    },
     (request, reply) => {
       const { headers, rowQueryDatabase: database, rowQueryRecord: record } = request
       const body = request.body as OperationsBody
@@ -280,4 +188,4 @@ export function addRoute (app: FastifyInstance, { databases, limits, budget, col
       handler: refuseOfDatabase
     })
   }
-}
+}, { name: 'row-query-rows' })

@@ -9,7 +9,6 @@ import { type JwtIssuer, readJwtIssuers } from '../access/jwt-settings.ts'
 import { createTokenFile, readTokenFile, type TokenFile } from '../access/token-file.ts'
 import { readEntries, readRoles, type StoredToken } from '../access/tokens.ts'
 import { collect, ConfigError, findConfigErrors, withoutInvalid } from '../config-errors.ts'
-import { limitStreams } from '../databases/database.ts'
 import type { DatabaseConfig } from '../databases/open.ts'
 import { MEMORY } from '../dialects/sqlite/protocol.ts'
 import type { OnWrite } from '../in-process/on-write.ts'
@@ -201,5 +200,5 @@ function toDatabase (errors: string[], name: string, options: DatabaseOptions, s
   }
   const { size, minimum } = limits.pool
   if (minimum > size) errors.push(`${path}.pool.minimum: must not be greater than pool.size, which is ${size}`)
-  return [{ name, address, replicas: replicaAddresses, setup, ...limits, streams: limitStreams(streams, size) }]
+  return [{ name, address, replicas: replicaAddresses, setup, ...limits, streams }]
 }

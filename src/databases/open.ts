@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import { ConfigError } from '../config-errors.ts'
 import type { Dialect } from '../dialects/dialect.ts'
@@ -7,9 +6,8 @@ import type { MysqlAddress } from '../dialects/mysql/options.ts'
 import type { PoolLimits } from '../dialects/mysql/pool/pool.ts'
 import { MEMORY } from '../dialects/sqlite/protocol.ts'
 import { ServiceError } from '../errors.ts'
-import { getOrCreate } from '../get-or-create.ts'
 import type { AnswerBudget } from '../response/budget.ts'
-import { createDatabase, type Database, type StreamLimits, type WriteHook } from './database.ts'
+import { createDatabase, type Database, limitStreams, type WriteHook } from './database.ts'
 
 /** The address of a database, parsed from its URL. */
 export type Address =
@@ -26,7 +24,8 @@ export interface DatabaseConfig {
   readonly statementTimeout: number
   /** Time limit of a stream, in milliseconds. */
   readonly streamTimeout: number
-  readonly streams: StreamLimits
+  /** Maximum number of streams of one caller at a time. */
+  readonly streams: number
   readonly resultLimit: number
   readonly refreshInterval: number
   readonly keyLifetime: number
@@ -74,7 +73,7 @@ export async function openDatabases (
         const database = createDatabase({
           name,
           resultLimit,
-          streams,
+          streams: limitStreams(streams, pool.size),
           budget,
           refreshInterval,
           keyLifetime,
@@ -152,68 +151,4 @@ export async function openDialect (
   return openSqlite({ path, setup, pool, statementTimeout, streamTimeout }).catch(({ message }: Error) => {
     throw refuse(path === MEMORY ? `setup: ${message}` : `url: ${path} cannot be opened: ${message}`)
   })
-}
-
-// Finds out whether the service is ready. Several load balancers ask at once, every few seconds.
-
-export interface Readiness {
-  /** Cached for one second; resolves within one second. Never rejects. */
-  isReady (): Promise<boolean>
-  /** Makes the service report that it is not ready. */
-  end (): void
-}
-
-/** How long a result is cached, in milliseconds. */
-const KEPT = 1000
-/**
- * The time limit for the answer of a database, in milliseconds, which is less than the second that a probe of
- * Kubernetes waits.
- */
-const PATIENCE = 800
-
-export function createReadiness (databases: () => ReadonlyMap<string, Database>): Readiness {
-  const checks = new WeakMap<Database, () => Promise<boolean>>()
-  let ended = false
-  let known: { readonly isReady: boolean, readonly until: number } | undefined
-  let underWay: Promise<boolean> | undefined
-
-  const checkOf = (database: Database): (() => Promise<boolean>) =>
-    getOrCreate(checks, database, () => createCheck(database))
-
-  const look = async (): Promise<boolean> => {
-    const each = await Promise.all(Array.from(databases().values(), (database) => checkOf(database)()))
-    const isReady = each.length > 0 && !each.includes(false)
-    known = { isReady, until: performance.now() + KEPT }
-    underWay = undefined
-    return isReady
-  }
-
-  return {
-    async isReady () {
-      if (ended) return false
-      if (known !== undefined && performance.now() < known.until) return known.isReady
-      underWay ??= look()
-      return await underWay && !ended
-    },
-    end () { ended = true }
-  }
-}
-
-/** Checks one database. The next call waits for a check that hangs, so that there is never more than one. */
-function createCheck (database: Database): () => Promise<boolean> {
-  let underWay: Promise<boolean> | undefined
-  return () => {
-    underWay ??= ask(database).finally(() => { underWay = undefined })
-    return Promise.race([underWay, sleep(PATIENCE, false, { ref: false })])
-  }
-}
-
-async function ask ({ getCatalog, dialect }: Database): Promise<boolean> {
-  try {
-    await getCatalog()
-    await dialect.check?.()
-    return true
-  } catch {
-    return false
-  }
 }

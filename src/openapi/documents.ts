@@ -99,7 +99,7 @@ const MAX_BYTES = MAX_CACHED_BYTES / 2
  */
 const MAX_MADE = { running: 2, waiting: 100 }
 
-export interface Documents {
+interface Documents {
   /** Describes the interface, limited to the permissions of the grant. */
   ofInterface (grant: Grant): Promise<DocumentText>
   /**
@@ -109,7 +109,7 @@ export interface Documents {
   ofDatabase (database: Database, grant: Grant): Promise<DocumentText>
 }
 
-interface DocumentsOptions {
+export interface DocumentsOptions {
   readonly databases: ReadonlyMap<string, Database>
   readonly settings: DocumentSettings
 }

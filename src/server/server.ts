@@ -4,7 +4,7 @@ import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, ty
 import { METHODS, type IncomingMessage } from 'node:http'
 import { sendError, toRefusal } from '../../plugins/errors.ts'
 import health from '../../plugins/probes.ts'
-import { requestId } from '../../plugins/request-id.ts'
+import { requestId } from '../../plugins/response-headers.ts'
 import type { RateLimit } from '../../plugins/rate-limit.ts'
 import root from '../../plugins/root.ts'
 import { FailedLoginsSchema, type RowQueryOptions } from '../../schemas/options.ts'

@@ -7,7 +7,7 @@ import type { Registry } from 'prom-client'
 import type { Database } from '../databases/database.ts'
 import { isBug, isTrouble, type ServiceError } from '../errors.ts'
 import type { Collector, RequestRecord } from './record.ts'
-import { createSpans } from './spans.ts'
+import { createSpans, isTracingSetUp } from './spans.ts'
 
 /**
  * Creates the collector that writes the log: failures of the service or the database as error, everything else as info.
@@ -116,6 +116,6 @@ export async function createCollectors (
     const { addMetrics } = await import('./prometheus.ts')
     collectors.push(addMetrics(registry(), databases))
   }
-  if (settings.tracing) collectors.push(createSpans(databases))
+  if (settings.tracing && isTracingSetUp()) collectors.push(createSpans(databases))
   return collectors
 }

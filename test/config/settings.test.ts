@@ -25,7 +25,7 @@ function defaultsOf ({ properties }: TObject): Record<string, unknown> {
 
 t.test('a setting that is missing has the default of its schema', async (t) => {
   t.strictSame(resolveSettings({ databases: { shop: { url } } }), {
-    databases: [{ name: 'shop', address, replicas: [], pool: defaultsOf(PoolSchema), ...defaultsOf(DatabaseSchema), setup: [], streams: { ofCaller: 2, ofAll: 5 } }],
+    databases: [{ name: 'shop', address, replicas: [], pool: defaultsOf(PoolSchema), ...defaultsOf(DatabaseSchema), setup: [], streams: 2 }],
     tokens: [],
     tokenFile: undefined,
     jwt: [],
@@ -67,7 +67,7 @@ t.test('a setting that is present is used', async (t) => {
     metrics: true
   }
   t.strictSame(resolveSettings(options), {
-    databases: [{ name: 'shop', address, replicas: [{ ...parsedServer, hosts: [{ host: 'copy', port: 3306 }, { host: 'db', port: 3306 }] }], pool: { size: 1, queue: 2, wait: 3, idleTimeout: 4, minimum: 1 }, statementTimeout: 4, streamTimeout: 19, resultLimit: 5000, refreshInterval: 5, keyLifetime: DatabaseSchema.properties.keyLifetime.default, setup: [], streams: { ofCaller: 1, ofAll: 1 } }],
+    databases: [{ name: 'shop', address, replicas: [{ ...parsedServer, hosts: [{ host: 'copy', port: 3306 }, { host: 'db', port: 3306 }] }], pool: { size: 1, queue: 2, wait: 3, idleTimeout: 4, minimum: 1 }, statementTimeout: 4, streamTimeout: 19, resultLimit: 5000, refreshInterval: 5, keyLifetime: DatabaseSchema.properties.keyLifetime.default, setup: [], streams: 20 }],
     tokens: [],
     tokenFile: undefined,
     jwt: [],

@@ -2,7 +2,7 @@
 import Fastify from 'fastify'
 import t from 'tap'
 import { createRowQuery } from '../../src/index.ts'
-import { requestId } from '../../plugins/request-id.ts'
+import { requestId } from '../../plugins/response-headers.ts'
 import { onEachEngine, sharedOnEachEngine, startService, TOKEN } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 

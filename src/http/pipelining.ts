@@ -5,6 +5,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance, onRequestHookHandler } from 'fastify'
 import { getOrCreate } from '../get-or-create.ts'
+import { OWN_APP } from '../telemetry/record.ts'
+import { limitUnreadBody } from '../request/read-body.ts'
 
 /** Number of waiting requests at which a connection is paused. Requests that have already been read are not counted. */
 const MAX_WAITING = 16
@@ -17,7 +19,7 @@ const waitingOn = new WeakMap<Socket, Waiting>()
  * memory with responses. Node assigns the socket to a response, and emits `socket`, when the responses before it are
  * finished.
  */
-export const waitForAnswerBefore: onRequestHookHandler = ({ raw: { socket } }, { raw: response }, done) => {
+const waitForAnswerBefore: onRequestHookHandler = ({ raw: { socket } }, { raw: response }, done) => {
   if (response.socket !== null) {
     done()
     return
@@ -48,7 +50,7 @@ function createWaiting (socket: Socket): Waiting {
  * The listener sees all requests of the server, which may be for routes of a host app. The hook does not run requests
  * that arrive after it before the connection is closed.
  */
-export function endAfterUpgrade (app: FastifyInstance): void {
+function endAfterUpgrade (app: FastifyInstance): void {
   const last = new WeakMap<Socket, IncomingMessage>()
   let hasAny = false
   app.server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
@@ -68,4 +70,19 @@ const MAX_HEADERS = 2000
 
 function asksForUpgrade ({ headers: { upgrade, connection = '' }, rawHeaders }: IncomingMessage): boolean {
   return (upgrade !== undefined && /upgrade/i.test(connection)) || rawHeaders.length >= MAX_HEADERS * 2
+}
+
+/**
+ * Adds the hooks that bound what one connection can make the process do: pipelined requests, upgrades and bodies that
+ * nobody reads.
+ */
+export function boundConnections (app: FastifyInstance): void {
+  endAfterUpgrade(app)
+  if (!app.hasDecorator(OWN_APP)) { // the stand-alone server does so for all requests
+    app.addHook('onRequest', ({ raw }, reply, done) => {
+      limitUnreadBody(raw, reply.raw)
+      done()
+    })
+  }
+  app.addHook('onRequest', waitForAnswerBefore)
 }

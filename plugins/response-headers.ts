@@ -1,4 +1,4 @@
-/** `x-request-id` on every response: the client's id if it is valid, otherwise a generated one. */
+/** The headers of every response. `x-request-id`: the client's id if it is valid, otherwise a generated one. */
 import { randomFillSync } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
@@ -50,10 +50,15 @@ export function shownId (request: FastifyRequest): string {
   return keptId(request.headers) ?? shown ?? getOrCreate(replaced, request, newId)
 }
 
-export default fp(async function requestIds (app: FastifyInstance) {
+export default fp(async function responseHeaders (app: FastifyInstance) {
   // in onSend, because a hook of the host app may refuse before our onRequest hooks run
   app.addHook('onSend', (request, reply, _payload, done) => {
     reply.header('x-request-id', shownId(request))
     done()
   })
-}, { name: 'row-query-request-id' })
+  // no cache keeps a response, and no browser guesses its type
+  app.addHook('onRequest', (_request, reply, done) => {
+    reply.header('cache-control', 'no-store').header('x-content-type-options', 'nosniff')
+    done()
+  })
+}, { name: 'row-query-response-headers' })
