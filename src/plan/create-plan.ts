@@ -2,7 +2,6 @@ import { type Body, DEFAULT_LIMIT, type DeleteBody, type SelectBody, type Update
 import type { Column, Table, TableSource } from '../catalog/catalog.ts'
 import { writtenBy } from '../catalog/triggers.ts'
 import { at, invalidBody, notNullViolation, type Path, permissionDenied, pointer, unsupported } from '../errors.ts'
-import { type NamedTable, nameRelated } from '../request/check-related.ts'
 import { planAssignments, refuseOnlyDefaults } from './assignments.ts'
 import { getColumn } from './columns.ts'
 import { planFilters, planRequiredFilters } from './filters/resolve-filters.ts'
@@ -17,19 +16,17 @@ import { planPage } from './page.ts'
 import type { Assignment, DeletePlan, InsertPlan, Member, Plan, PlannedRow, SelectPlan, UpdatePlan } from './plan.ts'
 import { findUpdateKey } from './row-keys.ts'
 import { applyRules } from './row-rules.ts'
-import { counting, isPlainChange, planChangeTerms, type PlanLimits } from './terms.ts'
+import { type Counted, counting, isPlainChange, planChangeTerms, type PlanLimits } from './terms.ts'
 
 /**
  * Refuses filters by the rows of tables that the write itself changes, which MySQL and MariaDB cannot evaluate.
  * Considers the texts of the triggers that the account may see; only the server knows the rest. To be called when all
  * else is planned. @throws NOT_SUPPORTED
  */
-function refuseWritten ({ verb, table }: UpdatePlan | DeletePlan, filters: Readonly<Record<string, unknown>>): void {
-  const named: NamedTable[] = []
-  nameRelated(filters, ['filters'], named)
-  if (named.length === 0) return
+function refuseWritten ({ verb, table }: UpdatePlan | DeletePlan, { tables }: Counted): void {
+  if (tables === undefined) return
   const byTriggers = writtenBy(table, verb)
-  for (const { table: name, path, by } of named) {
+  for (const [name, { path, by }] of tables) {
     if (name === table.name) {
       throw unsupported(
         pointer(...path),
@@ -47,12 +44,13 @@ function refuseWritten ({ verb, table }: UpdatePlan | DeletePlan, filters: Reado
 }
 
 /** Plans a delete. @throws COLUMN_NOT_FOUND, INVALID_VALUE, INVALID_BODY, FILTERS_REQUIRED, NOT_SUPPORTED */
-function planDelete (body: DeleteBody, source: TableSource, limits: PlanLimits): DeletePlan {
+function planDelete (body: DeleteBody, source: TableSource, given: PlanLimits): DeletePlan {
   const { table } = source
+  const limits = counting(given)
   const { verb, filters } = body
   const plan: DeletePlan = { verb, table, condition: planRequiredFilters(verb, filters, source, limits) }
   const planned = isPlainChange(body, limits) ? plan : { ...plan, ...planChangeTerms(body, table, limits) }
-  refuseWritten(plan, filters)
+  refuseWritten(plan, limits.counted)
   return Object.freeze(planned)
 }
 
@@ -132,8 +130,9 @@ const hasStatement = (member: Member): boolean => member.kind !== 'one' || membe
  * Plans an update. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_VALUE, INVALID_BODY, FILTERS_REQUIRED,
  * NOT_SUPPORTED
  */
-function planUpdate (body: UpdateBody, source: TableSource, limits: PlanLimits): UpdatePlan {
+function planUpdate (body: UpdateBody, source: TableSource, given: PlanLimits): UpdatePlan {
   const { table } = source
+  const limits = counting(given)
   const { verb, data, filters } = body
   const condition = planRequiredFilters(verb, filters, source, limits)
   const plan: UpdatePlan = { verb, table, condition, assignments: planAssignments(data, table, ['data']) }
@@ -144,7 +143,7 @@ function planUpdate (body: UpdateBody, source: TableSource, limits: PlanLimits):
         ...planChangeTerms(body, table, limits),
         ...(body.returning !== undefined && { key: getUpdateKey(plan) })
       }
-  refuseWritten(plan, filters)
+  refuseWritten(plan, limits.counted)
   return Object.freeze(planned)
 }
 

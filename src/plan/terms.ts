@@ -1,7 +1,7 @@
 /** Plans `returning`, `expect` and `dryRun` of a write, and the setting `limits.changed`. */
 import type { DeleteBody, InsertBody, UpdateBody } from '../../schemas/body.ts'
 import type { Column, Table } from '../catalog/catalog.ts'
-import { at, invalidBody, unsupported } from '../errors.ts'
+import { at, invalidBody, type Path, unsupported } from '../errors.ts'
 import { getColumn } from './columns.ts'
 import type { ChangeTerms, Plan, WriteTerms } from './plan.ts'
 import { planRange } from './row-range.ts'
@@ -24,8 +24,11 @@ export interface FilterLimits {
 export interface Counted {
   conditions: number
   values: number
-  tables?: Set<string> | undefined
+  tables?: Map<string, NamedBy> | undefined
 }
+
+/** The first place in a body that names a table, and the combinator there: `$some` or `$none`. */
+export interface NamedBy { readonly path: Path, readonly by: string }
 
 /** Limits on one body. */
 export interface PlanLimits extends FilterLimits {
@@ -40,8 +43,8 @@ export interface PlanLimits extends FilterLimits {
 export const startCount = (): Counted => ({ conditions: 0, values: 0 })
 
 /** Returns limits that apply to all filters of a body together. */
-export const counting = <L extends FilterLimits>(limits: L): L =>
-  limits.counted === undefined ? { ...limits, counted: startCount() } : limits
+export const counting = <L extends FilterLimits>(limits: L): L & { readonly counted: Counted } =>
+  ({ ...limits, counted: limits.counted ?? startCount() })
 
 /** Limits on one request. */
 export interface RequestLimits extends PlanLimits {

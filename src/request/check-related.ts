@@ -127,7 +127,7 @@ export interface NamedTable {
 }
 
 /** Adds the tables that the members of filters name; their form must have been checked. */
-export function nameRelated (filters: unknown, path: Path, named: NamedTable[]): void {
+function nameRelated (filters: unknown, path: Path, named: NamedTable[]): void {
   if (!combines(filters)) return
   findMembers(filters, [...path], ({ key, members, path: place }) => {
     for (const [name, { table }] of Object.entries(members as Readonly<Record<string, Related>>)) {

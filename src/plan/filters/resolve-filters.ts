@@ -58,7 +58,8 @@ function planMember (
   countCondition(scope, path)
   const { filters = {} } = member
   const { other, on, held } = planRelation(name, member, { ...relating, path })
-  if (countTable(scope, other.name)) {
+  const place = member.table === undefined ? path : [...path, 'table']
+  if (countTable(scope, other.name, { path: place, by: negated ? '$none' : '$some' })) {
     throw at(path, invalidBody('"$some" and "$none" of a request can name at most 10 different tables'))
   }
   const inner = planFilters(

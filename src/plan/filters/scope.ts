@@ -2,7 +2,7 @@ import type { Table, TableSource } from '../../catalog/catalog.ts'
 import { at, invalidBody, type Path } from '../../errors.ts'
 import type { ColumnScope } from '../columns.ts'
 import type { Condition, Exists, Member, Plan } from '../plan.ts'
-import { type Counted, type FilterLimits, type PlanLimits, startCount } from '../terms.ts'
+import { type Counted, type FilterLimits, type NamedBy, type PlanLimits, startCount } from '../terms.ts'
 
 /**
  * The state while the filters of one body are planned: the table of their columns, their limits and the counts so far.
@@ -39,9 +39,12 @@ export function countCondition ({ counted, limits }: FilterScope, path: Path): v
 export const countValues = ({ counted, limits }: FilterScope, count: number): boolean =>
   (counted.values += count) > limits.values
 
-/** Counts a table that `$some` or `$none` names. Returns whether there are too many. */
-export const countTable = ({ counted }: FilterScope, name: string): boolean =>
-  (counted.tables ??= new Set()).add(name).size > MAX_TABLES
+/** Counts a table that `$some` or `$none` names, at its first place. Returns whether there are too many. */
+export function countTable ({ counted }: FilterScope, name: string, named: NamedBy): boolean {
+  const tables = (counted.tables ??= new Map())
+  if (!tables.has(name)) tables.set(name, named)
+  return tables.size > MAX_TABLES
+}
 
 /** Servers join at most 61 tables, also in the query that confirms columns, which includes the tables of `include`. */
 const MAX_TABLES = 10
