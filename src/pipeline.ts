@@ -11,18 +11,18 @@ import { toUnresolved } from './databases/broken-definitions.ts'
 import type { Database } from './databases/database.ts'
 import { type Client, type ReadOptions, SchemaMoved, type Transaction } from './dialects/dialect.ts'
 import { brokenDefinition, databaseUnavailable, type ServiceError, withReason } from './errors.ts'
-import { answerIn, createSink, executePlan } from './execute/execute.ts'
 import { type Keyed, transactOnce } from './idempotency/run-once.ts'
-import { createPlan, planStream } from './plan/create-plan.ts'
 import { tablesOf } from './plan/filters/scope.ts'
 import type { Plan, SelectPlan } from './plan/plan.ts'
 import type { PlanLimits } from './plan/terms.ts'
 import type { StreamFormat } from './request/stream-request.ts'
-import { respond, rowsOf } from './response/respond.ts'
 import { RowStream } from './response/row-stream.ts'
 import { createStreamRows } from './response/stream-rows.ts'
 import { compileStatement } from './sql/compile.ts'
 import type { RequestRecord } from './telemetry/record.ts'
+import { answerIn, createSink, executePlan } from './verbs/execute.ts'
+import { createPlan, handlerOf } from './verbs/index.ts'
+import { planStream } from './verbs/select.ts'
 
 export interface PipelineRequest extends ReadOptions, Keyed {
   readonly access: Access
@@ -103,6 +103,7 @@ export function handle (request: PipelineRequest): Promise<Handled> {
       if (isShared) return { plan, answer: await answerInTransaction(request, plan) }
       const result = await executePlan({ plan, database, sink, record }, request)
       if (sink?.refusal !== undefined) throw sink.refusal
+      const { rowsOf, respond } = handlerOf(plan.verb)
       record?.executed(rowsOf(plan, result))
       return { plan, answer: respond(plan, result, sink) }
     } catch (error) {

@@ -59,7 +59,7 @@ const rowsKept = (): ServiceError =>
 export function runChange (
   runner: Runner,
   plan: UpdatePlan | DeletePlan,
-  sink: AnswerSink | undefined
+  { sink }: { readonly sink: AnswerSink | undefined }
 ): Promise<Outcome> {
   if (sink !== undefined) {
     return plan.verb === 'update' ? updateReturning(runner, plan, sink) : deleteReturning(runner, plan, sink)

@@ -13,10 +13,10 @@ import { createCommandQueue } from '../dialects/transaction-commands.ts'
 import {
   databaseUnavailable, isBug, isServiceError, isTrouble, ServiceError, withDetails, withReason, writeRefused
 } from '../errors.ts'
-import { answerIn, type PlanToAnswer } from '../execute/execute.ts'
+import { answerIn, type PlanToAnswer } from '../verbs/execute.ts'
 import { isObject } from '../json/exact-json.ts'
 import { requireUnknown, StaleAttempt, toError, toStale } from '../pipeline.ts'
-import { createPlan } from '../plan/create-plan.ts'
+import { createPlan } from '../verbs/index.ts'
 import { tablesOf } from '../plan/filters/scope.ts'
 import { isOneStatement } from '../plan/plan.ts'
 import { ResultReference } from '../plan/result-reference.ts'

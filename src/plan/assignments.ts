@@ -1,5 +1,5 @@
 import { baseTable, type Column, type Table } from '../catalog/catalog.ts'
-import { at, columnNotWritable, invalidValue, type Path, pointer, unsupported } from '../errors.ts'
+import { at, columnNotWritable, invalidValue, notNullViolation, type Path, pointer, unsupported } from '../errors.ts'
 import { COLUMN, type Parameter } from '../types/column-type.ts'
 import { formSql } from '../types/forms.ts'
 import { getColumn, readValue, readWith } from './columns.ts'
@@ -134,4 +134,17 @@ export function refuseOnlyDefaults ({ table, rows, conflict, isList }: InsertPla
     isList ? pointer('data', row.index) : '/data',
     `the database computes the defaults of all columns of table "${table.name}": send a value`
   )
+}
+
+/**
+ * Refuses null for NOT NULL columns, as the database should. MySQL would store the next AUTO_INCREMENT number instead
+ * or, with some settings, the current time in a TIMESTAMP column. Called when the plan is complete, because refusals of
+ * the database come after those of the service. @throws NOT_NULL_VIOLATION
+ */
+export function refuseNulls (assignments: readonly Assignment[], path: Path): void {
+  for (const { column, parameter, form } of assignments) {
+    if (parameter === null && form === undefined && !column.nullable) {
+      throw at([...path, column.name], notNullViolation())
+    }
+  }
 }

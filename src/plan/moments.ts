@@ -11,30 +11,16 @@ import { leavesOf, mapLeaves } from './filters/scope.ts'
 import {
   givenValue,
   isComputed,
-  isOneStatement,
   type Assignment,
   type Compared,
   type Condition,
   type InsertPlan,
   type Member,
-  type Plan,
-  type PlannedRow,
-  type SelectPlan
+  type PlannedRow
 } from './plan.ts'
 
-/** Whether a plan has a moment and needs several statements, so that the clock must be read first. */
-export function mustSettle (plan: Plan): boolean {
-  if (isOneStatement(plan)) return false
-  switch (plan.verb) {
-    case 'select': return filtersByMoment(plan)
-    case 'insert': return givesMoment(plan)
-    case 'update': return namesMoment(plan.condition) || assignsMoment(plan.assignments)
-    case 'delete': return namesMoment(plan.condition)
-  }
-}
-
 /** Whether a condition of rows, of aggregates or of members at any level names a moment. */
-function filtersByMoment ({
+export function filtersByMoment ({
   condition,
   columns,
   members = []
@@ -50,17 +36,17 @@ function filtersByMoment ({
   )
 }
 
-const assignsMoment = (assignments: readonly Assignment[]): boolean =>
+export const assignsMoment = (assignments: readonly Assignment[]): boolean =>
   assignments.some(({ parameter }) => isMoment(parameter))
 
-function givesMoment ({ rows, conflict }: InsertPlan): boolean {
+export function givesMoment ({ rows, conflict }: InsertPlan): boolean {
   return (
     (conflict?.set.kind === 'assignments' && assignsMoment(conflict.set.assignments)) ||
     rows.some(({ parameters }) => parameters.some(isMoment))
   )
 }
 
-function namesMoment (condition: Condition): boolean {
+export function namesMoment (condition: Condition): boolean {
   return leavesOf(condition).some((leaf) => {
     switch (leaf.kind) {
       case 'compare': return isMoment(leaf.parameter)
@@ -82,25 +68,9 @@ export function isIdMoment ({ table: { identity }, rows, conflict }: InsertPlan)
 }
 
 /**
- * Returns a copy of the plan of a write with values in place of moments. @throws VALUE_OUT_OF_RANGE for one in `data`
- * that its column cannot hold
+ * The assignments with values in place of moments. @throws VALUE_OUT_OF_RANGE for one that its column cannot hold
  */
-export function settleMoments (plan: Exclude<Plan, SelectPlan>, clock: Clock): Exclude<Plan, SelectPlan> {
-  switch (plan.verb) {
-    case 'delete':
-      return { ...plan, condition: settleCondition(plan.condition, clock) }
-    case 'update':
-      return {
-        ...plan,
-        condition: settleCondition(plan.condition, clock),
-        assignments: settleAll(plan.assignments, clock)
-      }
-    case 'insert':
-      return settleRows(plan, clock)
-  }
-}
-
-const settleAll = (assignments: readonly Assignment[], clock: Clock): Assignment[] =>
+export const settleAll = (assignments: readonly Assignment[], clock: Clock): Assignment[] =>
   assignments.map((each) => ({ ...each, parameter: stored(each.parameter, clock) }))
 
 function stored (parameter: Assignment['parameter'], clock: Clock): Parameter {
@@ -110,7 +80,8 @@ function stored (parameter: Assignment['parameter'], clock: Clock): Parameter {
   return value
 }
 
-function settleRows (plan: InsertPlan, clock: Clock): InsertPlan {
+/** The plan with values in place of moments. @throws VALUE_OUT_OF_RANGE for one that its column cannot hold */
+export function settleRows (plan: InsertPlan, clock: Clock): InsertPlan {
   const { conflict } = plan
   const settled =
     conflict?.set.kind === 'assignments'
@@ -132,7 +103,8 @@ function settleRow (row: PlannedRow, { isList }: InsertPlan, clock: Clock): Plan
   }
 }
 
-function settleCondition (condition: Condition, clock: Clock): Condition {
+/** The condition with values in place of moments. */
+export function settleCondition (condition: Condition, clock: Clock): Condition {
   const settle = (compared: Compared): Compared => isMoment(compared) ? valueAt(compared, clock) ?? null : compared
   return mapLeaves(condition, (leaf) => {
     switch (leaf.kind) {

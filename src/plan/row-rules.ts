@@ -1,33 +1,38 @@
-/** Applies the rules of a grant to every plan that leaves this room. */
+/** Applies the rules of a grant to a plan. */
 import type { Column, GrantedAccess, Rule } from '../catalog/catalog.ts'
 import { permissionDenied, pointer, withDetails, type ServiceError } from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'
-import type { Assignment, ForeignKeyCheck, InsertPlan, Plan, PlannedRow, UpdatePlan } from './plan.ts'
+import type {
+  Assignment, DeletePlan, ForeignKeyCheck, InsertPlan, PlannedRow, SelectPlan, UpdatePlan
+} from './plan.ts'
 import { divideParents, planForeignKeyChecks, refuseUnchecked, toWritten } from './foreign-keys.ts'
 import { onlyValueOf, planRules, satisfies, within } from './rule.ts'
 import { withCheckAfterWrite } from './groups.ts'
 
-/**
- * Adds the rules to the condition of the plan, and checks that the rows that it writes satisfy them. `granted`: the
- * access to the plan's table.
- * @throws PERMISSION_DENIED
- */
-export function applyRules (plan: Plan, granted: GrantedAccess): Plan {
-  const { rules } = granted
-  switch (plan.verb) {
-    case 'select':
-    case 'delete': return Object.freeze({ ...plan, condition: within(rules, plan.condition) })
-    case 'update': {
-      checkUpdate(rules, plan.assignments)
-      return withForeignKeyChecks({ ...plan, condition: within(rules, plan.condition) }, granted, (known) =>
-        planForeignKeyChecks('update', [plan], known)
-      )
-    }
-    case 'insert': {
-      const completed = completeRows(plan, rules)
-      return withForeignKeyChecks(completed, granted, (known) => rowForeignKeyChecks(completed, known))
-    }
-  }
+/** Adds the rules to the condition of a plan that writes no values. */
+export function restrictRows<P extends SelectPlan | DeletePlan> (plan: P): P {
+  const { table: { granted } } = plan
+  if (granted === undefined) return plan
+  const restricted: P = { ...plan, condition: within(granted.rules, plan.condition) }
+  return Object.freeze(restricted)
+}
+
+/** Adds the rules to the condition, and checks that the values satisfy them. @throws PERMISSION_DENIED */
+export function restrictUpdate (plan: UpdatePlan): UpdatePlan {
+  const { table: { granted } } = plan
+  if (granted === undefined) return plan
+  checkUpdate(granted.rules, plan.assignments)
+  return withForeignKeyChecks({ ...plan, condition: within(granted.rules, plan.condition) }, granted, (known) =>
+    planForeignKeyChecks('update', [plan], known)
+  )
+}
+
+/** Adds the values that the rules give, and checks that the rows satisfy them. @throws PERMISSION_DENIED */
+export function restrictInsert (plan: InsertPlan): InsertPlan {
+  const { table: { granted } } = plan
+  if (granted === undefined) return plan
+  const completed = completeRows(plan, granted.rules)
+  return withForeignKeyChecks(completed, granted, (known) => rowForeignKeyChecks(completed, known))
 }
 
 /** `planKnown`: plans the checks of the foreign keys whose values are known before the write. */

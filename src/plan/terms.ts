@@ -1,9 +1,10 @@
 /** Plans `returning`, `expect` and `dryRun` of a write, and the setting `limits.changed`. */
 import type { DeleteBody, InsertBody, UpdateBody } from '../../schemas/body.ts'
 import type { Column, Table } from '../catalog/catalog.ts'
-import { at, invalidBody, type Path, unsupported } from '../errors.ts'
+import { writtenBy } from '../catalog/triggers.ts'
+import { at, invalidBody, type Path, pointer, unsupported } from '../errors.ts'
 import { getColumn } from './columns.ts'
-import type { ChangeTerms, Plan, WriteTerms } from './plan.ts'
+import type { ChangeTerms, DeletePlan, Plan, UpdatePlan, WriteTerms } from './plan.ts'
 import { planRange } from './row-range.ts'
 
 /** Limits on the filters of one body. */
@@ -99,6 +100,31 @@ function planReturning (returning: '*' | readonly string[], table: Table): reado
   return returning === '*'
     ? table.columnList
     : returning.map((name, index) => getColumn(table, name, ['returning', index]))
+}
+
+/**
+ * Refuses filters by the rows of tables that the write itself changes, which MySQL and MariaDB cannot evaluate.
+ * Considers the texts of the triggers that the account may see; only the server knows the rest. To be called when all
+ * else is planned. @throws NOT_SUPPORTED
+ */
+export function refuseWritten ({ verb, table }: UpdatePlan | DeletePlan, { tables }: Counted): void {
+  if (tables === undefined) return
+  const byTriggers = writtenBy(table, verb)
+  for (const [name, { path, by }] of tables) {
+    if (name === table.name) {
+      throw unsupported(
+        pointer(...path),
+        `"${by}" cannot name the table that is written: select the rows first, and filter by their keys`
+      )
+    }
+    if (byTriggers.has(name)) {
+      throw unsupported(
+        pointer(...path),
+        `"${by}" cannot name "${name}", which a trigger of "${table.name}" writes: select the rows first, and filter ` +
+        'by their keys'
+      )
+    }
+  }
 }
 
 // Plans `lock` of a select in a transaction.

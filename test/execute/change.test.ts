@@ -7,7 +7,7 @@ import { runChange } from '../../src/execute/change.ts'
 import { KeyList } from '../../src/execute/runner.ts'
 import { Runner } from '../../src/execute/runner.ts'
 import { alone } from '../../src/catalog/catalog.ts'
-import { createPlan } from '../../src/plan/create-plan.ts'
+import { createPlan } from '../../src/verbs/index.ts'
 import type { DeletePlan, UpdatePlan } from '../../src/plan/plan.ts'
 import { rowKeysOf } from '../../src/plan/row-keys.ts'
 import { AnswerSink } from '../../src/response/answer-sink.ts'
@@ -29,7 +29,7 @@ const executor = (write: Outcome): Executor => ({
 
 const run = (body: object, table: Table, write: Outcome): Promise<Outcome> => {
   const plan = createPlan(body as never, alone(table), LIMITS) as UpdatePlan | DeletePlan
-  return runChange(new Runner(executor(write).run, database), plan, plan.returning && new AnswerSink(plan.returning, 10_000))
+  return runChange(new Runner(executor(write).run, database), plan, { sink: plan.returning && new AnswerSink(plan.returning, 10_000) })
 }
 
 t.test('more rows than were locked are a conflict, which may be tried again', async (t) => {

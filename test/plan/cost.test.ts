@@ -2,7 +2,7 @@
 /** The time to plan a body and to look up its statement is proportional to the length of the body, whatever it contains. */
 import t from 'tap'
 import { alone } from '../../src/catalog/catalog.ts'
-import { createPlan } from '../../src/plan/create-plan.ts'
+import { createPlan } from '../../src/verbs/index.ts'
 import { planOrder } from '../../src/plan/order-by.ts'
 import { findFormat } from '../../src/request/stream-request.ts'
 import { compilePlan, LIMITS, orders } from '../support/sql.ts'

@@ -6,7 +6,7 @@ import { pageMembers } from '../../src/response/page-sink.ts'
 import type { SelectBody } from '../../schemas/body.ts'
 import type { SelectPlan } from '../../src/plan/plan.ts'
 import { alone } from '../../src/catalog/catalog.ts'
-import { planSelect } from '../../src/plan/create-plan.ts'
+import { planSelect } from '../../src/verbs/select.ts'
 import { LIMITS } from '../support/sql.ts'
 import { mysqlColumn, tableOf } from '../support/tables.ts'
 

@@ -2,14 +2,13 @@ import t from 'tap'
 import type { Body } from '../../schemas/body.ts'
 import type { Column, Table } from '../../src/catalog/catalog.ts'
 import { alone } from '../../src/catalog/catalog.ts'
-import { createPlan } from '../../src/plan/create-plan.ts'
-import { respond } from '../../src/response/respond.ts'
+import { createPlan, handlerOf } from '../../src/verbs/index.ts'
 import { onEachEngine, type Schema } from '../support/service.ts'
 import { LIMITS } from '../support/sql.ts'
 import { mysqlColumn, tableOf } from '../support/tables.ts'
 
 const answer = (body: object, table: Table, insertId = '0'): string =>
-  String(respond(createPlan(body as Body, alone(table), LIMITS), { rows: 0, changed: 3, insertId }))
+  String(handlerOf((body as Body).verb).respond(createPlan(body as Body, alone(table), LIMITS), { rows: 0, changed: 3, insertId }, undefined))
 const idOf = (data: object, columns: Column[], primaryKey: string[], insertId?: string): string | undefined =>
   /"id":(.*)}}$/.exec(answer({ verb: 'insert', data }, tableOf({ columns, primaryKey }), insertId))?.[1]
 

@@ -9,7 +9,7 @@ import { sendPlainCommand } from '../../src/dialects/mysql/connection/try-reader
 import { createCommandSender, type SendCommand } from '../../src/dialects/mysql/connection/statement-command.ts'
 import { sessionStatement } from '../../src/dialects/mysql/connection/session-settings.ts'
 import { alone } from '../../src/catalog/catalog.ts'
-import { planSelect } from '../../src/plan/create-plan.ts'
+import { planSelect } from '../../src/verbs/select.ts'
 import { compileStatement } from '../../src/sql/compile.ts'
 import { AnswerSink } from '../../src/response/answer-sink.ts'
 

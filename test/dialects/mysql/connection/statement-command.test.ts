@@ -7,7 +7,7 @@ import { createCommandSender } from '../../../../src/dialects/mysql/connection/s
 import { tryReader } from '../../../../src/dialects/mysql/connection/try-reader.ts'
 import { createCatalog } from '../../../../src/catalog/catalog.ts'
 import { alone } from '../../../../src/catalog/catalog.ts'
-import { createPlan } from '../../../../src/plan/create-plan.ts'
+import { createPlan } from '../../../../src/verbs/index.ts'
 import { AnswerSink } from '../../../../src/response/answer-sink.ts'
 import { createTestDatabase, engines } from '../../../servers/engines.ts'
 import { addressOf, connect, run, senders, sendStatement } from '../../../support/mysql.ts'

@@ -2,24 +2,19 @@
 import type { Table } from '../catalog/catalog.ts'
 import type { Database, PendingWrite } from '../databases/database.ts'
 import type { Executor, ReadOptions, Transaction } from '../dialects/dialect.ts'
-import { mustSettle, settleMoments } from '../plan/moments.ts'
-import type { Plan, SelectPlan } from '../plan/plan.ts'
-import { findUnexpected } from '../plan/row-range.ts'
+import { checkForeignKeys, refuse } from '../execute/after-write.ts'
+import { executeInsert } from '../execute/execute-insert.ts'
+import { Runner } from '../execute/runner.ts'
+import { isOneStatement, type Plan } from '../plan/plan.ts'
 import { AnswerSink } from '../response/answer-sink.ts'
 import type { AnswerMemoryBudget } from '../response/budget.ts'
 import { createSelectSink } from '../response/page-sink.ts'
-import { respond, rowsOf } from '../response/respond.ts'
 import type { Result } from '../response/result.ts'
-import { compileClock, compileStatement } from '../sql/compile.ts'
+import { compileClock } from '../sql/compile.ts'
 import { settleCells } from '../sql/statement.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
 import { type Clock, fromMicros, systemClock } from '../types/moment.ts'
-import { checkForeignKeys, isCheckedAfterWrite, refuse, runWithCheck } from './after-write.ts'
-import { runChange } from './change.ts'
-import { insertReturning } from './insert-returning.ts'
-import { executeInsert, runInsert, type WatchRow } from './execute-insert.ts'
-import { readMembers } from './read-rows.ts'
-import { Runner } from './runner.ts'
+import { handlerOf } from './index.ts'
 
 /** Reads the clock of the database in a transaction. SQLite uses the clock of this machine. */
 async function readClock (runner: Runner, table: Table): Promise<Clock> {
@@ -46,27 +41,16 @@ export function createSink (plan: Plan, budget: AnswerMemoryBudget, maxBytes: nu
  * was changed, except with OUTCOME_UNKNOWN
  */
 export function executePlan (execution: Execution, options: ReadOptions): Promise<Result> {
-  const { plan, database, sink, record } = execution
+  const { plan, database: { dialect }, database, sink, record } = execution
   if (plan.inTransaction === true) return transact(execution, options)
+  const runner = new Runner((statement, rows) => (
+    rows === undefined ? dialect.write(statement, options) : dialect.read(statement, rows, options)
+  ), database)
   if (plan.verb === 'insert') {
-    const runner = new Runner((statement) => database.dialect.write(statement, options), database)
     return executeInsert({ plan, runner }, { record, transact: () => transact(execution, options) })
   }
-  const statement = compileStatement(plan, database.dialect.engine, database.statementCounts)
   record?.compiled()
-  if (sink === undefined) return database.dialect.write(statement, options)
-  const result = database.dialect.read(statement, sink, options)
-  return plan.verb === 'select' && plan.expect !== undefined
-    ? result.then((outcome) => requireExpected(plan, outcome, sink))
-    : result
-}
-
-/** @throws EXPECTATION_FAILED if a select has another number of rows */
-function requireExpected ({ expect, table }: SelectPlan, outcome: Result, sink: AnswerSink): Result {
-  const unexpected =
-    expect === undefined || sink.refusal !== undefined ? undefined : findUnexpected(expect, sink.count, table.name)
-  if (unexpected !== undefined) throw unexpected
-  return outcome
+  return handlerOf(plan.verb).run(runner, plan, { sink })
 }
 
 function transact (execution: Execution, { client, consistency }: ReadOptions): Promise<Result> {
@@ -84,7 +68,8 @@ function transact (execution: Execution, { client, consistency }: ReadOptions): 
 async function runIn (tx: Executor, execution: Execution): Promise<Result> {
   const { plan, database, sink } = execution
   const runner = new Runner((statement, rows) => tx.run(statement, rows), database)
-  const result = await (mustSettle(plan) ? runAtMoment(tx, runner, execution) : runAll(runner, execution))
+  const hasMoment = !isOneStatement(plan) && handlerOf(plan.verb).hasMoment(plan)
+  const result = await (hasMoment ? runAtMoment(tx, runner, execution) : runAll(runner, execution))
   if (sink?.refusal !== undefined) throw sink.refusal
   return result
 }
@@ -106,46 +91,16 @@ async function runAtMoment (tx: Executor, runner: Runner, execution: Execution):
       execution
     )
   }
-  const settled = settleMoments(plan, clock)
+  const settled = handlerOf(plan.verb).settle?.(plan, clock) ?? plan
   const result = await runAll(runner, { ...execution, plan: settled })
   return settled.verb === 'insert' ? { ...result, settled } : result
 }
 
-const runAll = (runner: Runner, execution: Execution): Promise<Result> =>
-  execution.plan.foreignKeyChecks === undefined
-    ? runOne(runner, execution)
-    : runWithForeignKeyChecks(runner, execution)
-
-function runOne (runner: Runner, { plan, sink, record }: Execution): Promise<Result> {
+function runAll (runner: Runner, execution: Execution): Promise<Result> {
+  const { plan, sink, record } = execution
+  if (plan.foreignKeyChecks !== undefined) return runWithForeignKeyChecks(runner, execution)
   record?.compiled()
-  const run = (watchRow?: WatchRow): Promise<Result> => runPlan(runner, plan, { sink, watchRow })
-  return (plan.verb === 'insert' || plan.verb === 'update') && isCheckedAfterWrite(plan)
-    ? runWithCheck(runner, plan, { sink, run })
-    : run()
-}
-
-function runPlan (
-  runner: Runner,
-  plan: Plan,
-  { sink, watchRow }: { readonly sink: AnswerSink | undefined; readonly watchRow: WatchRow | undefined }
-): Promise<Result> {
-  switch (plan.verb) {
-    case 'select':
-      return runSelect(runner, plan, sink as AnswerSink)
-    case 'insert':
-      return sink === undefined
-        ? runInsert({ plan, runner, watchRow })
-        : insertReturning({ plan, runner, watchRow }, sink)
-    default:
-      return runChange(runner, plan, sink)
-  }
-}
-
-async function runSelect (runner: Runner, plan: SelectPlan, sink: AnswerSink): Promise<Result> {
-  const total = plan.total && await runner.count(plan.table, plan.condition, plan.total.limit, plan.lock)
-  const outcome = requireExpected(plan, await runner.run(plan, sink), sink)
-  if (plan.members === undefined) return total === undefined ? outcome : { ...outcome, total }
-  return { ...outcome, rows: outcome.rows + await readMembers(runner, sink), total }
+  return handlerOf(plan.verb).run(runner, plan, { sink })
 }
 
 /**
@@ -153,8 +108,9 @@ async function runSelect (runner: Runner, plan: SelectPlan, sink: AnswerSink): P
  * reason. An update of no row refers to nothing.
  */
 async function runWithForeignKeyChecks (runner: Runner, execution: Execution): Promise<Result> {
-  const { plan } = execution
-  const result = await runOne(runner, execution).catch(
+  const { plan, sink, record } = execution
+  record?.compiled()
+  const result = await handlerOf(plan.verb).run(runner, plan, { sink }).catch(
     async (error: unknown) => await refuse(runner, plan, { error, checks: plan.foreignKeyChecks })
   )
   const isIdle = execution.plan.verb === 'update' && (result.matched ?? result.changed) === 0
@@ -190,11 +146,11 @@ export async function answerIn (
   const sink = createSink(plan, budget, maxBytes)
   try {
     const result = await runIn(tx, { plan, database, sink, record })
-    const answer = respond(plan, result, sink)
+    const answer = handlerOf(plan.verb).respond(plan, result, sink)
     if (pendingWrite !== undefined && plan.verb !== 'select') {
       await database.onWrite?.({ tx, plan, database, answer, ...pendingWrite })
     }
-    return { answer, rows: rowsOf(plan, result) }
+    return { answer, rows: handlerOf(plan.verb).rowsOf(plan, result) }
   } finally {
     sink?.drop()
   }

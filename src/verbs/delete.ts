@@ -1,0 +1,43 @@
+/** Delete: how its body is planned, its plan is run and its counts are returned. */
+import type { DeleteBody } from '../../schemas/body.ts'
+import type { TableSource } from '../catalog/catalog.ts'
+import { runChange } from '../execute/change.ts'
+import { planRequiredFilters } from '../plan/filters/resolve-filters.ts'
+import { namesMoment, settleCondition } from '../plan/moments.ts'
+import type { DeletePlan } from '../plan/plan.ts'
+import { restrictRows } from '../plan/row-rules.ts'
+import { counting, isPlainChange, planChangeTerms, type PlanLimits, refuseWritten } from '../plan/terms.ts'
+import type { AnswerSink } from '../response/answer-sink.ts'
+import { finishWrite } from '../response/respond.ts'
+import type { Result } from '../response/result.ts'
+import type { Clock } from '../types/moment.ts'
+
+export const remove = {
+  plan: (body: DeleteBody, source: TableSource, limits: PlanLimits): DeletePlan =>
+    restrictRows(planDelete(body, source, limits)),
+
+  hasMoment: ({ condition }: DeletePlan): boolean => namesMoment(condition),
+
+  settle: (plan: DeletePlan, clock: Clock): DeletePlan => ({
+    ...plan,
+    condition: settleCondition(plan.condition, clock)
+  }),
+
+  run: runChange,
+
+  respond: (plan: DeletePlan, { changed }: Result, sink: AnswerSink | undefined): string | Buffer =>
+    finishWrite(plan, `"deleted":${changed}`, sink),
+
+  rowsOf: (_plan: DeletePlan, { changed }: Result): number => changed
+}
+
+/** Plans a delete. @throws COLUMN_NOT_FOUND, INVALID_VALUE, INVALID_BODY, FILTERS_REQUIRED, NOT_SUPPORTED */
+function planDelete (body: DeleteBody, source: TableSource, given: PlanLimits): DeletePlan {
+  const { table } = source
+  const limits = counting(given)
+  const { verb, filters } = body
+  const plan: DeletePlan = { verb, table, condition: planRequiredFilters(verb, filters, source, limits) }
+  const planned = isPlainChange(body, limits) ? plan : { ...plan, ...planChangeTerms(body, table, limits) }
+  refuseWritten(plan, limits.counted)
+  return Object.freeze(planned)
+}

@@ -1,0 +1,57 @@
+/** The verbs of bodies, each with all that it does. A new verb is a file beside these and a row in `verbs`. */
+import type { Body } from '../../schemas/body.ts'
+import type { Verb } from '../../schemas/grants.ts'
+import type { Table, TableSource } from '../catalog/catalog.ts'
+import { permissionDenied } from '../errors.ts'
+import type { Runner } from '../execute/runner.ts'
+import type { Plan } from '../plan/plan.ts'
+import type { PlanLimits } from '../plan/terms.ts'
+import type { AnswerSink } from '../response/answer-sink.ts'
+import type { Result } from '../response/result.ts'
+import type { Clock } from '../types/moment.ts'
+import { remove } from './delete.ts'
+import { insert } from './insert.ts'
+import { select } from './select.ts'
+import { update } from './update.ts'
+
+type BodyOf<V extends Verb> = Extract<Body, { readonly verb: V }>
+type PlanOf<V extends Verb> = Extract<Plan, { readonly verb: V }>
+
+interface VerbHandler<B extends Body, P extends Plan> {
+  /** Plans a checked body, within the rules of the grant. @throws ServiceError */
+  plan (body: B, source: TableSource, limits: PlanLimits): P
+  /** Whether the plan has a moment (`{"$now": …}`). */
+  hasMoment (plan: P): boolean
+  /**
+   * The plan with values in place of moments; omitted for a select, whose statements are settled as they run. @throws
+   * VALUE_OUT_OF_RANGE
+   */
+  settle? (plan: P, clock: Clock): P
+  /** Runs the plan in a transaction. `sink`: takes the rows of the response. @throws ServiceError, SchemaMoved */
+  run (runner: Runner, plan: P, options: { readonly sink: AnswerSink | undefined }): Promise<Result>
+  /** The body of the response. */
+  respond (plan: P, result: Result, sink: AnswerSink | undefined): string | Buffer
+  /** The number of rows that the plan has returned or, if it is a write, changed. */
+  rowsOf (plan: P, result: Result): number
+}
+
+const verbs = { select, insert, update, delete: remove } satisfies {
+  readonly [V in Verb]: VerbHandler<BodyOf<V>, PlanOf<V>>
+}
+
+/** What a verb does. */
+export const handlerOf = (verb: Verb): VerbHandler<Body, Plan> => verbs[verb] as VerbHandler<Body, Plan>
+
+/**
+ * Plans a checked body for its table and the others that it names. @throws PERMISSION_DENIED for a write to a view or
+ * one that breaks a rule of the grant, NOT_NULL_VIOLATION after all others, and the errors of the verb
+ */
+export function createPlan (body: Body, source: TableSource, limits: PlanLimits): Plan {
+  refuseView(body.verb, source.table)
+  return handlerOf(body.verb).plan(body, source, limits)
+}
+
+/** @throws PERMISSION_DENIED for a write to a view */
+export function refuseView (verb: Body['verb'], { kind, name }: Table): void {
+  if (kind === 'view' && verb !== 'select') throw permissionDenied(`"${name}" is a view; use select`)
+}

@@ -1,0 +1,73 @@
+/** Insert: how its body is planned, its plan is run and its counts are returned. */
+import type { InsertBody } from '../../schemas/body.ts'
+import type { Column, TableSource } from '../catalog/catalog.ts'
+import { at, notNullViolation } from '../errors.ts'
+import { isCheckedAfterWrite, runWithCheck } from '../execute/after-write.ts'
+import { runInsert, type WatchRow } from '../execute/execute-insert.ts'
+import { insertReturning } from '../execute/insert-returning.ts'
+import type { Runner } from '../execute/runner.ts'
+import { refuseNulls, refuseOnlyDefaults } from '../plan/assignments.ts'
+import { planInsert } from '../plan/insert.ts'
+import { withInsertKey } from '../plan/insert-key.ts'
+import { givesMoment, isIdMoment, settleRows } from '../plan/moments.ts'
+import type { InsertPlan, PlannedRow } from '../plan/plan.ts'
+import { restrictInsert } from '../plan/row-rules.ts'
+import type { AnswerSink } from '../response/answer-sink.ts'
+import { finishWrite } from '../response/respond.ts'
+import { findParameter, idOfInserted, idOfUpserted, type Result, type RowCounts } from '../response/result.ts'
+
+export const insert = {
+  plan (body: InsertBody, { table }: TableSource): InsertPlan {
+    const plan = restrictInsert(planInsert(body, table))
+    refuseNullsInRows(plan)
+    refuseOnlyDefaults(plan)
+    const complete = isIdMoment(plan) ? Object.freeze({ ...plan, inTransaction: true as const }) : plan
+    return complete.returning === undefined ? complete : withInsertKey(complete)
+  },
+
+  hasMoment: givesMoment,
+
+  settle: settleRows,
+
+  run (runner: Runner, plan: InsertPlan, { sink }: { readonly sink: AnswerSink | undefined }): Promise<Result> {
+    const run = (watchRow?: WatchRow): Promise<Result> =>
+      sink === undefined
+        ? runInsert({ plan, runner, watchRow })
+        : insertReturning({ plan, runner, watchRow }, sink)
+    return isCheckedAfterWrite(plan) ? runWithCheck(runner, plan, { sink, run }) : run()
+  },
+
+  respond: (plan: InsertPlan, result: Result, sink: AnswerSink | undefined): string | Buffer =>
+    finishWrite(plan, insertedText(result.settled ?? plan, result), sink),
+
+  rowsOf: (_plan: InsertPlan, { changed }: Result): number => changed
+}
+
+/** Names the first refused row in the order of the request, because the rows of an upsert are sorted. */
+function refuseNullsInRows ({ isList, rows, conflict }: InsertPlan): void {
+  let first: { readonly index: number, readonly column: Column } | undefined
+  for (const row of rows) {
+    const column = findNull(row)
+    if (column !== undefined && (first === undefined || row.index < first.index)) first = { index: row.index, column }
+  }
+  if (first !== undefined) {
+    throw at([...(isList ? ['data', first.index] : ['data']), first.column.name], notNullViolation())
+  }
+  if (conflict?.set.kind === 'assignments') refuseNulls(conflict.set.assignments, ['onConflict', 'set'])
+}
+
+function findNull ({ columns, parameters }: PlannedRow): Column | undefined {
+  for (let place = 0; place < parameters.length; place++) {
+    if (parameters[place] === null && !(columns[place] as Column).nullable) return columns[place]
+  }
+  return undefined
+}
+
+function insertedText (plan: InsertPlan, outcome: Result): string {
+  const { table, rows, isList, conflict } = plan
+  if (conflict === undefined) {
+    return `"inserted":${outcome.changed},"id":${idOfInserted(table, findParameter(rows[0] as PlannedRow, table.identity), outcome)}`
+  }
+  const { inserted, updated, unchanged } = outcome.counts as RowCounts
+  return `"inserted":${inserted},"updated":${updated},"unchanged":${unchanged},"id":${isList ? 'null' : idOfUpserted(plan, outcome)}`
+}

@@ -1,0 +1,123 @@
+/** Select: how its body is planned, its plan is run and its rows are returned. */
+import { DEFAULT_LIMIT, type SelectBody } from '../../schemas/body.ts'
+import type { TableSource } from '../catalog/catalog.ts'
+import { at, invalidBody, type Path } from '../errors.ts'
+import { readMembers } from '../execute/read-rows.ts'
+import type { Runner } from '../execute/runner.ts'
+import { getColumn } from '../plan/columns.ts'
+import { planFilters } from '../plan/filters/resolve-filters.ts'
+import { planGroups } from '../plan/groups.ts'
+import { planMembers } from '../plan/members.ts'
+import { filtersByMoment } from '../plan/moments.ts'
+import { planOrder } from '../plan/order-by.ts'
+import { planPage } from '../plan/page.ts'
+import type { Member, SelectPlan } from '../plan/plan.ts'
+import { findUnexpected } from '../plan/row-range.ts'
+import { restrictRows } from '../plan/row-rules.ts'
+import { counting, type PlanLimits } from '../plan/terms.ts'
+import type { AnswerSink } from '../response/answer-sink.ts'
+import { pageMembers } from '../response/page-sink.ts'
+import type { Result } from '../response/result.ts'
+
+export const select = {
+  plan: (body: SelectBody, source: TableSource, limits: PlanLimits): SelectPlan =>
+    restrictRows(planSelect(body, source, limits)),
+
+  hasMoment: filtersByMoment,
+
+  run: runSelect,
+
+  respond: (plan: SelectPlan, result: Result, sink: AnswerSink | undefined): string | Buffer =>
+    (sink as AnswerSink).finish(pageMembers(plan, result, sink as AnswerSink)),
+
+  rowsOf: (_plan: SelectPlan, { rows }: Result): number => rows
+}
+
+/** Plans a select. @throws COLUMN_NOT_FOUND, INVALID_VALUE, INVALID_ORDER_BY, INVALID_BODY, NOT_SUPPORTED */
+export function planSelect (body: SelectBody, source: TableSource, given: PlanLimits): SelectPlan {
+  const { table } = source
+  if (body.groupBy !== undefined || body.aggregates !== undefined) return planGroups(body, source, given)
+  const { filters = {}, columns, limit = DEFAULT_LIMIT, orderBy, include } = body
+  const limits = include === undefined ? given : counting(given)
+  const rows = {
+    columns: columns?.map((name, index) => getColumn(table, name, ['columns', index])) ?? table.columnList,
+    condition: planFilters(filters, source, limits)
+  }
+  const members = include === undefined ? undefined : planMembers(include, { source, limits })
+  const plan: SelectPlan = {
+    verb: 'select',
+    table,
+    ...rows,
+    order: orderBy === undefined ? [] : planOrder(orderBy, { table, ...(members !== undefined && { members }) }),
+    limit
+  }
+  const isPlain =
+    body.after === undefined && body.offset === undefined && body.total === undefined && body.expect === undefined
+  const paged = isPlain ? plan : planPage(body, plan, limits)
+  return Object.freeze(members === undefined ? paged : withMembers(paged, members))
+}
+
+/** Adds members, which need a transaction if a statement of their own must see the snapshot of the rows. */
+function withMembers (plan: SelectPlan, members: readonly Member[]): SelectPlan {
+  return { ...plan, members, ...members.some(hasStatement) && { inTransaction: true } }
+}
+
+/** Whether a member, or one of its members, needs a statement of its own. */
+const hasStatement = (member: Member): boolean => member.kind !== 'one' || member.members.some(hasStatement)
+
+// Plans the select of a stream like that of an answer, but with any number of rows.
+
+/** More rows than a table has, and a number that both engines accept. */
+const EVERY_ROW = Number.MAX_SAFE_INTEGER
+
+/** `limit`: the number of rows; all of them if left out. @throws INVALID_BODY, and as planSelect */
+export function planStream (
+  body: Omit<SelectBody, 'limit'>,
+  source: TableSource,
+  { limit = EVERY_ROW, limits }: { readonly limit?: number | undefined; readonly limits: PlanLimits }
+): SelectPlan {
+  const { page, ...plan } = select.plan({ ...body, limit: Math.min(limit, EVERY_ROW) }, source, limits)
+  requireOne(plan.members ?? [], ['include'])
+  // a stream does not say where the next page begins
+  return Object.freeze({
+    ...plan,
+    isStream: true,
+    ...(page !== undefined && { page: page.by === 'position' ? { ...page, hidden: [] } : page })
+  })
+}
+
+/** Refuses lists, which need statements of their own for many rows at a time. */
+function requireOne (members: readonly Member[], path: Path): void {
+  for (const member of members) {
+    const place = [...path, member.name]
+    if (member.kind !== 'one') {
+      throw at(
+        place,
+        invalidBody(
+          'in a stream a member must be one row: the columns of "on", with those that "filters" hold equal, must ' +
+          'contain a unique key of its table'
+        )
+      )
+    }
+    requireOne(member.members, [...place, 'include'])
+  }
+}
+
+async function runSelect (
+  runner: Runner,
+  plan: SelectPlan,
+  { sink: given }: { readonly sink: AnswerSink | undefined }
+): Promise<Result> {
+  const sink = given as AnswerSink
+  const total = plan.total && await runner.count(plan.table, plan.condition, plan.total.limit, plan.lock)
+  const outcome = await runner.run(plan, sink)
+  requireExpected(plan, sink.count)
+  if (plan.members === undefined) return total === undefined ? outcome : { ...outcome, total }
+  return { ...outcome, rows: outcome.rows + await readMembers(runner, sink), total }
+}
+
+/** @throws EXPECTATION_FAILED if there is another number of rows */
+function requireExpected ({ expect, table }: SelectPlan, count: number): void {
+  const unexpected = expect && findUnexpected(expect, count, table.name)
+  if (unexpected !== undefined) throw unexpected
+}

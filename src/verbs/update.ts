@@ -1,0 +1,90 @@
+/** Update: how its body is planned, its plan is run and its counts are returned. */
+import type { UpdateBody } from '../../schemas/body.ts'
+import type { Column, TableSource } from '../catalog/catalog.ts'
+import { unsupported } from '../errors.ts'
+import { isCheckedAfterWrite, runWithCheck } from '../execute/after-write.ts'
+import { runChange } from '../execute/change.ts'
+import type { Runner } from '../execute/runner.ts'
+import { planAssignments, refuseNulls } from '../plan/assignments.ts'
+import { planRequiredFilters } from '../plan/filters/resolve-filters.ts'
+import { assignsMoment, namesMoment, settleAll, settleCondition } from '../plan/moments.ts'
+import type { UpdatePlan } from '../plan/plan.ts'
+import { findUpdateKey } from '../plan/row-keys.ts'
+import { restrictUpdate } from '../plan/row-rules.ts'
+import { withTouched, writesHidden } from '../plan/rule.ts'
+import { counting, isPlainChange, planChangeTerms, type PlanLimits, refuseWritten } from '../plan/terms.ts'
+import type { AnswerSink } from '../response/answer-sink.ts'
+import { finishWrite } from '../response/respond.ts'
+import type { Result } from '../response/result.ts'
+import type { Clock } from '../types/moment.ts'
+
+export const update = {
+  plan (body: UpdateBody, source: TableSource, limits: PlanLimits): UpdatePlan {
+    const plan = restrictUpdate(planUpdate(body, source, limits))
+    refuseNulls(plan.assignments, ['data'])
+    return withTouched(plan)
+  },
+
+  hasMoment: ({ condition, assignments }: UpdatePlan): boolean => namesMoment(condition) || assignsMoment(assignments),
+
+  settle: (plan: UpdatePlan, clock: Clock): UpdatePlan => ({
+    ...plan,
+    condition: settleCondition(plan.condition, clock),
+    assignments: settleAll(plan.assignments, clock)
+  }),
+
+  run (runner: Runner, plan: UpdatePlan, { sink }: { readonly sink: AnswerSink | undefined }): Promise<Result> {
+    const run = (): Promise<Result> => runChange(runner, plan, { sink })
+    return isCheckedAfterWrite(plan) ? runWithCheck(runner, plan, { sink, run }) : run()
+  },
+
+  respond: (plan: UpdatePlan, result: Result, sink: AnswerSink | undefined): string | Buffer =>
+    finishWrite(plan, `"updated":${updatedRows(plan, result)}`, sink),
+
+  rowsOf: updatedRows
+}
+
+/**
+ * Plans an update. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_VALUE, INVALID_BODY, FILTERS_REQUIRED,
+ * NOT_SUPPORTED
+ */
+function planUpdate (body: UpdateBody, source: TableSource, given: PlanLimits): UpdatePlan {
+  const { table } = source
+  const limits = counting(given)
+  const { verb, data, filters } = body
+  const condition = planRequiredFilters(verb, filters, source, limits)
+  const plan: UpdatePlan = { verb, table, condition, assignments: planAssignments(data, table, ['data']) }
+  const planned = isPlainChange(body, limits)
+    ? plan
+    : {
+        ...plan,
+        ...planChangeTerms(body, table, limits),
+        ...(body.returning !== undefined && { key: getUpdateKey(plan) })
+      }
+  refuseWritten(plan, limits.counted)
+  return Object.freeze(planned)
+}
+
+function getUpdateKey ({ table, assignments }: UpdatePlan): readonly Column[] {
+  const key = findUpdateKey(table, assignments)
+  if (key !== undefined) return key
+  throw unsupported(
+    '/returning',
+    `table "${table.name}" has no unique key that identifies the updated rows: add one, or leave out "returning"`
+  )
+}
+
+/**
+ * The number of updated rows: all matched rows if the number of changed ones would reveal a column that the grant does
+ * not see. SQLite already counts them so.
+ */
+function updatedRows ({ table, assignments }: UpdatePlan, { matched, changed }: Result): number {
+  return table.granted !== undefined &&
+    matched !== undefined &&
+    writesHidden(
+      table,
+      assignments.map(({ column }) => column)
+    )
+    ? matched
+    : changed
+}
