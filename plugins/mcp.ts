@@ -2,7 +2,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { getGrant } from '../src/access/authorize.ts'
-import { Caller } from '../src/access/caller.ts'
+import { HttpClient } from '../src/http/connections.ts'
 import { MCP_PATH, type McpSettings } from '../src/config/settings.ts'
 import { invalidJson, methodNotAllowed, originNotAllowed } from '../src/errors.ts'
 import type { InProcess } from '../src/in-process/calls.ts'
@@ -52,7 +52,7 @@ export default fp(
         const grant = getGrant(request)
         const caller = {
           grant: () => grant,
-          client: new Caller(reply.raw, grant),
+          client: new HttpClient(reply.raw, grant),
           consistency: request.headers['row-query-consistency'],
           record: request.rowQueryRecord,
           requestId: shownId(request),

@@ -7,7 +7,7 @@ import fp from 'fastify-plugin'
 import { BodySchema } from '../schemas/body.ts'
 import { type OperationsBody, OperationsBodySchema } from '../schemas/operations.ts'
 import { type Access, getAccess, getDatabase, getGrant } from './access/authorize.ts'
-import { Caller } from './access/caller.ts'
+import { HttpClient } from './http/connections.ts'
 import { seesDatabase } from './access/grant.ts'
 import type { Database } from './databases/database.ts'
 import { methodNotAllowed, notFound } from './errors.ts'
@@ -122,7 +122,8 @@ export default fp(async function rows (app: FastifyInstance, { limits, budget, c
           })
         }
         reply.type('application/json; charset=utf-8')
-        const options = { access, body, limits, consistency, client: new Caller(reply.raw, getGrant(request)), record }
+        const client = new HttpClient(reply.raw, access.grant)
+        const options = { access, body, limits, consistency, client, record }
         const key = headers[KEY] === undefined || body.verb === 'select' ? undefined : keyOf(request, body)
         request.rowQueryIsWriting = body.verb !== 'select'
         return handle(
@@ -159,7 +160,7 @@ export default fp(async function rows (app: FastifyInstance, { limits, budget, c
         body,
         limits,
         consistency,
-        client: new Caller(reply.raw, getGrant(request)),
+        client: new HttpClient(reply.raw, getGrant(request)),
         record,
         key,
         onReplay: () => reply.header(REPLAYED, 'true')

@@ -180,3 +180,10 @@ export function permissionsOn (grant: Grant, database: string, table: string): R
 export function seesDatabase (grant: Grant, database: string): boolean {
   return grant.databases === 'all' ? grant.permissions.size > 0 : grant.databases.get(database)?.isSeen ?? false
 }
+
+/**
+ * Identifies a caller among all callers: a token, a subject of an issuer, a caller of a host app; a JWT without a
+ * subject is its role of its issuer.
+ */
+export const callerOf = ({ owner, name, claims }: Grant): string =>
+  owner ?? `role ${JSON.stringify([claims['iss'], name])}`

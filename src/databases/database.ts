@@ -8,7 +8,7 @@ import { type KeyedDatabase, KeysInUse } from '../idempotency/run-once.ts'
 import { inPieces } from '../in-pieces.ts'
 import type { Plan } from '../plan/plan.ts'
 import { type AnswerBudget, UNLIMITED } from '../response/budget.ts'
-import type { StatementCounts } from '../sql/statement-cache.ts'
+import type { StatementCounts } from '../sql/builder.ts'
 import { BrokenDefinitions } from './broken-definitions.ts'
 
 /**

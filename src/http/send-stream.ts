@@ -3,7 +3,7 @@ import { constants, Http2ServerResponse } from 'node:http2'
 import { finished } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { SelectBody } from '../../schemas/body.ts'
-import { Caller } from '../access/caller.ts'
+import { HttpClient } from './connections.ts'
 import { internal, isBug, isServiceError } from '../errors.ts'
 import { openStream, type StreamRequest } from '../pipeline.ts'
 import { isClosed } from '../response/budget.ts'
@@ -45,7 +45,7 @@ export async function sendStream (
   const { stream } = await openStream({
     ...wanted,
     body: request.body as SelectBody,
-    client: new Caller(response, wanted.access.grant),
+    client: new HttpClient(response, wanted.access.grant),
     record
   })
   if (isOwnApp) stream.reuseMemory()

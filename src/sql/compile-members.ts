@@ -8,11 +8,11 @@ import { type Cells, cellsOf, tablesIn } from '../plan/cells.ts'
 import { leavesOf } from '../plan/filters/scope.ts'
 import type { Condition, Order, SelectPlan } from '../plan/plan.ts'
 import { compileCondition, orderTerms, rowsOf, wrap } from './conditions.ts'
-import { builderFor, type BuiltStatement } from './kysely-builder.ts'
+import { builderFor, type BuiltStatement } from './builder.ts'
 import { severalTables, type SeveralTables } from './placed-tables.ts'
 import { findIndex } from './select.ts'
 import { rowsShape } from './shape.ts'
-import type { StatementCounts } from './statement-cache.ts'
+import type { StatementCounts } from './builder.ts'
 import type { CompiledStatement, Engine, Statement } from './statement.ts'
 
 /** The columns of its table that a condition compares, without those of IS NULL, which is the same for every type. */

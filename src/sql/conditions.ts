@@ -9,7 +9,7 @@ import {
   COLUMN, type ColumnType, FILTER, type FormSql, GIVEN, type Moment, type Parameter, type Value, type Wrapping
 } from '../types/column-type.ts'
 import { isMoment } from '../types/moment.ts'
-import type { ColumnToken, Rows } from './kysely-builder.ts'
+import type { ColumnToken, Rows } from './builder.ts'
 import type { TableTokens } from './placed-tables.ts'
 
 /**

@@ -1,6 +1,6 @@
 /** The queries that read the tables of a database of MySQL or MariaDB. */
 import { sql } from 'kysely'
-import { queriesOn, textOf } from './kysely-builder.ts'
+import { queriesOn, textOf } from './builder.ts'
 
 type Text = string | null
 

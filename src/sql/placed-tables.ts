@@ -4,7 +4,7 @@
  */
 import { type Expression, type RawBuilder, sql } from 'kysely'
 import { baseTable, type Column, type Index, type Table } from '../catalog/catalog.ts'
-import { builderFor, createBuild, nameIn, type TableBuilder } from './kysely-builder.ts'
+import { builderFor, createBuild, nameIn, type TableBuilder } from './builder.ts'
 import type { Engine } from './statement.ts'
 
 /** The tokens of the columns of one table. */

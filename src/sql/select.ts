@@ -7,7 +7,7 @@ import type { Parameter } from '../types/column-type.ts'
 import {
   compileCondition, compileForm, type Operands, orderTerms, rowsOf, selectedColumns, wrap
 } from './conditions.ts'
-import { builderFor, type BuiltStatement, type Rows, type TableBuilder } from './kysely-builder.ts'
+import { builderFor, type BuiltStatement, type Rows, type TableBuilder } from './builder.ts'
 import { statementBuilder, type TableTokens } from './placed-tables.ts'
 import type { Engine } from './statement.ts'
 

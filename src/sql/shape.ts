@@ -13,7 +13,7 @@ import {
 import { type Cell, COLUMN, FILTER, GIVEN, type Parameter } from '../types/column-type.ts'
 import { formSql } from '../types/forms.ts'
 import { findOutlying, rowsOf } from './conditions.ts'
-import { builderFor, type Mark, marksOf } from './kysely-builder.ts'
+import { builderFor, type Mark, marksOf } from './builder.ts'
 import type { Engine } from './statement.ts'
 import { skipsUnchanged } from './write.ts'
 
@@ -72,7 +72,7 @@ function limitKey ({ limit }: UpdatePlan | DeletePlan, { parameters }: Traversal
   return '<'
 }
 
-/** The first mark of computed columns, beyond those of the columns of a table (kysely-builder.ts). */
+/** The first mark of computed columns, beyond those of the columns of a table (builder.ts). */
 const FIRST_COMPUTED = 0x2000
 
 /**

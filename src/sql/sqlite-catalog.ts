@@ -3,7 +3,7 @@
  * objects.
  */
 import { sql } from 'kysely'
-import { queriesOn, textOf } from './kysely-builder.ts'
+import { queriesOn, textOf } from './builder.ts'
 
 const db = queriesOn<{ sqlite_schema: { name: string, type: string, tbl_name: string, sql: string } }>()
 const toText = (query: Parameters<typeof textOf>[0]): string => textOf(query, 'sqlite')

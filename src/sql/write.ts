@@ -5,7 +5,7 @@ import type { Assignment, DeletePlan, UpdatePlan } from '../plan/plan.ts'
 import type { Parameter } from '../types/column-type.ts'
 import { formSql } from '../types/forms.ts'
 import { bind, compileCondition, compileForm } from './conditions.ts'
-import { type BuiltStatement, queriesOn, type Rows, type TableBuilder, textOf } from './kysely-builder.ts'
+import { type BuiltStatement, queriesOn, type Rows, type TableBuilder, textOf } from './builder.ts'
 import { statementBuilder } from './placed-tables.ts'
 import type { Engine } from './statement.ts'
 

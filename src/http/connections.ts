@@ -1,12 +1,15 @@
-/**
- * HTTP pipelining: requests that a client sends before it has received the previous response (RFC 9112, section 9.3.2).
- */
+/** The connections of clients: what the service bounds on them, and whether a client still waits for its response. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance, onRequestHookHandler } from 'fastify'
+import { callerOf, type Grant } from '../access/grant.ts'
+import type { Client } from '../dialects/dialect.ts'
 import { getOrCreate } from '../get-or-create.ts'
-import { OWN_APP } from '../telemetry/record.ts'
 import { limitUnreadBody } from '../request/read-body.ts'
+import { isClosed } from '../response/budget.ts'
+import { OWN_APP } from '../telemetry/record.ts'
+
+// HTTP pipelining: requests that a client sends before it has received the previous response (RFC 9112, section 9.3.2).
 
 /** Number of waiting requests at which a connection is paused. Requests that have already been read are not counted. */
 const MAX_WAITING = 16
@@ -85,4 +88,19 @@ export function boundConnections (app: FastifyInstance): void {
     })
   }
   app.addHook('onRequest', waitForAnswerBefore)
+}
+
+/** The client that waits for a response. Its disconnection ends the statement. */
+export class HttpClient implements Client {
+  readonly #response: ServerResponse
+  readonly #grant: Grant
+
+  constructor (response: ServerResponse, grant: Grant) {
+    this.#response = response
+    this.#grant = grant
+  }
+
+  get destroyed (): boolean { return isClosed(this.#response) }
+
+  get caller (): string { return callerOf(this.#grant) }
 }
