@@ -66,8 +66,10 @@ function findNull ({ columns, parameters }: PlannedRow): Column | undefined {
 function insertedText (plan: InsertPlan, outcome: Result): string {
   const { table, rows, isList, conflict } = plan
   if (conflict === undefined) {
-    return `"inserted":${outcome.changed},"id":${idOfInserted(table, findParameter(rows[0] as PlannedRow, table.identity), outcome)}`
+    const given = findParameter(rows[0] as PlannedRow, table.identity)
+    return `"inserted":${outcome.changed},"id":${idOfInserted(table, given, outcome)}`
   }
   const { inserted, updated, unchanged } = outcome.counts as RowCounts
-  return `"inserted":${inserted},"updated":${updated},"unchanged":${unchanged},"id":${isList ? 'null' : idOfUpserted(plan, outcome)}`
+  const id = isList ? 'null' : idOfUpserted(plan, outcome)
+  return `"inserted":${inserted},"updated":${updated},"unchanged":${unchanged},"id":${id}`
 }
