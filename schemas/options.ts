@@ -1,5 +1,5 @@
 /**
- * The options of the plugin and the configuration file, with their defaults. A test compares them with
+ * The options of the plugin and the configuration file, with their defaults. `npm run docs` writes them into
  * `docs/configuration.md`.
  */
 import { type Static, Type } from '@sinclair/typebox'
