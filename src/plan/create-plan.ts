@@ -1,4 +1,5 @@
-import { type Body, DEFAULT_LIMIT, type DeleteBody, type SelectBody, type UpdateBody } from '../../schemas/body.ts'
+import type { Body, DeleteBody, SelectBody, UpdateBody } from '../../schemas/body.ts'
+import { DEFAULT_LIMIT } from '../../schemas/fields.ts'
 import type { Column, Table, TableSource } from '../catalog/catalog.ts'
 import { writtenBy } from '../catalog/triggers.ts'
 import { at, invalidBody, notNullViolation, type Path, permissionDenied, pointer, unsupported } from '../errors.ts'

@@ -1,24 +1,25 @@
 // night: needs a process of its own
 // alone: adds a field to the schemas before they are used
-/** A field that is added to a schema of schemas/operations.ts is checked and documented. */
+/** A field that is added to schemas/fields.ts is checked and documented. */
 import { Type } from '@sinclair/typebox'
 import t from 'tap'
-import { OPERATIONS, OperationsBodySchema } from '../../schemas/operations.ts'
+import { FIELDS, type Field } from '../../schemas/fields.ts'
 
-// before the modules that derive something from the schemas
-Object.assign(OperationsBodySchema.properties, {
-  weight: Type.Optional(Type.Integer({ minimum: 1, description: 'How much it weighs.' })),
-  color: Type.Optional(Type.Union([Type.Literal('red'), Type.Literal('green')])),
-  labels: Type.Optional(Type.Array(Type.String())),
-  other: Type.Optional(Type.Null())
-})
-Object.assign(OPERATIONS.select.properties, { mark: Type.Optional(Type.String({ maxLength: 3, description: 'A mark.' })) })
+// before the modules that derive something from the rows
+const rows: Readonly<Record<string, Field>> = {
+  weight: { in: { operations: Type.Optional(Type.Integer({ minimum: 1, description: 'How much it weighs.' })) } },
+  color: { in: { operations: Type.Optional(Type.Union([Type.Literal('red'), Type.Literal('green')])) } },
+  labels: { in: { operations: Type.Optional(Type.Array(Type.String())) } },
+  other: { in: { operations: Type.Optional(Type.Null()) } },
+  mark: { in: { selectInTransaction: Type.Optional(Type.String({ maxLength: 3, description: 'A mark.' })) } }
+}
+Object.assign(FIELDS, rows)
 const { isRefusal } = await import('../support/refusals.ts')
 const { onEachEngine, TOKEN } = await import('../support/service.ts')
 
 const create = 'create table things (id integer not null primary key)'
 
-await onEachEngine(t, 'a field that is added to the schema of several operations, or of one of them, is checked and documented', { schema: { sqlite: [create], mysql: [create] }, only: ['sqlite'] }, async (t, { operate, post, server }) => {
+await onEachEngine(t, 'a field that is added to several operations, or to one of them, is checked and documented', { schema: { sqlite: [create], mysql: [create] }, only: ['sqlite'] }, async (t, { operate, post, server }) => {
   const select = { table: 'things', verb: 'select', limit: 1 }
   const update = { table: 'things', verb: 'delete', filters: { id: 1 } }
   t.same((await operate({ operations: [{ ...select, mark: 'abc' }], weight: 2, color: 'red', labels: ['x'], other: null })).json.data, { results: [{ rows: [], count: 0 }] })
