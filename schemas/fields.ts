@@ -14,6 +14,8 @@ import { closed } from './server-settings.ts'
  */
 export type Place = Verb | 'selectInTransaction' | 'operation' | 'operations' | 'member' | 'related'
 type By<P extends Place, T> = Readonly<Partial<Record<P, T>>>
+/** A part of a JSON Schema. */
+type Keywords = Readonly<Record<string, unknown>>
 
 export interface Field {
   /** Its schema in each place that has it. */
@@ -29,7 +31,7 @@ export interface Field {
   /** The field makes a select a page already, or cannot be in one. */
   readonly isNoPage?: true
   /** The keywords that documents have instead of those of its schema. */
-  readonly inDocuments?: By<Verb, Readonly<Record<string, unknown>>>
+  readonly inDocuments?: By<Verb, Keywords>
 }
 
 const Values = (options: { description: string, minProperties?: number }) =>
@@ -61,7 +63,7 @@ const ExpectMatches = expectOf(
   'The number of rows that the filters match, or its bounds, such as {"$lte": 10}; nothing is changed if it does not ' +
   'hold.'
 )
-const COUNTED = { anyOf: [COUNT, { ...Bounds, properties: boundsOf(COUNT) }] }
+const COUNTED: Keywords = { anyOf: [COUNT, { ...Bounds, properties: boundsOf(COUNT) }] }
 
 const DryRun = Type.Optional(Type.Boolean({ description: 'true: returns the answer and changes nothing.' }))
 
