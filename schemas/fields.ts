@@ -34,7 +34,7 @@ export interface Field {
   readonly inDocuments?: By<Verb, Keywords>
 }
 
-const Values = (options: { description: string, minProperties?: number }) =>
+const Values = (options: { description?: string, minProperties?: number } = {}) =>
   Type.Record(Type.String(), Type.Unknown(), options)
 const Text = (description: string) => Type.Optional(Type.String({ description }))
 
@@ -290,7 +290,7 @@ export const FIELDS = {
   },
   after: {
     in: {
-      select: Type.Optional(Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()], {
+      select: Type.Optional(Type.Union([Values(), Type.Null()], {
         description: 'Returns the rows after a position: null for the first page, then `next` of the answer before.'
       }))
     },

@@ -185,13 +185,11 @@ interface FieldCheck {
 
 type FieldChecks = ReadonlyMap<string, FieldCheck>
 
-function compileField (field: string, schema: TSchema): FieldCheck {
-  const check = TypeCompiler.Compile(schema)
-  return { isValid: (value) => check.Check(value), requirement: describeForm(field, schema) }
-}
-
 const compileFields = (properties: TProperties): FieldChecks =>
-  new Map(Object.entries(properties).map(([field, schema]) => [field, compileField(field, schema)]))
+  new Map(Object.entries(properties).map(([field, schema]) => {
+    const check = TypeCompiler.Compile(schema)
+    return [field, { isValid: (value) => check.Check(value), requirement: describeForm(field, schema) }]
+  }))
 
 const mustBe = (field: string, { requirement }: FieldCheck): ServiceError => at([field], invalidBody(requirement))
 
