@@ -3,7 +3,7 @@
  * `docs/configuration.md`.
  */
 import { type Static, Type } from '@sinclair/typebox'
-import { MAX_INCLUDE } from './body.ts'
+import { MAX_INCLUDE } from './fields.ts'
 import { ClaimsSchema, GrantDatabasesSchema, PermissionsSchema, VERBS } from './grants.ts'
 import { RolesSchema } from './role.ts'
 import { DEFAULT_OPERATIONS, MAX_OPERATIONS } from './operations.ts'

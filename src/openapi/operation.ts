@@ -4,7 +4,7 @@
  */
 import { STATUS_CODES } from 'node:http'
 import { RefusalSchema } from '../../schemas/answer.ts'
-import { MAX_LIMIT } from '../../schemas/body.ts'
+import { MAX_LIMIT } from '../../schemas/fields.ts'
 import * as errors from '../errors.ts'
 import {
   at, catalogue, isTemporary, methodNotAllowed, pointer, rateLimited, refusalOf, requestTimeout, type ServiceError,

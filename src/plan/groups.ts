@@ -1,5 +1,6 @@
 /** Plans `groupBy`, `aggregates` and `having`. */
-import { type AggregateCall, DEFAULT_LIMIT, type SelectBody } from '../../schemas/body.ts'
+import type { AggregateCall, SelectBody } from '../../schemas/body.ts'
+import { DEFAULT_LIMIT } from '../../schemas/fields.ts'
 import {
   type Column, mayFire, OF_RESULT, type Rule, type Table, type TableSource, type TriggerEvent
 } from '../catalog/catalog.ts'

@@ -1,5 +1,6 @@
 /** Plans `include`: the rows of other tables in each row. The grant must see each table, and its rules apply. */
-import { DEFAULT_LIMIT, type Include, type Member as MemberBody } from '../../schemas/body.ts'
+import type { Member as MemberBody } from '../../schemas/body.ts'
+import { DEFAULT_LIMIT, type Include } from '../../schemas/fields.ts'
 import type { Column, Table, TableSource } from '../catalog/catalog.ts'
 import { at, invalidBody, type Path } from '../errors.ts'
 import { isOne, type Held, findMemberIndex, planRelation } from './relation.ts'

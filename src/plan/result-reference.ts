@@ -3,7 +3,8 @@
  * before anything runs; an operation with references is planned again when the values are known. So a value passes
  * every check that a value in the body passes, and is never an operator or a form.
  */
-import type { Include, Member, Related } from '../../schemas/body.ts'
+import type { Member, Related } from '../../schemas/body.ts'
+import type { Include } from '../../schemas/fields.ts'
 import {
   type CombinatorForm, COMBINATORS, type FilterOperator, type OperandForm, OPERATORS
 } from '../../schemas/filters.ts'
