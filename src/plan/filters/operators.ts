@@ -81,7 +81,12 @@ export function acceptsOperator ({ needs }: FilterOperator, { comparison, readMe
 export const refuse = (operand: Operand, reason: string) => at(operand.path, invalidValue(operand.column.name, reason))
 
 function planEqual (operand: Operand, negated: boolean): Condition {
-  if (operand.value === null) return planNull(operand.column, negated)
+  const { column, value, scope: { held } } = operand
+  if (held !== undefined && !negated && !column.type.structured) {
+    held.all.add(column)
+    if (value !== null) held.certain.add(column)
+  }
+  if (value === null) return planNull(column, negated)
   return planCompare(operand, negated ? '<>' : '=')
 }
 
