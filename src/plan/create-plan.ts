@@ -135,7 +135,8 @@ function planUpdate (body: UpdateBody, source: TableSource, given: PlanLimits): 
   const limits = counting(given)
   const { verb, data, filters } = body
   const condition = planRequiredFilters(verb, filters, source, limits)
-  const plan: UpdatePlan = { verb, table, condition, assignments: planAssignments(data, table, ['data']) }
+  const assignments = planAssignments(data, table, ['data'], limits.references)
+  const plan: UpdatePlan = { verb, table, condition, assignments }
   const planned = isPlainChange(body, limits)
     ? plan
     : {
@@ -182,7 +183,7 @@ function planBody (body: Body, source: TableSource, limits: PlanLimits): Plan {
   refuseView(body.verb, table)
   switch (body.verb) {
     case 'select': return planSelect(body, source, limits)
-    case 'insert': return planInsert(body, table)
+    case 'insert': return planInsert(body, table, limits.references)
     case 'update': return planUpdate(body, source, limits)
     case 'delete': return planDelete(body, source, limits)
   }

@@ -72,7 +72,7 @@ export function planGroups (body: SelectBody, source: TableSource, given: PlanLi
     groups: {
       by,
       aggregates: computed,
-      having: planGroup(having, { ...scope, table: result, isTimeless: true }, ['having'])
+      having: planGroup(having, { ...scope, table: result, isTimeless: true, references: undefined }, ['having'])
     },
     order: orderBy === undefined ? [] : planOrder(orderBy, { table: result }),
     limit

@@ -170,7 +170,10 @@ function planRow (row: unknown, scope: FilterScope, path: Path): Condition {
   if (!isFields(row)) throw refuse(path, 'must be an object of column names and values')
   return combine('and', Object.entries(row).map(([name, value]) => {
     const columnPath = [...path, name]
-    return planOperator('$is', { column: getColumn(scope.table, name, columnPath), value, scope, path: columnPath })
+    const column = getColumn(scope.table, name, columnPath)
+    // a JSON column may have stored an object that looks like a reference
+    const inRow = column.type.holdsJson === true ? { ...scope, references: undefined } : scope
+    return planOperator('$is', { column, value, scope: inRow, path: columnPath })
   }))
 }
 

@@ -2,6 +2,7 @@ import type { Column, Table, TableSource } from '../../catalog/catalog.ts'
 import { at, invalidBody, type Path } from '../../errors.ts'
 import type { ColumnScope } from '../columns.ts'
 import type { Condition, Exists, Member, Plan } from '../plan.ts'
+import type { References } from '../result-reference.ts'
 import { type Counted, type FilterLimits, type NamedBy, type PlanLimits, startCount } from '../terms.ts'
 
 /**
@@ -16,6 +17,8 @@ export interface FilterScope {
   readonly relating?: Relating
   /** Set at the top of the filters of a member and in `$and` there, and gets the columns that are held equal. */
   readonly held?: Held | undefined
+  /** Omitted where an object that looks like a reference is an ordinary one. */
+  readonly references?: References | undefined
   readonly counted: Counted
 }
 
@@ -64,7 +67,7 @@ const MAX_TABLES = 10
 
 /** A scope without `$some` and `$none`. */
 export function createFilterScope (table: ColumnScope, limits: FilterLimits): FilterScope {
-  return { table, limits, counted: limits.counted ?? startCount() }
+  return { table, limits, counted: limits.counted ?? startCount(), references: limits.references }
 }
 
 /** A scope of filters that select rows of a table, which can have `$some` and `$none`. */
