@@ -50,7 +50,7 @@ export function planGroups (body: SelectBody, source: TableSource, given: PlanLi
   const limits = counting(given)
   const { filters = {}, groupBy = [], aggregates = {}, having = {}, limit = DEFAULT_LIMIT, orderBy } = body
   const scope = createFilterScope(table, limits)
-  const condition = planGroup(filters, createRowScope({ source, limits, level: 1 }), ['filters'])
+  const condition = planGroup(filters, createRowScope({ source, table, limits, level: 1 }), ['filters'])
   const by = groupBy.map((entry, index) =>
     typeof entry === 'string'
       ? planGroupColumn(getColumn(table, entry, ['groupBy', index]), ['groupBy', index])
@@ -73,7 +73,7 @@ export function planGroups (body: SelectBody, source: TableSource, given: PlanLi
     groups: {
       by,
       aggregates: computed,
-      having: planGroup(having, { ...scope, table: result, isTimeless: true }, ['having'])
+      having: planGroup(having, { ...scope, table: result, isTimeless: true, references: undefined }, ['having'])
     },
     order: orderBy === undefined ? [] : planOrder(orderBy, { table: result }),
     limit

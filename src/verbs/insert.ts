@@ -12,13 +12,14 @@ import { withInsertKey } from '../plan/insert-key.ts'
 import { givesMoment, isIdMoment, settleRows } from '../plan/moments.ts'
 import type { InsertPlan, PlannedRow } from '../plan/plan.ts'
 import { restrictInsert } from '../plan/row-rules.ts'
+import type { PlanLimits } from '../plan/terms.ts'
 import type { AnswerSink } from '../response/answer-sink.ts'
 import { finishWrite } from '../response/respond.ts'
 import { findParameter, idOfInserted, idOfUpserted, type Result, type RowCounts } from '../response/result.ts'
 
 export const insert = {
-  plan (body: InsertBody, { table }: TableSource): InsertPlan {
-    const plan = restrictInsert(planInsert(body, table))
+  plan (body: InsertBody, { table }: TableSource, { references }: PlanLimits): InsertPlan {
+    const plan = restrictInsert(planInsert(body, table, references))
     refuseNullsInRows(plan)
     refuseOnlyDefaults(plan)
     const complete = isIdMoment(plan) ? Object.freeze({ ...plan, inTransaction: true as const }) : plan
