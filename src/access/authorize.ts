@@ -4,11 +4,11 @@ import { fieldNamed, fieldsWith } from '../../schemas/fields.ts'
 import type { Verb } from '../../schemas/grants.ts'
 import type { Catalog, TableSource } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
-import { at, databaseNotFound, permissionDenied, type ServiceError, tableNotFound, unauthenticated } from '../errors.ts'
+import { at, databaseNotFound, permissionDenied, tableNotFound, unauthenticated } from '../errors.ts'
 import { namedTables, type NamedTable } from '../request/check-related.ts'
 import { isUsed } from '../request/fields.ts'
 import { findTableGrant, type Grant, permissionsOn, seesDatabase } from './grant.ts'
-import { findLost, findSeen, lostForNow, type SeenTables } from './granted-table.ts'
+import { findLost, findSeen, lostForNow, orUnavailable, type SeenTables } from './granted-table.ts'
 import { checkClaims } from './rules.ts'
 
 // The permissions that a request needs.
@@ -73,28 +73,6 @@ function requireMembers ({ grant, database }: MemberAccess, named: readonly Name
     }
     const granted = findTableGrant(grant, database.name, table)
     if (granted !== undefined) checkClaims(granted.rules, grant.claims)
-  }
-}
-
-/**
- * Refuses a table that the grant does not see like one that does not exist. @throws TABLE_NOT_FOUND;
- * DATABASE_UNAVAILABLE if it was there a moment ago
- */
-function seeMembers (access: MemberAccess, source: TableSource, named: readonly NamedTable[]): void {
-  for (const { table, path } of named) {
-    try {
-      source.see(table)
-    } catch (error) {
-      throw wasThere(findLost(access), table) ? lostForNow() : at(path, error as ServiceError)
-    }
-  }
-}
-
-function wasThere (lost: TableSource | undefined, table: string): boolean {
-  try {
-    return lost?.see(table) !== undefined
-  } catch {
-    return false
   }
 }
 
@@ -169,6 +147,8 @@ function getTables (access: Access, catalog: Catalog, named: readonly NamedTable
   const { grant, database, tableName } = access
   const seen = findSeen({ grant, database: database.name, catalog }, tableName)
   if (seen === undefined) throw findLost(access) === undefined ? tableNotFound(tableName, database.name) : lostForNow()
-  seeMembers(access, seen, named)
+  orUnavailable(access, seen, (tables) => {
+    for (const { table, path } of named) tables.see(table, path)
+  })
   return seen
 }

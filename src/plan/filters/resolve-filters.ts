@@ -44,11 +44,14 @@ function planRelated (members: unknown, scope: FilterScope, path: Path): Conditi
   )
 }
 
+/** The place that names the table of a member. */
+const placeOf = ({ table }: Related, path: Path): Path => table === undefined ? path : [...path, 'table']
+
 function planMember (name: string, member: Related, scope: RowScope, path: Path): Condition {
   const by = path.at(-2) as CombinatorName
   const negated = by === '$none'
   countCondition(scope, path)
-  if (countTable(scope, member.table ?? name, { path: member.table === undefined ? path : [...path, 'table'], by })) {
+  if (countTable(scope, member.table ?? name, { path: placeOf(member, path), by })) {
     throw at(path, invalidBody('"$some" and "$none" of a request can name at most 10 different tables'))
   }
   const { other, on, held, condition } = planRelation(name, member, scope, path)
@@ -78,11 +81,12 @@ interface Relation {
  */
 export function planRelation (
   name: string,
-  { table: named = name, on, filters = {} }: Related,
+  member: Related,
   { relating, ...scope }: RowScope,
   path: Path
 ): Relation {
-  const other = relating.source.see(named)
+  const { table: named = name, on, filters = {} } = member
+  const other = relating.source.see(named, placeOf(member, path))
   if (other.kind === 'view') {
     throw at([...path, 'table'], invalidBody(`"${other.name}" is a view; the rows of a member come from a table`))
   }
