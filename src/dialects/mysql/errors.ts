@@ -32,7 +32,7 @@ import {
   withReason
 } from '../../errors.ts'
 import type { Statement } from '../../sql/statement.ts'
-import { refusesRow, SchemaMoved, UnknownDatabaseError } from '../dialect.ts'
+import { refusesRow, StaleCatalog, UnknownDatabaseError } from '../dialect.ts'
 import {
   checkViolationOf,
   firesTrigger,
@@ -98,12 +98,12 @@ const referenced: Refuse = (statement, { message }) =>
  * Something is missing: the table or a column, which reading the catalog again will show, or an object that a trigger,
  * view or routine names.
  */
-const moved: Refuse = (statement, error) => {
+const staleCatalog: Refuse = (statement, error) => {
   const missing = missingIn(error)
   const isOther = missing?.endsWith(`.${statement.table.name}`) !== true
   // a default of MariaDB can name a sequence
   const isElsewhere = isOther && (firesTrigger(statement) || (missing !== undefined && NO_TABLE.has(numberOf(error))))
-  return new SchemaMoved(reasonOf(error, missing), { isElsewhere, missing })
+  return new StaleCatalog(reasonOf(error, missing), { isElsewhere, missing })
 }
 
 /** A row that a foreign key names is not there, or its table is not. */
@@ -111,7 +111,7 @@ const noParent: Refuse = ({ table }, error) => {
   const rootless = foreignKeysIn(error.message, baseTable(table)).find(({ broken }) => broken)
   if (rootless === undefined) return noReferencedRow(foreignKeysIn(error.message, table))
   const { referencedTable } = rootless
-  return new SchemaMoved(reasonOf(error, referencedTable), { isElsewhere: true, missing: referencedTable })
+  return new StaleCatalog(reasonOf(error, referencedTable), { isElsewhere: true, missing: referencedTable })
 }
 
 /** The name of the error, with that of what is missing if it looks like one. */
@@ -120,7 +120,7 @@ const reasonOf = (error: MysqlError, missing: string | undefined): string =>
 
 /** The definer of a view does not exist; accounts that can see other accounts get 1449. */
 const denied: Refuse = (plan, error) =>
-  plan.table.kind === 'view' || firesTrigger(plan) ? moved(plan, error) : databaseUnavailable()
+  plan.table.kind === 'view' || firesTrigger(plan) ? staleCatalog(plan, error) : databaseUnavailable()
 
 /** The connection to a server behind this one (FEDERATED, Spider) is lost, so the outcome of a write is unknown. */
 const lostBehind: Refuse = ({ verb }) => verb === 'select' ? databaseUnavailable() : outcomeUnknown()
@@ -174,8 +174,8 @@ const refusals: ReadonlyArray<readonly [Refuse, readonly number[]]> = [
   [() => deadlock(), [1020, 1213, 1297, 1613, 1614, 3058, 3101]],
   [() => lockTimeout(), LOCKED],
   [() => queryTimeout(), ENDED],
-  [moved, MISSING],
-  [(_statement, error) => new SchemaMoved(nameOf(error), { isRebuilt: true }), [REBUILT]],
+  [staleCatalog, MISSING],
+  [(_statement, error) => new StaleCatalog(nameOf(error), { isRebuilt: true }), [REBUILT]],
   [accountDenied, DENIED],
   [denied, [1045]],
   [lostBehind, [1158, 1159, 1160, 1161, 1430, 2006, 2013, 12701]],
@@ -256,7 +256,7 @@ const byClass = new Map<string, Refuse>([
     '42',
     (statement, error) =>
       statement.table.kind === 'view' || firesTrigger(statement)
-        ? moved(statement, error)
+        ? staleCatalog(statement, error)
         : new UnknownDatabaseError(numberOf(error))
   ],
   ['54', cannot],
@@ -302,7 +302,7 @@ export const isNotHere = (error: MysqlError): boolean => NOT_HERE.has(numberOf(e
 const CROWDED = new Set([1040, 1203, 1226])
 export const isCrowded = ({ errno = 0 }: MysqlError): boolean => CROWDED.has(errno)
 
-/** Converts an error of a statement to a ServiceError or SchemaMoved; any other error is a bug. */
+/** Converts an error of a statement to a ServiceError or StaleCatalog; any other error is a bug. */
 export function toServiceError (error: MysqlError, statement: Statement): Error {
   if (isLost(error)) {
     return withReason(statement.verb === 'select' ? databaseUnavailable() : outcomeUnknown(), nameOf(error))

@@ -12,7 +12,7 @@ import {
   ServiceError
 } from '../../errors.ts'
 import type { Statement } from '../../sql/statement.ts'
-import { SchemaMoved, UnknownDatabaseError } from '../dialect.ts'
+import { StaleCatalog, UnknownDatabaseError } from '../dialect.ts'
 import { SCHEMA_CHANGED } from './protocol.ts'
 import {
   checkViolationOf,
@@ -121,7 +121,7 @@ function toError (error: SqliteError, statement: Statement): Error {
   const { errcode, message } = error
   if (errcode === undefined) return error
   if (isLogicError(error)) return toLogicError(message, statement)
-  if (errcode === SCHEMA_CHANGED) return new SchemaMoved(undefined, { isUndone: true })
+  if (errcode === SCHEMA_CHANGED) return new StaleCatalog(undefined, { isUndone: true })
   const refuse = byCode.get(errcode) ?? byPrimaryCode.get(errcode & 0xff)
   return refuse?.(statement, message) ?? new UnknownDatabaseError(errcode)
 }
@@ -134,7 +134,7 @@ export const isLogicError = ({ errcode = 0 }: SqliteError): boolean => (errcode 
  * in a view, trigger, CHECK or generated column.
  */
 function toLogicError (message: string, statement: Statement): Error {
-  if (DEFINED.test(message)) return new SchemaMoved(reasonOf(message), { isElsewhere: true })
+  if (DEFINED.test(message)) return new StaleCatalog(reasonOf(message), { isElsewhere: true })
   const [found, what, name] = MISSING.exec(message) ?? []
   if (found !== undefined) {
     const { table } = statement
@@ -142,7 +142,7 @@ function toLogicError (message: string, statement: Statement): Error {
     // the statement of a plain table may name its own columns, and a foreign key of it another table
     const isOfKey = what === 'no such table' && name !== undefined
     const isElsewhere = isOther && (isOfKey || table.kind === 'view' || firesTrigger(statement))
-    return new SchemaMoved(reasonOf(message), { isElsewhere, missing: NAMED.exec(message)?.[1] })
+    return new StaleCatalog(reasonOf(message), { isElsewhere, missing: NAMED.exec(message)?.[1] })
   }
   return OWN_SYNTAX.test(message) ? new UnknownDatabaseError(1) : valueOutOfRange()
 }

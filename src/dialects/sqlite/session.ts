@@ -81,8 +81,8 @@ export class Session {
   }
 
   /**
-   * Settles as `work` does, but rejects as soon as the session is lost, also while no order runs. Keeps nothing of it
-   * afterwards.
+   * Settles as `work` does, but rejects as soon as the session is lost, also while no order runs. Holds no reference to
+   * `work` afterwards.
    */
   async unlessLost<T> (work: Promise<T>): Promise<T> {
     const { promise, reject } = Promise.withResolvers<never>()

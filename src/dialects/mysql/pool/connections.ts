@@ -57,7 +57,7 @@ export function createConnections ({ onGone, idleTimeout, minimum }: Connections
   let timer: NodeJS.Timeout | undefined
   let snapshotTimer: NodeJS.Timeout | undefined
 
-  const leave = (session: Session): void => {
+  const uncount = (session: Session): void => {
     counted.delete(session)
     onGone()
   }
@@ -66,7 +66,7 @@ export function createConnections ({ onGone, idleTimeout, minimum }: Connections
     session.open = false
     const index = idle.indexOf(session)
     if (index >= 0) idle.splice(index, 1)
-    if (!stopping.has(session)) leave(session)
+    if (!stopping.has(session)) uncount(session)
   }
 
   const close = (session: Session): Promise<void> => {
@@ -144,7 +144,7 @@ export function createConnections ({ onGone, idleTimeout, minimum }: Connections
       counted.add(session)
     },
     endStopping (session) {
-      if (stopping.delete(session) && !session.open) leave(session)
+      if (stopping.delete(session) && !session.open) uncount(session)
     },
     close,
     closeIdle: (which = () => true) => Promise.all(idle.filter(which).map(close)),
