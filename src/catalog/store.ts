@@ -45,7 +45,7 @@ class UnconfirmedRemovals {
     return {
       catalog: Object.freeze({
         ...loaded,
-        lost: new Map(Array.from(this.#removals, ([name, { table }]) => [name, table]))
+        missing: new Map(Array.from(this.#removals, ([name, { table }]) => [name, table]))
       }),
       isNew
     }

@@ -47,7 +47,7 @@ export async function exportRows (args: string[]): Promise<number> {
     database = await stop.before(open(databaseConfig, settings.answerMemory))
     const { limits } = settings
     const access = getAccess(new Map([[name, database]]), grant, { database: name, table })
-    // a statement that runs when a signal comes is ended in the database
+    // a signal stops the running statement in the database
     const client = { get destroyed () { return stop.error !== undefined } }
     const request = { access, ...checkStreamBody(body, limits.streamRows), limits, format, client }
     const { stream } = await stop.before(openStream(request))
@@ -60,7 +60,7 @@ export async function exportRows (args: string[]): Promise<number> {
     const closed = database?.close()
     await (stop.error === undefined ? closed : Promise.race([closed, sleep(GRACE)]))
   }
-  // what the reader of a pipe does not take would keep the process alive, and so would a database that does not answer
+  // unread output in a pipe, or a database that does not answer, would keep the process alive
   if (process.stdout.writableLength > 0 || stop.error !== undefined) process.exit(1)
   return 1
 }

@@ -68,8 +68,7 @@ const keyOf = (tables: readonly Table[], reason: string | undefined): string =>
   `${reason}: ${tables.map(({ name }) => name).join()}`
 
 /**
- * All facts of the tables, including those that a grant does not see. The type of a column follows from its
- * declaration.
+ * All facts of the base tables. The type of a column is omitted, because it follows from the declaration.
  */
 const factsOf = (tables: readonly Table[]): string =>
   JSON.stringify(tables.map(baseTable), (key, value) => (key === 'type' ? undefined : value))

@@ -12,8 +12,8 @@ export interface RowSink {
   /** Rows taken since `begin`. */
   readonly count: number
   /**
-   * Whether the sink takes no more rows, because the answer is too large or nobody waits for it. Must be checked after
-   * each row.
+   * Whether the sink takes no more rows, because the answer is too large or its client has disconnected. Must be
+   * checked after each row.
    */
   readonly full: boolean
   /**

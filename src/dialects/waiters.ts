@@ -135,7 +135,7 @@ export interface Waiters<T> {
    * this caller would have. @throws OVERLOADED if there are too many otherwise, or after the time limit
    */
   wait (more: number, caller?: string): Promise<T>
-  /** Resolves the first waiter of the caller whose turn it is. Returns false if nobody waits. */
+  /** Resolves the first waiter of the next caller. Returns false if there are no waiters. */
   give (value: T): boolean
   /** Rejects all waiters up to the sequence number `last`; all of them if it is omitted. */
   reject (reason: () => Error, last?: number): void

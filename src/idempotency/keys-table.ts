@@ -93,7 +93,7 @@ const statementsOf = (
   return { mysql: statementOf(texts.mysql), sqlite: statementOf(texts.sqlite) }
 }
 
-/** Refused with UNIQUE_VIOLATION if the key exists. */
+/** Fails with UNIQUE_VIOLATION if the key exists. */
 export const insertReservation = statementsOf('insert', INSERT_RESERVATION)
 export const updateAnswer = statementsOf('update', UPDATE_ANSWER)
 
@@ -105,7 +105,7 @@ const deleteOld = statementsOf('delete', DELETE_OLD)
 
 /** Deletes old keys in the background. */
 export interface KeyCleanUp {
-  /** Notes that a key was used, so that there may be old ones. */
+  /** Records that a key was used, so that clean-ups run. */
   noteUse (): void
   stop (): void
 }
@@ -114,7 +114,7 @@ export interface KeyCleanUp {
 const INTERVAL = 600_000
 
 interface CleanUpOptions {
-  /** How long a key is kept, in milliseconds. */
+  /** How long a key is stored, in milliseconds. */
   readonly lifetime: number
   readonly interval?: number
   readonly onError: (error: unknown) => void

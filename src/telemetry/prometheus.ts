@@ -10,7 +10,7 @@ import type { Collector, StreamEnd } from './record.ts'
 
 type Metric = typeof Gauge<string> | typeof Counter<string>
 
-/** The present values, each with its labels. */
+/** The current values, each with its labels. */
 type Values = Iterable<readonly [LabelValues<string>, number]>
 
 /** Adds the metrics of these databases to a registry. */

@@ -66,8 +66,8 @@ export function lineOf (record: RequestRecord) {
 }
 
 /**
- * The reason of a refusal, if the code does not show it: for a missing permission the message, which contains no names
- * invented by the client.
+ * The reason of an error, if the code does not show it: for a missing permission the message, which contains no names
+ * that the client has invented.
  */
 function reasonOf ({ code, reason, message }: ServiceError): string | undefined {
   return reason ?? (code === 'PERMISSION_DENIED' ? message : undefined)
@@ -87,7 +87,7 @@ interface Refused {
 }
 
 /**
- * Adds the refusal to the record of its request. Logs bugs with their stack, and faults of the service or the database
+ * Adds the error to the record of its request. Logs bugs with their stack, and faults of the service or the database
  * that the request log does not show.
  */
 export function logRefusal (log: FastifyBaseLogger, { refusal, error, requestId, record }: Refused): void {

@@ -104,7 +104,7 @@ function reportTable (
       'warning',
       unknown.map((column) => `"${name}" has no column "${column}"`)
     ),
-    // permissions that the table itself names are intended, so that it is an error
+    // an error if the grant gives these permissions on the table itself, and not on the whole database
     ...findings(
       written.some((verb) => named.includes(verb)) ? 'error' : 'warning',
       written.length === 0

@@ -12,12 +12,12 @@ import { ConfigError } from '../../config-errors.ts'
 import type { Started } from '../start-server.ts'
 import { type MeasuredWorker, type Snapshot, WorkerMetrics } from './worker-metrics.ts'
 
-// What `node:cluster` leaves undone with the connections that the primary process accepts for its workers. It closes
-// their port only when the last worker does, and a connection on its way to that worker would be neither answered nor
-// closed until the primary process ends. It forgets the connections on their way to a worker that is killed, which
-// would stay open for ever.
+// Handles connections that `node:cluster` would leave open. The primary process accepts connections for its workers.
+// `node:cluster` closes the port only when the last worker does: a connection that is being sent to that worker would
+// be neither answered nor closed until the primary process ends. It forgets a connection that is being sent to a worker
+// when this worker is killed: the connection would stay open forever.
 
-/** A port or a connection, as Node has it. */
+/** Node's handle of a port or a connection. */
 interface Handle {
   /** Negative if it is closed. */
   readonly fd: number

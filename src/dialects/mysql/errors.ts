@@ -1,5 +1,5 @@
 /**
- * Errors of MySQL and MariaDB as refusals, by number
+ * Maps the error numbers of MySQL and MariaDB to errors of the service
  * (https://dev.mysql.com/doc/mysql-errors/en/server-error-reference.html).
  */
 import {
@@ -57,8 +57,8 @@ const accountDenied: Refuse = ({ table }) =>
 const cannot: Refuse = ({ table }) =>
   notSupported(`The database does not support this operation${table.name === '' ? '' : ` on table "${table.name}"`}`)
 /**
- * What Galera says where the limits `wsrep_max_ws_size` and `wsrep_max_ws_rows` are exceeded, under numbers that have
- * other meanings too.
+ * Matches the messages of Galera if `wsrep_max_ws_size` or `wsrep_max_ws_rows` is exceeded. The numbers of these errors
+ * have other meanings too.
  */
 const LARGER_THAN_CLUSTER = /writeset size|wsrep_max_ws_|"Message too long"/i
 const tooLargeOr = (other: Refuse): Refuse => (statement, error) =>
@@ -95,7 +95,7 @@ const referenced: Refuse = (statement, { message }) =>
   rowIsReferenced(!firesTrigger(statement) || message.includes(` REFERENCES \`${statement.table.name}\` `))
 
 /**
- * Something is missing: the table or a column, which reading the catalog again will show, or an object that a trigger,
+ * An object is missing: the table or a column, as reading the catalog again will show, or an object that a trigger,
  * view or routine names.
  */
 const staleCatalog: Refuse = (statement, error) => {
@@ -106,7 +106,7 @@ const staleCatalog: Refuse = (statement, error) => {
   return new StaleCatalog(reasonOf(error, missing), { isElsewhere, missing })
 }
 
-/** A row that a foreign key names is not there, or its table is not. */
+/** The row that a foreign key refers to does not exist, or its table does not. */
 const noParent: Refuse = ({ table }, error) => {
   const rootless = foreignKeysIn(error.message, baseTable(table)).find(({ broken }) => broken)
   if (rootless === undefined) return noReferencedRow(foreignKeysIn(error.message, table))
@@ -114,7 +114,7 @@ const noParent: Refuse = ({ table }, error) => {
   return new StaleCatalog(reasonOf(error, referencedTable), { isElsewhere: true, missing: referencedTable })
 }
 
-/** The name of the error, with that of what is missing if it looks like one. */
+/** The name of the error, with the name of the missing object if it looks like a name. */
 const reasonOf = (error: MysqlError, missing: string | undefined): string =>
   missing !== undefined && PLAIN_NAME.test(missing) ? `${nameOf(error)} (${missing})` : nameOf(error)
 
@@ -125,7 +125,7 @@ const denied: Refuse = (plan, error) =>
 /** The connection to a server behind this one (FEDERATED, Spider) is lost, so the outcome of a write is unknown. */
 const lostBehind: Refuse = ({ verb }) => verb === 'select' ? databaseUnavailable() : outcomeUnknown()
 
-/** The server is read-only or not in its cluster, and refuses the statement, which another server may run. */
+/** The server is read-only or not in its cluster, and rejects the statement. Another server may run it. */
 const NOT_HERE = new Set([1047, 1290, 1792, 1836])
 
 /** ER_TABLE_DEF_CHANGED: the table was rebuilt after the snapshot of the transaction, also by OPTIMIZE TABLE. */
@@ -242,7 +242,7 @@ const byNumber = new Map(
 )
 
 /**
- * Refusals for other numbers, by the class of the SQLSTATE (its first two characters; SQL standard, part 2, subclause
+ * Errors for other numbers, by the class of the SQLSTATE (its first two characters; SQL standard, part 2, subclause
  * "SQLSTATE"). Triggers and routines cause 02, 20, 21, 24, 2F, 0K and 45; XA is a transaction that was rolled back.
  */
 const byClass = new Map<string, Refuse>([
@@ -272,7 +272,7 @@ const numberOf = (error: MysqlError): number => isSignal(error) ? SIGNAL : error
 /** Errors of a server that ends the connection of a running statement. */
 const CONNECTION_ENDED = new Set([1053, 1077, 1927, 4031])
 
-/** Every number that has its own answer, as listed in docs/errors.md. */
+/** Every number with an entry of its own, as listed in docs/errors.md. */
 export const knownNumbers: ReadonlySet<number> = new Set([...byNumber.keys(), ...CONNECTION_ENDED])
 
 /**
@@ -355,7 +355,7 @@ function mayHaveChanged (
 
 /** The first number from which MariaDB and MySQL number their errors differently. mysql2 has the names of MySQL. */
 const OWN_NUMBERS = 1900
-/** The names of those that have an answer of their own. */
+/** The names of MariaDB's errors that have an entry of their own. */
 const MARIADB_NAMES: ReadonlyMap<number, string> = new Map([
   [1927, 'ER_CONNECTION_KILLED'],
   [1932, 'ER_NO_SUCH_TABLE_IN_ENGINE'],

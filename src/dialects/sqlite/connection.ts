@@ -33,7 +33,7 @@ interface Rows {
   readonly check: TextCheck | undefined
 }
 
-/** Answers the orders that one client sends, one after the other. */
+/** Executes the orders of one client, one after the other. */
 export class Connection {
   readonly #database: DatabaseSync
   readonly #prepared = new Map<string, StatementSync>()

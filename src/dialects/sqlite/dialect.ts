@@ -112,7 +112,7 @@ export async function openSqlite ({
     const entries = [timeouts.push(running), streamTimeouts.push(running)] as const
     const started = (): void => timeouts.remove(entries[0])
     let isOver = false
-    // the process may then run another stream
+    // does nothing after the end, when the process may run another stream
     const stop = (): void => {
       if (!isOver) end(running, clientGone())
     }
@@ -127,7 +127,7 @@ export async function openSqlite ({
       if (running.refusal !== undefined) throw running.refusal
       return result
     } catch (error) {
-      session.kill() // it may be in the middle of the rows
+      session.kill() // the process may still be sending rows
       throw running.refusal ?? error
     } finally {
       isOver = true

@@ -1,4 +1,4 @@
-/** SQLite's extended result codes (https://www.sqlite.org/rescode.html) as refusals. */
+/** Maps SQLite's extended result codes (https://www.sqlite.org/rescode.html) to errors of the service. */
 import type { Check, Key } from '../../catalog/catalog.ts'
 import {
   checkViolation,
@@ -59,7 +59,7 @@ const byCode = new Map<number, Refuse>([
   [18, statementTooLarge]
 ])
 
-/** Refusals by the primary code, which is the low byte. */
+/** Errors by the primary code, which is the low byte. */
 const byPrimaryCode = new Map<number, Refuse>([
   [3, databaseUnavailable],
   [5, lockTimeout],
@@ -83,14 +83,14 @@ const byPrimaryCode = new Map<number, Refuse>([
  */
 const OWN_SYNTAX = /^(?:near "|unrecognized token|incomplete input)/
 /**
- * Something is missing, which the catalog will show if it is the table itself or one of its columns. A name that looks
- * like one is reported.
+ * An object is missing. If it is the table or one of its columns, reading the catalog again will show this. Its name is
+ * reported if it looks like a name.
  */
 const MISSING =
   /^(no such (?:table|column|view)|no query solution): ?([\w$.]{1,200})?|has no column|has \d+ columns but|ON CONFLICT clause does not match/
 /**
- * Something is missing that the statements of the service never name, or a definition is wrong: of an index, CHECK,
- * generated column, default, foreign key, trigger or view.
+ * An object is missing that the statements of the service never name, or a definition is wrong: that of an index,
+ * CHECK, generated column, default, foreign key, trigger or view.
  */
 const DEFINED = new RegExp(
   [

@@ -108,8 +108,8 @@ function setJournalMode (database: DatabaseSync): void {
 
 // Finds texts of SQLite that are not valid in the encoding of their file. Node replaces invalid bytes of UTF-8 with
 // U+FFFD, and SQLite makes a character beyond U+FFFF of an invalid pair of UTF-16. Valid texts can contain these
-// characters too, so that only the stored bytes show the difference. They are read by the same statement, because
-// nothing else finds a row of any select again.
+// characters too, so that only the stored bytes show the difference. The same statement reads them, because no other
+// statement could find the rows of any select again.
 
 /** An encoding as TextDecoder names it, and whether a text may stand for an invalid one. */
 export interface Encoding { readonly name: string, readonly isSuspect: (text: string) => boolean }

@@ -43,7 +43,7 @@ export class Session {
     })
     living.add(this)
     this.#process.on('message', (reply: Reply) => this.#settle()?.resolve(reply))
-    this.#process.once('disconnect', () => this.#fail()) // a reply that was sent before has been read by then
+    this.#process.once('disconnect', () => this.#fail()) // Node has read all earlier replies by then
     this.#process.once('exit', () => this.#end())
     this.#process.once('error', () => { // it could not be started
       this.#fail()

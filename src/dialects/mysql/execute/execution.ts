@@ -118,8 +118,8 @@ class Execution implements Stoppable {
   }
 
   /**
-   * The control of a stream's sink over the connection, which ends with the statement, because the next statement has
-   * another sink.
+   * Lets the sink of a stream control the connection until the statement ends, because the next statement has another
+   * sink.
    */
   #source (): RowSource {
     const { session: { connection, memory }, request: { pausable } } = this.#run
@@ -217,7 +217,7 @@ class Execution implements Stoppable {
     // mysql2 may report the loss of a connection after the answer
     if (this.#ended) return
     this.#ended = true
-    // a statement that runs again begins when nothing writes into its sink
+    // waits for the last row: the statement may run again, with the same sink
     if (this.#taking === undefined) this.#end(given as MysqlError | null, ok)
     else this.#taking.then(() => this.#end(given as MysqlError | null, ok))
   }
@@ -235,7 +235,7 @@ class Execution implements Stoppable {
   #askAndGiveBack (error: MysqlError | null, ok: OkPacket | undefined): void {
     const { pool, session, request: { statement, transaction } } = this.#run
     if (error === null || !session.open) return this.#giveBack(error, ok)
-    // a transaction needs no question, because its ROLLBACK has the same warning
+    // in a transaction the server is not asked, because the ROLLBACK returns the same warning
     const mayLeaveRest = transaction === undefined && this.#confirmation === undefined && firesTrigger(statement)
     if (!mayLeaveRest && !isRefusedByPlugin(error)) return this.#giveBack(error, ok)
     this.#ask(error, mayLeaveRest).then(() => this.#giveBack(error, ok), () => {
@@ -244,7 +244,7 @@ class Execution implements Stoppable {
     })
   }
 
-  /** Asks the server what an error does not say. */
+  /** Asks the server for facts that the error does not contain. */
   async #ask (error: MysqlError, mayLeaveRest: boolean): Promise<void> {
     const { session } = this.#run
     if (mayLeaveRest && (await warnsOfRest(session))) this.#failure = withReason(outcomeUnknown(), NOT_COMPLETE)
@@ -258,7 +258,7 @@ class Execution implements Stoppable {
     const { pool, session } = this.#run
     session.memory.free()
     if (!mayHaveChangedSession(this.#run, error, ok)) return pool.release(session)
-    // the request does not wait for this, because its answer is ready
+    // the request does not wait for the reset, because its result is complete
     pool.restore(session)
   }
 

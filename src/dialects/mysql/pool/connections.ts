@@ -33,9 +33,9 @@ export interface Connections {
 export interface ConnectionsOptions {
   /** Called when a session is gone, so that another one may be opened. */
   readonly onGone: () => void
-  /** How long an idle session is kept without a request, in milliseconds. */
+  /** How long an idle session stays open without a request, in milliseconds. */
   readonly idleTimeout: number
-  /** The number of sessions that are kept nevertheless. */
+  /** The number of sessions that stay open without requests. */
   readonly minimum: number
 }
 
@@ -50,10 +50,10 @@ const SWEEPS = 10
 export function createConnections ({ onGone, idleTimeout, minimum }: ConnectionsOptions): Connections {
   const idle: Session[] = []
   const stopping = new Set<Session>()
-  /** Those that are open or being stopped: a set, because a session that is lost may be stopped only then. */
+  /** Sessions that are open or being stopped: a set, because a session may be stopped after it was lost. */
   const counted = new Set<Session>()
-  // one timer for all sessions, which does not keep the process alive: a timer for each release would be work for each
-  // request
+  // one timer for all sessions, because a timer for each release would cost time in each request; it does not keep the
+  // process alive
   let timer: NodeJS.Timeout | undefined
   let snapshotTimer: NodeJS.Timeout | undefined
 

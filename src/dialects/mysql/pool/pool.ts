@@ -16,9 +16,9 @@ export interface PoolLimits {
   readonly queue: number
   /** How long a request may wait, in milliseconds. */
   readonly wait: number
-  /** How long an idle connection is kept without a request, in milliseconds; forever if omitted. */
+  /** How long an idle connection stays open without a request, in milliseconds; forever if omitted. */
   readonly idleTimeout?: number
-  /** The number of connections that are kept nevertheless. */
+  /** The number of connections that stay open without requests. */
   readonly minimum?: number
 }
 
@@ -61,8 +61,8 @@ const FOR_EVER = 2 ** 31 - 1
 const TRUST = 1000
 
 /**
- * Replaces the pool of mysql2, which connects again for each of a thousand requests that a server refuses and does not
- * limit the waiting time, and its cluster, which assigns a request to a host before it knows whether the host answers.
+ * Replaces two parts of mysql2. Its pool does not limit the waiting time, and while a server refuses connections, it
+ * tries again for each request. Its cluster assigns a request to a host before it knows whether the host answers.
  */
 export function createMysqlPool (
   address: MysqlAddress,

@@ -238,8 +238,7 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
       for (const statement of statements) await this.#control(statement)
       this.#session.holdsSnapshot = false
     } catch (error) {
-      // a cluster that has ended the snapshot of an idle connection answers its next statement with a deadlock,
-      // whatever that is
+      // a cluster that has ended the snapshot of an idle connection reports a deadlock for any next statement
       if (this.#session.holdsSnapshot && isDeadlock(error)) this.#failure = error
       // the first of two statements may have been applied, and would affect the next transaction
       else if (this.#isUsable) this.#run.pool.discard(this.#session)
@@ -319,7 +318,7 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
     return this.#session.open && !this.#isGivenUp && !this.#run.pool.isStopping(this.#session)
   }
 
-  // as the list of time limits of its statements
+  // implements the list of time limits for the statements
 
   readonly #timeouts = {
     push: (statement: Stoppable): FifoEntry<Stoppable> => {
@@ -345,7 +344,7 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
     if (!this.#isEnding) this.#end(reason)
   }
 
-  // as the owner of the session
+  // implements the owner of the session for the statements
 
   get confirmed () {
     return this.#run.pool.confirmed
