@@ -3,20 +3,14 @@ import type { Catalog, Table } from './catalog.ts'
 /** How many further readings must lack a table, or a part of it, before it counts as removed. */
 const CONFIRMATIONS = 3
 
-interface UnconfirmedRemoval {
-  /** The table as it was. */
-  readonly table: Table
-  /** How many readings have confirmed that it is not complete. */
-  confirmed: number
-}
-
 /**
  * Remembers tables that a reading of the catalog lacks, or has without a column, key, check or trigger that they had.
  * This may be temporary: a table may be renamed for a moment, and MariaDB leaves a table out while an ALTER TABLE
  * replaces it.
  */
 class UnconfirmedRemovals {
-  readonly #removals = new Map<string, UnconfirmedRemoval>()
+  /** By name: the table as it was, and the number of readings that have confirmed that it is not complete. */
+  readonly #removals = new Map<string, { readonly table: Table, confirmed: number }>()
 
   get size (): number {
     return this.#removals.size
@@ -108,14 +102,6 @@ interface CatalogStore {
   stop (): void
 }
 
-interface CatalogStoreOptions {
-  load: () => Promise<Catalog>
-  /** Milliseconds between background refreshes. */
-  interval: number
-  /** Called when a background refresh has failed; the old catalog stays in use. */
-  onError: (error: unknown) => void
-}
-
 /**
  * The delays in milliseconds between a reading that lacks a table and those that confirm the removal: the catalog is
  * read again 1, 2 and 4 seconds later.
@@ -125,9 +111,18 @@ const CONFIRMED_AFTER: readonly number[] = [1000, 1000, 2000]
 /**
  * Runs one refresh at a time, so that a slow database gets the queries once, however many requests need them. If the
  * result lacks anything that the catalog had, or a key lacks columns, the queries run once more: a table that was
- * missing while it was altered would be a 404 until the next refresh.
+ * missing while it was altered would be a 404 until the next refresh. `interval`: milliseconds between background
+ * refreshes. `onError`: called when one has failed; the old catalog stays in use.
  */
-export function createCatalogStore ({ load, interval, onError }: CatalogStoreOptions): CatalogStore {
+export function createCatalogStore ({
+  load,
+  interval,
+  onError
+}: {
+  readonly load: () => Promise<Catalog>
+  readonly interval: number
+  readonly onError: (error: unknown) => void
+}): CatalogStore {
   let catalog: Catalog | undefined
   let running: Promise<Catalog> | undefined
   let next: Promise<Catalog> | undefined

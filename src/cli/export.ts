@@ -80,15 +80,13 @@ function readFormat (format: string | undefined): StreamFormat {
   return found
 }
 
-interface Fields {
-  readonly filters?: string | undefined
-  readonly columns?: string | undefined
-  readonly 'order-by'?: string | undefined
-  readonly limit?: string | undefined
-}
-
 /** The body of a select, which is checked later. */
-function readBody ({ filters, columns, 'order-by': orderBy, limit }: Fields): object {
+function readBody ({
+  filters,
+  columns,
+  'order-by': orderBy,
+  limit
+}: { readonly [flag in 'filters' | 'columns' | 'order-by' | 'limit']?: string | undefined }): object {
   return {
     verb: 'select',
     ...filters !== undefined && { filters: readFilters(filters) },

@@ -66,17 +66,17 @@ export interface TimeoutQueue<T> extends Fifo<T> {}
 /** The interval of `onCheck`, in milliseconds. */
 const CHECK_INTERVAL = 100
 
-interface TimeoutQueueOptions<T> {
-  /** Called with each entry that exceeds the time limit, after it was removed. */
-  readonly onTimeout: (entry: FifoEntry<T>) => void
-  /** Called with each value at an interval, until it is removed. */
-  readonly onCheck?: (value: T) => void
-}
-
-/** `milliseconds`: the time limit. The queue keeps the process alive while it has entries. */
+/**
+ * `milliseconds`: the time limit. `onTimeout`: called with each entry that exceeds it, after the entry was removed.
+ * `onCheck`: called with each value at an interval, until it is removed. The queue keeps the process alive while it has
+ * entries.
+ */
 export function createTimeoutQueue<T> (
   milliseconds: number,
-  { onTimeout, onCheck }: TimeoutQueueOptions<T>
+  { onTimeout, onCheck }: {
+    readonly onTimeout: (entry: FifoEntry<T>) => void
+    readonly onCheck?: (value: T) => void
+  }
 ): TimeoutQueue<T> {
   const fifo = createFifo<T>()
   const pause = onCheck === undefined ? milliseconds : Math.min(CHECK_INTERVAL, milliseconds)

@@ -294,10 +294,11 @@ interface Context {
   readonly grants: readonly Granted[]
 }
 
-/** `heading`: whether the database answers. */
-interface DatabaseReport { readonly heading: string, readonly answers: boolean, readonly findings: Findings }
-
-export async function checkDatabase (config: DatabaseConfig, context: Context): Promise<DatabaseReport> {
+/** `heading`: a line that shows whether the database answers. */
+export async function checkDatabase (
+  config: DatabaseConfig,
+  context: Context
+): Promise<{ readonly heading: string, readonly answers: boolean, readonly findings: Findings }> {
   const { name } = config
   try {
     const { catalog, findings: found } = await withDialect({ ...config, replicas: [] }, (dialect) =>

@@ -26,9 +26,6 @@ interface Handle {
   close (): void
 }
 
-/** A server with a private field of Node. */
-type ListeningServer = Server & { _handle?: Handle | null }
-
 /** A message by which Node sends a connection to a worker, and that of the worker which has taken it. */
 interface ClusterMessage { readonly act?: string, readonly seq?: number, readonly ack?: number }
 
@@ -38,7 +35,8 @@ export class Accepting {
   /** Must be created before the workers start. */
   constructor () {
     subscribe('tracing:net.server.listen:asyncEnd', (message) => {
-      const { server } = message as { server: ListeningServer }
+      // `_handle` is private in Node
+      const { server } = message as { server: Server & { _handle?: Handle | null } }
       // the port of the metrics belongs to this process
       if (!(server instanceof HttpServer) && server._handle != null) this.#ports.add(server._handle)
     })

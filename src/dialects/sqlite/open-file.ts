@@ -18,14 +18,11 @@ const CANNOT_OPEN = { errcode: 14, errstr: 'unable to open database file' }
 
 const codeOf = (error: unknown): number => (error as { errcode?: number }).errcode ?? 0
 
-interface OpenFile {
-  readonly database: DatabaseSync
-  /** Whether the file, or the folder in which SQLite must create others, may not be written. */
-  readonly isReadOnly: boolean
-}
-
-/** Opens a file, which must exist, because SQLite would create an empty file for a wrong name. @throws SqliteError */
-export function openFile (path: string): OpenFile {
+/**
+ * Opens a file, which must exist, because SQLite would create an empty file for a wrong name. `isReadOnly`: whether the
+ * file, or the folder in which SQLite must create others, may not be written. @throws SqliteError
+ */
+export function openFile (path: string): { readonly database: DatabaseSync, readonly isReadOnly: boolean } {
   if (!existsSync(path)) throw Object.assign(new Error(CANNOT_OPEN.errstr), CANNOT_OPEN)
   if (isWritable(path)) {
     const database = connect(path, false)
