@@ -9,7 +9,7 @@ import { orUnavailable } from './access/granted-table.ts'
 import type { Table, TableSource } from './catalog/catalog.ts'
 import { toUnresolved } from './databases/broken-definitions.ts'
 import type { Database } from './databases/database.ts'
-import { type Client, type ReadOptions, SchemaMoved, type Transaction } from './dialects/dialect.ts'
+import { type Client, type ReadOptions, StaleCatalog, type Transaction } from './dialects/dialect.ts'
 import { brokenDefinition, databaseUnavailable, type ServiceError, withReason } from './errors.ts'
 import { type Keyed, transactOnce } from './idempotency/run-once.ts'
 import { tablesOf } from './plan/filters/scope.ts'
@@ -36,23 +36,23 @@ export interface PipelineRequest extends ReadOptions, Keyed {
 
 /** An attempt that failed because the tables of the database differ from those of its plans. */
 export class StaleAttempt extends Error {
-  readonly moved: SchemaMoved
+  readonly stale: StaleCatalog
   /** The tables of the plan, as the grant sees them. */
   readonly tables: readonly Table[]
   /** Whether the attempt has changed nothing for certain, so that the request can run again. */
   readonly isUndone: boolean
 
-  constructor (moved: SchemaMoved, tables: readonly Table[], isUndone = true) {
-    super(moved.message)
-    this.moved = moved
+  constructor (stale: StaleCatalog, tables: readonly Table[], isUndone = true) {
+    super(stale.message)
+    this.stale = stale
     this.tables = tables
-    this.isUndone = isUndone || moved.isUndone
+    this.isUndone = isUndone || stale.isUndone
   }
 }
 
 /** Converts the error of an attempt. */
 export const toStale = (error: unknown, tables: readonly Table[], isUndone = true): unknown =>
-  error instanceof SchemaMoved ? new StaleAttempt(error, tables, isUndone) : error
+  error instanceof StaleCatalog ? new StaleAttempt(error, tables, isUndone) : error
 
 /**
  * Runs an attempt and, if it is stale, reads the catalog and runs it once more. The second attempt gets the error of
@@ -78,13 +78,13 @@ export async function withFreshCatalog<T> (
 }
 
 /** @throws BROKEN_DEFINITION if another request has shown a moment ago that reading the catalog does not help */
-export function requireUnknown ({ broken }: Database, { moved: { reason }, tables }: StaleAttempt): void {
+export function requireUnknown ({ broken }: Database, { stale: { reason }, tables }: StaleAttempt): void {
   if (broken.has(tables, reason)) throw withReason(brokenDefinition(), reason)
 }
 
 /** The error for a request whose second attempt was stale, too. */
-export const toError = (database: Database, { moved, tables }: StaleAttempt, first: StaleAttempt): ServiceError =>
-  toUnresolved(database, { moved, before: first.tables, tables })
+export const toError = (database: Database, { stale, tables }: StaleAttempt, first: StaleAttempt): ServiceError =>
+  toUnresolved(database, { stale, before: first.tables, tables })
 
 /** The answer to a request, and its plan. */
 export interface Handled { readonly plan: Plan, readonly answer: string | Buffer }
@@ -119,8 +119,8 @@ export function handle (request: PipelineRequest): Promise<Handled> {
  * The error for a plain write that may have run. It was planned again, so that a dropped column is refused by name. The
  * client can send it again, unless something outside of the table is missing: then it would fail each time.
  */
-const refusalOfWrite = ({ moved }: StaleAttempt, tables: readonly Table[]): Error =>
-  moved.isElsewhere ? new StaleAttempt(moved, tables) : databaseUnavailable()
+const refusalOfWrite = ({ stale }: StaleAttempt, tables: readonly Table[]): Error =>
+  stale.isElsewhere ? new StaleAttempt(stale, tables) : databaseUnavailable()
 
 /** Authorizes a request and plans it. @throws ServiceError */
 async function planRequest<P extends Plan> (

@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import type { Body } from '../schemas/body.ts'
 import { createGrant } from '../src/access/grant.ts'
 import { createDatabase } from '../src/databases/database.ts'
-import { SchemaMoved, type Dialect } from '../src/dialects/dialect.ts'
+import { StaleCatalog, type Dialect } from '../src/dialects/dialect.ts'
 import { deadlock } from '../src/errors.ts'
 import { handle } from '../src/pipeline.ts'
 import { LIMITS, orders } from './support/sql.ts'
@@ -48,20 +48,20 @@ const select = { verb: 'select' }
 const update = { verb: 'update', data: { name: 'x' }, filters: { id: 1 } }
 
 t.test('a select on a changed table is retried once, after the catalog was read again', async (t) => {
-  const { told, ask } = databaseThat(t, new SchemaMoved(), 'the rows')
+  const { told, ask } = databaseThat(t, new StaleCatalog(), 'the rows')
   t.match(JSON.parse(String(await ask(select))), { data: { rows: [{ id: 7 }], count: 1 } })
   t.same(told, { executed: 2, introspected: 2 })
 })
 
 t.test('a select that fails twice while its table is unchanged in the catalog is BROKEN_DEFINITION', async (t) => {
-  const { told, ask } = databaseThat(t, new SchemaMoved('ER_VIEW_INVALID'), new SchemaMoved('ER_VIEW_INVALID'), 'never')
+  const { told, ask } = databaseThat(t, new StaleCatalog('ER_VIEW_INVALID'), new StaleCatalog('ER_VIEW_INVALID'), 'never')
   await t.rejects(ask(select), { code: 'BROKEN_DEFINITION', reason: 'ER_VIEW_INVALID', message: 'A definition in the database, such as a trigger, view or foreign key, names something that does not exist' })
   t.same(told, { executed: 2, introspected: 2 })
 })
 
 t.test('the catalog is not read for each request that fails with BROKEN_DEFINITION', async (t) => {
-  const ends = Array.from({ length: 5 }, () => new SchemaMoved('ER_NO_SUCH_TABLE (shop.audit)', { isElsewhere: true }))
-  const { told, ask } = databaseThat(t, ...ends, new SchemaMoved('ER_NO_SUCH_TABLE (shop.other)', { isElsewhere: true }), new SchemaMoved(), new SchemaMoved())
+  const ends = Array.from({ length: 5 }, () => new StaleCatalog('ER_NO_SUCH_TABLE (shop.audit)', { isElsewhere: true }))
+  const { told, ask } = databaseThat(t, ...ends, new StaleCatalog('ER_NO_SUCH_TABLE (shop.other)', { isElsewhere: true }), new StaleCatalog(), new StaleCatalog())
   for (let request = 0; request < 5; request++) await t.rejects(ask(update), { code: 'BROKEN_DEFINITION' })
   t.same(told, { executed: 5, introspected: 2 })
   await t.rejects(ask(update), { code: 'BROKEN_DEFINITION' })
@@ -71,19 +71,19 @@ t.test('the catalog is not read for each request that fails with BROKEN_DEFINITI
 })
 
 t.test('a statement that fails twice while its table changes may be retried by the client', async (t) => {
-  const { ask, change } = databaseThat(t, new SchemaMoved(), new SchemaMoved(), new SchemaMoved('ER_NO_SUCH_TABLE (shop.audit)', { isElsewhere: true }))
+  const { ask, change } = databaseThat(t, new StaleCatalog(), new StaleCatalog(), new StaleCatalog('ER_NO_SUCH_TABLE (shop.audit)', { isElsewhere: true }))
   change()
   await t.rejects(ask(select), { code: 'DATABASE_UNAVAILABLE' })
   await t.rejects(ask(update), { code: 'DATABASE_UNAVAILABLE' })
 })
 
 t.test('an error of the retry is returned', async (t) => {
-  const { ask } = databaseThat(t, new SchemaMoved(), deadlock())
+  const { ask } = databaseThat(t, new StaleCatalog(), deadlock())
   await t.rejects(ask(select), { code: 'DEADLOCK' })
 })
 
 t.test('a write is never retried', async (t) => {
-  const { told, ask } = databaseThat(t, new SchemaMoved(), 'never')
+  const { told, ask } = databaseThat(t, new StaleCatalog(), 'never')
   await t.rejects(ask(update), { code: 'DATABASE_UNAVAILABLE' })
   t.same(told, { executed: 1, introspected: 2 })
 })

@@ -292,11 +292,9 @@ interface Named { readonly grant: Grant, readonly database: Database, readonly t
  */
 export function findLost ({ grant, database, tableName }: Named): TableSource | undefined {
   const catalog = database.latestCatalog()
-  if (catalog?.lost === undefined) return undefined
-  return findSeen(
-    { grant, database: database.name, catalog: { ...catalog, tables: new Map([...catalog.tables, ...catalog.lost]) } },
-    tableName
-  )
+  if (catalog?.missing === undefined) return undefined
+  const tables = new Map([...catalog.tables, ...catalog.missing])
+  return findSeen({ grant, database: database.name, catalog: { ...catalog, tables } }, tableName)
 }
 
 /**

@@ -16,8 +16,7 @@ export interface Column {
   readonly generated: boolean
   /**
    * The collation that compares the values of the column, as the database names it: `utf8mb4_0900_ai_ci`, `NOCASE`.
-   * MySQL and MariaDB: set for columns of texts. SQLite: set for columns of tables, except the rowid, and in upper
-   * case.
+   * MySQL and MariaDB: set for columns of texts. SQLite: set for columns of tables except the rowid, in upper case.
    */
   readonly collation?: string
   /** MySQL and MariaDB: the character set of a column of texts. */
@@ -182,7 +181,7 @@ export interface GrantedAccess {
   readonly given: ReadonlySet<string>
   /** The columns that `data` may contain. */
   readonly writable: Readonly<Record<'insert' | 'update', ReadonlyMap<string, Column>>>
-  /** All of them hold for every row that is seen or written. */
+  /** Every row that is read or written satisfies all of them. */
   readonly rules: readonly Rule[]
   /** The foreign keys to tables that the grant has rules for. */
   readonly parents: readonly Parent[]
@@ -196,7 +195,7 @@ export interface UncheckedKey {
   readonly reason: string
 }
 
-/** A rule on a column of the table. All its tests hold. */
+/** A rule on a column of the table. A row must pass all its tests. */
 export interface Rule {
   readonly column: Column
   readonly tests: readonly RuleTest[]
@@ -213,7 +212,7 @@ export interface Parent {
   /** The table of the catalog that the key refers to. */
   readonly table: Table
   /**
-   * The rules of that table; undefined if they do not apply to it, so that no row satisfies them. @throws
+   * The rules of that table; undefined if they cannot be applied to it, so that no row satisfies them. @throws
    * PERMISSION_DENIED for claims that cannot be used
    */
   readonly rules: () => readonly Rule[] | undefined
@@ -227,10 +226,10 @@ export interface Catalog {
    */
   readonly broken?: ReadonlyMap<string, string>
   /**
-   * The previous form of tables that this reading lacks or has only in part, which may be temporary. Undefined if there
-   * are none.
+   * The tables that this reading lacks, or has without a part, as the reading before had them. They may come back.
+   * Undefined if there are none.
    */
-  readonly lost?: ReadonlyMap<string, Table>
+  readonly missing?: ReadonlyMap<string, Table>
   /** When it was read, in milliseconds since 1970. */
   readonly loadedAt: number
 }
@@ -281,7 +280,7 @@ export function mayCascade (table: Table): boolean {
 /** The table of the service itself (src/idempotency/keys-table.ts), which no request can name. */
 export const KEYS_TABLE = 'row_query_keys'
 
-/** What stands for the time that a column takes, in the measure of LongWork. */
+/** The work of a column, in the unit of LongWork. */
 const COLUMN_WORK = 1024
 
 /**
@@ -292,7 +291,7 @@ export function createCatalog (tables: readonly TableFacts[], loadedAt: number):
   return allOf(createCatalogInParts(tables, loadedAt))
 }
 
-/** The same, with other work between tables. */
+/** Like `createCatalog`, but other work can run between tables. */
 export function * createCatalogInParts (tables: readonly TableFacts[], loadedAt: number): LongWork<Catalog> {
   const byName = new Map<string, Table>()
   const broken = new Map<string, string>()
@@ -357,7 +356,7 @@ export interface TableSource {
 /** A source of a single table, for requests that name no other. */
 export const alone = (table: Table): TableSource => ({ table, see: () => table })
 
-/** Gathers the facts of all tables, between which other work may be done. */
+/** Gathers the facts of all tables. Other work can run between tables. */
 export function * describeAll<Source> (
   sources: Iterable<Source>,
   describe: (source: Source) => TableFacts

@@ -14,8 +14,8 @@ export interface Pair {
 }
 
 /**
- * Whether both columns are of the same kind, and of one that can relate rows. Columns of SQLite's views have no
- * collation, so the other column's counts.
+ * Whether both columns are of the same kind, and this kind can relate rows. Columns of SQLite's views have no
+ * collation, so the collation of the other column counts.
  */
 export function canRelate (column: Column, other: Column): boolean {
   const kind = column.type.relatedAs
@@ -29,8 +29,8 @@ export function canRelate (column: Column, other: Column): boolean {
 }
 
 /**
- * The relations of two tables by foreign keys of either of them, as far as the grant sees their columns. Equal ones
- * count once; a key of a table to itself gives two.
+ * The relations of two tables by foreign keys of either of them, as far as the grant sees their columns. Equal
+ * relations count once; a key of a table to itself gives two relations.
  */
 export function relationsBetween (table: Table, other: Table): ReadonlyArray<readonly Pair[]> {
   const from = keysTo(table, other).flatMap((key) => pairsOf(table, key.columns, other, key.referencedColumns))
@@ -57,8 +57,8 @@ function pairsOf (
   other: Table,
   otherNames: readonly string[]
 ): Array<readonly Pair[]> {
-  const pairs = names.flatMap((name, place): Pair[] => {
-    const [column, related] = [table.columns.get(name), other.columns.get(otherNames[place] ?? '')]
+  const pairs = names.flatMap((name, index): Pair[] => {
+    const [column, related] = [table.columns.get(name), other.columns.get(otherNames[index] ?? '')]
     return column !== undefined && related !== undefined && canRelate(column, related)
       ? [{ column, other: related }]
       : []
@@ -69,9 +69,9 @@ function pairsOf (
 // Connects tables by the names that their foreign keys and triggers contain.
 
 /**
- * Replaces the names in foreign keys by those of the tables and columns, so that others can compare them, and adds the
- * tables that triggers write. A name is decided among all tables: `Docs` is never `docs` if both exist. `ignoresCase`:
- * whether the names of tables are the same in any letter case. The names of a table that does not exist, or that the
+ * Replaces the names in foreign keys by those of the tables and columns, so that they can be compared, and adds the
+ * tables that triggers write. A name is looked up among all tables: `Docs` is never `docs` if both exist.
+ * `ignoresCase`: whether the names of tables ignore letter case. The names of a table that does not exist, or that the
  * account does not see, stay as they are.
  */
 export function linkTables (tables: readonly TableFacts[], ignoresCase: boolean): readonly TableFacts[] {

@@ -1,30 +1,24 @@
 import type { Catalog, Table } from './catalog.ts'
 
-/** How often the catalog is read again before a missing table or part counts as gone. */
+/** How many further readings must lack a table, or a part of it, before it counts as removed. */
 const CONFIRMATIONS = 3
-
-interface Doubt {
-  /** The table as it was. */
-  readonly table: Table
-  /** How many readings have confirmed that it is not complete. */
-  confirmed: number
-}
 
 /**
  * Remembers tables that a reading of the catalog lacks, or has without a column, key, check or trigger that they had.
  * This may be temporary: a table may be renamed for a moment, and MariaDB leaves a table out while an ALTER TABLE
  * replaces it.
  */
-class Doubts {
-  readonly #doubts = new Map<string, Doubt>()
+class UnconfirmedRemovals {
+  /** By name: the table as it was, and the number of readings that have confirmed that it is not complete. */
+  readonly #removals = new Map<string, { readonly table: Table, confirmed: number }>()
 
   get size (): number {
-    return this.#doubts.size
+    return this.#removals.size
   }
 
   /**
    * Compares a reading with the previous catalog. `isConfirmation`: whether it counts as one of the confirming
-   * readings. Returns the catalog with its lost tables, and whether any of them are new.
+   * readings. Returns the catalog with its missing tables, and whether any of them are new.
    */
   review (
     loaded: Catalog,
@@ -32,20 +26,20 @@ class Doubts {
     isConfirmation: boolean
   ): { readonly catalog: Catalog; readonly isNew: boolean } {
     let isNew = false
-    for (const [name, doubt] of this.#doubts) {
-      if (isConfirmation) doubt.confirmed++
-      if (doubt.confirmed >= CONFIRMATIONS || !lacks(loaded, doubt.table)) this.#doubts.delete(name)
+    for (const [name, removal] of this.#removals) {
+      if (isConfirmation) removal.confirmed++
+      if (removal.confirmed >= CONFIRMATIONS || !lacks(loaded, removal.table)) this.#removals.delete(name)
     }
     for (const [name, table] of before?.tables ?? []) {
-      if (this.#doubts.has(name) || !lacks(loaded, table)) continue
-      this.#doubts.set(name, { table, confirmed: 0 })
+      if (this.#removals.has(name) || !lacks(loaded, table)) continue
+      this.#removals.set(name, { table, confirmed: 0 })
       isNew = true
     }
-    if (this.#doubts.size === 0) return { catalog: loaded, isNew }
+    if (this.#removals.size === 0) return { catalog: loaded, isNew }
     return {
       catalog: Object.freeze({
         ...loaded,
-        lost: new Map(Array.from(this.#doubts, ([name, { table }]) => [name, table]))
+        missing: new Map(Array.from(this.#removals, ([name, { table }]) => [name, table]))
       }),
       isNew
     }
@@ -57,9 +51,9 @@ const lacksSome = (loaded: Catalog, before: Catalog): boolean =>
   [...before.tables.values()].some((table) => lacks(loaded, table))
 
 /**
- * Whether a table was altered between the queries of a reading, so that a key refers to columns that the table does not
- * have in it. An account that does not see all columns has such keys in every reading, so a table that had them in the
- * previous one does not count.
+ * Whether a table was altered between the queries of a reading, so that a key refers to columns that the table lacks in
+ * this reading. With an account that does not see all columns, every reading has such keys, so a table that had them in
+ * the previous reading does not count.
  */
 const tearsSome = (loaded: Catalog, before: Catalog | undefined): boolean =>
   [...loaded.tables.values()].some((table) => isTorn(table) && !isTorn(before?.tables.get(table.name)))
@@ -69,8 +63,8 @@ const isTorn = (table: Table | undefined): boolean =>
   (wholeKeys(table) < table.uniqueKeys.length || wholeForeignKeys(table) < table.foreignKeys.length)
 
 /**
- * Whether a reading lacks a table, or a column, key, check or trigger of it. One that the database cannot open is
- * there.
+ * Whether a reading lacks a table, or a column, key, check or trigger of it. A table that the database cannot open is
+ * not missing.
  */
 function lacks ({ tables, broken }: Catalog, had: Table): boolean {
   const has = tables.get(had.name)
@@ -108,31 +102,32 @@ interface CatalogStore {
   stop (): void
 }
 
-interface CatalogStoreOptions {
-  load: () => Promise<Catalog>
-  /** Milliseconds between background refreshes. */
-  interval: number
-  /** Called when a background refresh has failed; the old catalog stays in use. */
-  onError: (error: unknown) => void
-}
-
 /**
- * The delays in milliseconds between a reading that lost something and those that confirm the loss: the catalog is read
- * again 1, 2 and 4 seconds later.
+ * The delays in milliseconds between a reading that lacks a table and those that confirm the removal: the catalog is
+ * read again 1, 2 and 4 seconds later.
  */
 const CONFIRMED_AFTER: readonly number[] = [1000, 1000, 2000]
 
 /**
  * Runs one refresh at a time, so that a slow database gets the queries once, however many requests need them. If the
- * result lacks anything that the catalog had, or a key lacks columns, they run once more: a table that was missing
- * while it was altered would be a 404 until the next refresh.
+ * result lacks anything that the catalog had, or a key lacks columns, the queries run once more: a table that was
+ * missing while it was altered would be a 404 until the next refresh. `interval`: milliseconds between background
+ * refreshes. `onError`: called when one has failed; the old catalog stays in use.
  */
-export function createCatalogStore ({ load, interval, onError }: CatalogStoreOptions): CatalogStore {
+export function createCatalogStore ({
+  load,
+  interval,
+  onError
+}: {
+  readonly load: () => Promise<Catalog>
+  readonly interval: number
+  readonly onError: (error: unknown) => void
+}): CatalogStore {
   let catalog: Catalog | undefined
   let running: Promise<Catalog> | undefined
   let next: Promise<Catalog> | undefined
-  const doubts = new Doubts()
-  /** Whether the next reading confirms what is in doubt. */
+  const removals = new UnconfirmedRemovals()
+  /** Whether the next reading confirms removals. */
   let isDue = false
   let confirmations = 0
   let timer: NodeJS.Timeout | undefined
@@ -147,7 +142,7 @@ export function createCatalogStore ({ load, interval, onError }: CatalogStoreOpt
         tearsSome(loaded, catalog) || (catalog !== undefined && lacksSome(loaded, catalog)) ? load() : loaded
       )
       .then((loaded) => {
-        const reviewed = doubts.review(loaded, catalog, isConfirmation)
+        const reviewed = removals.review(loaded, catalog, isConfirmation)
         if (reviewed.isNew) confirmations = 0
         return (catalog = reviewed.catalog)
       })
@@ -160,10 +155,11 @@ export function createCatalogStore ({ load, interval, onError }: CatalogStoreOpt
   }
 
   /**
-   * Schedules the next confirmation, unless nothing is in doubt or one is already scheduled. A failed one is repeated.
+   * Schedules the next confirmation, unless no removal is unconfirmed or one is already scheduled. A failed one is
+   * repeated.
    */
   const confirm = (): void => {
-    if (stopped || doubts.size === 0 || timer !== undefined) return
+    if (stopped || removals.size === 0 || timer !== undefined) return
     timer = setTimeout(() => {
       isDue = true
       refresh().catch(() => {})

@@ -138,47 +138,47 @@ class Reader {
 
   read (): TriggerWrite[] {
     let last: string | undefined
-    for (let place = 0; place < this.#tokens.length; place++) {
-      const before = this.#word(place - 1)
-      switch (this.#word(place)) {
+    for (let index = 0; index < this.#tokens.length; index++) {
+      const before = this.#word(index - 1)
+      switch (this.#word(index)) {
         case 'insert':
         case 'replace': {
-          const at = this.#afterModifiers(place)
-          // `or replace`, and the functions of these names
+          const at = this.#afterModifiers(index)
+          // `or replace`, or a function of that name
           if (before === 'or' || this.#tokens[at]?.isName !== true) break
           last = this.#nameAt(at)
           this.#add(last, 'insert')
-          if (this.#tokens.slice(place, at).some(({ word }) => word === 'replace')) this.#add(last, 'delete')
+          if (this.#tokens.slice(index, at).some(({ word }) => word === 'replace')) this.#add(last, 'delete')
           break
         }
         case 'update':
           if (before === 'key' || before === 'do') this.#add(last, 'update') // of an insert
-          else if (before !== 'for' && before !== 'on') this.#addAll(this.#afterModifiers(place), 'update')
+          else if (before !== 'for' && before !== 'on') this.#addAll(this.#afterModifiers(index), 'update')
           break
         case 'delete':
-          if (before !== 'on') this.#addAll(this.#afterModifiers(place), 'delete')
+          if (before !== 'on') this.#addAll(this.#afterModifiers(index), 'delete')
           break
       }
     }
     return [...this.#writes.values()]
   }
 
-  #word (place: number): string | undefined {
-    return this.#tokens[place]?.word
+  #word (index: number): string | undefined {
+    return this.#tokens[index]?.word
   }
 
   /** The position after a verb and its modifiers. */
   #afterModifiers (verb: number): number {
-    let place = verb + 1
-    while (MODIFIERS.has(this.#word(place) ?? '')) place++
-    return place
+    let index = verb + 1
+    while (MODIFIERS.has(this.#word(index) ?? '')) index++
+    return index
   }
 
   /** The name of a table; undefined if it is one of another database. */
-  #nameAt (place: number): string | undefined {
-    const token = this.#tokens[place]
+  #nameAt (index: number): string | undefined {
+    const token = this.#tokens[index]
     if (token?.isName !== true) return undefined
-    const qualified = this.#tokens[place + 1]?.text === '.' ? this.#tokens[place + 2] : undefined
+    const qualified = this.#tokens[index + 1]?.text === '.' ? this.#tokens[index + 2] : undefined
     if (qualified?.isName !== true) return token.text
     return this.#schema === undefined || this.#schema.toLowerCase() === token.text.toLowerCase()
       ? qualified.text
@@ -189,13 +189,13 @@ class Reader {
   #addAll (from: number, event: TriggerEvent): void {
     let isTable = true
     let depth = 0
-    for (let place = from; place < this.#tokens.length; place++) {
-      const { text, word, isName } = this.#tokens[place] as Token
+    for (let index = from; index < this.#tokens.length; index++) {
+      const { text, word, isName } = this.#tokens[index] as Token
       if (text === ';' || (word !== undefined && (VERBS.has(word) || (depth === 0 && ENDS.has(word))))) return
       if (text === '(' || text === ')') depth += text === '(' ? 1 : -1
       else if (depth === 0 && (text === ',' || word === 'join' || word === 'from')) isTable = true
       else if (depth === 0 && isTable && isName) {
-        this.#add(this.#nameAt(place), event)
+        this.#add(this.#nameAt(index), event)
         isTable = false
       }
     }

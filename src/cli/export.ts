@@ -48,7 +48,7 @@ export async function exportRows (args: string[]): Promise<number> {
     database = await stop.before(open(databaseConfig, settings.answerMemory))
     const { limits } = settings
     const access = getAccess(new Map([[name, database]]), grant, { database: name, table })
-    // a statement that runs when a signal comes is ended in the database
+    // a signal stops the running statement in the database
     const client = { get destroyed () { return stop.error !== undefined } }
     const request = { access, ...checkStreamBody(body, limits.streamRows), limits, format, client }
     const { stream } = await stop.before(openStream(request))
@@ -61,7 +61,7 @@ export async function exportRows (args: string[]): Promise<number> {
     const closed = database?.close()
     await (stop.error === undefined ? closed : Promise.race([closed, sleep(GRACE)]))
   }
-  // what the reader of a pipe does not take would keep the process alive, and so would a database that does not answer
+  // unread output in a pipe, or a database that does not answer, would keep the process alive
   if (process.stdout.writableLength > 0 || stop.error !== undefined) process.exit(1)
   return 1
 }
@@ -81,15 +81,13 @@ function readFormat (format: string | undefined): StreamFormat {
   return found
 }
 
-interface Fields {
-  readonly filters?: string | undefined
-  readonly columns?: string | undefined
-  readonly 'order-by'?: string | undefined
-  readonly limit?: string | undefined
-}
-
 /** The body of a select, which is checked later. */
-function readBody ({ filters, columns, 'order-by': orderBy, limit }: Fields): object {
+function readBody ({
+  filters,
+  columns,
+  'order-by': orderBy,
+  limit
+}: { readonly [flag in 'filters' | 'columns' | 'order-by' | 'limit']?: string | undefined }): object {
   return {
     verb: 'select',
     ...filters !== undefined && { filters: readFilters(filters) },

@@ -66,13 +66,12 @@ export async function mcp (args: string[]): Promise<number> {
   return 0
 }
 
-interface Grants {
-  /** @throws UNAUTHENTICATED once the token has expired or is no longer in the token file */
-  current (): Grant
-  stop (): void
-}
-
-function followGrant ({ grant, token }: CommandGrant, { tokens, tokenFile }: Settings, log: FastifyBaseLogger): Grants {
+/** `current` throws UNAUTHENTICATED once the token has expired or is no longer in the token file. */
+function followGrant (
+  { grant, token }: CommandGrant,
+  { tokens, tokenFile }: Settings,
+  log: FastifyBaseLogger
+): { current (): Grant, stop (): void } {
   if (token === undefined) return { current: () => grant, stop () {} }
   const store = createTokenStore(tokens, tokenFile?.tokens)
   const watch = tokenFile && watchTokens({ file: tokenFile.file, log, onChange: store.replace })

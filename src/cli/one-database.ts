@@ -12,7 +12,7 @@ import { ServiceError } from '../errors.ts'
 import { type DocumentSettings, EVERYTHING } from '../openapi/visible.ts'
 import { type CommandName, COMMANDS, parseFlags } from './commands.ts'
 
-/** Reasons of a server that does answer, but cannot be used. */
+/** The explanations for a server that answers but cannot be used, by reason. */
 const REFUSALS: ReadonlyMap<string, string> = new Map([
   ['ER_ACCESS_DENIED_ERROR', 'the server refuses the user name or the password'],
   ['ER_ACCESS_DENIED_NO_PASSWORD_ERROR', 'the server refuses the user name or the password'],

@@ -126,8 +126,7 @@ const RIGHTS = 0o777
 const RIGHTS_OF_GROUP = 0o070
 
 /**
- * Gives a private file the rights of the file that it replaces, so that nobody can read the rows who could not read
- * them there.
+ * Gives a private file the permissions of the file that it replaces, so that no further user can read the rows.
  */
 async function keepRights (file: FileHandle, { uid, gid, mode }: Stats): Promise<void> {
   // only root may give a file to another user

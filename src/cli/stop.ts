@@ -1,4 +1,4 @@
-/** Ends a command by signals, caught from the start: one without a handler would end the process without a word. */
+/** Ends a command on a signal. A signal without a handler would end the process without a message. */
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 class Stop {

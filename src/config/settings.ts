@@ -1,4 +1,4 @@
-/** Turns the options of the plugin into settings: checks them, fills in the defaults and parses URLs and tokens. */
+/** Converts the options of the plugin to settings: checks them, fills in the defaults, and parses URLs and tokens. */
 import { type Verb, VERBS } from '../../schemas/grants.ts'
 import {
   type DatabaseOptions, DatabaseSchema, type McpOptions, McpSchema, OptionsSchema, type RowQueryOptions
@@ -74,7 +74,7 @@ export interface Settings extends Readonly<
 > {
   readonly databases: readonly DatabaseConfig[]
   readonly tokens: readonly StoredToken[]
-  /** The token file and the tokens that it held at the start. */
+  /** The token file and the tokens that it contained at the start. */
   readonly tokenFile: { readonly file: TokenFile; readonly tokens: readonly StoredToken[] } | undefined
   readonly jwt: readonly JwtIssuer[]
   readonly roles: ReadonlyMap<string, Grant>
@@ -156,7 +156,7 @@ function readSettings (errors: string[], options: RowQueryOptions): Omit<Setting
   }
 }
 
-/** Finds values in the tokens and roles that their schemas, which have accepted both, take for others. */
+/** Finds values in tokens and roles that their schemas accept but misread, such as instances of classes. */
 function findUnplainGrants ({
   tokens = [],
   roles = {}

@@ -1,5 +1,5 @@
 /**
- * Replaces `${NAME}` and `${file:path}` in the strings of a configuration file, so that secrets can be kept elsewhere.
+ * Replaces `${NAME}` and `${file:path}` in the strings of a configuration file, so that it need not contain secrets.
  */
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import { type TSchema, Type } from '@sinclair/typebox'
@@ -210,7 +210,7 @@ function resolve (reference: string, env: Environment): string {
     const path = reference.slice('file:'.length)
     return orThrow(() => readSecretFile(path), ({ message }) => new Error(`the file ${path} ${message}`))
   }
-  // a text of another form may be part of a password, so the error does not repeat it
+  // a text with other characters may be part of a password, so the error does not repeat it
   if (!/^[A-Za-z_]\w*$/.test(reference)) throw new Error(FORM)
   const value = Object.hasOwn(env, reference) ? env[reference] : undefined
   if (value === undefined) throw new Error(`the variable ${reference} is not set`)

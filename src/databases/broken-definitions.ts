@@ -1,5 +1,5 @@
 import { baseTable, type Catalog, type Table } from '../catalog/catalog.ts'
-import type { SchemaMoved } from '../dialects/dialect.ts'
+import type { StaleCatalog } from '../dialects/dialect.ts'
 import { brokenDefinition, databaseUnavailable, withReason, withRetryAfter, type ServiceError } from '../errors.ts'
 
 /** The maximum number of remembered errors; the oldest one is forgotten first. */
@@ -12,11 +12,11 @@ const MAX_KNOWN = 1000
 const KNOWN_FOR = 5000
 
 /**
- * How long an error must last that a temporary state may cause, such as a table that is renamed and back, in
- * milliseconds.
+ * How long an error that a temporary state may cause must last to count as permanent, in milliseconds. Such a state is
+ * a table that is renamed and then renamed back.
  */
 const LASTS = 4000
-/** After so many milliseconds without an error, the same error counts as a new one. */
+/** How long after its last occurrence an error counts as a new one, in milliseconds. */
 const FORGOTTEN = 15_000
 
 /**
@@ -68,14 +68,13 @@ const keyOf = (tables: readonly Table[], reason: string | undefined): string =>
   `${reason}: ${tables.map(({ name }) => name).join()}`
 
 /**
- * All facts of the tables, including those that a grant does not see. The type of a column follows from its
- * declaration.
+ * All facts of the base tables. The type of a column is omitted, because it follows from the declaration.
  */
 const factsOf = (tables: readonly Table[]): string =>
   JSON.stringify(tables.map(baseTable), (key, value) => (key === 'type' ? undefined : value))
 
 export interface Unresolved {
-  readonly moved: SchemaMoved
+  readonly stale: StaleCatalog
   /**
    * The tables of the plan in the first catalog that the database refused, if there was one, and in the present
    * catalog.
@@ -97,7 +96,7 @@ export interface KnownDatabase {
  */
 export function toUnresolved (
   { broken, latestCatalog }: KnownDatabase,
-  { moved: { reason, missing, isRebuilt }, before, tables }: Unresolved
+  { stale: { reason, missing, isRebuilt }, before, tables }: Unresolved
 ): ServiceError {
   if (isRebuilt) return withReason(databaseUnavailable(), reason)
   if (before === undefined || factsOf(before) !== factsOf(tables)) return databaseUnavailable()
@@ -108,16 +107,16 @@ export function toUnresolved (
 }
 
 /**
- * Whether one of the tables has such a column, or the catalog such a table, or has just lost it so that it may come
- * back.
+ * Whether one of the tables has such a column, or the catalog has such a table, or the table is missing from the latest
+ * reading and may come back.
  */
 function isThere (missing: string | undefined, named: readonly Table[], catalog: Catalog | undefined): boolean {
   const name = missing?.slice(missing.lastIndexOf('.') + 1)
   if (name === undefined || catalog === undefined) return false
-  const { tables, lost = new Map() } = catalog
+  const { tables, missing: absent = new Map() } = catalog
   return (
     tables.has(name) ||
-    lost.has(name) ||
-    [...named.map(baseTable), ...lost.values()].some(({ columns }) => columns.has(name))
+    absent.has(name) ||
+    [...named.map(baseTable), ...absent.values()].some(({ columns }) => columns.has(name))
   )
 }

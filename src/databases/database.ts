@@ -152,7 +152,7 @@ interface DatabaseSettings {
   budget?: AnswerBudget | undefined
   /** Milliseconds between background refreshes of the catalog. */
   refreshInterval: number
-  /** How long the answer to a request with an idempotency key is kept, in milliseconds. */
+  /** How long the answer to a request with an idempotency key is stored, in milliseconds. */
   keyLifetime?: number | undefined
   /** How long `close` waits for running requests, in milliseconds. */
   closeTimeout?: number

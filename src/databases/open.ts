@@ -145,7 +145,7 @@ export async function openDialect (
   }
   const { path } = address
   const refuse = (reason: string) => new ConfigError([`databases.${name}.${reason}`])
-  // SQLite would create an empty file for a misspelt name
+  // SQLite would create an empty file for a misspelled name
   if (path !== MEMORY && !existsSync(path)) throw refuse(`url: ${path} does not exist`)
   const { openSqlite } = await import('../dialects/sqlite/dialect.ts')
   return openSqlite({ path, setup, pool, statementTimeout, streamTimeout }).catch(({ message }: Error) => {

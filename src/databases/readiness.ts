@@ -11,7 +11,7 @@ export interface Readiness {
 }
 
 /** How long a result is cached, in milliseconds. */
-const KEPT = 1000
+const CACHED_FOR = 1000
 /**
  * The time limit for the answer of a database, in milliseconds, which is less than the second that a probe of
  * Kubernetes waits.
@@ -21,26 +21,26 @@ const PATIENCE = 800
 export function createReadiness (databases: () => ReadonlyMap<string, Database>): Readiness {
   const checks = new WeakMap<Database, () => Promise<boolean>>()
   let ended = false
-  let known: { readonly isReady: boolean, readonly until: number } | undefined
-  let underWay: Promise<boolean> | undefined
+  let cached: { readonly isReady: boolean, readonly until: number } | undefined
+  let running: Promise<boolean> | undefined
 
   const checkOf = (database: Database): (() => Promise<boolean>) =>
     getOrCreate(checks, database, () => createCheck(database))
 
-  const look = async (): Promise<boolean> => {
+  const checkAll = async (): Promise<boolean> => {
     const each = await Promise.all(Array.from(databases().values(), (database) => checkOf(database)()))
     const isReady = each.length > 0 && !each.includes(false)
-    known = { isReady, until: performance.now() + KEPT }
-    underWay = undefined
+    cached = { isReady, until: performance.now() + CACHED_FOR }
+    running = undefined
     return isReady
   }
 
   return {
     async isReady () {
       if (ended) return false
-      if (known !== undefined && performance.now() < known.until) return known.isReady
-      underWay ??= look()
-      return await underWay && !ended
+      if (cached !== undefined && performance.now() < cached.until) return cached.isReady
+      running ??= checkAll()
+      return await running && !ended
     },
     end () { ended = true }
   }
@@ -48,10 +48,10 @@ export function createReadiness (databases: () => ReadonlyMap<string, Database>)
 
 /** Checks one database. The next call waits for a check that hangs, so that there is never more than one. */
 function createCheck (database: Database): () => Promise<boolean> {
-  let underWay: Promise<boolean> | undefined
+  let running: Promise<boolean> | undefined
   return () => {
-    underWay ??= ask(database).finally(() => { underWay = undefined })
-    return Promise.race([underWay, sleep(PATIENCE, false, { ref: false })])
+    running ??= ask(database).finally(() => { running = undefined })
+    return Promise.race([running, sleep(PATIENCE, false, { ref: false })])
   }
 }
 

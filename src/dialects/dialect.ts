@@ -12,8 +12,8 @@ export interface RowSink {
   /** Rows taken since `begin`. */
   readonly count: number
   /**
-   * Whether the sink takes no more rows, because the answer is too large or nobody waits for it. Must be checked after
-   * each row.
+   * Whether the sink takes no more rows, because the answer is too large or its client has disconnected. Must be
+   * checked after each row.
    */
   readonly full: boolean
   /**
@@ -23,7 +23,7 @@ export interface RowSink {
   begin (columns: readonly Column[]): void
   /**
    * A row of MySQL's text protocol (connection/packets.ts), in `bytes` from `from` to `to`. A long row is taken between
-   * turns of the event loop: then it returns a promise, before whose end no other row may follow. @throws
+   * turns of the event loop: then it returns a promise, and no other row may follow until it has settled. @throws
    * UNREADABLE_VALUE, or the promise rejects with it
    */
   textRow (bytes: Buffer, from: number, to: number): Promise<void> | undefined
@@ -50,8 +50,8 @@ export interface RowSource {
   forget (): void
 }
 
-/** Takes rows at its own pace (src/response/row-stream.ts). */
-export interface PacedSink extends RowSink {
+/** A sink that can pause its source between two rows (src/response/row-stream.ts). */
+export interface PausableSink extends RowSink {
   /** Called before each run of the statement. */
   from (source: RowSource): void
   /** Whether rows have been passed on, so that the statement must not run again. */
@@ -60,8 +60,8 @@ export interface PacedSink extends RowSink {
   discard (): void
 }
 
-/** The outcome of a statement. */
-export interface Outcome {
+/** The result of a statement. */
+export interface StatementResult {
   /** Rows that went into the sink. */
   readonly rows: number
   /** Rows inserted, updated or deleted. For an upsert, MySQL counts an updated row twice. */
@@ -87,7 +87,7 @@ export interface Outcome {
 /** The client that waits for the answer: a response of Node. */
 export interface Client {
   readonly destroyed: boolean
-  /** Identifies who sends the request, such as a token: requests of different callers take turns where they wait. */
+  /** Identifies the caller, such as a token. Where requests wait, the callers take turns. */
   readonly caller?: string | undefined
 }
 
@@ -103,8 +103,8 @@ export interface ReadOptions extends WriteOptions {
 
 /** Runs statements on one session. */
 export interface Executor {
-  /** `sink`: for a select. @throws ServiceError; SchemaMoved if the catalog must be read again; what the sink throws */
-  run (statement: Statement, sink?: RowSink): Promise<Outcome>
+  /** `sink`: takes the rows of a select. @throws ServiceError; StaleCatalog; what the sink throws */
+  run (statement: Statement, sink?: RowSink): Promise<StatementResult>
 }
 
 /**
@@ -113,7 +113,7 @@ export interface Executor {
  */
 export interface Transaction extends Executor {
   /** `timeLimit`: a shorter time limit for this statement, in milliseconds. */
-  run (statement: Statement, sink?: RowSink, timeLimit?: number): Promise<Outcome>
+  run (statement: Statement, sink?: RowSink, timeLimit?: number): Promise<StatementResult>
   /**
    * Runs a part of the transaction, whose statements are undone together if `use` throws, as far as their tables have
    * transactions. The transaction continues. Parts may contain others, but must not run at the same time.
@@ -137,8 +137,8 @@ export interface TransactionOptions extends ReadOptions {
   /** Rolls back instead of committing. */
   readonly dryRun?: boolean | undefined
   /**
-   * Whether a host app runs its own statements in the transaction, so that an error of COMMIT, which may be about them,
-   * has no details.
+   * Whether a host app runs its own statements in the transaction. An error of COMMIT may be about them, so it has no
+   * details.
    */
   readonly isShared?: boolean | undefined
 }
@@ -151,23 +151,23 @@ export interface Dialect {
   /**
    * Runs a select until its last row or until `sink` is full. It may use a replica, and runs again if its connection
    * was lost.
-   * @throws ServiceError; SchemaMoved if the catalog must be read again; what the sink throws
+   * @throws ServiceError; StaleCatalog; what the sink throws
    */
-  read (statement: Statement, sink: RowSink, options?: ReadOptions): Promise<Outcome>
+  read (statement: Statement, sink: RowSink, options?: ReadOptions): Promise<StatementResult>
   /**
    * Runs a select whose rows are read from the database as `sink` takes them. It may use a replica, and runs again if
    * its connection was lost before a row was passed on. `statementTimeout` is the time limit for the first row,
    * `streamTimeout` for all of them.
-   * @throws ServiceError, also if the client has disconnected; SchemaMoved, before the first row; what the sink throws
+   * @throws ServiceError, also if the client has disconnected; StaleCatalog, before the first row; what the sink throws
    */
-  stream (statement: Statement, sink: PacedSink, options?: ReadOptions): Promise<Outcome>
-  /** Runs an insert, update or delete once. @throws ServiceError; SchemaMoved if the catalog must be read again */
-  write (statement: Statement, options?: WriteOptions): Promise<Outcome>
+  stream (statement: Statement, sink: PausableSink, options?: ReadOptions): Promise<StatementResult>
+  /** Runs an insert, update or delete once. @throws ServiceError; StaleCatalog */
+  write (statement: Statement, options?: WriteOptions): Promise<StatementResult>
   /**
    * Runs `use` in a transaction and commits, or rolls back if `use` throws. `statementTimeout` is the time limit for
    * the whole. After a deadlock the transaction runs again, at most three times, so `use` must have no effects other
    * than those of its statements.
-   * @throws ServiceError, with `statement` if COMMIT refuses one; SchemaMoved; what `use` throws. Nothing was changed,
+   * @throws ServiceError, with `statement` if COMMIT refuses one; StaleCatalog; what `use` throws. Nothing was changed,
    * except with OUTCOME_UNKNOWN
    */
   transaction<T> (use: (transaction: Transaction) => Promise<T>, options: TransactionOptions): Promise<T>
@@ -190,7 +190,7 @@ export interface Dialect {
 }
 
 /**
- * Lines for people. `excess`: privileges that the service does not need; `enough`: statements that grant sufficient
+ * Lines for readers. `excess`: privileges that the service does not need; `enough`: statements that grant sufficient
  * privileges.
  */
 export interface Risks {
@@ -226,10 +226,10 @@ export interface PoolUse {
 }
 
 /**
- * The database does not know a table or column of the catalog, because it was changed after the catalog was read.
- * Nothing ran.
+ * The catalog is stale: the database lacks a table or column of it, or has another type for a column, because it was
+ * changed after the catalog was read.
  */
-export class SchemaMoved extends Error {
+export class StaleCatalog extends Error {
   /** For the log only: the database's name for the error and, if it is safe, the name of the missing object. */
   readonly reason: string | undefined
   /** Whether the table itself may be complete, and a trigger, view or routine names the missing object. */
@@ -255,8 +255,8 @@ export class SchemaMoved extends Error {
       isUndone?: boolean
     } = {}
   ) {
-    super('the schema has changed')
-    this.name = 'SchemaMoved'
+    super('the catalog is stale')
+    this.name = 'StaleCatalog'
     this.reason = reason
     this.isElsewhere = isElsewhere
     this.missing = missing
@@ -277,12 +277,12 @@ export class UnknownDatabaseError extends Error {
 }
 
 /**
- * Whether the database or a row sink has refused a statement, which was undone, through no fault of the database or its
- * connection.
+ * Whether the database or a row sink has rejected a statement, which was undone, although the database and its
+ * connection work.
  */
 export const isRefusal = (error: unknown): boolean => isServiceError(error) && !isTrouble(error)
 
-/** Refusals of a row that was not stored or changed. */
+/** The codes of errors by which a database rejects a row, which was not stored or changed. */
 const ROW_REFUSED = new Set([
   'UNIQUE_VIOLATION',
   'FOREIGN_KEY_VIOLATION',
@@ -292,7 +292,7 @@ const ROW_REFUSED = new Set([
   'MISSING_COLUMN'
 ])
 
-/** Whether only a row was refused, so that the transaction continues, and the other rows may be written without it. */
+/** Whether only a row was rejected, so that the transaction continues, and the other rows may be written without it. */
 export const refusesRow = (error: unknown): boolean => ROW_REFUSED.has((error as ServiceError).code)
 
 /**

@@ -54,8 +54,8 @@ export function noReferencedRow (keys: readonly ForeignKey[]): ServiceError {
 }
 
 /**
- * Other rows refer to a row that the statement would delete or change. Their table is not named, because the token may
- * not see it.
+ * Other rows refer to a row that the statement would delete or change. The error does not name their table, because the
+ * grant may not see it.
  */
 export function rowIsReferenced (isCertain: boolean): ServiceError {
   return withDetails(foreignKeyViolation(), ...isCertain ? [{ path: '', message: 'other rows refer to this one' }] : [])
@@ -71,7 +71,7 @@ export function checkViolationOf (check: Check | undefined): ServiceError {
   )
 }
 
-/** The foreign keys that an insert or update writes, including those that a grant does not see. */
+/** The foreign keys of the base table that an insert or update writes. */
 export function foreignKeysWritten ({ table, assigned, parameters }: Statement): ForeignKey[] {
   const written = new Set(assigned.filter((_column, index) => parameters[index] !== null).map(({ name }) => name))
   return baseTable(table).foreignKeys.filter(({ columns }) => columns.some((column) => written.has(column)))

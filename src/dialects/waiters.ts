@@ -66,17 +66,17 @@ export interface TimeoutQueue<T> extends Fifo<T> {}
 /** The interval of `onCheck`, in milliseconds. */
 const CHECK_INTERVAL = 100
 
-interface TimeoutQueueOptions<T> {
-  /** Called with each entry that exceeds the time limit, after it was removed. */
-  readonly onTimeout: (entry: FifoEntry<T>) => void
-  /** Called with each value at an interval, until it is removed. */
-  readonly onCheck?: (value: T) => void
-}
-
-/** `milliseconds`: the time limit. The queue keeps the process alive while it has entries. */
+/**
+ * `milliseconds`: the time limit. `onTimeout`: called with each entry that exceeds it, after the entry was removed.
+ * `onCheck`: called with each value at an interval, until it is removed. The queue keeps the process alive while it has
+ * entries.
+ */
 export function createTimeoutQueue<T> (
   milliseconds: number,
-  { onTimeout, onCheck }: TimeoutQueueOptions<T>
+  { onTimeout, onCheck }: {
+    readonly onTimeout: (entry: FifoEntry<T>) => void
+    readonly onCheck?: (value: T) => void
+  }
 ): TimeoutQueue<T> {
   const fifo = createFifo<T>()
   const pause = onCheck === undefined ? milliseconds : Math.min(CHECK_INTERVAL, milliseconds)
@@ -130,19 +130,19 @@ export interface Waiters<T> {
   /** The total waiting time of all waiters that no longer wait, in milliseconds. */
   readonly waited: number
   /**
-   * `more`: additional places. `caller`: the caller that waits; the service itself if omitted. If all places are taken,
-   * a caller that has more waiters than this one would have loses its last one. @throws OVERLOADED if too many wait
-   * already, or after the time limit
+   * `more`: the number of waiters allowed in addition to the maximum. `caller`: the caller that waits; the service
+   * itself if omitted. If there are too many waiters, the caller with the most loses its last one, if it has more than
+   * this caller would have. @throws OVERLOADED if there are too many otherwise, or after the time limit
    */
   wait (more: number, caller?: string): Promise<T>
-  /** Resolves the first waiter of the caller whose turn it is. Returns false if nobody waits. */
+  /** Resolves the first waiter of the next caller. Returns false if there are no waiters. */
   give (value: T): boolean
   /** Rejects all waiters up to the sequence number `last`; all of them if it is omitted. */
-  refuse (reason: () => Error, last?: number): void
+  reject (reason: () => Error, last?: number): void
   /** How many waiters a caller has. */
   countOf (caller: string | undefined): number
   /**
-   * Refuses the last waiter of the caller with the most waiters, if it has more than `count`; otherwise returns false.
+   * Rejects the last waiter of the caller with the most waiters, if it has more than `count`; otherwise returns false.
    */
   shed (count: number): boolean
 }
@@ -151,61 +151,61 @@ interface Waiter<T> {
   readonly number: number
   readonly resolve: (value: T) => void
   readonly reject: (error: Error) => void
-  readonly line: Line<T>
-  /** The entry of the waiter in the line of its caller. */
-  place?: FifoEntry<FifoEntry<Waiter<T>>>
+  readonly queue: CallerQueue<T>
+  /** The entry of the waiter in the queue of its caller. */
+  entry?: FifoEntry<FifoEntry<Waiter<T>>>
 }
 
-/** The waiters of one caller, and its entry among the callers, of which the first one is next. */
-interface Line<T> {
+/** The waiters of one caller, and the entry of the caller among the callers, of which the first one is next. */
+interface CallerQueue<T> {
   readonly caller: string
   readonly entries: Fifo<FifoEntry<Waiter<T>>>
-  turn: FifoEntry<Line<T>>
+  entry: FifoEntry<CallerQueue<T>>
 }
 
 /** The caller for requests of the service and of the host app. */
 const SERVICE = ''
 
-/** `places`: the maximum number of waiters; `timeout`: their time limit, in milliseconds. */
-export function createWaiters<T> (places: number, timeout: number): Waiters<T> {
+/** `maxWaiting`: the maximum number of waiters; `timeout`: their time limit, in milliseconds. */
+export function createWaiters<T> (maxWaiting: number, timeout: number): Waiters<T> {
   let count = 0
   let waited = 0
-  const lines = new Map<string, Line<T>>()
-  const turns = createFifo<Line<T>>()
+  const queues = new Map<string, CallerQueue<T>>()
+  const callers = createFifo<CallerQueue<T>>()
 
-  const lineOf = (caller: string): Line<T> => {
-    let line = lines.get(caller)
-    if (line === undefined) {
-      line = { caller, entries: createFifo() } as Omit<Line<T>, 'turn'> as Line<T>
-      line.turn = turns.push(line)
-      lines.set(caller, line)
+  const queueOf = (caller: string): CallerQueue<T> => {
+    let queue = queues.get(caller)
+    if (queue === undefined) {
+      queue = { caller, entries: createFifo() } as Omit<CallerQueue<T>, 'entry'> as CallerQueue<T>
+      queue.entry = callers.push(queue)
+      queues.set(caller, queue)
     }
-    return line
+    return queue
   }
 
-  const leave = ({ value, since }: FifoEntry<Waiter<T>>): Waiter<T> => {
+  const unlink = ({ value, since }: FifoEntry<Waiter<T>>): Waiter<T> => {
     waited += performance.now() - since
-    const { line, place } = value
-    line.entries.remove(place as NonNullable<typeof place>)
-    if (line.entries.size === 0) {
-      turns.remove(line.turn)
-      lines.delete(line.caller)
+    const { queue, entry } = value
+    queue.entries.remove(entry as NonNullable<typeof entry>)
+    if (queue.entries.size === 0) {
+      callers.remove(queue.entry)
+      queues.delete(queue.caller)
     }
     return value
   }
-  const entries = createTimeoutQueue<Waiter<T>>(timeout, { onTimeout: (entry) => leave(entry).reject(overloaded()) })
+  const entries = createTimeoutQueue<Waiter<T>>(timeout, { onTimeout: (entry) => unlink(entry).reject(overloaded()) })
 
   const take = (entry: FifoEntry<Waiter<T>>): Waiter<T> => {
     entries.remove(entry)
-    return leave(entry)
+    return unlink(entry)
   }
 
-  const countOf = (caller = SERVICE): number => lines.get(caller)?.entries.size ?? 0
+  const countOf = (caller = SERVICE): number => queues.get(caller)?.entries.size ?? 0
 
   const shed = (count: number): boolean => {
-    let longest: Line<T> | undefined
-    for (const line of lines.values()) {
-      if (line.entries.size > count && line.entries.size > (longest?.entries.size ?? 0)) longest = line
+    let longest: CallerQueue<T> | undefined
+    for (const queue of queues.values()) {
+      if (queue.entries.size > count && queue.entries.size > (longest?.entries.size ?? 0)) longest = queue
     }
     if (longest?.entries.last === undefined) return false
     take(longest.entries.last.value).reject(overloaded())
@@ -219,25 +219,25 @@ export function createWaiters<T> (places: number, timeout: number): Waiters<T> {
     countOf,
     shed,
     wait (more, caller = SERVICE) {
-      if (entries.size >= places + more && !shed(countOf(caller) + 1)) return Promise.reject(overloaded())
+      if (entries.size >= maxWaiting + more && !shed(countOf(caller) + 1)) return Promise.reject(overloaded())
       return new Promise((resolve, reject) => {
-        const line = lineOf(caller)
-        const waiter: Waiter<T> = { number: ++count, resolve, reject, line }
-        waiter.place = line.entries.push(entries.push(waiter))
+        const queue = queueOf(caller)
+        const waiter: Waiter<T> = { number: ++count, resolve, reject, queue }
+        waiter.entry = queue.entries.push(entries.push(waiter))
       })
     },
     give (value) {
-      const line = turns.first?.value
-      if (line === undefined) return false
-      const { value: waiter } = line.entries.first as FifoEntry<FifoEntry<Waiter<T>>>
-      if (line.entries.size > 1 && turns.size > 1) {
-        turns.remove(line.turn)
-        line.turn = turns.push(line)
+      const queue = callers.first?.value
+      if (queue === undefined) return false
+      const { value: waiter } = queue.entries.first as FifoEntry<FifoEntry<Waiter<T>>>
+      if (queue.entries.size > 1 && callers.size > 1) {
+        callers.remove(queue.entry)
+        queue.entry = callers.push(queue)
       }
       take(waiter).resolve(value)
       return true
     },
-    refuse (reason, last = count) {
+    reject (reason, last = count) {
       for (let { first } = entries; first !== undefined && first.value.number <= last; { first } = entries) {
         take(first).reject(reason())
       }

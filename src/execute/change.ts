@@ -1,7 +1,7 @@
 /** Runs an update or delete with `returning`, `expect`, `dryRun`, or the setting `limits.changed`. */
 import { MAX_LIMIT } from '../../schemas/fields.ts'
 import { type Column, mayCascade, mayFire } from '../catalog/catalog.ts'
-import type { Outcome } from '../dialects/dialect.ts'
+import type { StatementResult } from '../dialects/dialect.ts'
 import {
   deadlock, outcomeUnknown, resultTooLarge, type ServiceError, unsupported, withDetails, withReason
 } from '../errors.ts'
@@ -60,7 +60,7 @@ export function runChange (
   runner: Runner,
   plan: UpdatePlan | DeletePlan,
   { sink }: { readonly sink: AnswerSink | undefined }
-): Promise<Outcome> {
+): Promise<StatementResult> {
   if (sink !== undefined) {
     return plan.verb === 'update' ? updateReturning(runner, plan, sink) : deleteReturning(runner, plan, sink)
   }
@@ -72,7 +72,7 @@ export function runChange (
  * counted before the statement on SQLite, which has neither, in tables without transactions, which would keep the
  * changes, and for a delete that cascades, which does not count all its rows.
  */
-async function runCounted (runner: Runner, plan: UpdatePlan | DeletePlan): Promise<Outcome> {
+async function runCounted (runner: Runner, plan: UpdatePlan | DeletePlan): Promise<StatementResult> {
   const most = mostRows(plan)
   const cascades = plan.verb === 'delete' && mayCascade(plan.table)
   if (runner.engine === 'sqlite' || !plan.table.transactional || cascades) {
@@ -105,7 +105,7 @@ async function runCounted (runner: Runner, plan: UpdatePlan | DeletePlan): Promi
 }
 
 /** Locks the rows and keeps their keys, changes them, and reads them again. */
-async function updateReturning (runner: Runner, plan: UpdatePlan, sink: AnswerSink): Promise<Outcome> {
+async function updateReturning (runner: Runner, plan: UpdatePlan, sink: AnswerSink): Promise<StatementResult> {
   const { table, assignments, returning, key } = plan as UpdatePlan & {
     readonly returning: readonly Column[]
     readonly key: readonly Column[]
@@ -131,7 +131,7 @@ async function updateReturning (runner: Runner, plan: UpdatePlan, sink: AnswerSi
  * Reads, locks and deletes the rows. The delete may count fewer, because foreign keys of the table to itself also
  * delete rows.
  */
-async function deleteReturning (runner: Runner, plan: DeletePlan, sink: AnswerSink): Promise<Outcome> {
+async function deleteReturning (runner: Runner, plan: DeletePlan, sink: AnswerSink): Promise<StatementResult> {
   const returning = plan.returning as readonly Column[]
   await runner.select(lockingLookup(plan, returning), sink)
   requireCount(plan, sink.count)

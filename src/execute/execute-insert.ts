@@ -3,7 +3,7 @@
  * divided until the refused one is found. A row that collides in a key other than the named one is resolved by itself.
  */
 import { type Column, mayFillColumns, mayFire, type Table } from '../catalog/catalog.ts'
-import { type Outcome, refusesRow } from '../dialects/dialect.ts'
+import { type StatementResult, refusesRow } from '../dialects/dialect.ts'
 import { uniqueViolationOf } from '../dialects/violations.ts'
 import { pointer, ServiceError, withDetails } from '../errors.ts'
 import { combine } from '../plan/filters/scope.ts'
@@ -217,7 +217,7 @@ export type WatchRow = (row: PlannedRow) => Promise<(counts: RowCounts) => Promi
 /** How an insert runs by itself. `transact`: runs it in a transaction, which is retried after a deadlock. */
 interface InsertAlone {
   readonly record: RequestRecord | null | undefined
-  readonly transact: () => Promise<Outcome & RowsResult>
+  readonly transact: () => Promise<StatementResult & RowsResult>
 }
 
 /**
@@ -227,7 +227,7 @@ interface InsertAlone {
 export async function executeInsert (
   insertRun: InsertRun,
   { record, transact }: InsertAlone
-): Promise<Outcome & RowsResult> {
+): Promise<StatementResult & RowsResult> {
   const { plan, runner } = insertRun
   const batches = toBatches(plan, runner.engine)
   const batch = batches[0] as RowBatch
@@ -252,7 +252,7 @@ export async function executeInsert (
  * Runs the insert in a transaction. @throws ServiceError, which names the row that was refused and must undo the
  * transaction
  */
-export async function runInsert (insertRun: InsertRun): Promise<Outcome & RowsResult> {
+export async function runInsert (insertRun: InsertRun): Promise<StatementResult & RowsResult> {
   const { plan, runner } = insertRun
   await requireAllWithin(insertRun)
   const counts = await runBatches(insertRun, toBatches(plan, runner.engine))
@@ -277,7 +277,7 @@ async function requireAllWithin (insertRun: InsertRun): Promise<void> {
   }
 }
 
-const resultOf = (counts: RowCounts): Outcome & RowsResult => ({
+const resultOf = (counts: RowCounts): StatementResult & RowsResult => ({
   rows: 0,
   changed: counts.inserted + counts.updated,
   insertId: counts.insertId,

@@ -1,6 +1,6 @@
 /** Runs an insert, or an upsert, that returns its rows. */
 import { type Column, mayFillColumns, mayFire } from '../catalog/catalog.ts'
-import type { Outcome } from '../dialects/dialect.ts'
+import type { StatementResult } from '../dialects/dialect.ts'
 import { unsupported } from '../errors.ts'
 import { combine } from '../plan/filters/scope.ts'
 import { isExactly, isNull } from '../plan/filters/operators.ts'
@@ -33,7 +33,7 @@ async function insertUnkeyed (
   plan: InsertPlan & { readonly returning: readonly Column[] },
   runner: Runner,
   sink: AnswerSink
-): Promise<Outcome & RowsResult> {
+): Promise<StatementResult & RowsResult> {
   const { table, returning } = plan
   const condition = insertedCondition(plan)
   const count = async (): Promise<number> => Number(await runner.count(table, condition, MAX_EQUAL + 1))
@@ -77,7 +77,7 @@ const refuse = ({ table }: InsertPlan) =>
 type ReturningPlan = InsertPlan & { readonly returning: readonly Column[], readonly key: readonly Column[] }
 
 /** @throws NOT_SUPPORTED if a trigger has changed the key of a row; ServiceError */
-export function insertReturning (insertRun: InsertRun, sink: AnswerSink): Promise<Outcome & RowsResult> {
+export function insertReturning (insertRun: InsertRun, sink: AnswerSink): Promise<StatementResult & RowsResult> {
   const { plan, runner } = insertRun
   const returning = plan.returning as readonly Column[]
   return plan.key === undefined
@@ -88,7 +88,7 @@ export function insertReturning (insertRun: InsertRun, sink: AnswerSink): Promis
 async function insertKeyed (
   insertRun: InsertRun & { readonly plan: ReturningPlan },
   sink: AnswerSink
-): Promise<Outcome & RowsResult> {
+): Promise<StatementResult & RowsResult> {
   const { plan, runner } = insertRun
   const { table, rows, conflict, returning, key, isNumbered = false } = plan
   const numbered = key.find(({ autoIncrement }) => autoIncrement)
@@ -104,7 +104,7 @@ async function insertKeyed (
       untouched.add(batch.rows[place] as PlannedRow)
     }
   }
-  let result: (Outcome & RowsResult) | undefined
+  let result: (StatementResult & RowsResult) | undefined
   let counts: RowCounts | undefined
   for (const part of numbered === undefined
     ? [rows]
@@ -136,7 +136,7 @@ async function insertKeyed (
     optional: new Set(written.flatMap((row, place) => (untouched.has(row) ? [place] : [])))
   })
   return {
-    ...(result as Outcome & RowsResult),
+    ...(result as StatementResult & RowsResult),
     rows: sink.count,
     changed: inserted + updated,
     insertId,

@@ -1,6 +1,6 @@
 /** Reads rows that a write has changed, by their keys. */
 import { type Column, mayFillColumns, mayFire, type Table } from '../catalog/catalog.ts'
-import type { Outcome } from '../dialects/dialect.ts'
+import type { StatementResult } from '../dialects/dialect.ts'
 import { type ServiceError, unsupported } from '../errors.ts'
 import type { LinkCells } from '../plan/cells.ts'
 import { combine } from '../plan/filters/scope.ts'
@@ -119,10 +119,13 @@ export function conditionOf (
 }
 
 /**
- * Converts an outcome to counts: an updated row counts twice in `changed`, three times with its history, and MySQL
+ * Converts a result to counts: an updated row counts twice in `changed`, three times with its history, and MySQL
  * reports no duplicates for a single row.
  */
-export function countsOf (batch: RowBatch, { changed, duplicates, insertId, untouched, existing }: Outcome): RowCounts {
+export function countsOf (
+  batch: RowBatch,
+  { changed, duplicates, insertId, untouched, existing }: StatementResult
+): RowCounts {
   const { table, conflict, rows } = batch
   const updated = conflict === undefined ? 0 : duplicates ?? Number(changed > 1)
   const inserted = duplicates === undefined && updated === 1 ? 0 : changed - 2 * updated

@@ -1,6 +1,6 @@
 import type { Column, Table } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
-import type { Executor, Outcome, RowSink } from '../dialects/dialect.ts'
+import type { Executor, StatementResult, RowSink } from '../dialects/dialect.ts'
 import { resultTooLarge, unsupported } from '../errors.ts'
 import { parseExactJson } from '../json/exact-json.ts'
 import type { Condition, CountPlan, SelectPlan } from '../plan/plan.ts'
@@ -74,13 +74,13 @@ export class Runner {
   }
 
   /** Runs the statement of a plan. `sink`: for a select. @throws the refusal of the sink of an answer */
-  run (plan: CompiledPlan, sink?: RowSink): Promise<Outcome> {
+  run (plan: CompiledPlan, sink?: RowSink): Promise<StatementResult> {
     const running = this.#run(compileStatement(plan, this.engine, this.database.statementCounts), sink)
     return sink instanceof AnswerSink ? running.then((outcome) => requireRoom(sink, outcome)) : running
   }
 
   /** Runs the statement of a batch of rows. */
-  insert (batch: RowBatch): Promise<Outcome> {
+  insert (batch: RowBatch): Promise<StatementResult> {
     return this.#run(compileInsert(batch, this.engine, this.database.statementCounts))
   }
 
@@ -117,7 +117,7 @@ export class Runner {
   }
 
   /** Runs a statement that reads rows. */
-  read (statement: Statement, sink: RowSink): Promise<Outcome> {
+  read (statement: Statement, sink: RowSink): Promise<StatementResult> {
     return this.#run(statement, sink)
   }
 
@@ -139,7 +139,7 @@ export class Runner {
   }
 }
 
-function requireRoom ({ refusal }: AnswerSink, outcome: Outcome): Outcome {
+function requireRoom ({ refusal }: AnswerSink, outcome: StatementResult): StatementResult {
   if (refusal !== undefined) throw refusal
   return outcome
 }

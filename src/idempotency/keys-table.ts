@@ -93,7 +93,7 @@ const statementsOf = (
   return { mysql: statementOf(texts.mysql), sqlite: statementOf(texts.sqlite) }
 }
 
-/** Refused with UNIQUE_VIOLATION if the key exists. */
+/** Fails with UNIQUE_VIOLATION if the key exists. */
 export const insertReservation = statementsOf('insert', INSERT_RESERVATION)
 export const updateAnswer = statementsOf('update', UPDATE_ANSWER)
 
@@ -105,7 +105,7 @@ const deleteOld = statementsOf('delete', DELETE_OLD)
 
 /** Deletes old keys in the background. */
 export interface KeyCleanUp {
-  /** Notes that a key was used, so that there may be old ones. */
+  /** Records that a key was used, so that clean-ups run. */
   noteUse (): void
   stop (): void
 }
@@ -113,17 +113,17 @@ export interface KeyCleanUp {
 /** The interval of clean-ups while keys are used, and the delay of the first one, in milliseconds. */
 const INTERVAL = 600_000
 
-interface CleanUpOptions {
-  /** How long a key is kept, in milliseconds. */
-  readonly lifetime: number
-  readonly interval?: number
-  readonly onError: (error: unknown) => void
-}
-
-/** Several processes may clean up at once: each deletes a limited number of the remaining rows at a time. */
+/**
+ * `lifetime`: how long a key is stored, in milliseconds. Several processes may clean up at once: each deletes a limited
+ * number of the remaining rows at a time.
+ */
 export function createKeyCleanUp (
   dialect: Dialect,
-  { lifetime, interval = INTERVAL, onError }: CleanUpOptions
+  { lifetime, interval = INTERVAL, onError }: {
+    readonly lifetime: number
+    readonly interval?: number
+    readonly onError: (error: unknown) => void
+  }
 ): KeyCleanUp {
   let timer: NodeJS.Timeout | undefined
   let isStopped = false

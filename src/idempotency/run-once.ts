@@ -6,7 +6,7 @@
 import { hash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Rule, Table } from '../catalog/catalog.ts'
-import { type Dialect, SchemaMoved, type Transaction, type TransactionOptions } from '../dialects/dialect.ts'
+import { type Dialect, StaleCatalog, type Transaction, type TransactionOptions } from '../dialects/dialect.ts'
 import {
   at, idempotencyInProgress, idempotencyKeyReused, invalidBody, invalidIdempotencyKey, outcomeUnknown, overloaded,
   resultTooLarge, type ServiceError, unsupported, withRetryAfter
@@ -264,7 +264,7 @@ async function findAnswer (tx: Transaction, { engine }: Dialect, { key }: Reserv
 const LATE = new Set(['QUERY_TIMEOUT', 'LOCK_TIMEOUT'])
 
 function toReservationError (error: unknown): unknown {
-  if (error instanceof SchemaMoved) {
+  if (error instanceof StaleCatalog) {
     return unsupported(
       '',
       'The database has no table for idempotency keys; row-query keys prints the statement that creates it'

@@ -8,7 +8,7 @@ import { orUnavailable } from '../access/granted-table.ts'
 import { InvalidGrant, toCallGrant } from '../access/host-grant.ts'
 import type { Claims } from '../access/rules.ts'
 import type { Database, WriteHook } from '../databases/database.ts'
-import { SchemaMoved, type Transaction } from '../dialects/dialect.ts'
+import { StaleCatalog, type Transaction } from '../dialects/dialect.ts'
 import { createCommandQueue } from '../dialects/transaction-commands.ts'
 import {
   databaseUnavailable, isBug, isServiceError, isTrouble, ServiceError, withDetails, withReason, writeRefused
@@ -181,10 +181,10 @@ export function createWriteHook (
   log: Pick<FastifyBaseLogger, 'error'>
 ): WriteHook {
   return async ({ tx, grant, database, plan, body, references, answer, dryRun }) => {
-    let moved: SchemaMoved | undefined
+    let stale: StaleCatalog | undefined
     const tables = new WeakMap<object, string>()
-    const onStale = ({ moved: { reason, missing } }: StaleAttempt): void => {
-      moved = new SchemaMoved(reason, { isElsewhere: true, missing })
+    const onStale = ({ stale: { reason, missing } }: StaleAttempt): void => {
+      stale = new StaleCatalog(reason, { isElsewhere: true, missing })
     }
     const calls = createCalls({ tx, database, limits, dryRun, isHooked: false, onStale })
     const execute: Calls['execute'] = async (request) =>
@@ -208,7 +208,7 @@ export function createWriteHook (
         tx: { execute }
       } as WriteEvent)
     } catch (error) {
-      if (moved !== undefined) throw moved
+      if (stale !== undefined) throw stale
       // any access to a proxy may throw
       if (types.isProxy(error)) throw refusalOf(error, 'Proxy')
       if (error instanceof InvalidGrant) throw error
@@ -224,7 +224,7 @@ export function createWriteHook (
       await calls.end()
     }
     // the hook may have caught the error, but the transaction cannot go on
-    if (moved !== undefined) throw moved
+    if (stale !== undefined) throw stale
   }
 }
 

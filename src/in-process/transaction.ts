@@ -1,7 +1,7 @@
 /** Runs transactions of the host app. */
 import { ISOLATIONS } from '../../schemas/fields.ts'
 import type { CallGrant } from '../access/host-grant.ts'
-import { type Isolation, SchemaMoved } from '../dialects/dialect.ts'
+import { type Isolation, StaleCatalog } from '../dialects/dialect.ts'
 import { databaseNotFound, databaseUnavailable, invalidBody, type ServiceError, withReason } from '../errors.ts'
 import { type StaleAttempt, withFreshCatalog } from '../pipeline.ts'
 import type { Consistency } from '../http/stream.ts'
@@ -129,7 +129,7 @@ export async function runInProcess<T> (
         { readOnly: false, isolation, dryRun, isShared: true }
       )
     } catch (error) {
-      if (error instanceof SchemaMoved) throw withReason(databaseUnavailable(), error.reason)
+      if (error instanceof StaleCatalog) throw withReason(databaseUnavailable(), error.reason)
       // the second attempt has told the function; a table without transactions may keep its changes
       if (stale === undefined || before !== undefined || (error as ServiceError).code === 'OUTCOME_UNKNOWN') throw error
       throw stale

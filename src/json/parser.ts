@@ -11,7 +11,7 @@
 /** Converts a number. `source`: its text. */
 export type ReadNumber = (value: number, source: string) => unknown
 
-// separate constants, whose values the bundler puts in place of their names in the client
+// separate constants, because the bundler of the client then replaces their names by their values
 const QUOTE = 0x22
 const COMMA = 0x2c
 const COLON = 0x3a

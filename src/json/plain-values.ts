@@ -10,17 +10,17 @@ export function isPlain (value: object): boolean {
 
 type Path = readonly string[]
 
-/** A value that the schema of a grant would take for another one. */
+/** A value that the schema of a grant would misread. */
 export class NotPlain extends Error {}
 
 /** Deeper than a grant can be: `tokens.0.databases.shop.orders.rows.tenant.$in.0`. */
 const MAX_DEPTH = 10
 
 /**
- * Copies a grant, reading each field once: an accessor may return something else the next time, so what is checked and
- * used is the copy. Refuses undefined and instances of classes, which a schema takes for an omitted value or an empty
- * object, which allows everything. `claims` may have such values, because a rule finds no claim in them and refuses;
- * `copyClaims` copies them. `path`: the place of the grant.
+ * Copies a grant and reads each field once: an accessor may return another value the next time, so the service checks
+ * and uses the copy. Rejects undefined and instances of classes: a schema reads them as an omitted value or as an empty
+ * object, which allows everything. `claims` may have such values, because a rule finds no claim in them and rejects the
+ * request; `copyClaims` copies them. `path`: the path of the grant.
  * @throws NotPlain; what an accessor or `copyClaims` throws
  */
 export function copyGrant (grant: unknown, copyClaims: (claims: unknown) => unknown, path: Path = []): unknown {
@@ -28,7 +28,7 @@ export function copyGrant (grant: unknown, copyClaims: (claims: unknown) => unkn
   return copyFields(grant, (key, value) => key === 'claims' ? copyClaims(value) : copy(value, [...path, key]))
 }
 
-/** Returns the place of the first value of a grant that is not plain, and why. */
+/** Returns the path of the first value of a grant that is not plain, and the reason. */
 export function findUnplain (grant: unknown, path: Path): string | undefined {
   try {
     copyGrant(grant, (claims) => claims, path)

@@ -1,10 +1,10 @@
-/** JSON as text: where it is wrong, that of configuration files, and on one line. */
+/** Finds syntax errors in JSON text, parses configuration files, and writes JSON on one line. */
 import { lookOver, repeatsKey } from './exact-json.ts'
 import { type JsonError, parseSafely } from './parser.ts'
 
 /**
- * The place at which a text is not JSON: `line 3 column 14`. Contains nothing of the text. Undefined if it is JSON, or
- * nested too deeply to check.
+ * The position of the first syntax error, such as `line 3 column 14`, without any part of the text. Undefined if the
+ * text is JSON, or nested too deeply to check.
  */
 export function findSyntaxError (text: string): string | undefined {
   try {
@@ -19,14 +19,14 @@ export function findSyntaxError (text: string): string | undefined {
 }
 
 /**
- * The characters at which some readers end a line, beside CR and LF: those of Java, Python and Node's readline do. JSON
- * has them in strings only.
+ * The characters besides CR and LF at which some readers end a line, such as those of Java, Python and Node's readline.
+ * In JSON, only strings can contain them.
  */
 export const LINE_ENDS = ['\u0085', '\u2028', '\u2029'] as const
 
 const PATTERN = new RegExp(`[${LINE_ENDS.join('')}]`, 'g')
 
-/** JSON on one line, whoever reads it. */
+/** Escapes the ends of lines, so that every reader sees one line. */
 export function onOneLine (json: string): string {
   return json.replace(PATTERN, escapeOf)
 }

@@ -1,5 +1,5 @@
 /** The values by which rows are related to those of another table. */
-import { SchemaMoved } from '../dialects/dialect.ts'
+import { StaleCatalog } from '../dialects/dialect.ts'
 import { readLength, afterLength } from '../dialects/mysql/connection/packets.ts'
 import type { ListMember } from '../plan/plan.ts'
 import { parseExactJson } from '../json/exact-json.ts'
@@ -112,7 +112,7 @@ export class Links {
   #find (text: string): number {
     const place = this.#places.get(text)
     // the column has another scale than the catalog knows, so that equal values have other texts
-    if (place === undefined) throw new SchemaMoved()
+    if (place === undefined) throw new StaleCatalog()
     return place
   }
 
@@ -131,7 +131,7 @@ export class Links {
       const parameter = readIf(other, value)
       if (parameter === undefined) {
         // the column has been widened, and perhaps the other one too
-        if (readIf(column, value) === undefined) throw new SchemaMoved()
+        if (readIf(column, value) === undefined) throw new StaleCatalog()
         return undefined
       }
       parameters.push(parameter)

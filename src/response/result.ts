@@ -1,12 +1,12 @@
 /** The result of a plan, from which its answer is written. */
 import { type Column, mayFillColumns, type Table } from '../catalog/catalog.ts'
-import type { Outcome } from '../dialects/dialect.ts'
+import type { StatementResult } from '../dialects/dialect.ts'
 import { settled } from '../plan/moments.ts'
 import type { InsertPlan, PlannedRow } from '../plan/plan.ts'
 import type { DriverValue, Parameter, Value } from '../types/column-type.ts'
 
 /** The outcome of the statement of a plan, and the additional facts of its answer. */
-export interface Result extends Outcome, RowsResult, CountResult {}
+export interface Result extends StatementResult, RowsResult, CountResult {}
 
 /** The number of rows with each outcome. */
 export interface RowCounts {
@@ -15,9 +15,9 @@ export interface RowCounts {
   readonly unchanged: number
   /** The number that the database gave to the first row, or that of the row that already existed. */
   readonly insertId: string | undefined
-  /** The id of the row that existed (Outcome). */
+  /** The id of the row that existed (StatementResult). */
   readonly existing?: DriverValue | null | undefined
-  /** The indexes of the rows of the statement that were neither inserted nor updated (Outcome). */
+  /** The indexes of the rows of the statement that were neither inserted nor updated (StatementResult). */
   readonly untouched?: readonly number[] | undefined
 }
 
@@ -44,7 +44,11 @@ export interface CountResult {
  * The number that the database gave to the row, or the value that the request gave to its key; null if neither is
  * certain. `given`: the value of the request.
  */
-export function idOfInserted (table: Table, given: Parameter | undefined, { insertId, changed }: Outcome): string {
+export function idOfInserted (
+  table: Table,
+  given: Parameter | undefined,
+  { insertId, changed }: StatementResult
+): string {
   const { identity } = table
   // a trigger of SQLite may skip the row, or change its key afterwards
   if (identity === undefined || changed === 0 || insertId === undefined) return 'null'
@@ -56,7 +60,7 @@ export function idOfInserted (table: Table, given: Parameter | undefined, { inse
 }
 
 /** The id of the only row of an upsert, as it is after the statement. */
-export function idOfUpserted ({ table, rows, conflict }: InsertPlan, outcome: Outcome & RowsResult): string {
+export function idOfUpserted ({ table, rows, conflict }: InsertPlan, outcome: StatementResult & RowsResult): string {
   const { identity } = table
   const { storedId, existingId, insertId, counts } = outcome
   if (storedId !== undefined || identity === undefined) return storedId ?? 'null'

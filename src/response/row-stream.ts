@@ -2,7 +2,7 @@
 import { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import type { Column } from '../catalog/catalog.ts'
-import type { PacedSink, RowSource } from '../dialects/dialect.ts'
+import type { PausableSink, RowSource } from '../dialects/dialect.ts'
 import { valuesIn } from '../dialects/mysql/connection/packets.ts'
 import { overloaded, resultTooLarge, withReason } from '../errors.ts'
 import { inPieces } from '../in-pieces.ts'
@@ -50,7 +50,7 @@ class Chunks extends Readable {
   }
 }
 
-export class RowStream implements PacedSink {
+export class RowStream implements PausableSink {
   /** Can be read once. It is destroyed if it does not reach its end. */
   readonly readable: Chunks
   readonly #rows: StreamRows

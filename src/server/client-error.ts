@@ -7,14 +7,14 @@ import {
   headersTooLarge, invalidRequest, methodNotAllowed, refusalOf, requestTimeout, type ServiceError
 } from '../errors.ts'
 
-/** Maps the code of a parser error to the refusal and its additional headers. */
+/** Maps the code of a parser error to the error for the client and its additional headers. */
 const refusals = new Map<string | undefined, () => { refusal: ServiceError, lines?: string }>([
   ['ERR_HTTP_REQUEST_TIMEOUT', () => ({ refusal: requestTimeout(), lines: 'retry-after: 1\r\n' })],
   ['HPE_HEADER_OVERFLOW', () => ({ refusal: headersTooLarge() })]
 ])
 
 /**
- * How long a client has to read the refusal before its connection is closed, in milliseconds, even if it keeps sending.
+ * How long a client may read the error before its connection is closed, in milliseconds, even if it keeps sending.
  */
 const LINGER = 1000
 
@@ -85,9 +85,9 @@ function answerOf (refusal: ServiceError, lines: string): string {
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i
 
 /**
- * Routes a request below the prefix again that the router has refused before any hook, because its path has invalid
- * percent-encoding or too long a name. The new path does not exist, so the request is authenticated and counted like
- * every other one. Returns whether it was routed.
+ * Routes a request below the prefix again if the router has rejected it before any hook, because its path has invalid
+ * percent-encoding or a name that is too long. The new path does not exist, so the request is authenticated and counted
+ * like every other one. Returns whether it was routed.
  */
 export function routeToNothing (
   app: FastifyInstance,

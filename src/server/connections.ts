@@ -17,7 +17,7 @@ const CHECK_INTERVAL = 1000
 /** Returns options for Fastify, which passes `http` or `https` to Node's server. */
 export function httpServerOptions ({ headersTimeout, requestTimeout, maxHeaderSize }: HttpSettings, tls?: TlsOptions) {
   const http: ServerOptions = {
-    requireHostHeader: false, // server.ts checks it, because the refusal of Node has no body
+    requireHostHeader: false, // server.ts checks it, because Node's own error response has no body
     headersTimeout,
     requestTimeout,
     maxHeaderSize,

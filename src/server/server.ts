@@ -182,7 +182,7 @@ function removePorts ({ raw: { headers } }: FastifyRequest, _reply: FastifyReply
   done()
 }
 
-/** Answers with the JSON envelope of the service where Fastify or Node would answer by themselves. */
+/** Replaces the responses that Fastify or Node would send by themselves with the JSON envelope of the service. */
 function answerEverything (app: FastifyInstance, answerOutside: OutsideHandler): void {
   app.removeAllContentTypeParsers()
   app.setErrorHandler(answerOutside)

@@ -10,12 +10,14 @@ import type { Collector, StreamEnd } from './record.ts'
 
 type Metric = typeof Gauge<string> | typeof Counter<string>
 
-/** The present values, each with its labels. */
-type Values = Iterable<readonly [LabelValues<string>, number]>
-
 /** Adds the metrics of these databases to a registry. */
 function addDatabaseMetrics (registry: Registry, databases: ReadonlyMap<string, Database>): void {
-  const add = (Metric: Metric, metric: MetricConfiguration<string>, read: () => Values) => new Metric({
+  // `read`: the current values, each with its labels
+  const add = (
+    Metric: Metric,
+    metric: MetricConfiguration<string>,
+    read: () => Iterable<readonly [LabelValues<string>, number]>
+  ) => new Metric({
     ...metric,
     registers: [registry],
     collect () {

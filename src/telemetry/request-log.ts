@@ -66,8 +66,8 @@ export function lineOf (record: RequestRecord) {
 }
 
 /**
- * The reason of a refusal, if the code does not show it: for a missing permission the message, which contains no names
- * invented by the client.
+ * The reason of an error, if the code does not show it: for a missing permission the message, which contains no names
+ * that the client has invented.
  */
 function reasonOf ({ code, reason, message }: ServiceError): string | undefined {
   return reason ?? (code === 'PERMISSION_DENIED' ? message : undefined)
@@ -78,19 +78,19 @@ function round (milliseconds: number): number {
   return Math.round(milliseconds * 1000) / 1000
 }
 
-interface Refused {
-  readonly refusal: ServiceError
-  /** The thrown error, whose stack is logged if it is a bug. */
-  readonly error: unknown
-  readonly requestId: string
-  readonly record: RequestRecord | null | undefined
-}
-
 /**
- * Adds the refusal to the record of its request. Logs bugs with their stack, and faults of the service or the database
- * that the request log does not show.
+ * Adds `refusal`, the error for the client, to the record of its request. Logs bugs with the stack of the thrown
+ * `error`, and faults of the service or the database that the request log does not show.
  */
-export function logRefusal (log: FastifyBaseLogger, { refusal, error, requestId, record }: Refused): void {
+export function logRefusal (
+  log: FastifyBaseLogger,
+  { refusal, error, requestId, record }: {
+    readonly refusal: ServiceError
+    readonly error: unknown
+    readonly requestId: string
+    readonly record: RequestRecord | null | undefined
+  }
+): void {
   if (record != null) record.refusal = refusal
   if (isBug(refusal)) log.error({ requestId, err: error }, 'unexpected error')
   else if (isTrouble(refusal) && record?.isLogged !== true) {
@@ -98,17 +98,14 @@ export function logRefusal (log: FastifyBaseLogger, { refusal, error, requestId,
   }
 }
 
-interface CollectorTargets {
-  readonly databases: ReadonlyMap<string, Database>
-  /** Called only with metrics. */
-  readonly registry: () => Registry
-  readonly log: FastifyBaseLogger
-}
-
-/** Creates the collectors that the settings turn on. */
+/** Creates the collectors that the settings enable. `registry`: called only with metrics. */
 export async function createCollectors (
   settings: { requestLog: boolean; metrics: boolean; tracing: boolean },
-  { databases, registry, log }: CollectorTargets
+  { databases, registry, log }: {
+    readonly databases: ReadonlyMap<string, Database>
+    readonly registry: () => Registry
+    readonly log: FastifyBaseLogger
+  }
 ): Promise<Collector[]> {
   const collectors: Collector[] = []
   if (settings.requestLog) collectors.push(createRequestLog(log))

@@ -37,8 +37,8 @@ export function createSink (plan: Plan, budget: AnswerMemoryBudget, maxBytes: nu
 }
 
 /**
- * Runs a plan by itself. If the sink is full, it has the reason (`refusal`). @throws ServiceError, SchemaMoved; nothing
- * was changed, except with OUTCOME_UNKNOWN
+ * Runs a plan by itself. If the sink is full, it has the reason (`refusal`). @throws ServiceError, StaleCatalog;
+ * nothing was changed, except with OUTCOME_UNKNOWN
  */
 export function executePlan (execution: Execution, options: ReadOptions): Promise<Result> {
   const { plan, database: { dialect }, database, sink, record } = execution

@@ -27,7 +27,7 @@ interface VerbHandler<B extends Body, P extends Plan> {
    * VALUE_OUT_OF_RANGE
    */
   settle? (plan: P, clock: Clock): P
-  /** Runs the plan in a transaction. `sink`: takes the rows of the response. @throws ServiceError, SchemaMoved */
+  /** Runs the plan in a transaction. `sink`: takes the rows of the response. @throws ServiceError, StaleCatalog */
   run (runner: Runner, plan: P, options: { readonly sink: AnswerSink | undefined }): Promise<Result>
   /** The body of the response. */
   respond (plan: P, result: Result, sink: AnswerSink | undefined): string | Buffer

@@ -46,67 +46,67 @@ async function createTickingStore (t: Test, tables: ReturnType<typeof tableWith>
   })
   t.teardown(() => { store.stop() })
   await store.refresh()
-  const lost = (): string[] => [...store.latest()?.lost?.keys() ?? []]
-  return { state, store, pass, lost, errors }
+  const missing = (): string[] => [...store.latest()?.missing?.keys() ?? []]
+  return { state, store, pass, missing, errors }
 }
 
-t.test('what a reading has lost is read again after 1, 2 and 4 seconds, and then gone', async (t) => {
-  const { state, store, pass, lost } = await createTickingStore(t as Test, [tableWith('a', 'x'), tableWith('b')])
+t.test('what a reading lacks is read again after 1, 2 and 4 seconds, and then gone', async (t) => {
+  const { state, store, pass, missing } = await createTickingStore(t as Test, [tableWith('a', 'x'), tableWith('b')])
   state.tables = [tableWith('a')]
   await store.refresh()
-  t.same(lost(), ['a', 'b'])
+  t.same(missing(), ['a', 'b'])
   t.equal(state.readings, 3, 'twice at once')
   for (const [milliseconds, readings] of [[999, 3], [1, 4], [999, 4], [1, 5], [1999, 5]] as const) {
     await pass(milliseconds)
     t.equal(state.readings, readings)
-    t.same(lost(), ['a', 'b'])
+    t.same(missing(), ['a', 'b'])
   }
   await pass(1)
   t.equal(state.readings, 6)
-  t.same(lost(), [])
+  t.same(missing(), [])
   await pass(60_000)
   t.equal(state.readings, 6, 'and no more')
 })
 
 t.test('readings for other reasons do not make sure that something is gone', async (t) => {
-  const { state, store, pass, lost } = await createTickingStore(t as Test, [tableWith('a')])
+  const { state, store, pass, missing } = await createTickingStore(t as Test, [tableWith('a')])
   state.tables = []
   for (let time = 0; time < 20; time++) await store.refresh()
-  t.same(lost(), ['a'])
+  t.same(missing(), ['a'])
   state.tables = [tableWith('a')]
   await pass(1000)
-  t.same(lost(), [])
+  t.same(missing(), [])
   const { readings } = state
   await pass(60_000)
   t.equal(state.readings, readings)
 })
 
 t.test('tables that are dropped all the time cause one reading in a second, and each is gone after three', async (t) => {
-  const { state, store, pass, lost } = await createTickingStore(t as Test, Array.from({ length: 30 }, (_, index) => tableWith(`t${index}`)))
+  const { state, store, pass, missing } = await createTickingStore(t as Test, Array.from({ length: 30 }, (_, index) => tableWith(`t${index}`)))
   for (let second = 0; second < 20; second++) {
     state.tables = state.tables.slice(1)
     await store.refresh()
     const { readings } = state
-    t.ok(lost().length <= 4, `${lost()}`)
+    t.ok(missing().length <= 4, `${missing()}`)
     await pass(1000)
     t.ok(state.readings <= readings + 1)
   }
   await pass(1000)
   for (let time = 0; time < 2; time++) await pass(2000)
-  t.same(lost(), [])
+  t.same(missing(), [])
 })
 
 t.test('a confirmation that fails is repeated, and is no error of a refresh', async (t) => {
-  const { state, store, pass, lost, errors } = await createTickingStore(t as Test, [tableWith('a')])
+  const { state, store, pass, missing, errors } = await createTickingStore(t as Test, [tableWith('a')])
   state.tables = []
   await store.refresh()
   state.isDown = true
   for (let time = 0; time < 10; time++) await pass(2000)
-  t.same(lost(), ['a'])
+  t.same(missing(), ['a'])
   t.same(errors, [])
   state.isDown = false
   for (let time = 0; time < 3; time++) await pass(2000)
-  t.same(lost(), [])
+  t.same(missing(), [])
   state.tables = [tableWith('c')]
   await store.refresh()
   state.tables = []
@@ -241,7 +241,7 @@ t.test('a catalog that lacks a table or a key that was there is read again', asy
     t.equal(store.latest(), whole, 'what there was goes on serving')
     answer(2).resolve(second)
     t.equal((await refreshed).tables, second.tables, 'the second reading counts')
-    t.same([...(await refreshed).lost?.keys() ?? []], second === whole ? [] : ['orders'], 'what it lacks may come back')
+    t.same([...(await refreshed).missing?.keys() ?? []], second === whole ? [] : ['orders'], 'what it lacks may come back')
     t.equal(answers.length, 3)
     store.stop()
   }
@@ -292,7 +292,7 @@ t.test('keys of columns that the account never sees are no reason to read the ca
   await first
   const refreshed = store.refresh()
   answer(2).resolve(hidden)
-  t.same([...(await refreshed).lost?.keys() ?? []], [])
+  t.same([...(await refreshed).missing?.keys() ?? []], [])
   t.equal(answers.length, 3)
   // another such table is read twice once
   const both = createCatalog(['lines', 'notes'].map((name) => ({ ...tableOf({ name, columns: [column] }), columns: [column], uniqueKeys: [{ name: 'k', columns: ['secret'] }] })), 2)

@@ -69,7 +69,7 @@ t.test('callers take turns, each in its own order, and never more wait than ther
       t.same([waiters.size, waiters.countOf('a'), waiters.countOf('b')], [model.queue.length, countOf(model, 'a'), countOf(model, 'b')])
     }
     t.same(ended, expected)
-    waiters.refuse(() => new Error('the end'))
+    waiters.reject(() => new Error('the end'))
     t.equal(waiters.size, 0)
   }), { numRuns: 50 })
 })
@@ -87,7 +87,7 @@ t.test('a caller whose waiters are refused or time out has no turn any more', as
   const waiters = createWaiters<string>(3, 20)
   const ended: string[] = []
   enter(waiters, ended, 'refused', 'a')
-  waiters.refuse(() => Object.assign(new Error('gone'), { code: 'GONE' }))
+  waiters.reject(() => Object.assign(new Error('gone'), { code: 'GONE' }))
   t.equal(waiters.give('ok'), false)
   enter(waiters, ended, 'late', 'b')
   await t.rejects(waiters.wait(0, 'c'), { code: 'OVERLOADED' })

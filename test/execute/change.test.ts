@@ -2,7 +2,7 @@
 import t from 'tap'
 import type { Table } from '../../src/catalog/catalog.ts'
 import type { Database } from '../../src/databases/database.ts'
-import type { Executor, Outcome } from '../../src/dialects/dialect.ts'
+import type { Executor, StatementResult } from '../../src/dialects/dialect.ts'
 import { runChange } from '../../src/execute/change.ts'
 import { KeyList } from '../../src/execute/runner.ts'
 import { Runner } from '../../src/execute/runner.ts'
@@ -18,7 +18,7 @@ const columns = [mysqlColumn('id', 'int', { nullable: false }), mysqlColumn('n',
 const database = { dialect: { engine: 'mysql' }, statementCounts: { kept: 0, built: 0 }, resultLimit: 10_000 } as unknown as Database
 
 /** Selects find one row, and writes have an outcome. */
-const executor = (write: Outcome): Executor => ({
+const executor = (write: StatementResult): Executor => ({
   async run ({ verb, columns }, sink) {
     if (verb !== 'select') return write
     sink?.begin(columns)
@@ -27,7 +27,7 @@ const executor = (write: Outcome): Executor => ({
   }
 })
 
-const run = (body: object, table: Table, write: Outcome): Promise<Outcome> => {
+const run = (body: object, table: Table, write: StatementResult): Promise<StatementResult> => {
   const plan = createPlan(body as never, alone(table), LIMITS) as UpdatePlan | DeletePlan
   return runChange(new Runner(executor(write).run, database), plan, { sink: plan.returning && new AnswerSink(plan.returning, 10_000) })
 }

@@ -104,7 +104,7 @@ function reportTable (
       'warning',
       unknown.map((column) => `"${name}" has no column "${column}"`)
     ),
-    // permissions that the table itself names are intended, so that it is an error
+    // an error if the grant gives these permissions on the table itself, and not on the whole database
     ...findings(
       written.some((verb) => named.includes(verb)) ? 'error' : 'warning',
       written.length === 0
@@ -294,10 +294,11 @@ interface Context {
   readonly grants: readonly Granted[]
 }
 
-/** `heading`: whether the database answers. */
-interface DatabaseReport { readonly heading: string, readonly answers: boolean, readonly findings: Findings }
-
-export async function checkDatabase (config: DatabaseConfig, context: Context): Promise<DatabaseReport> {
+/** `heading`: a line that shows whether the database answers. */
+export async function checkDatabase (
+  config: DatabaseConfig,
+  context: Context
+): Promise<{ readonly heading: string, readonly answers: boolean, readonly findings: Findings }> {
   const { name } = config
   try {
     const { catalog, findings: found } = await withDialect({ ...config, replicas: [] }, (dialect) =>

@@ -12,12 +12,12 @@ import { ConfigError } from '../../config-errors.ts'
 import type { Started } from '../start-server.ts'
 import { type MeasuredWorker, type Snapshot, WorkerMetrics } from './worker-metrics.ts'
 
-// What `node:cluster` leaves undone with the connections that the primary process accepts for its workers. It closes
-// their port only when the last worker does, and a connection on its way to that worker would be neither answered nor
-// closed until the primary process ends. It forgets the connections on their way to a worker that is killed, which
-// would stay open for ever.
+// Handles connections that `node:cluster` would leave open. The primary process accepts connections for its workers.
+// `node:cluster` closes the port only when the last worker does: a connection that is being sent to that worker would
+// be neither answered nor closed until the primary process ends. It forgets a connection that is being sent to a worker
+// when this worker is killed: the connection would stay open forever.
 
-/** A port or a connection, as Node has it. */
+/** Node's handle of a port or a connection. */
 interface Handle {
   /** Negative if it is closed. */
   readonly fd: number
@@ -25,9 +25,6 @@ interface Handle {
   readonly onconnection?: (error: number, connection: Handle) => void
   close (): void
 }
-
-/** A server with a private field of Node. */
-type ListeningServer = Server & { _handle?: Handle | null }
 
 /** A message by which Node sends a connection to a worker, and that of the worker which has taken it. */
 interface ClusterMessage { readonly act?: string, readonly seq?: number, readonly ack?: number }
@@ -38,7 +35,8 @@ export class Accepting {
   /** Must be created before the workers start. */
   constructor () {
     subscribe('tracing:net.server.listen:asyncEnd', (message) => {
-      const { server } = message as { server: ListeningServer }
+      // `_handle` is private in Node
+      const { server } = message as { server: Server & { _handle?: Handle | null } }
       // the port of the metrics belongs to this process
       if (!(server instanceof HttpServer) && server._handle != null) this.#ports.add(server._handle)
     })
@@ -112,8 +110,8 @@ interface WorkersOptions {
   readonly onLost: (error: Error) => void
 }
 
-/** A place for a worker. If the worker ends, another one gets its place and its share of the limits. */
-interface Place {
+/** A slot for a worker. If the worker ends, another one gets its slot and its share of the limits. */
+interface Slot {
   readonly config: Config
   running: Running | undefined
   /** The pause before the last start, in milliseconds; undefined after the first start. */
@@ -131,7 +129,7 @@ interface Running extends MeasuredWorker {
 
 export class Workers {
   readonly metrics = new WorkerMetrics()
-  readonly #places: readonly Place[]
+  readonly #slots: readonly Slot[]
   readonly #log: FastifyBaseLogger
   readonly #accepting: Accepting
   readonly #onLost: (error: Error) => void
@@ -141,7 +139,7 @@ export class Workers {
   #areClean = true
 
   constructor ({ configs, log, accepting, onLost }: WorkersOptions) {
-    this.#places = configs.map((config): Place => ({ config, running: undefined, pause: undefined, timer: undefined }))
+    this.#slots = configs.map((config): Slot => ({ config, running: undefined, pause: undefined, timer: undefined }))
     this.#log = log
     this.#accepting = accepting
     this.#onLost = onLost
@@ -150,7 +148,7 @@ export class Workers {
   /** Resolves when all workers listen. @throws the error of the first one that cannot start */
   start (): Promise<Started> {
     cluster.setupPrimary({ exec: PROGRAM, args: [], serialization: 'advanced' })
-    for (const place of this.#places) this.#run(place)
+    for (const slot of this.#slots) this.#run(slot)
     return this.#started.promise
   }
 
@@ -162,7 +160,7 @@ export class Workers {
   /** Shuts all workers down gracefully. Resolves when they have ended; true if all of them exited with 0. */
   async stop (): Promise<boolean> {
     this.#phase = 'stopping'
-    for (const { timer } of this.#places) clearTimeout(timer)
+    for (const { timer } of this.#slots) clearTimeout(timer)
     for (const { worker } of this.#running()) tell(worker, { kind: 'shutdown' })
     this.#endIfNoneRuns()
     await this.#stopped.promise
@@ -175,10 +173,10 @@ export class Workers {
   }
 
   #running (): Running[] {
-    return this.#places.flatMap(({ running }) => running ?? [])
+    return this.#slots.flatMap(({ running }) => running ?? [])
   }
 
-  #run (place: Place): void {
+  #run (slot: Slot): void {
     const worker = cluster.fork()
     this.#accepting.follow(worker.process)
     const running: Running = {
@@ -188,19 +186,19 @@ export class Workers {
       failure: undefined,
       measure: () => tell(worker, { kind: 'measure' })
     }
-    place.running = running
-    worker.on('message', (message: ToPrimary) => this.#receive(place, running, message))
+    slot.running = running
+    worker.on('message', (message: ToPrimary) => this.#receive(slot, running, message))
     worker.once('exit', (code: number | null, signal: NodeJS.Signals | null) =>
-      this.#end(place, running, { code, signal })
+      this.#end(slot, running, { code, signal })
     )
     worker.on('error', (error) => {
       if (worker.process.pid !== undefined) return
       running.failure = error // it could not be started
-      this.#end(place, running, { code: null, signal: null })
+      this.#end(slot, running, { code: null, signal: null })
     })
   }
 
-  #receive ({ config }: Place, running: Running, message: ToPrimary): void {
+  #receive ({ config }: Slot, running: Running, message: ToPrimary): void {
     const { worker } = running
     switch (message.kind) {
       case 'hello':
@@ -229,17 +227,17 @@ export class Workers {
   }
 
   #noteStart (started: Started): void {
-    if (this.#phase !== 'starting' || !this.#places.every(({ running }) => running?.isListening === true)) return
+    if (this.#phase !== 'starting' || !this.#slots.every(({ running }) => running?.isListening === true)) return
     this.#phase = 'running'
     this.#started.resolve(started)
   }
 
   #end (
-    place: Place,
+    slot: Slot,
     running: Running,
     { code, signal }: { code: number | null; signal: NodeJS.Signals | null }
   ): void {
-    place.running = undefined
+    slot.running = undefined
     if (this.#phase === 'stopping') {
       if (code !== 0) this.#areClean = false
       this.#endIfNoneRuns()
@@ -258,14 +256,14 @@ export class Workers {
       return
     }
     this.metrics.remove(running)
-    place.pause = nextPause(place.pause, performance.now() - startedAt)
+    slot.pause = nextPause(slot.pause, performance.now() - startedAt)
     this.#log.error(
-      { worker: pid, code, signal, err: running.failure, ms: place.pause },
+      { worker: pid, code, signal, err: running.failure, ms: slot.pause },
       'a worker ended; another one is started'
     )
     const cannotStart = !isListening && !KILLED.has(signal)
     if (cannotStart && !this.#running().some((each) => each.isListening)) this.#onLost(failure)
-    else place.timer = setTimeout(() => this.#run(place), place.pause)
+    else slot.timer = setTimeout(() => this.#run(slot), slot.pause)
   }
 
   #endIfNoneRuns (): void {

@@ -6,7 +6,7 @@ import { createReplicaOrder, runWithRetries, runStream, toRequest } from './exec
 import { toConnectError, type MysqlError } from './errors.ts'
 import { createTimeoutQueue } from '../waiters.ts'
 import { createDifferences } from './connection/definitions.ts'
-import { runOn, type ExecutionOptions, type Stoppable } from './execute/execution.ts'
+import { runStatement, type ExecutionOptions, type Stoppable } from './execute/execution.ts'
 import { runTransaction } from './transaction/transaction.ts'
 import { introspectMysql } from './introspect.ts'
 import type { MysqlAddress } from './options.ts'
@@ -91,7 +91,7 @@ export function createMysqlDialect ({
       return runWithRetries(
         { pools, attempts: pools.length + address.hosts.length, options, replicaOptions },
         { statement, sink, client },
-        runOn
+        runStatement
       )
     },
     stream (statement, sink, { client, consistency } = {}) {
@@ -106,7 +106,7 @@ export function createMysqlDialect ({
       return runWithRetries(
         { pools: primaryOnly, attempts: 1 + address.hosts.length, options, replicaOptions },
         { statement, sink: undefined, client },
-        runOn
+        runStatement
       )
     },
     transaction (use, { client, consistency, ...transaction }) {

@@ -1,5 +1,5 @@
 /**
- * Errors of MySQL and MariaDB as refusals, by number
+ * Maps the error numbers of MySQL and MariaDB to errors of the service
  * (https://dev.mysql.com/doc/mysql-errors/en/server-error-reference.html).
  */
 import {
@@ -32,7 +32,7 @@ import {
   withReason
 } from '../../errors.ts'
 import type { Statement } from '../../sql/statement.ts'
-import { refusesRow, SchemaMoved, UnknownDatabaseError } from '../dialect.ts'
+import { refusesRow, StaleCatalog, UnknownDatabaseError } from '../dialect.ts'
 import {
   checkViolationOf,
   firesTrigger,
@@ -57,8 +57,8 @@ const accountDenied: Refuse = ({ table }) =>
 const cannot: Refuse = ({ table }) =>
   notSupported(`The database does not support this operation${table.name === '' ? '' : ` on table "${table.name}"`}`)
 /**
- * What Galera says where the limits `wsrep_max_ws_size` and `wsrep_max_ws_rows` are exceeded, under numbers that have
- * other meanings too.
+ * Matches the messages of Galera if `wsrep_max_ws_size` or `wsrep_max_ws_rows` is exceeded. The numbers of these errors
+ * have other meanings too.
  */
 const LARGER_THAN_CLUSTER = /writeset size|wsrep_max_ws_|"Message too long"/i
 const tooLargeOr = (other: Refuse): Refuse => (statement, error) =>
@@ -95,37 +95,37 @@ const referenced: Refuse = (statement, { message }) =>
   rowIsReferenced(!firesTrigger(statement) || message.includes(` REFERENCES \`${statement.table.name}\` `))
 
 /**
- * Something is missing: the table or a column, which reading the catalog again will show, or an object that a trigger,
+ * An object is missing: the table or a column, as reading the catalog again will show, or an object that a trigger,
  * view or routine names.
  */
-const moved: Refuse = (statement, error) => {
+const staleCatalog: Refuse = (statement, error) => {
   const missing = missingIn(error)
   const isOther = missing?.endsWith(`.${statement.table.name}`) !== true
   // a default of MariaDB can name a sequence
   const isElsewhere = isOther && (firesTrigger(statement) || (missing !== undefined && NO_TABLE.has(numberOf(error))))
-  return new SchemaMoved(reasonOf(error, missing), { isElsewhere, missing })
+  return new StaleCatalog(reasonOf(error, missing), { isElsewhere, missing })
 }
 
-/** A row that a foreign key names is not there, or its table is not. */
+/** The row that a foreign key refers to does not exist, or its table does not. */
 const noParent: Refuse = ({ table }, error) => {
   const rootless = foreignKeysIn(error.message, baseTable(table)).find(({ broken }) => broken)
   if (rootless === undefined) return noReferencedRow(foreignKeysIn(error.message, table))
   const { referencedTable } = rootless
-  return new SchemaMoved(reasonOf(error, referencedTable), { isElsewhere: true, missing: referencedTable })
+  return new StaleCatalog(reasonOf(error, referencedTable), { isElsewhere: true, missing: referencedTable })
 }
 
-/** The name of the error, with that of what is missing if it looks like one. */
+/** The name of the error, with the name of the missing object if it looks like a name. */
 const reasonOf = (error: MysqlError, missing: string | undefined): string =>
   missing !== undefined && PLAIN_NAME.test(missing) ? `${nameOf(error)} (${missing})` : nameOf(error)
 
 /** The definer of a view does not exist; accounts that can see other accounts get 1449. */
 const denied: Refuse = (plan, error) =>
-  plan.table.kind === 'view' || firesTrigger(plan) ? moved(plan, error) : databaseUnavailable()
+  plan.table.kind === 'view' || firesTrigger(plan) ? staleCatalog(plan, error) : databaseUnavailable()
 
 /** The connection to a server behind this one (FEDERATED, Spider) is lost, so the outcome of a write is unknown. */
 const lostBehind: Refuse = ({ verb }) => verb === 'select' ? databaseUnavailable() : outcomeUnknown()
 
-/** The server is read-only or not in its cluster, and refuses the statement, which another server may run. */
+/** The server is read-only or not in its cluster, and rejects the statement. Another server may run it. */
 const NOT_HERE = new Set([1047, 1290, 1792, 1836])
 
 /** ER_TABLE_DEF_CHANGED: the table was rebuilt after the snapshot of the transaction, also by OPTIMIZE TABLE. */
@@ -174,8 +174,8 @@ const refusals: ReadonlyArray<readonly [Refuse, readonly number[]]> = [
   [() => deadlock(), [1020, 1213, 1297, 1613, 1614, 3058, 3101]],
   [() => lockTimeout(), LOCKED],
   [() => queryTimeout(), ENDED],
-  [moved, MISSING],
-  [(_statement, error) => new SchemaMoved(nameOf(error), { isRebuilt: true }), [REBUILT]],
+  [staleCatalog, MISSING],
+  [(_statement, error) => new StaleCatalog(nameOf(error), { isRebuilt: true }), [REBUILT]],
   [accountDenied, DENIED],
   [denied, [1045]],
   [lostBehind, [1158, 1159, 1160, 1161, 1430, 2006, 2013, 12701]],
@@ -242,7 +242,7 @@ const byNumber = new Map(
 )
 
 /**
- * Refusals for other numbers, by the class of the SQLSTATE (its first two characters; SQL standard, part 2, subclause
+ * Errors for other numbers, by the class of the SQLSTATE (its first two characters; SQL standard, part 2, subclause
  * "SQLSTATE"). Triggers and routines cause 02, 20, 21, 24, 2F, 0K and 45; XA is a transaction that was rolled back.
  */
 const byClass = new Map<string, Refuse>([
@@ -256,7 +256,7 @@ const byClass = new Map<string, Refuse>([
     '42',
     (statement, error) =>
       statement.table.kind === 'view' || firesTrigger(statement)
-        ? moved(statement, error)
+        ? staleCatalog(statement, error)
         : new UnknownDatabaseError(numberOf(error))
   ],
   ['54', cannot],
@@ -272,7 +272,7 @@ const numberOf = (error: MysqlError): number => isSignal(error) ? SIGNAL : error
 /** Errors of a server that ends the connection of a running statement. */
 const CONNECTION_ENDED = new Set([1053, 1077, 1927, 4031])
 
-/** Every number that has its own answer, as listed in docs/errors.md. */
+/** Every number with an entry of its own, as listed in docs/errors.md. */
 export const knownNumbers: ReadonlySet<number> = new Set([...byNumber.keys(), ...CONNECTION_ENDED])
 
 /**
@@ -302,7 +302,7 @@ export const isNotHere = (error: MysqlError): boolean => NOT_HERE.has(numberOf(e
 const CROWDED = new Set([1040, 1203, 1226])
 export const isCrowded = ({ errno = 0 }: MysqlError): boolean => CROWDED.has(errno)
 
-/** Converts an error of a statement to a ServiceError or SchemaMoved; any other error is a bug. */
+/** Converts an error of a statement to a ServiceError or StaleCatalog; any other error is a bug. */
 export function toServiceError (error: MysqlError, statement: Statement): Error {
   if (isLost(error)) {
     return withReason(statement.verb === 'select' ? databaseUnavailable() : outcomeUnknown(), nameOf(error))
@@ -355,7 +355,7 @@ function mayHaveChanged (
 
 /** The first number from which MariaDB and MySQL number their errors differently. mysql2 has the names of MySQL. */
 const OWN_NUMBERS = 1900
-/** The names of those that have an answer of their own. */
+/** The names of MariaDB's errors that have an entry of their own. */
 const MARIADB_NAMES: ReadonlyMap<number, string> = new Map([
   [1927, 'ER_CONNECTION_KILLED'],
   [1932, 'ER_NO_SUCH_TABLE_IN_ENGINE'],

@@ -66,8 +66,8 @@ async function sortByDefinition (ask: Ask, table: string, indexes: readonly Inde
     if (error.errno === NO_SUCH_TABLE) return []
     throw error
   })
-  const places = new Map(rows.map(([, , name], place) => [name, place]))
-  return indexes.toSorted((one, other) => (places.get(one.name) ?? 0) - (places.get(other.name) ?? 0))
+  const order = new Map(rows.map(([, , name], index) => [name, index]))
+  return indexes.toSorted((one, other) => (order.get(one.name) ?? 0) - (order.get(other.name) ?? 0))
 }
 
 /** The error for a table that was dropped after its indexes were read. */

@@ -173,7 +173,7 @@ const BROKEN_VIEW = new Set([1356, 1449])
 export async function findDenied (run: Run, uses: readonly TableUse[]): Promise<Denied[]> {
   const denied: Denied[] = []
   for (const use of uses) denied.push(...await findDeniedUse(run, use))
-  await run(`deallocate prepare ${TRIAL_NAME}`).catch(() => {}) // if all of them were denied, there is none
+  await run(`deallocate prepare ${TRIAL_NAME}`).catch(() => {}) // fails if every use was denied
   return denied
 }
 

@@ -33,7 +33,7 @@ interface Rows {
   readonly check: TextCheck | undefined
 }
 
-/** Answers the orders that one client sends, one after the other. */
+/** Executes the orders of one client, one after the other. */
 export class Connection {
   readonly #database: DatabaseSync
   readonly #prepared = new Map<string, StatementSync>()
@@ -87,7 +87,7 @@ export class Connection {
   #run (order: RunOrder): Reply {
     if (order.begin === true) this.#prepare('begin immediate').run()
     this.#requireVersion(order.version)
-    const reply = order.rows === undefined ? this.#runOne(order) : this.#runRows(order, order.rows)
+    const reply = order.rows === undefined ? this.#runStatement(order) : this.#runRows(order, order.rows)
     if (order.begin === true) this.#isOpen = true
     return reply
   }
@@ -101,7 +101,7 @@ export class Connection {
     throw Object.assign(new Error('database schema has changed'), { errcode: SCHEMA_CHANGED })
   }
 
-  #runOne ({ sql, parameters }: RunOrder): Reply {
+  #runStatement ({ sql, parameters }: RunOrder): Reply {
     const { changes, lastInsertRowid } = this.#execute(sql, parameters)
     return { changes: Number(changes), insertId: String(lastInsertRowid) }
   }

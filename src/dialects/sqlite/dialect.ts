@@ -7,7 +7,7 @@ import { dirname, resolve } from 'node:path'
 import { queryTimeout, ServiceError, unsupported } from '../../errors.ts'
 import type { Statement } from '../../sql/statement.ts'
 import {
-  type Client, clientGone, type Dialect, type Outcome, type PacedSink, type Risks, STREAM_TIMEOUT
+  type Client, clientGone, type Dialect, type StatementResult, type PausableSink, type Risks, STREAM_TIMEOUT
 } from '../dialect.ts'
 import { createTimeoutQueue, type TimeoutQueue } from '../waiters.ts'
 import { Writes, commit, runTransaction, undo } from './transaction.ts'
@@ -105,19 +105,19 @@ export async function openSqlite ({
   const stream = async (
     session: Session,
     statement: Statement,
-    sink: PacedSink,
+    sink: PausableSink,
     client: Client | undefined
-  ): Promise<Outcome> => {
+  ): Promise<StatementResult> => {
     const running: Running = { session, client }
     const entries = [timeouts.push(running), streamTimeouts.push(running)] as const
     const started = (): void => timeouts.remove(entries[0])
     let isOver = false
-    // the process may then run another stream
+    // does nothing after the end, when the process may run another stream
     const stop = (): void => {
       if (!isOver) end(running, clientGone())
     }
     try {
-      const outcome = await streamSelect(session, statement, sink, {
+      const result = await streamSelect(session, statement, sink, {
         started,
         stop,
         onKill: (wake) => {
@@ -125,9 +125,9 @@ export async function openSqlite ({
         }
       })
       if (running.refusal !== undefined) throw running.refusal
-      return outcome
+      return result
     } catch (error) {
-      session.kill() // it may be in the middle of the rows
+      session.kill() // the process may still be sending rows
       throw running.refusal ?? error
     } finally {
       isOver = true
@@ -140,8 +140,12 @@ export async function openSqlite ({
    * Runs a write in two steps, so that the outcome of a stopped statement is known: nothing is changed before COMMIT is
    * sent.
    */
-  const change = async (session: Session, statement: Statement, client: Client | undefined): Promise<Outcome> => {
-    const outcome = await limit(session, client, () => runWrite(session, statement, true)).catch(
+  const change = async (
+    session: Session,
+    statement: Statement,
+    client: Client | undefined
+  ): Promise<StatementResult> => {
+    const result = await limit(session, client, () => runWrite(session, statement, true)).catch(
       async (error: unknown) => {
         await undo(session, limit)
         throw error
@@ -150,7 +154,7 @@ export async function openSqlite ({
     const writes = new Writes()
     writes.add(statement, 0)
     await commit({ session, limit, writes })
-    return outcome
+    return result
   }
 
   /** Runs work on the session that writes. @throws NOT_SUPPORTED if the file may not be written */

@@ -1,4 +1,4 @@
-/** SQLite's extended result codes (https://www.sqlite.org/rescode.html) as refusals. */
+/** Maps SQLite's extended result codes (https://www.sqlite.org/rescode.html) to errors of the service. */
 import type { Check, Key } from '../../catalog/catalog.ts'
 import {
   checkViolation,
@@ -12,7 +12,7 @@ import {
   ServiceError
 } from '../../errors.ts'
 import type { Statement } from '../../sql/statement.ts'
-import { SchemaMoved, UnknownDatabaseError } from '../dialect.ts'
+import { StaleCatalog, UnknownDatabaseError } from '../dialect.ts'
 import { SCHEMA_CHANGED } from './protocol.ts'
 import {
   checkViolationOf,
@@ -59,7 +59,7 @@ const byCode = new Map<number, Refuse>([
   [18, statementTooLarge]
 ])
 
-/** Refusals by the primary code, which is the low byte. */
+/** Errors by the primary code, which is the low byte. */
 const byPrimaryCode = new Map<number, Refuse>([
   [3, databaseUnavailable],
   [5, lockTimeout],
@@ -83,14 +83,14 @@ const byPrimaryCode = new Map<number, Refuse>([
  */
 const OWN_SYNTAX = /^(?:near "|unrecognized token|incomplete input)/
 /**
- * Something is missing, which the catalog will show if it is the table itself or one of its columns. A name that looks
- * like one is reported.
+ * An object is missing. If it is the table or one of its columns, reading the catalog again will show this. Its name is
+ * reported if it looks like a name.
  */
 const MISSING =
   /^(no such (?:table|column|view)|no query solution): ?([\w$.]{1,200})?|has no column|has \d+ columns but|ON CONFLICT clause does not match/
 /**
- * Something is missing that the statements of the service never name, or a definition is wrong: of an index, CHECK,
- * generated column, default, foreign key, trigger or view.
+ * An object is missing that the statements of the service never name, or a definition is wrong: that of an index,
+ * CHECK, generated column, default, foreign key, trigger or view.
  */
 const DEFINED = new RegExp(
   [
@@ -121,7 +121,7 @@ function toError (error: SqliteError, statement: Statement): Error {
   const { errcode, message } = error
   if (errcode === undefined) return error
   if (isLogicError(error)) return toLogicError(message, statement)
-  if (errcode === SCHEMA_CHANGED) return new SchemaMoved(undefined, { isUndone: true })
+  if (errcode === SCHEMA_CHANGED) return new StaleCatalog(undefined, { isUndone: true })
   const refuse = byCode.get(errcode) ?? byPrimaryCode.get(errcode & 0xff)
   return refuse?.(statement, message) ?? new UnknownDatabaseError(errcode)
 }
@@ -134,7 +134,7 @@ export const isLogicError = ({ errcode = 0 }: SqliteError): boolean => (errcode 
  * in a view, trigger, CHECK or generated column.
  */
 function toLogicError (message: string, statement: Statement): Error {
-  if (DEFINED.test(message)) return new SchemaMoved(reasonOf(message), { isElsewhere: true })
+  if (DEFINED.test(message)) return new StaleCatalog(reasonOf(message), { isElsewhere: true })
   const [found, what, name] = MISSING.exec(message) ?? []
   if (found !== undefined) {
     const { table } = statement
@@ -142,7 +142,7 @@ function toLogicError (message: string, statement: Statement): Error {
     // the statement of a plain table may name its own columns, and a foreign key of it another table
     const isOfKey = what === 'no such table' && name !== undefined
     const isElsewhere = isOther && (isOfKey || table.kind === 'view' || firesTrigger(statement))
-    return new SchemaMoved(reasonOf(message), { isElsewhere, missing: NAMED.exec(message)?.[1] })
+    return new StaleCatalog(reasonOf(message), { isElsewhere, missing: NAMED.exec(message)?.[1] })
   }
   return OWN_SYNTAX.test(message) ? new UnknownDatabaseError(1) : valueOutOfRange()
 }

@@ -18,14 +18,11 @@ const CANNOT_OPEN = { errcode: 14, errstr: 'unable to open database file' }
 
 const codeOf = (error: unknown): number => (error as { errcode?: number }).errcode ?? 0
 
-interface OpenFile {
-  readonly database: DatabaseSync
-  /** Whether the file, or the folder in which SQLite must create others, may not be written. */
-  readonly isReadOnly: boolean
-}
-
-/** Opens a file, which must exist, because SQLite would create an empty file for a wrong name. @throws SqliteError */
-export function openFile (path: string): OpenFile {
+/**
+ * Opens a file, which must exist, because SQLite would create an empty file for a wrong name. `isReadOnly`: whether the
+ * file, or the folder in which SQLite must create others, may not be written. @throws SqliteError
+ */
+export function openFile (path: string): { readonly database: DatabaseSync, readonly isReadOnly: boolean } {
   if (!existsSync(path)) throw Object.assign(new Error(CANNOT_OPEN.errstr), CANNOT_OPEN)
   if (isWritable(path)) {
     const database = connect(path, false)
@@ -108,8 +105,8 @@ function setJournalMode (database: DatabaseSync): void {
 
 // Finds texts of SQLite that are not valid in the encoding of their file. Node replaces invalid bytes of UTF-8 with
 // U+FFFD, and SQLite makes a character beyond U+FFFF of an invalid pair of UTF-16. Valid texts can contain these
-// characters too, so that only the stored bytes show the difference. They are read by the same statement, because
-// nothing else finds a row of any select again.
+// characters too, so that only the stored bytes show the difference. The same statement reads them, because no other
+// statement could find the rows of any select again.
 
 /** An encoding as TextDecoder names it, and whether a text may stand for an invalid one. */
 export interface Encoding { readonly name: string, readonly isSuspect: (text: string) => boolean }

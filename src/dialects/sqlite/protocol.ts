@@ -61,11 +61,6 @@ export interface TransactionOrder {
   readonly sql: 'begin' | 'begin immediate' | 'commit' | 'rollback'
 }
 
-/** Fails as COMMIT would for a foreign key that is checked there, and changes nothing. */
-interface CheckKeysOrder {
-  readonly kind: 'checkKeys'
-}
-
 /** Runs a select. */
 export interface ReadOrder extends OnVersion {
   readonly kind: 'read'
@@ -77,19 +72,16 @@ export interface ReadOrder extends OnVersion {
   readonly named?: boolean
 }
 
-/** Runs any number of statements. */
-interface ScriptOrder {
-  readonly kind: 'script'
-  readonly sql: string
-}
-
-/** `more` requests the next rows of the select, `end` ends it early. */
+/**
+ * `checkKeys` fails as COMMIT would for a foreign key that is checked there, and changes nothing. `script` runs any
+ * number of statements. `more` requests the next rows of the select, `end` ends it early.
+ */
 export type Order =
   | RunOrder
   | TransactionOrder
-  | CheckKeysOrder
+  | { readonly kind: 'checkKeys' }
   | ReadOrder
-  | ScriptOrder
+  | { readonly kind: 'script', readonly sql: string }
   | { readonly kind: 'more' }
   | { readonly kind: 'end' }
 

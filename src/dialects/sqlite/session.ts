@@ -43,7 +43,7 @@ export class Session {
     })
     living.add(this)
     this.#process.on('message', (reply: Reply) => this.#settle()?.resolve(reply))
-    this.#process.once('disconnect', () => this.#fail()) // a reply that was sent before has been read by then
+    this.#process.once('disconnect', () => this.#fail()) // Node has read all earlier replies by then
     this.#process.once('exit', () => this.#end())
     this.#process.once('error', () => { // it could not be started
       this.#fail()
@@ -81,8 +81,8 @@ export class Session {
   }
 
   /**
-   * Settles as `work` does, but rejects as soon as the session is lost, also while no order runs. Keeps nothing of it
-   * afterwards.
+   * Settles as `work` does, but rejects as soon as the session is lost, also while no order runs. Holds no reference to
+   * `work` afterwards.
    */
   async unlessLost<T> (work: Promise<T>): Promise<T> {
     const { promise, reject } = Promise.withResolvers<never>()

@@ -12,9 +12,9 @@ export interface SessionLimits {
 }
 
 /**
- * The sessions with a file, each used by one request at a time: one for everything, and one that only reads. The second
- * one is opened when a request has waited for the first one, because a write may wait for another process's lock for
- * seconds, during which SQLite can read.
+ * The sessions with a file, each used by one request at a time: one reads and writes, the other one only reads. The
+ * second one is opened when a read has waited for the first one, because a write may wait for another process's lock
+ * for seconds, during which SQLite can read.
  */
 export interface Sessions {
   /**
@@ -25,7 +25,7 @@ export interface Sessions {
   /** Like `use`, for work that only reads. In either session, it sees everything that was committed before it began. */
   read<T> (work: (session: Session) => Promise<T>, client?: Client): Promise<T>
   /**
-   * Runs work in a read-only session of its own, because a slow client holds it for long. The caller limits the number
+   * Runs work in a read-only session of its own, because a slow client uses it for long. The caller limits the number
    * of these sessions.
    * @throws DATABASE_UNAVAILABLE; what `work` throws
    */
@@ -39,19 +39,19 @@ const PATIENCE = 50
 /** How long after the end of a stream the idle sessions of streams are closed, in milliseconds. */
 const IDLE_TIME = 10_000
 
-export function createSessions (path: string, { queue: places, wait: timeout }: SessionLimits): Sessions {
-  const writes = createWaiters<Place>(places, timeout)
-  const reads = createWaiters<Place>(places, timeout)
-  const main = new Place(path, false)
-  const reader = new Place(path, true)
+export function createSessions (path: string, { queue: maxWaiting, wait: timeout }: SessionLimits): Sessions {
+  const writes = createWaiters<Worker>(maxWaiting, timeout)
+  const reads = createWaiters<Worker>(maxWaiting, timeout)
+  const main = new Worker(path, false)
+  const reader = new Worker(path, true)
   let hasReader = false
   let isClosed = false
   let timer: NodeJS.Timeout | undefined
-  const streams = new Set<Place>()
+  const streams = new Set<Worker>()
   let idle: NodeJS.Timeout | undefined
 
-  const release = (place: Place): void => {
-    place.isBusy = (place === main && writes.give(place)) || reads.give(place)
+  const release = (worker: Worker): void => {
+    worker.isBusy = (worker === main && writes.give(worker)) || reads.give(worker)
   }
 
   const useReader = (): void => {
@@ -61,36 +61,36 @@ export function createSessions (path: string, { queue: places, wait: timeout }: 
     release(reader)
   }
 
-  const findFree = (): Place | undefined => {
+  const findFree = (): Worker | undefined => {
     if (hasReader && !reader.isBusy) return reader
     return main.isBusy ? undefined : main
   }
 
-  /** Waits in one of the queues, which share their places. */
-  const wait = (own: Waiters<Place>, other: Waiters<Place>, caller: string | undefined): Promise<Place> => {
-    if (own.size + other.size >= places) other.shed(own.countOf(caller) + other.countOf(caller) + 1)
+  /** Waits in one of the queues, which together have `maxWaiting` waiters at most. */
+  const wait = (own: Waiters<Worker>, other: Waiters<Worker>, caller: string | undefined): Promise<Worker> => {
+    if (own.size + other.size >= maxWaiting) other.shed(own.countOf(caller) + other.countOf(caller) + 1)
     return own.wait(-other.size, caller)
   }
 
-  const waitToRead = (caller: string | undefined): Promise<Place> => {
+  const waitToRead = (caller: string | undefined): Promise<Worker> => {
     if (!hasReader) timer ??= setTimeout(useReader, PATIENCE)
     return wait(reads, writes, caller)
   }
 
   const closeIdle = (): void => {
-    for (const place of streams) {
-      if (place.isBusy) continue
-      streams.delete(place)
-      place.close()
+    for (const worker of streams) {
+      if (worker.isBusy) continue
+      streams.delete(worker)
+      worker.close()
     }
   }
 
-  const useOne = async <T>(place: Place, work: (session: Session) => Promise<T>): Promise<T> => {
-    place.isBusy = true
+  const useOne = async <T>(worker: Worker, work: (session: Session) => Promise<T>): Promise<T> => {
+    worker.isBusy = true
     try {
-      return await work(await place.getSession())
+      return await work(await worker.getSession())
     } finally {
-      release(place)
+      release(worker)
     }
   }
 
@@ -99,13 +99,13 @@ export function createSessions (path: string, { queue: places, wait: timeout }: 
     read: async (work, client) => useOne(findFree() ?? await waitToRead(client?.caller), work),
     async stream (work) {
       if (isClosed) throw databaseUnavailable()
-      const place = [...streams].find(({ isBusy }) => !isBusy) ?? new Place(path, true)
-      streams.add(place)
-      place.isBusy = true
+      const worker = [...streams].find(({ isBusy }) => !isBusy) ?? new Worker(path, true)
+      streams.add(worker)
+      worker.isBusy = true
       try {
-        return await work(await place.getSession())
+        return await work(await worker.getSession())
       } finally {
-        place.isBusy = false
+        worker.isBusy = false
         clearTimeout(idle)
         idle = setTimeout(closeIdle, IDLE_TIME).unref()
       }
@@ -114,14 +114,14 @@ export function createSessions (path: string, { queue: places, wait: timeout }: 
       isClosed = true
       clearTimeout(timer)
       clearTimeout(idle)
-      for (const waiters of [writes, reads]) waiters.refuse(() => databaseUnavailable())
-      await Promise.all([main, reader, ...streams].map((place) => place.close()))
+      for (const waiters of [writes, reads]) waiters.reject(() => databaseUnavailable())
+      await Promise.all([main, reader, ...streams].map((worker) => worker.close()))
     }
   }
 }
 
-/** One session, which is opened when it is needed, and reopened if it is lost. */
-class Place {
+/** A process with one session, which is started when it is needed, and again if it has ended. */
+class Worker {
   readonly #path: string
   readonly #readsOnly: boolean
   #session: Session | undefined

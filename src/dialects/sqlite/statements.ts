@@ -1,7 +1,7 @@
 /** Runs single statements in a session. The caller is responsible for time limits and COMMIT. */
 import { mayFire } from '../../catalog/catalog.ts'
 import { findAssigned, type Statement, settleCells } from '../../sql/statement.ts'
-import type { Outcome, PacedSink, RowSink, RowSource } from '../dialect.ts'
+import type { StatementResult, PausableSink, RowSink, RowSource } from '../dialect.ts'
 import type { Value } from '../../types/column-type.ts'
 import { systemClock } from '../../types/moment.ts'
 import type { Session } from './session.ts'
@@ -11,7 +11,7 @@ export async function runSelect (
   session: Session,
   { sql, parameters, columns, table: { version } }: Statement,
   sink: RowSink
-): Promise<Outcome> {
+): Promise<StatementResult> {
   sink.begin(columns)
   const isWhole = await session.read(
     { sql, parameters: settleCells(parameters, systemClock), limit: sink.maxBytes, version },
@@ -26,17 +26,17 @@ export async function runSelect (
 
 /** Ends a stream, and limits its time. */
 export interface StreamControl extends Pick<RowSource, 'stop' | 'started'> {
-  /** Sets the function that is called when the session has been killed, even while the sink has paused the stream. */
+  /** Sets the function that is called when the session is killed, even while the sink has paused the stream. */
   onKill (wake: () => void): void
 }
 
-/** Runs a select whose rows `sink` takes at its own pace. @throws SqliteError; what the sink throws */
+/** Runs a select. `sink` can pause it between two rows. @throws SqliteError; what the sink throws */
 export async function streamSelect (
   session: Session,
   { sql, parameters, columns, table: { version } }: Statement,
-  sink: PacedSink,
+  sink: PausableSink,
   { stop, started, onKill }: StreamControl
-): Promise<Outcome> {
+): Promise<StatementResult> {
   let paused: PromiseWithResolvers<void> | undefined
   const resume = (): void => {
     paused?.resolve()
@@ -76,7 +76,7 @@ export async function streamSelect (
 }
 
 /** Runs an insert, update or delete. `begin`: whether it begins a transaction. @throws SqliteError */
-export async function runWrite (session: Session, given: Statement, begin: boolean): Promise<Outcome> {
+export async function runWrite (session: Session, given: Statement, begin: boolean): Promise<StatementResult> {
   const statement = { ...given, parameters: settleCells(given.parameters, systemClock) }
   const { sql, parameters, verb, rows, assigned, probe } = statement
   const { changes, duplicates, insertId, untouched, noted } = await session.ask({

@@ -3,7 +3,7 @@ import { baseTable, type ForeignKey } from '../../catalog/catalog.ts'
 import { foreignKeyViolation, outcomeUnknown, ServiceError, withDetails } from '../../errors.ts'
 import type { Statement } from '../../sql/statement.ts'
 import {
-  type Client, isRefusal, type Outcome, type RowSink, type Transaction, type TransactionOptions
+  type Client, isRefusal, type StatementResult, type RowSink, type Transaction, type TransactionOptions
 } from '../dialect.ts'
 import { controlStatement, createCommandQueue, runNested, type Savepoints } from '../transaction-commands.ts'
 import { firesTrigger, foreignKeysWritten, noReferencedRow, rowIsReferenced } from '../violations.ts'
@@ -15,26 +15,26 @@ import { quoted, runSelect, runWrite } from './statements.ts'
 // Finds the foreign key that COMMIT has refused. SQLite only reports that there is one, because it counts the keys
 // that are checked at COMMIT (`deferrable initially deferred`) over all statements of the transaction.
 
-/** Maximum number of statements that are kept, and of values that are looked up. */
+/** Maximum number of statements that are remembered, and of values that are looked up. */
 const MAX_STATEMENTS = 100
 const MAX_LOOKUPS = 1000
 
 /** The writes of a transaction that may be the reason why COMMIT fails. */
 export class Writes {
   /** The statements that write foreign keys, with their index among all statements of the transaction. */
-  readonly #writing: Array<{ readonly statement: Statement, readonly place: number }> = []
+  readonly #writing: Array<{ readonly statement: Statement, readonly index: number }> = []
   /** The only write, if there is only one. */
   #only: Statement | undefined
   #count = 0
   /** The tables with changed or deleted rows, and the index of the last statement that changed them. */
   readonly #changed = new Map<string, number>()
 
-  add (statement: Statement, place: number): void {
+  add (statement: Statement, index: number): void {
     if (statement.verb === 'select') return
     this.#only = this.#count++ === 0 ? statement : undefined
-    if (statement.verb !== 'insert' || statement.isUpsert === true) this.#changed.set(statement.table.name, place)
+    if (statement.verb !== 'insert' || statement.isUpsert === true) this.#changed.set(statement.table.name, index)
     if (this.#writing.length < MAX_STATEMENTS && baseTable(statement.table).foreignKeys.length > 0) {
-      this.#writing.push({ statement, place })
+      this.#writing.push({ statement, index })
     }
   }
 
@@ -45,14 +45,14 @@ export class Writes {
    */
   async findBroken (session: Session): Promise<ServiceError> {
     const lookups = { left: MAX_LOOKUPS }
-    for (const { statement, place } of this.#writing) {
+    for (const { statement, index } of this.#writing) {
       for (const [row, parameters] of rowsOf(statement).entries()) {
         for (const key of foreignKeysWritten({ ...statement, parameters })) {
           if (!await isBroken(session, { key, statement, parameters }, lookups)) continue
           // the referenced row may have existed when the key was written
-          if ((this.#changed.get(key.referencedTable) ?? place) > place) return foreignKeyViolation()
+          if ((this.#changed.get(key.referencedTable) ?? index) > index) return foreignKeyViolation()
           const refusal = noReferencedRow(statement.table.foreignKeys.includes(key) ? [key] : [])
-          return Object.assign(refusal, { statement: place }, statement.rows !== undefined && { row })
+          return Object.assign(refusal, { statement: index }, statement.rows !== undefined && { row })
         }
       }
     }
@@ -165,7 +165,7 @@ const BEGIN = controlStatement('update', 'begin')
 
 /**
  * Ignores the isolation, because SQLite's transactions are serializable: there is one writer, and a reader sees one
- * state of the file. @throws ServiceError; SchemaMoved; what `use` throws
+ * state of the file. @throws ServiceError; StaleCatalog; what `use` throws
  */
 export async function runTransaction<T> ({
   session,
@@ -188,15 +188,15 @@ export async function runTransaction<T> ({
       throw toRefusal(error, BEGIN)
     })
 
-  const execute = async (statement: Statement, sink: RowSink | undefined): Promise<Outcome> => {
+  const execute = async (statement: Statement, sink: RowSink | undefined): Promise<StatementResult> => {
     if (isClosed) throw new Error('The transaction has ended')
     if (failure !== undefined) throw failure
-    const place = ran++
+    const index = ran++
     try {
       if (sink !== undefined) return await runSelect(session, statement, sink)
-      const outcome = await runWrite(session, statement, false)
-      writes.add(statement, place)
-      return outcome
+      const result = await runWrite(session, statement, false)
+      writes.add(statement, index)
+      return result
     } catch (error) {
       const refusal = toRefusal(error as Error, statement)
       if ((error as SqliteError).isRolledBack === true || !isRefusal(refusal)) failure ??= refusal

@@ -23,8 +23,8 @@ const codeIn = (text: string): string => text.replaceAll('`', '')
 const documented = tableRows(document, 'code', 'numbers').map(([code = '', numbers = '']) => ({ code: codeIn(code), numbers: numbersIn(numbers) }))
 const classes = tableRows(document, 'code', 'classes').map(([code = '', states = '']) => ({ code: codeIn(code), states: states.split(',')[0]?.split(' ') ?? [] }))
 
-/** What is thrown as SchemaMoved is BROKEN_DEFINITION where the tables turn out to be as they were. */
-const codeOf = (error: Error & { code?: string }): string | undefined => error.name === 'SchemaMoved' ? 'BROKEN_DEFINITION' : error.code
+/** What is thrown as StaleCatalog is BROKEN_DEFINITION where the tables turn out to be as they were. */
+const codeOf = (error: Error & { code?: string }): string | undefined => error.name === 'StaleCatalog' ? 'BROKEN_DEFINITION' : error.code
 
 t.test('docs/errors.md lists the code of each error number of a server, and no other', async (t) => {
   const numbers = documented.flatMap(({ numbers }) => numbers)
@@ -45,7 +45,7 @@ t.test('unknown error numbers are converted by the class of their SQLSTATE', asy
   for (const { code, states } of classes) {
     for (const state of states) t.equal(codeOf(toServiceError(fromServer(9999, 'secret', `${state}001`), fired)), code, state)
   }
-  t.match(toServiceError(fromServer(9999, 'secret', '42000'), { ...select, table: { ...table, kind: 'view' } }), { name: 'SchemaMoved' })
+  t.match(toServiceError(fromServer(9999, 'secret', '42000'), { ...select, table: { ...table, kind: 'view' } }), { name: 'StaleCatalog' })
   t.match(toServiceError(fromServer(9999, 'secret', '08001'), select), { code: 'DATABASE_UNAVAILABLE' })
   t.match(toServiceError(fromServer(9999), insert), { code: 'NOT_SUPPORTED', reason: 'ER_9999' })
   t.match(toServiceError({ ...fromServer(9999), code: 'UNKNOWN_CODE_PLEASE_REPORT' }, insert), { code: 'NOT_SUPPORTED', reason: 'errno 9999' })
@@ -75,7 +75,7 @@ t.test('the log names the missing object, unless it is an account or does not lo
     [1146, "Table 'a secret value' doesn't exist", 'ER_1146'],
     [1449, "The user specified as a definer ('secret'@'host') does not exist", 'ER_1449']
   ]
-  for (const [errno, message, reason] of reasons) t.match(toServiceError(fromServer(errno, message), select), { name: 'SchemaMoved', reason })
+  for (const [errno, message, reason] of reasons) t.match(toServiceError(fromServer(errno, message), select), { name: 'StaleCatalog', reason })
 })
 
 t.test('a missing table may be another one, such as a sequence of a default; a missing column belongs to another table only if a trigger may run', async (t) => {

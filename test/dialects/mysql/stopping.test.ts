@@ -8,7 +8,7 @@ import { createDifferences } from '../../../src/dialects/mysql/connection/defini
 import { type Progress, type Stop, stopStatement } from '../../../src/dialects/mysql/connection/kill.ts'
 import { ReadMemory } from '../../../src/dialects/mysql/connection/session-settings.ts'
 import type { Session } from '../../../src/dialects/mysql/connection/session.ts'
-import { runOn, type Stoppable } from '../../../src/dialects/mysql/execute/execution.ts'
+import { runStatement, type Stoppable } from '../../../src/dialects/mysql/execute/execution.ts'
 import { createMysqlPool, type MysqlPool } from '../../../src/dialects/mysql/pool/pool.ts'
 import { createTimeoutQueue } from '../../../src/dialects/waiters.ts'
 import { createTestDatabase, engines } from '../../servers/engines.ts'
@@ -155,7 +155,7 @@ t.test('a statement that ends while KILL fails is answered once and its connecti
     release: () => { events.push('released') }
   } as unknown as MysqlPool
 
-  const outcome = await runOn({
+  const outcome = await runStatement({
     pool,
     session,
     request: { statement: statementOf('insert', tableOf({ columns: [mysqlColumn('id', 'int')] }), { pieces: ['do 1'] }), sink: undefined, client: undefined },

@@ -34,13 +34,13 @@ t.test('errors of SQLite are converted by their codes, extended codes before pri
 })
 
 t.test('a missing table or column means that the tables have changed', async (t) => {
-  for (const message of ['no such table: main.items', 'no such column: a', 'table items has no column named a']) t.match(toServiceError(error(1, message), insert), { name: 'SchemaMoved' }, message)
+  for (const message of ['no such table: main.items', 'no such column: a', 'table items has no column named a']) t.match(toServiceError(error(1, message), insert), { name: 'StaleCatalog' }, message)
 })
 
 t.test('objects missing from the table itself are distinguished from those that a trigger or view refers to', async (t) => {
   const fired = statementOf('insert', { ...table, triggers: { known: true, list: [{ timing: 'after', event: 'insert' }] } })
   const view = statementOf('select', { ...table, kind: 'view' })
-  const moved: Array<[plan: Statement, message: string, reason: string, isElsewhere: boolean]> = [
+  const stale: Array<[plan: Statement, message: string, reason: string, isElsewhere: boolean]> = [
     [fired, 'no such table: main.audit', 'no such table: main.audit', true],
     [view, 'no such function: twice', 'no such function: twice', true],
     [view, 'no such column: a secret value', 'no such column: a', true],
@@ -54,12 +54,12 @@ t.test('objects missing from the table itself are distinguished from those that 
     [insert, 'wrong number of arguments to function a_secret()', 'wrong number of arguments to function', true],
     [view, 'view a_secret is circularly defined', 'view a_secret is circularly defined', true]
   ]
-  for (const [plan, message, reason, isElsewhere] of moved) t.match(toServiceError(error(1, message), plan), { name: 'SchemaMoved', reason, isElsewhere }, message)
+  for (const [plan, message, reason, isElsewhere] of stale) t.match(toServiceError(error(1, message), plan), { name: 'StaleCatalog', reason, isElsewhere }, message)
 })
 
 t.test('any other error of an expression is an invalid value', async (t) => {
   t.match(toServiceError(error(1, 'malformed JSON'), insert), { code: 'VALUE_OUT_OF_RANGE' })
-  t.match(toServiceError(error(17), insert), { name: 'SchemaMoved', reason: undefined })
+  t.match(toServiceError(error(17), insert), { name: 'StaleCatalog', reason: undefined })
 })
 
 t.test('a check is named if no trigger may have written another table', async (t) => {

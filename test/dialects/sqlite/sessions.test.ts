@@ -295,9 +295,9 @@ t.test('a statement that was planned before a change of the file does not run', 
   const { direct, select } = await openDialect(t, 'create table items (id integer primary key, name text)')
   t.same(await select({}), [])
   direct.exec("alter table items add column more text; insert into items values (1, 'x', 'y')")
-  await t.rejects(select({}), { name: 'SchemaMoved', isUndone: true })
+  await t.rejects(select({}), { name: 'StaleCatalog', isUndone: true })
   direct.exec('alter table items drop column name')
-  await t.rejects(select({}), { name: 'SchemaMoved', isUndone: true })
+  await t.rejects(select({}), { name: 'StaleCatalog', isUndone: true })
 })
 
 t.test('the number of prepared statements is limited, and all statements still work', async (t) => {

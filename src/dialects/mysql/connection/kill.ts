@@ -1,7 +1,7 @@
 /**
- * Stops statements that nobody waits for any longer. A connection counts as in use until the server has ended its
- * statement: if the next request took its place at once, statements that do not end would pile up on a server that is
- * already overloaded.
+ * Stops statements that exceed their time limit or whose client has disconnected. A connection counts as in use until
+ * the server has ended its statement: if another connection replaced it at once, statements that do not end would pile
+ * up on a server that is already overloaded.
  */
 import type { MysqlError } from '../errors.ts'
 import { BACKSTOP } from '../options.ts'

@@ -10,13 +10,13 @@ import { BACKSTOP, type Host, KEEP_ALIVE } from '../options.ts'
 
 /** The maximum size of one read, in bytes. */
 const BLOCK = 65_536
-/** The minimum room for a read, in bytes: smaller reads would take more system calls. */
-const LEAST = 16_384
-/** The number of blocks that are kept. If more are needed at a time, the others are left to the garbage collector. */
-const MAX_KEPT = 4
+/** The minimum free space for a read, in bytes: smaller reads would take more system calls. */
+const MIN_READ = 16_384
+/** The number of cached blocks. If more are needed at a time, the others are left to the garbage collector. */
+const MAX_CACHED = 4
 
 export class ReadMemory {
-  readonly #kept: Buffer[] = []
+  readonly #cached: Buffer[] = []
   #block: Buffer = Buffer.alloc(0)
   /**
    * The indexes in the answer of the current block, of the one of the last read, and of the first one that is still
@@ -35,8 +35,8 @@ export class ReadMemory {
 
   /**
    * Allows overwriting everything before the last read: it has been copied, and the last read contains the beginning of
-   * an unfinished packet. Its block is not the current one if rows of it were kept while the connection was paused,
-   * because Node asks for the memory of the next read at once.
+   * an unfinished packet. Its block is not the current one if its rows waited while the connection was paused, because
+   * Node asks for the memory of the next read at once.
    */
   advance (): void {
     this.#oldest = this.#lastRead
@@ -67,14 +67,14 @@ export class ReadMemory {
     if (this.#isFree) {
       this.#oldest = 0
       this.#begin(0)
-    } else if (BLOCK - this.#used < LEAST) this.#begin(this.#number + 1)
+    } else if (BLOCK - this.#used < MIN_READ) this.#begin(this.#number + 1)
     return this.#used === 0 ? this.#block : this.#block.subarray(this.#used)
   }
 
   #begin (number: number): void {
-    const place = number % MAX_KEPT
-    const isKept = number - this.#oldest < MAX_KEPT
-    this.#block = isKept ? this.#kept[place] ??= Buffer.allocUnsafeSlow(BLOCK) : Buffer.allocUnsafeSlow(BLOCK)
+    const index = number % MAX_CACHED
+    const isCached = number - this.#oldest < MAX_CACHED
+    this.#block = isCached ? this.#cached[index] ??= Buffer.allocUnsafeSlow(BLOCK) : Buffer.allocUnsafeSlow(BLOCK)
     this.#number = number
     this.#used = 0
     this.#isFree = false

@@ -21,7 +21,7 @@ export interface Session {
   readonly epoch: number
   /** The identity that the server states, because one address may lead to several servers. */
   readonly server: string
-  /** Whose numbers of errors it uses: those of both servers from 1900 on differ. */
+  /** Determines the meaning of error numbers: from 1900 on, those of MySQL and MariaDB differ. */
   readonly product: ServerVersion['product']
   /**
    * The maximum size of a statement, in bytes. The server ends the connection of a larger one, often before its error

@@ -5,7 +5,7 @@
  * otherwise try-reader.ts does the same by mysql2's public interface.
  */
 import type { Connection, QueryError } from 'mysql2'
-import { SchemaMoved, type RowSink } from '../../dialect.ts'
+import { StaleCatalog, type RowSink } from '../../dialect.ts'
 import type { Definitions } from './definitions.ts'
 import { isEof, isOk, readColumnCount, readEof, readOk, type OkPacket, type PacketBytes } from './packets.ts'
 
@@ -38,7 +38,7 @@ export interface CommandOptions {
   /** The expected column definitions; any definitions are accepted if omitted. */
   readonly definitions?: Definitions | undefined
   /** Whether the sink may pause the connection between two rows. */
-  readonly isPaced?: boolean | undefined
+  readonly isPausable?: boolean | undefined
   readonly listener: CommandListener
 }
 
@@ -46,7 +46,7 @@ export interface CommandListener {
   /** Called once, when the sink is full; later rows are ignored. */
   stop (): void
   /**
-   * Called once if the result cannot be read, with SchemaMoved or the error that reading it threw. Later rows are
+   * Called once if the result cannot be read, with StaleCatalog or the error that reading it threw. Later rows are
    * ignored.
    */
   fail (reason: unknown): void
@@ -163,7 +163,7 @@ class StatementCommand {
 
   #takeDefinition ({ buffer, offset, end }: Packet): boolean {
     const { definitions, sink } = this.#options
-    if (definitions?.isExpectedIn(this.#received, buffer, offset, end) === false) this.#fail(new SchemaMoved())
+    if (definitions?.isExpectedIn(this.#received, buffer, offset, end) === false) this.#fail(new StaleCatalog())
     if (++this.#received < this.#columns) return false
     if (definitions !== undefined) sink?.begin(definitions.columns)
     this.#next = this.#takeEndOfDefinitions

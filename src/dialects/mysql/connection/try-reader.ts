@@ -7,7 +7,7 @@ import mysql, { type Connection, type FieldPacket, type QueryError, type ResultS
 import type { Column } from '../../../catalog/catalog.ts'
 import { textType } from '../../../types/text.ts'
 import { type ColumnDefinition, valueClass } from '../../../types/value-classes.ts'
-import { SchemaMoved } from '../../dialect.ts'
+import { StaleCatalog } from '../../dialect.ts'
 import type { MysqlError } from '../errors.ts'
 import { AS_BYTES } from '../options.ts'
 import { readDefinition } from './definitions.ts'
@@ -18,9 +18,9 @@ import { type CommandOptions, type CommandSink, createCommandSender, type SendCo
 // Does the work of statement-command.ts by mysql2's public interface, with rows as arrays of bytes.
 
 export const sendPlainCommand: SendCommand = (connection, options) => {
-  const { sql, listener, isPaced = false } = options
+  const { sql, listener, isPausable = false } = options
   const reader = new PlainReader(options)
-  if (!isPaced) {
+  if (!isPausable) {
     connection.query({ sql, ...AS_BYTES }, (error, answer, fields) => {
       if (error !== null) return listener.done(error)
       if (!Array.isArray(answer)) return listener.done(null, toOkPacket(answer as ResultSetHeader))
@@ -62,7 +62,7 @@ class PlainReader {
     if (definitions === undefined) return
     this.#try(() => {
       if (fields?.every((field, index) => definitions.isExpected(index, toDefinition(field))) === false) {
-        throw new SchemaMoved()
+        throw new StaleCatalog()
       }
       sink?.begin(definitions.columns)
     })

@@ -1,6 +1,6 @@
 import type { QueryError } from 'mysql2'
 import type { Statement } from '../../../sql/statement.ts'
-import type { Client, Outcome, PacedSink, RowSink, RowSource } from '../../dialect.ts'
+import type { Client, StatementResult, PausableSink, RowSink, RowSource } from '../../dialect.ts'
 import {
   confirm,
   expectationsOf,
@@ -15,7 +15,7 @@ import { firesTrigger } from '../../violations.ts'
 import { outcomeUnknown, transactionTooLarge, withReason } from '../../../errors.ts'
 import { isLost, isRefusedByPlugin, type MysqlError } from '../errors.ts'
 import {
-  killFailed, STOPPED, TOO_LARGE, toFailure, type TransactionKind, exceedsGroupLimit, WriteOutcome
+  killFailed, STOPPED, TOO_LARGE, toFailure, type TransactionKind, exceedsGroupLimit, WriteResult
 } from './failure.ts'
 import { writeStatement } from '../literal.ts'
 import type { MysqlPool } from '../pool/pool.ts'
@@ -63,12 +63,12 @@ export interface StatementRequest {
   readonly client: Client | undefined
   /** The kind of transaction that the statement is part of. */
   readonly transaction?: TransactionKind | undefined
-  /** Set if the sink takes the rows at its own pace. */
-  readonly paced?: Paced | undefined
+  /** Set if the sink can pause the connection between two rows. */
+  readonly pausable?: Pausable | undefined
 }
 
-export interface Paced {
-  readonly sink: PacedSink
+export interface Pausable {
+  readonly sink: PausableSink
   /** Called with the first row. */
   readonly onStarted: () => void
 }
@@ -76,10 +76,10 @@ export interface Paced {
 type StatementRun = Run<StatementRequest, SessionOwner>
 
 /**
- * Runs a statement and returns the session to its owner. @throws Retryable, ServiceError or SchemaMoved; what the sink
+ * Runs a statement and returns the session to its owner. @throws Retryable, ServiceError or StaleCatalog; what the sink
  * throws
  */
-export function runOn (run: StatementRun): Promise<Outcome> {
+export function runStatement (run: StatementRun): Promise<StatementResult> {
   return new Promise((resolve, reject) => new Execution(run, resolve, reject).start())
 }
 
@@ -87,7 +87,7 @@ export function runOn (run: StatementRun): Promise<Outcome> {
 class Execution implements Stoppable {
   readonly #run: StatementRun
   readonly #expectations: Expectations
-  readonly #resolve: (outcome: Outcome) => void
+  readonly #resolve: (result: StatementResult) => void
   readonly #reject: (error: unknown) => void
   /** The confirmation that runs before the statement. */
   #confirmation: Confirmation | undefined
@@ -101,7 +101,7 @@ class Execution implements Stoppable {
   #ended = false
   #told = false
 
-  constructor (run: StatementRun, resolve: (outcome: Outcome) => void, reject: (error: unknown) => void) {
+  constructor (run: StatementRun, resolve: (result: StatementResult) => void, reject: (error: unknown) => void) {
     const { request: { statement }, options: { known, differences } } = run
     this.#run = run
     this.#resolve = resolve
@@ -112,17 +112,17 @@ class Execution implements Stoppable {
   start (): void {
     const { confirmation } = this.#expectations
     this.#entry = this.#run.options.timeouts.push(this)
-    this.#run.request.paced?.sink.from(this.#source())
+    this.#run.request.pausable?.sink.from(this.#source())
     if (confirmation === undefined || isConfirmed(this.#run.pool.confirmed, confirmation)) this.#send()
     else this.#confirm(confirmation)
   }
 
   /**
-   * The control of a stream's sink over the connection, which ends with the statement, because the next statement has
-   * another sink.
+   * Lets the sink of a stream control the connection until the statement ends, because the next statement has another
+   * sink.
    */
   #source (): RowSource {
-    const { session: { connection, memory }, request: { paced } } = this.#run
+    const { session: { connection, memory }, request: { pausable } } = this.#run
     return {
       pause: () => {
         if (this.#ended) return
@@ -134,7 +134,7 @@ class Execution implements Stoppable {
         this.#resume()
       },
       stop: () => this.stop(),
-      started: () => paced?.onStarted(),
+      started: () => pausable?.onStarted(),
       forget: () => memory.advance()
     }
   }
@@ -152,14 +152,14 @@ class Execution implements Stoppable {
   }
 
   #send (): void {
-    const { session, request: { statement, sink, paced }, options: { send } } = this.#run
+    const { session, request: { statement, sink, pausable }, options: { send } } = this.#run
     const sql = writeStatement(statement)
     if (isTooLarge(sql, session)) return this.done(TOO_LARGE)
     send(session.connection, {
       sql,
       sink,
       definitions: this.#expectations.definitions,
-      isPaced: paced !== undefined,
+      isPausable: pausable !== undefined,
       listener: this
     })
   }
@@ -190,16 +190,16 @@ class Execution implements Stoppable {
   /** Stops the statement, if it is still running. */
   stop (): void {
     if (this.#ended || this.#stop !== undefined) return
-    const { pool, session, request: { paced } } = this.#run
+    const { pool, session, request: { pausable } } = this.#run
     const { since } = this.#entry as FifoEntry<Stoppable>
     const onGivenUp = (): void => {
       // KILL does not end a statement that waits to write
-      if (paced !== undefined) destroy(session.connection)
+      if (pausable !== undefined) destroy(session.connection)
       this.#tell(killFailed())
     }
     this.#stop = stopStatement({ pool, session, since, onGivenUp })
-    if (paced === undefined) return
-    paced.sink.discard()
+    if (pausable === undefined) return
+    pausable.sink.discard()
     session.connection.resume()
   }
 
@@ -210,32 +210,32 @@ class Execution implements Stoppable {
   fail (reason: unknown): void {
     this.#failure = reason
     // any number of rows may follow
-    if (this.#run.request.paced !== undefined) this.stop()
+    if (this.#run.request.pausable !== undefined) this.stop()
   }
 
   done (given: QueryError | Error | null, ok?: OkPacket): void {
     // mysql2 may report the loss of a connection after the answer
     if (this.#ended) return
     this.#ended = true
-    // a statement that runs again begins when nothing writes into its sink
+    // waits for the last row: the statement may run again, with the same sink
     if (this.#taking === undefined) this.#end(given as MysqlError | null, ok)
     else this.#taking.then(() => this.#end(given as MysqlError | null, ok))
   }
 
   #end (error: MysqlError | null, ok: OkPacket | undefined): void {
-    if (this.#stop === undefined) return this.#leave(error, ok)
+    if (this.#stop === undefined) return this.#askAndGiveBack(error, ok)
     if (error === null || !isLost(error)) {
-      this.#stop.answered().then(() => this.#leave(error, ok))
+      this.#stop.answered().then(() => this.#askAndGiveBack(error, ok))
       return
     }
     this.#tell(error, ok)
     this.#stop.lost()
   }
 
-  #leave (error: MysqlError | null, ok: OkPacket | undefined): void {
+  #askAndGiveBack (error: MysqlError | null, ok: OkPacket | undefined): void {
     const { pool, session, request: { statement, transaction } } = this.#run
     if (error === null || !session.open) return this.#giveBack(error, ok)
-    // a transaction needs no question, because its ROLLBACK has the same warning
+    // in a transaction the server is not asked, because the ROLLBACK returns the same warning
     const mayLeaveRest = transaction === undefined && this.#confirmation === undefined && firesTrigger(statement)
     if (!mayLeaveRest && !isRefusedByPlugin(error)) return this.#giveBack(error, ok)
     this.#ask(error, mayLeaveRest).then(() => this.#giveBack(error, ok), () => {
@@ -244,7 +244,7 @@ class Execution implements Stoppable {
     })
   }
 
-  /** Asks the server what an error does not say. */
+  /** Asks the server for facts that the error does not contain. */
   async #ask (error: MysqlError, mayLeaveRest: boolean): Promise<void> {
     const { session } = this.#run
     if (mayLeaveRest && (await warnsOfRest(session))) this.#failure = withReason(outcomeUnknown(), NOT_COMPLETE)
@@ -258,21 +258,21 @@ class Execution implements Stoppable {
     const { pool, session } = this.#run
     session.memory.free()
     if (!mayHaveChangedSession(this.#run, error, ok)) return pool.release(session)
-    // the request does not wait for this, because its answer is ready
+    // the request does not wait for the reset, because its result is complete
     pool.restore(session)
   }
 
   #tell (error: MysqlError | null, ok?: OkPacket): void {
     if (this.#told) return
     this.#told = true
-    const { pool, session, request, request: { sink, paced }, options: { timeouts } } = this.#run
+    const { pool, session, request, request: { sink, pausable }, options: { timeouts } } = this.#run
     const isStopped = this.#stop !== undefined
     timeouts.remove(this.#entry as FifoEntry<Stoppable>)
-    if (paced === undefined && sink?.full === true) return this.#resolve({ rows: sink.count, changed: 0 })
+    if (pausable === undefined && sink?.full === true) return this.#resolve({ rows: sink.count, changed: 0 })
     if (this.#failure !== undefined) return this.#reject(this.#failure)
     // the sink of a stream has discarded the rows after the stop
-    if (error === null && !(isStopped && paced !== undefined)) {
-      return this.#resolve(sink === undefined ? new WriteOutcome(ok as OkPacket) : { rows: sink.count, changed: 0 })
+    if (error === null && !(isStopped && pausable !== undefined)) {
+      return this.#resolve(sink === undefined ? new WriteResult(ok as OkPacket) : { rows: sink.count, changed: 0 })
     }
     // a write whose confirmation failed has changed nothing
     const statement = this.#confirmation?.statement ?? request.statement

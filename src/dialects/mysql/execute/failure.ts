@@ -1,7 +1,7 @@
-/** Converts an error of a statement to a refusal or another attempt. */
+/** Converts an error of a statement to the error for the client, or to a retry. */
 import { databaseUnavailable, notSupported, outcomeUnknown, withReason } from '../../../errors.ts'
 import type { Statement } from '../../../sql/statement.ts'
-import { type Client, clientGone, type Outcome } from '../../dialect.ts'
+import { type Client, clientGone, type StatementResult } from '../../dialect.ts'
 import type { OkPacket } from '../connection/packets.ts'
 import { ask, type Session, within } from '../connection/session.ts'
 import {
@@ -11,7 +11,7 @@ import type { MysqlPool } from '../pool/pool.ts'
 
 /** Thrown if a statement may be sent again, because it did not run, or only read and lost its connection. */
 export class Retryable extends Error {
-  /** The answer if there is no other attempt. */
+  /** The error for the client if there is no other attempt. */
   readonly refusal: Error
   readonly wasLost: boolean
 
@@ -26,20 +26,20 @@ export class Retryable extends Error {
 const KILL_FAILED = 'KILL_FAILED'
 
 /**
- * The error in place of the missing answer if the server has not ended the statement in time. The outcome is unknown,
+ * The error that replaces the missing answer if the server has not ended the statement in time. The outcome is unknown,
  * as if the connection were lost.
  */
 export const killFailed = (): MysqlError =>
   Object.assign(new Error('the statement could not be ended'), { code: KILL_FAILED })
 
-/** The error in place of the server's answer to a statement larger than max_allowed_packet, which is not sent. */
+/** The error for a statement larger than max_allowed_packet, which is not sent. */
 export const TOO_LARGE: MysqlError = Object.assign(new Error('the statement is larger than the server allows'), {
   errno: 1153,
   sqlState: '08S01',
   code: 'ER_NET_PACKET_TOO_LARGE'
 })
 
-/** The error in place of the answer to a statement that was stopped before it was sent. */
+/** The error for a statement that was stopped before it was sent. */
 export const STOPPED: MysqlError = Object.assign(new Error('stopped'), { errno: 1317, sqlState: '70100' })
 
 export type TransactionKind = 'read' | 'write'
@@ -54,7 +54,7 @@ interface Failure {
   readonly isStopped: boolean
 }
 
-/** Converts an error of the driver to Retryable, a ServiceError or SchemaMoved. Discards the session if it was lost. */
+/** Converts an error of the driver to Retryable, ServiceError or StaleCatalog. Discards the session if it was lost. */
 export function toFailure (
   given: MysqlError,
   { pool, session, statement, request: { client, transaction }, isStopped }: Failure
@@ -87,7 +87,7 @@ const IN_TRANSACTION = 1
 
 const NUMBERS = /\d+/g
 
-export class WriteOutcome implements Outcome {
+export class WriteResult implements StatementResult {
   readonly rows = 0
   readonly changed: number
   readonly insertId: string
@@ -120,8 +120,8 @@ export class WriteOutcome implements Outcome {
   /**
    * The number at an index in the text about the statement; found by position, because the server translates the words.
    */
-  #number (place: number): number | undefined {
-    const digits = this.#ok.info.match(NUMBERS)?.[place]
+  #number (index: number): number | undefined {
+    const digits = this.#ok.info.match(NUMBERS)?.[index]
     return digits === undefined ? undefined : Number(digits)
   }
 }
@@ -137,9 +137,9 @@ const EXCEEDED = `select 1 from performance_schema.error_log where error_code = 
   and data like concat('%session ', connection_id(), '.%') and logged > now(6) - interval 10 second limit 1`
 
 /**
- * Whether Group Replication has refused the last COMMIT because of `group_replication_transaction_size_limit`. Only the
- * log of the server tells, if the account may read it. @throws ETIMEDOUT, or the driver's error if the connection is
- * lost
+ * Whether Group Replication has rejected the last COMMIT because of `group_replication_transaction_size_limit`. Only
+ * the log of the server shows this, if the account may read it. @throws ETIMEDOUT, or the driver's error if the
+ * connection is lost
  */
 export async function exceedsGroupLimit ({ connection, memory }: Session): Promise<boolean> {
   const entries = await within(PATIENCE, ask(connection, EXCEEDED).catch((error: { sqlState?: string }) => {

@@ -1,16 +1,17 @@
 /**
- * Runs a statement whose rows are read as its sink takes them, in a session whose time limits are those of the stream.
+ * Runs statements with retries on the primary and the replicas. A stream runs in a session that has the time limits of
+ * streams.
  */
 import type { ServiceError } from '../../../errors.ts'
 import type { Statement } from '../../../sql/statement.ts'
-import { type Client, clientGone, type Outcome, type PacedSink, SchemaMoved } from '../../dialect.ts'
+import { type Client, clientGone, type StatementResult, type PausableSink, StaleCatalog } from '../../dialect.ts'
 import type { FifoEntry, TimeoutQueue } from '../../waiters.ts'
 import { streamStatement } from '../connection/session-settings.ts'
 import { send, within } from '../connection/session.ts'
 import type { MysqlError } from '../errors.ts'
 import type { MysqlPool } from '../pool/pool.ts'
 import {
-  type ExecutionOptions, type Paced, type Run, runOn, type StatementRequest, type Stoppable
+  type ExecutionOptions, type Pausable, type Run, runStatement, type StatementRequest, type Stoppable
 } from './execution.ts'
 import { Retryable, toFailure } from './failure.ts'
 
@@ -25,22 +26,22 @@ interface Route {
   readonly replicaOptions: ExecutionOptions
 }
 
-/** Errors of a replica that is behind or has another version, so that tables, columns and grants may be missing. */
+/** Errors of a replica that is behind or has another version, so that it may lack tables, columns and grants. */
 const OF_REPLICAS = new Set(['PERMISSION_DENIED', 'NOT_SUPPORTED'])
 const mayDiffer = (error: unknown): boolean =>
-  error instanceof SchemaMoved || OF_REPLICAS.has((error as ServiceError).code)
+  error instanceof StaleCatalog || OF_REPLICAS.has((error as ServiceError).code)
 
 /**
  * Runs a request (a statement or a transaction), and retries it once if it only read and its connection was lost. A
- * request that did not run is sent to the next server that may accept it, and one that a replica does not understand to
- * the primary. A stream is never sent again once a row has been passed on.
- * @throws ServiceError; SchemaMoved; what the sink throws
+ * request that did not run is sent to the next server that may accept it. One that a replica rejects as unknown is sent
+ * to the primary. A stream is never sent again once a row has been passed on.
+ * @throws ServiceError; StaleCatalog; what the sink throws
  */
 export async function runWithRetries<
   Request extends {
     readonly client: Client | undefined
     readonly readOnly?: boolean
-    readonly paced?: Paced | undefined
+    readonly pausable?: Pausable | undefined
   },
   T
 > (route: Route, request: Request, run: (run: Run<Request>) => Promise<T>): Promise<T> {
@@ -67,7 +68,7 @@ export async function runWithRetries<
     try {
       return await run({ pool, session, request, options: isPrimary ? options : replicaOptions })
     } catch (error) {
-      const isFinal = request.paced?.sink.hasPassed === true
+      const isFinal = request.pausable?.sink.hasPassed === true
       if (error instanceof Retryable) {
         losses += Number(error.wasLost)
         if (isFinal || count >= attempts || losses > 1) throw error.refusal
@@ -101,7 +102,7 @@ export function createReplicaOrder (primary: MysqlPool, replicas: readonly Mysql
 interface StreamRequest {
   readonly statement: Statement
   readonly client: Client | undefined
-  readonly paced: Paced
+  readonly pausable: Pausable
 }
 
 interface StreamLimits {
@@ -115,18 +116,18 @@ interface StreamLimits {
 const MOMENT = 5000
 
 /** Creates a request, whose `onStarted` is called with the first row of each run. */
-export const toRequest = (statement: Statement, sink: PacedSink, client: Client | undefined): StreamRequest => ({
+export const toRequest = (statement: Statement, sink: PausableSink, client: Client | undefined): StreamRequest => ({
   statement,
   client,
-  paced: { sink, onStarted: () => {} }
+  pausable: { sink, onStarted: () => {} }
 })
 
 /**
- * Runs the statement, restores the session and returns it to its pool. @throws Retryable, ServiceError or SchemaMoved;
+ * Runs the statement, restores the session and returns it to its pool. @throws Retryable, ServiceError or StaleCatalog;
  * what the sink throws
  */
-export async function runStream (run: Run<StreamRequest>, limits: StreamLimits): Promise<Outcome> {
-  const { pool, session, options, request: { statement, client, paced: { sink } } } = run
+export async function runStream (run: Run<StreamRequest>, limits: StreamLimits): Promise<StatementResult> {
+  const { pool, session, options, request: { statement, client, pausable: { sink } } } = run
   try {
     await within(MOMENT, send(session.connection, streamStatement(limits.streamTimeout)))
   } catch (error) {
@@ -135,8 +136,9 @@ export async function runStream (run: Run<StreamRequest>, limits: StreamLimits):
   }
   session.memory.free()
   const { timeouts, onStarted } = combine(options.timeouts, limits.timeouts)
-  const request: StatementRequest = { statement, sink, client, paced: { sink, onStarted } }
-  return await runOn({ session, pool: { ...pool, release: pool.restore }, options: { ...options, timeouts }, request })
+  const request: StatementRequest = { statement, sink, client, pausable: { sink, onStarted } }
+  const owner = { ...pool, release: pool.restore }
+  return await runStatement({ session, pool: owner, options: { ...options, timeouts }, request })
 }
 
 /** Combines the time limit for the first row with that for all rows. */

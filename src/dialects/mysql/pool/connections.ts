@@ -33,9 +33,9 @@ export interface Connections {
 export interface ConnectionsOptions {
   /** Called when a session is gone, so that another one may be opened. */
   readonly onGone: () => void
-  /** How long an idle session is kept without a request, in milliseconds. */
+  /** How long an idle session stays open without a request, in milliseconds. */
   readonly idleTimeout: number
-  /** The number of sessions that are kept nevertheless. */
+  /** The number of sessions that stay open without requests. */
   readonly minimum: number
 }
 
@@ -50,14 +50,14 @@ const SWEEPS = 10
 export function createConnections ({ onGone, idleTimeout, minimum }: ConnectionsOptions): Connections {
   const idle: Session[] = []
   const stopping = new Set<Session>()
-  /** Those that are open or being stopped: a set, because a session that is lost may be stopped only then. */
+  /** Sessions that are open or being stopped: a set, because a session may be stopped after it was lost. */
   const counted = new Set<Session>()
-  // one timer for all sessions, which does not keep the process alive: a timer for each release would be work for each
-  // request
+  // one timer for all sessions, because a timer for each release would cost time in each request; it does not keep the
+  // process alive
   let timer: NodeJS.Timeout | undefined
   let snapshotTimer: NodeJS.Timeout | undefined
 
-  const leave = (session: Session): void => {
+  const uncount = (session: Session): void => {
     counted.delete(session)
     onGone()
   }
@@ -66,7 +66,7 @@ export function createConnections ({ onGone, idleTimeout, minimum }: Connections
     session.open = false
     const index = idle.indexOf(session)
     if (index >= 0) idle.splice(index, 1)
-    if (!stopping.has(session)) leave(session)
+    if (!stopping.has(session)) uncount(session)
   }
 
   const close = (session: Session): Promise<void> => {
@@ -144,7 +144,7 @@ export function createConnections ({ onGone, idleTimeout, minimum }: Connections
       counted.add(session)
     },
     endStopping (session) {
-      if (stopping.delete(session) && !session.open) leave(session)
+      if (stopping.delete(session) && !session.open) uncount(session)
     },
     close,
     closeIdle: (which = () => true) => Promise.all(idle.filter(which).map(close)),

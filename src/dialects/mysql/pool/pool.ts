@@ -16,9 +16,9 @@ export interface PoolLimits {
   readonly queue: number
   /** How long a request may wait, in milliseconds. */
   readonly wait: number
-  /** How long an idle connection is kept without a request, in milliseconds; forever if omitted. */
+  /** How long an idle connection stays open without a request, in milliseconds; forever if omitted. */
   readonly idleTimeout?: number
-  /** The number of connections that are kept nevertheless. */
+  /** The number of connections that stay open without requests. */
   readonly minimum?: number
 }
 
@@ -61,16 +61,16 @@ const FOR_EVER = 2 ** 31 - 1
 const TRUST = 1000
 
 /**
- * Replaces the pool of mysql2, which connects again for each of a thousand requests that a server refuses and does not
- * limit the waiting time, and its cluster, which assigns a request to a host before it knows whether the host answers.
+ * Replaces two parts of mysql2. Its pool does not limit the waiting time, and while a server refuses connections, it
+ * tries again for each request. Its cluster assigns a request to a host before it knows whether the host answers.
  */
 export function createMysqlPool (
   address: MysqlAddress,
-  { size, queue: places, wait, idleTimeout = FOR_EVER, minimum = 0 }: PoolLimits,
+  { size, queue: maxWaiting, wait, idleTimeout = FOR_EVER, minimum = 0 }: PoolLimits,
   statementTimeout: number
 ): MysqlPool {
   const failover = createFailover(address.hosts)
-  const waiters = createWaiters<Session>(places, wait)
+  const waiters = createWaiters<Session>(maxWaiting, wait)
   const connections = createConnections({ onGone: () => connector.grow(), idleTimeout, minimum })
   let closed = false
 
@@ -103,7 +103,7 @@ export function createMysqlPool (
     connections.closeIdle(isPast)
     // waiters may get a session that is in use, or one of an attempt that succeeds before the server is full
     const others = connections.open - connections.stopping.size + (isCrowded(error) ? connector.opening : 0)
-    if (others === 0) waiters.refuse(() => toConnectError(error), last)
+    if (others === 0) waiters.reject(() => toConnectError(error), last)
   }
 
   const connector = createConnector({
@@ -192,9 +192,9 @@ export function createMysqlPool (
       connections.endStopping(session)
     },
     moveOn (session) {
-      const moved = failover.refuse(session.epoch)
+      const hasOther = failover.refuse(session.epoch)
       connections.closeIdle(isPast)
-      return moved
+      return hasOther
     },
     get isUp () {
       return !connector.failing && connections.stopping.size < size
@@ -218,7 +218,7 @@ export function createMysqlPool (
     },
     async close () {
       closed = true
-      waiters.refuse(() => databaseUnavailable())
+      waiters.reject(() => databaseUnavailable())
       connections.stop()
       for (const session of connections.stopping) {
         connections.lose(session)

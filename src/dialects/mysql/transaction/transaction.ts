@@ -1,6 +1,6 @@
 /**
- * Runs a transaction on one session. Its statements run by execution.ts, for which the transaction takes the place of
- * the pool and of the list of time limits: one time limit, from BEGIN to COMMIT, applies to all of them.
+ * Runs a transaction on one session. execution.ts runs its statements, with the transaction as the owner of the session
+ * and as the list of time limits: one time limit, from BEGIN to COMMIT, applies to all of them.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { databaseUnavailable, outcomeUnknown, queryTimeout, withReason, type ServiceError } from '../../../errors.ts'
@@ -11,7 +11,7 @@ import {
   isRefusal,
   refusesRow,
   type Client,
-  type Outcome,
+  type StatementResult,
   type RowSink,
   type Transaction,
   type TransactionOptions
@@ -23,8 +23,10 @@ import {
 } from './undo.ts'
 import type { Session } from '../connection/session.ts'
 import type { MysqlError } from '../errors.ts'
-import { runOn, type ExecutionOptions, type Run, type SessionOwner, type Stoppable } from '../execute/execution.ts'
-import { Retryable, type WriteOutcome } from '../execute/failure.ts'
+import {
+  runStatement, type ExecutionOptions, type Run, type SessionOwner, type Stoppable
+} from '../execute/execution.ts'
+import { Retryable, type WriteResult } from '../execute/failure.ts'
 
 export interface TransactionRequest<T> extends Omit<TransactionOptions, 'consistency' | 'client'> {
   readonly use: (transaction: Transaction) => Promise<T>
@@ -40,11 +42,11 @@ const PAUSE = 20
 const GROWTH = 3
 
 /**
- * Runs a transaction and returns the session to its pool. @throws Retryable, ServiceError or SchemaMoved; what `use`
+ * Runs a transaction and returns the session to its pool. @throws Retryable, ServiceError or StaleCatalog; what `use`
  * throws
  */
 export function runTransaction<T> (run: Run<TransactionRequest<T>>): Promise<T> {
-  return new TransactionRun(run).runAll()
+  return new TransactionRun(run).runAttempts()
 }
 
 class TransactionRun<T> implements Stoppable, SessionOwner {
@@ -71,7 +73,7 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
   #isGivenUp = false
   /** The number of statements that may have written a table without transactions. */
   #lasting = 0
-  /** Whether a statement has written one for certain. */
+  /** Whether a statement has certainly written a table without transactions. */
   #isLasting = false
   #attempt = 1
   /** The number of the last attempt that accepts no more statements. */
@@ -84,7 +86,7 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
     this.#options = { ...run.options, timeouts: this.#timeouts }
   }
 
-  async runAll (): Promise<T> {
+  async runAttempts (): Promise<T> {
     const {
       pool,
       options: { timeouts }
@@ -92,7 +94,7 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
     try {
       for (; ; this.#attempt++) {
         try {
-          return await this.#runOnce()
+          return await this.#runAttempt()
         } catch (error) {
           if (!this.#mayRunAgain(error)) throw error
           await sleep(PAUSE * GROWTH ** (this.#attempt - 1) * (0.5 + Math.random()))
@@ -114,7 +116,7 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
     return this.#attempt <= RETRIES && error === this.#failure && isDeadlock(error) && this.#isUsable
   }
 
-  async #runOnce (): Promise<T> {
+  async #runAttempt (): Promise<T> {
     const {
       request: { dryRun = false, readOnly, isolation }
     } = this.#run
@@ -197,7 +199,7 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
     readonly statement: Statement
     readonly sink: RowSink | undefined
     readonly timeLimit: number | undefined
-  }): Promise<Outcome> {
+  }): Promise<StatementResult> {
     if (attempt <= this.#closed) throw new Error('The transaction has ended')
     this.#failure ??= this.#stopped
     if (this.#failure !== undefined) throw refusalOf(this.#failure)
@@ -207,13 +209,13 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
       if (this.#isChanged) await this.#restoreVariables()
       const request = { statement, sink, client, transaction: readOnly ? ('read' as const) : ('write' as const) }
       if (statement.verb !== 'select' && (!statement.table.transactional || firesTrigger(statement))) this.#lasting++
-      const outcome = await runOn({ pool: this, session: this.#session, options: this.#options, request })
+      const result = await runStatement({ pool: this, session: this.#session, options: this.#options, request })
       if (statement.verb !== 'select' && !statement.table.transactional) this.#isLasting = true
-      // such as a proxy that sends each statement to another server
-      if (statement.verb !== 'select' && !(outcome as WriteOutcome).isInTransaction) {
+      // for example through a proxy that sends each statement to another server
+      if (statement.verb !== 'select' && !(result as WriteResult).isInTransaction) {
         throw withReason(outcomeUnknown(), 'NO_TRANSACTION')
       }
-      return outcome
+      return result
     } catch (error) {
       // never rerun a writing transaction on another server, unless this one refused it before running it
       const failure = readOnly || this.#session.open ? error : refusalOf(error)
@@ -236,8 +238,7 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
       for (const statement of statements) await this.#control(statement)
       this.#session.holdsSnapshot = false
     } catch (error) {
-      // a cluster that has ended the snapshot of an idle connection answers its next statement with a deadlock,
-      // whatever that is
+      // a cluster that has ended the snapshot of an idle connection reports a deadlock for any next statement
       if (this.#session.holdsSnapshot && isDeadlock(error)) this.#failure = error
       // the first of two statements may have been applied, and would affect the next transaction
       else if (this.#isUsable) this.#run.pool.discard(this.#session)
@@ -246,8 +247,8 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
   }
 
   /** Runs a statement that begins or ends the transaction. */
-  #control (statement: Statement): Promise<Outcome> {
-    return runOn({
+  #control (statement: Statement): Promise<StatementResult> {
+    return runStatement({
       pool: this,
       session: this.#session,
       options: this.#options,
@@ -317,7 +318,7 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
     return this.#session.open && !this.#isGivenUp && !this.#run.pool.isStopping(this.#session)
   }
 
-  // as the list of time limits of its statements
+  // implements the list of time limits for the statements
 
   readonly #timeouts = {
     push: (statement: Stoppable): FifoEntry<Stoppable> => {
@@ -343,7 +344,7 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
     if (!this.#isEnding) this.#end(reason)
   }
 
-  // as the owner of the session
+  // implements the owner of the session for the statements
 
   get confirmed () {
     return this.#run.pool.confirmed
