@@ -14,7 +14,7 @@ import { brokenDefinition, databaseUnavailable, type ServiceError, withReason } 
 import { type Keyed, transactOnce } from './idempotency/run-once.ts'
 import { tablesOf } from './plan/filters/scope.ts'
 import type { Plan, SelectPlan } from './plan/plan.ts'
-import type { PlanLimits } from './plan/terms.ts'
+import type { PlanLimits } from './plan/write-options.ts'
 import type { StreamFormat } from './response/stream-rows.ts'
 import { RowStream } from './response/row-stream.ts'
 import { createStreamRows } from './response/stream-rows.ts'
