@@ -192,7 +192,7 @@ export function createDatabase ({
   return {
     name,
     dialect,
-    statementCounts: { kept: 0, built: 0 },
+    statementCounts: { cached: 0, built: 0 },
     resultLimit,
     budget,
     broken: new BrokenDefinitions(),

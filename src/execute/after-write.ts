@@ -251,7 +251,7 @@ async function runRows (runner: Runner, plan: CheckedPlan<InsertPlan>, sink: Ans
   if (
     sink !== undefined &&
     first !== undefined &&
-    inserted.some(({ key }) => key.some((column, place) => column !== first.key[place]))
+    inserted.some(({ key }) => key.some((column, index) => column !== first.key[index]))
   ) {
     throw unsupported(
       '/returning',

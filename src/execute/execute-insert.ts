@@ -8,7 +8,7 @@ import { uniqueViolationOf } from '../dialects/violations.ts'
 import { pointer, ServiceError, withDetails } from '../errors.ts'
 import { combine } from '../plan/filters/scope.ts'
 import { isComputedKey } from '../plan/insert-key.ts'
-import { settled } from '../plan/moments.ts'
+import { boundValue } from '../plan/moments.ts'
 import {
   type Assignment, type Condition, type Conflict, givenValue, type InsertPlan, isOneRow, type PlannedRow
 } from '../plan/plan.ts'
@@ -90,7 +90,7 @@ function assignmentsOf ({ rows, conflict: { written, assignments } }: Upsert): A
   const given = written.map((column): Assignment => {
     const index = columns.indexOf(column)
     return index < 0
-      ? { column, parameter: null, form: TO_DEFAULT }
+      ? { column, parameter: null, operator: TO_DEFAULT }
       : { column, parameter: parameters[index] as Parameter }
   })
   return [...given, ...assignments]
@@ -186,12 +186,12 @@ async function readId (
     const change = changes.find((each) => each.column === column)
     const isGiven = change !== undefined || row.columns.includes(column)
     if (
-      change?.form !== undefined ||
+      change?.operator !== undefined ||
       (!isGiven && (column.generated || column.autoIncrement || column.defaultComputed === true))
     ) { return undefined }
     if (!isGiven) continue
     columns.push(column)
-    parameters.push(settled(change === undefined ? givenValue(row, column) : change.parameter))
+    parameters.push(boundValue(change === undefined ? givenValue(row, column) : change.parameter))
   }
   const condition = conditionOf(conflict.key, { columns, parameters })
   return (
@@ -242,7 +242,7 @@ export async function executeInsert (
     return resultOf(await runBatch(insertRun, batch))
   } catch (error) {
     const { code, row } = error as ServiceError
-    if (row !== undefined) throw atRow(error as ServiceError, placeOf(batch.rows[row] as PlannedRow, plan))
+    if (row !== undefined) throw atRow(error as ServiceError, listIndexOf(batch.rows[row] as PlannedRow, plan))
     if (!isOneRow(plan) && (isOfRow(error) || code === 'DEADLOCK')) return await transact()
     throw error
   }
@@ -272,7 +272,7 @@ async function requireAllWithin (insertRun: InsertRun): Promise<void> {
   const { plan, runner } = insertRun
   for (const row of plan.rows) {
     await requireWithin({ guard, row, table: plan.table }, runner).catch((error: unknown) => {
-      throw isOfRow(error) ? atRow(error, placeOf(row, plan)) : error
+      throw isOfRow(error) ? atRow(error, listIndexOf(row, plan)) : error
     })
   }
 }
@@ -309,7 +309,7 @@ async function runDivided (insertRun: InsertRun, batch: RowBatch): Promise<RowCo
     if (!isOfRow(error)) throw error
     const { plan, runner } = insertRun
     const { rows } = batch
-    if (error.row !== undefined) throw atRow(error, placeOf(rows[error.row] as PlannedRow, plan))
+    if (error.row !== undefined) throw atRow(error, listIndexOf(rows[error.row] as PlannedRow, plan))
     if (rows.length === 1) return await runSingle(insertRun, batch, error)
     const middle = Math.ceil(rows.length / 2)
     const halves = [rows.slice(0, middle), rows.slice(middle)]
@@ -331,11 +331,11 @@ async function runSingle (
     onBatch?.(batch, counts)
     return counts
   } catch (error) {
-    throw isOfRow(error) ? atRow(error, placeOf(row, plan)) : error
+    throw isOfRow(error) ? atRow(error, listIndexOf(row, plan)) : error
   }
 }
 
-const placeOf = ({ index }: PlannedRow, { isList }: InsertPlan): number | undefined => isList ? index : undefined
+const listIndexOf = ({ index }: PlannedRow, { isList }: InsertPlan): number | undefined => isList ? index : undefined
 
 /** Whether the database has refused a row, without which the transaction can continue. */
 const isOfRow = (error: unknown): error is ServiceError => error instanceof ServiceError && refusesRow(error)

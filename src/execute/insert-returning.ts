@@ -4,7 +4,7 @@ import type { StatementResult } from '../dialects/dialect.ts'
 import { unsupported } from '../errors.ts'
 import { combine } from '../plan/filters/scope.ts'
 import { isExactly, isNull } from '../plan/filters/operators.ts'
-import { settled } from '../plan/moments.ts'
+import { boundValue } from '../plan/moments.ts'
 import type { Condition, Conflict, InsertPlan, PlannedRow } from '../plan/plan.ts'
 import { storedKey } from '../plan/row-keys.ts'
 import { planRules, withinRules } from '../plan/rule.ts'
@@ -51,8 +51,8 @@ async function insertUnkeyed (
 /** Uses only columns and rows that the grant sees, so that finding a row reveals nothing about the others. */
 function insertedCondition ({ table: { columns, granted }, rows }: InsertPlan): Condition {
   const row = rows[0] as PlannedRow
-  const given = row.columns.flatMap((column, place) => {
-    const parameter = settled(row.parameters[place])
+  const given = row.columns.flatMap((column, index) => {
+    const parameter = boundValue(row.parameters[index])
     if (columns.get(column.name) !== column || column.type.comparison === 'none') return []
     return [parameter === null ? isNull(column, false) : isExactly(column, storedKey(column, parameter))]
   })
@@ -98,10 +98,10 @@ async function insertKeyed (
     (await areTaken(runner, { table, key, keys: givenKeys(key, rows) }))
   const numbers = new Numbers()
   const untouched = new Set<PlannedRow>()
-  const onBatch = (batch: RowBatch, { inserted, insertId, untouched: places = [] }: RowCounts): void => {
+  const onBatch = (batch: RowBatch, { inserted, insertId, untouched: indexes = [] }: RowCounts): void => {
     numbers.note(batch, insertId)
-    for (const place of batch.conflict === undefined && inserted === 0 ? batch.rows.keys() : places) {
-      untouched.add(batch.rows[place] as PlannedRow)
+    for (const index of batch.conflict === undefined && inserted === 0 ? batch.rows.keys() : indexes) {
+      untouched.add(batch.rows[index] as PlannedRow)
     }
   }
   let result: (StatementResult & RowsResult) | undefined
@@ -133,7 +133,7 @@ async function insertKeyed (
     columns: returning,
     key,
     keys,
-    optional: new Set(written.flatMap((row, place) => (untouched.has(row) ? [place] : [])))
+    optional: new Set(written.flatMap((row, index) => (untouched.has(row) ? [index] : [])))
   })
   return {
     ...(result as StatementResult & RowsResult),
@@ -166,13 +166,13 @@ function divide (plan: ReturningPlan, numbered: Column): ReadonlyArray<readonly 
 
 /** The numbers that the database gave to rows. */
 class Numbers {
-  readonly #places = new Map<PlannedRow, { readonly first: string | undefined, readonly offset: number }>()
+  readonly #ids = new Map<PlannedRow, { readonly first: string | undefined, readonly offset: number }>()
   /** Whether a statement has given several numbers. */
   needStep = false
 
   note ({ rows }: RowBatch, first: string | undefined): void {
     this.needStep ||= rows.length > 1
-    for (const [offset, row] of rows.entries()) this.#places.set(row, { first, offset })
+    for (const [offset, row] of rows.entries()) this.#ids.set(row, { first, offset })
   }
 
   /**
@@ -181,16 +181,16 @@ class Numbers {
    */
   set (row: PlannedRow, number: string | undefined, wasUpdated: boolean): void {
     if (number === undefined && wasUpdated) throw keyChanged()
-    this.#places.set(row, { first: number, offset: 0 })
+    this.#ids.set(row, { first: number, offset: 0 })
   }
 
   has (row: PlannedRow): boolean {
-    return this.#places.get(row)?.first !== undefined
+    return this.#ids.get(row)?.first !== undefined
   }
 
   /** @throws NOT_SUPPORTED if a trigger of SQLite has changed the key of the row */
   valueOf (row: PlannedRow, column: Column, step: bigint): Value {
-    const { first, offset } = this.#places.get(row) ?? { first: undefined, offset: 0 }
+    const { first, offset } = this.#ids.get(row) ?? { first: undefined, offset: 0 }
     if (first === undefined) throw keyChanged()
     return numberOf(column, String(BigInt(first) + BigInt(offset) * step))
   }

@@ -5,7 +5,7 @@ import { type ServiceError, unsupported } from '../errors.ts'
 import type { LinkCells } from '../plan/cells.ts'
 import { combine } from '../plan/filters/scope.ts'
 import { knownDefault } from '../plan/insert-key.ts'
-import { settled } from '../plan/moments.ts'
+import { boundValue } from '../plan/moments.ts'
 import { type Condition, givenValue, type InsertPlan, type ManyMember, type PlannedRow } from '../plan/plan.ts'
 import { storedKey } from '../plan/row-keys.ts'
 import { withinRules, writesHidden } from '../plan/rule.ts'
@@ -72,8 +72,8 @@ export async function readRows (
       continue
     }
     // a select returns a row that occurs twice only once
-    for (const [place, condition] of conditions.entries()) {
-      if ((await select([condition])) === 0 && optional?.has(from + place) !== true) throw notFound(table)
+    for (const [index, condition] of conditions.entries()) {
+      if ((await select([condition])) === 0 && optional?.has(from + index) !== true) throw notFound(table)
       sink.keepRows()
     }
   }
@@ -104,7 +104,7 @@ export function conditionOf (
   const conditions: Condition[] = []
   for (const column of key) {
     const index = columns.indexOf(column)
-    const parameter = index >= 0 ? settled(parameters[index]) : column.autoIncrement ? null : knownDefault(column)
+    const parameter = index >= 0 ? boundValue(parameters[index]) : column.autoIncrement ? null : knownDefault(column)
     if (parameter === null) return undefined
     if (parameter === undefined && (column.generated || column.defaultComputed === true)) {
       throw unsupported('/onConflict/key', `the database computes "${column.name}": send a value`)
@@ -182,7 +182,7 @@ export async function areTaken (runner: Runner, { table, key, keys }: GivenKeys)
 
 /** The values of the key in the rows, without rows that get a number from the database. */
 export function givenKeys (key: readonly Column[], rows: readonly PlannedRow[]): Value[][] {
-  const keys = rows.map((row) => key.map((column) => settled(givenValue(row, column))))
+  const keys = rows.map((row) => key.map((column) => boundValue(givenValue(row, column))))
   return keys.filter((values): values is Value[] => !values.includes(null))
 }
 
@@ -195,7 +195,7 @@ export function knownKey (
   row: PlannedRow,
   column: Column
 ): Value | null {
-  const given = settled(givenValue(row, column))
+  const given = boundValue(givenValue(row, column))
   return given === null || (conflict === undefined && column.autoIncrement && mayFillColumns(table))
     ? null
     : storedKey(column, given)
@@ -248,7 +248,7 @@ async function readLinks (reading: Reading, { links }: RowWriter): Promise<void>
 }
 
 const toLinked = ({ values }: Links, from: number): LinkValues[] =>
-  values.slice(from, from + MEMBER_STEP).map((each, index) => ({ place: from + index, values: each }))
+  values.slice(from, from + MEMBER_STEP).map((each, index) => ({ id: from + index, values: each }))
 
 interface Step { readonly link: LinkCells, readonly rows: MemberRows, readonly values: Links }
 
@@ -284,7 +284,7 @@ async function readFirst (
   const most = 4 * linked.length + member.limit + 1
   rows.expect(values)
   await run(reading, compileFirst(member, linked, most, reading.runner.database.statementCounts), rows)
-  return rows.count < most ? [] : linked.filter(({ place }) => !rows.hasAll(place))
+  return rows.count < most ? [] : linked.filter(({ id }) => !rows.hasAll(id))
 }
 
 async function run ({ runner, answer }: Reading, statement: Statement, rows: MemberRows): Promise<void> {

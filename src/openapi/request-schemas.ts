@@ -6,7 +6,7 @@ import type { Verb } from '../../schemas/grants.ts'
 import { mayUse } from '../access/authorize.ts'
 import type { Column, Key, Table } from '../catalog/catalog.ts'
 import { keysOf } from '../plan/insert.ts'
-import { findPageKey, isPlaced } from '../plan/page.ts'
+import { findPageKey, isPageable } from '../plan/page.ts'
 import { rowKeysOf } from '../plan/row-keys.ts'
 import type { UpdateForm } from '../types/column-type.ts'
 import { includeField, includeRules } from './member-schemas.ts'
@@ -249,7 +249,7 @@ export const hasPositions = (table: Table): boolean => findPageKey(table) !== un
 
 /** A position: values of the columns of the order, which always include the key. */
 export function positionSchema (table: Table): Schema {
-  const sorting = [...table.columns.values()].filter((column) => column.type.sortable && isPlaced(column))
+  const sorting = [...table.columns.values()].filter((column) => column.type.sortable && isPageable(column))
   return closedObject(
     sorting.map((column) => [column.name, bare(shownSchema(column))]),
     {

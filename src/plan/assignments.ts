@@ -9,8 +9,8 @@ import type { Assignment, InsertPlan } from './plan.ts'
 import { type References, ResultReference, toReference } from './result-reference.ts'
 
 /**
- * Resolves the changes of an update at `path` of the body to columns and parameters; values come before forms. @throws
- * COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_VALUE
+ * Resolves the changes of an update at `path` of the body to columns and parameters; values come before update
+ * operators. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_VALUE
  */
 export function planAssignments (
   data: Readonly<Record<string, unknown>>,
@@ -19,12 +19,12 @@ export function planAssignments (
   references?: References
 ): Assignment[] {
   const assignments = Object.keys(data).map((name) => {
-    const place = [...path, name]
-    const column = getWritableColumn(table, name, place, 'update')
-    return planAssignment(column, toReference(data[name], column, references, place), table, place)
+    const columnPath = [...path, name]
+    const column = getWritableColumn(table, name, columnPath, 'update')
+    return planAssignment(column, toReference(data[name], column, references, columnPath), table, columnPath)
   })
-  return assignments.some(({ form }) => form !== undefined)
-    ? assignments.sort((a, b) => Number(a.form !== undefined) - Number(b.form !== undefined))
+  return assignments.some(({ operator }) => operator !== undefined)
+    ? assignments.sort((a, b) => Number(a.operator !== undefined) - Number(b.operator !== undefined))
     : assignments
 }
 
@@ -52,16 +52,16 @@ function planAssignment (column: Column, given: unknown, table: Table, path: Pat
   const { name } = column
   const assignment = planValue(column, given, path, true)
   // an overflow would reveal a value that the grant does not see
-  const { form } = assignment
-  if (form !== undefined && !table.columns.has(name) && formSql(column.type, form)?.includes(COLUMN) === true) {
-    throw at(path, columnNotWritable(name, `${form} is not allowed on it`))
+  const { operator } = assignment
+  if (operator !== undefined && !table.columns.has(name) && formSql(column.type, operator)?.includes(COLUMN) === true) {
+    throw at(path, columnNotWritable(name, `${operator} is not allowed on it`))
   }
   return assignment
 }
 
 /**
- * Plans the value of a column, or a form such as `{"$inc": 5}`. `forms`: whether those that compute with the stored
- * value are allowed; an insert has none. @throws INVALID_VALUE
+ * Plans the value of a column, or an update operator such as `{"$inc": 5}`. `forms`: whether operators that compute
+ * with the stored value are allowed; an insert has none. @throws INVALID_VALUE
  */
 export function planValue (column: Column, given: unknown, path: Path, forms: boolean): Assignment {
   return isFields(given) && looksLikeForm(given)
@@ -92,20 +92,20 @@ export function looksLikeForm (given: object): boolean {
   return hasKeys
 }
 
-/** Plans `{"$inc": 5}`. For a JSON column `{"$eq": value}` is the value, which may itself look like a form. */
+/** Plans `{"$inc": 5}`. For a JSON column `{"$eq": value}` is the value, which may itself look like an operator. */
 function planForm (column: Column, given: Record<string, unknown>, path: Path, isAllowed: boolean): Assignment {
   const { type } = column
   const keys = Object.keys(given)
   const [name, other] = keys as [string, ...string[]]
   const operand = given[name]
   if (type.holdsJson === true && name === '$eq' && other === undefined) return toAssignment(column, operand, path)
-  const form =
+  const found =
     other === undefined
       ? type.forms?.find((each) => each.name === name && (isAllowed || each.sql === undefined))
       : undefined
-  if (form === undefined) throw at(path, invalidValue(column.name, describeRefusal(column, keys, isAllowed)))
-  const parameter = readWith(form.read, column, operand, [...path, name])
-  return form.sql === undefined ? { column, parameter } : { column, form: form.name, parameter }
+  if (found === undefined) throw at(path, invalidValue(column.name, describeRefusal(column, keys, isAllowed)))
+  const parameter = readWith(found.read, column, operand, [...path, name])
+  return found.sql === undefined ? { column, parameter } : { column, operator: found.name, parameter }
 }
 
 function describeRefusal ({ type, declaration }: Column, keys: readonly string[], isAllowed: boolean): string {
@@ -151,8 +151,8 @@ export function refuseOnlyDefaults ({ table, rows, conflict, isList }: InsertPla
  * the database come after those of the service. @throws NOT_NULL_VIOLATION
  */
 export function refuseNulls (assignments: readonly Assignment[], path: Path): void {
-  for (const { column, parameter, form } of assignments) {
-    if (parameter === null && form === undefined && !column.nullable) {
+  for (const { column, parameter, operator } of assignments) {
+    if (parameter === null && operator === undefined && !column.nullable) {
       throw at([...path, column.name], notNullViolation())
     }
   }

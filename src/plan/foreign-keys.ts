@@ -24,11 +24,11 @@ export interface WrittenRow {
   readonly index?: number | undefined
 }
 
-/** Converts a planned row to the form that the look-ups take. */
+/** Converts a planned row to the assignments that the look-ups take. */
 export function toWritten ({ index, columns, parameters }: PlannedRow): WrittenRow {
   return {
     index,
-    assignments: columns.map((column, place) => ({ column, parameter: parameters[place] as Parameter | Moment }))
+    assignments: columns.map((column, index) => ({ column, parameter: parameters[index] as Parameter | Moment }))
   }
 }
 
@@ -87,7 +87,7 @@ export function refuseUnchecked (plan: InsertPlan | UpdatePlan, { base, unchecke
   for (const { columns: names } of unchecked) {
     const columns = names.map((name) => getNamed(base, name))
     const isChanged = columns.some((column) =>
-      changed.some((each) => each.column === column && (each.parameter !== null || each.form !== undefined))
+      changed.some((each) => each.column === column && (each.parameter !== null || each.operator !== undefined))
     )
     const isInserted = plan.verb === 'insert' && plan.rows.some((row) => {
       const values = insertedValues(toWritten(row), columns)
@@ -157,11 +157,11 @@ function planLookups (
   found: readonly Found[]
 ): Pick<ForeignKeyCheck, 'lookups' | 'all'> {
   const lookups = found.map(({ values, index, isOwn }): Lookup => {
-    const equalities = referenced.map((column, place): Condition => ({
+    const equalities = referenced.map((column, index): Condition => ({
       kind: 'compare',
       column,
       operator: '=',
-      parameter: values[place] as Value
+      parameter: values[index] as Value
     }))
     return { condition: combine('and', [...equalities, rules]), index, isOwn }
   })
@@ -198,7 +198,7 @@ function valuesOf ({ assignments }: WrittenRow, columns: readonly Column[]): Arr
 
 /** An omitted column has its default, if that is a constant, or NULL. */
 function insertedValues (row: WrittenRow, columns: readonly Column[]): Parameter[] {
-  return valuesOf(row, columns).map((value, place) => value === undefined ? defaultOf(columns[place] as Column) : value)
+  return valuesOf(row, columns).map((value, index) => value === undefined ? defaultOf(columns[index] as Column) : value)
 }
 
 function defaultOf (column: Column): Parameter {
@@ -210,11 +210,11 @@ function defaultOf (column: Column): Parameter {
 /** Undefined if the key is not written. A rule may give the value of a column that is not written. */
 function updatedValues (row: WrittenRow, columns: readonly Column[], rules: readonly Rule[]): Parameter[] | undefined {
   const written = row.assignments.filter(({ column }) => columns.includes(column))
-  if (written.length === 0 || written.some(({ parameter, form }) => parameter === null && form === undefined)) {
+  if (written.length === 0 || written.some(({ parameter, operator }) => parameter === null && operator === undefined)) {
     return undefined
   }
-  if (written.some(({ form }) => form !== undefined)) throw unknownForeignKey()
-  return valuesOf(row, columns).map((value, place) => value ?? valueByRule(columns[place] as Column, rules))
+  if (written.some(({ operator }) => operator !== undefined)) throw unknownForeignKey()
+  return valuesOf(row, columns).map((value, index) => value ?? valueByRule(columns[index] as Column, rules))
 }
 
 function valueByRule (column: Column, rules: readonly Rule[]): Parameter {

@@ -116,17 +116,16 @@ export function sortByKey (rows: readonly PlannedRow[], key: readonly Column[]):
   if (rows.length === 1) return rows
   const defaults = key.map(sortValueOfDefault)
   let columns: readonly Column[] | undefined
-  let places: readonly number[] = []
+  let indexes: readonly number[] = []
   const sorted: Keyed[] = []
   for (const row of rows) {
     if (row.columns !== columns) {
       columns = row.columns
-      places = key.map((column) => row.columns.indexOf(column))
+      indexes = key.map((column) => row.columns.indexOf(column))
     }
     const values: Keyed['values'][number][] = []
-    for (let index = 0; index < places.length; index++) {
-      const place = places[index] as number
-      const value = place < 0 ? defaults[index] : sortValueOf(row.parameters[place] as Parameter)
+    for (const [part, index] of indexes.entries()) {
+      const value = index < 0 ? defaults[part] : sortValueOf(row.parameters[index] as Parameter)
       if (value === undefined) return rows
       values.push(value)
     }

@@ -9,7 +9,7 @@ import type { Conflict, InsertPlan, PlannedRow } from './plan.ts'
 import { type References, toReference } from './result-reference.ts'
 import { isWhole } from './row-keys.ts'
 import { onlyValueOf } from './rule.ts'
-import { isPlainWrite, planWriteTerms } from './write-options.ts'
+import { isPlainWrite, planWriteOptions } from './write-options.ts'
 
 // Plans `onConflict`: the unique key that decides whether a row exists, and the values that are written to it.
 
@@ -83,25 +83,25 @@ interface RowReader {
 /** Maximum number of readers of a table; the least recently used ones are dropped, and all of them with the table. */
 export const MAX_READERS = 16
 
-const kept = new WeakMap<Table, RowReader[]>()
+const cachedReaders = new WeakMap<Table, RowReader[]>()
 
 /**
  * The reader of rows with the same columns in the same order. `path`: the path of the row. @throws COLUMN_NOT_FOUND,
  * COLUMN_NOT_WRITABLE
  */
 export function findReader (table: Table, data: Data, path: Path): RowReader {
-  const readers = getOrCreate(kept, table, () => [])
+  const readers = getOrCreate(cachedReaders, table, () => [])
   const names = Object.keys(data)
-  const place = readers.findIndex(({ columns }) => areNames(columns, names))
-  if (place === 0) return readers[0] as RowReader
+  const index = readers.findIndex(({ columns }) => areNames(columns, names))
+  if (index === 0) return readers[0] as RowReader
   const reader =
-    place < 0
+    index < 0
       ? createReader(
         table,
         names.map((name) => getWritableColumn(table, name, [...path, name], 'insert'))
       )
-      : (readers[place] as RowReader)
-  if (place > 0) readers.splice(place, 1)
+      : (readers[index] as RowReader)
+  if (index > 0) readers.splice(index, 1)
   readers.unshift(reader)
   if (readers.length > MAX_READERS) readers.pop()
   return reader
@@ -117,7 +117,7 @@ const readGiven = (column: Column, given: unknown, references: References | unde
 
 function areNames (columns: readonly Column[], names: readonly string[]): boolean {
   if (columns.length !== names.length) return false
-  for (let place = 0; place < names.length; place++) if ((columns[place] as Column).name !== names[place]) return false
+  for (let index = 0; index < names.length; index++) if ((columns[index] as Column).name !== names[index]) return false
   return true
 }
 
@@ -127,25 +127,25 @@ function createReader (table: Table, columns: readonly Column[]): RowReader {
   const missing = mayFillColumns(table) ? [] : table.requiredColumns.filter((column) => !columns.includes(column))
   const read: RowReader['read'] = (data, references) => {
     const parameters = new Array<Parameter | Moment>(names.length)
-    let place = 0
+    let index = 0
     try {
       for (const name in data) {
-        if (names[place] !== name) return undefined
-        parameters[place] = (values[place] as ReadValue)(data[name], references)
-        place++
+        if (names[index] !== name) return undefined
+        parameters[index] = (values[index] as ReadValue)(data[name], references)
+        index++
       }
     } catch {
-      // readRow reads the row again to find the place of the value
+      // readRow reads the row again to find the path of the value
       return undefined
     }
-    return place === names.length ? parameters : undefined
+    return index === names.length ? parameters : undefined
   }
   return { columns, missing, read }
 }
 
 type ReadValue = (given: unknown, references: References | undefined) => Parameter | Moment
 
-/** Whether an object is a plain value: neither a form nor, which looks like one, a reference to an earlier result. */
+/** Whether an object is a plain value: no operator, and no reference to an earlier result, which looks like one. */
 const isPlain = (given: object | null): given is object => given !== null && !looksLikeForm(given)
 
 function createValueReader (column: Column): ReadValue {
@@ -168,7 +168,7 @@ export function planInsert (body: InsertBody, table: Table, references?: Referen
   const planned = isList ? data.map((row, index) => planner.plan(row, index)) : [planner.plan(data, 0)]
   const rows =
     conflict === undefined || !isAnyOrder(planned, conflict, table) ? planned : sortByKey(planned, conflict.key)
-  const terms = isPlainWrite(body) ? undefined : planWriteTerms(body, table)
+  const terms = isPlainWrite(body) ? undefined : planWriteOptions(body, table)
   return Object.freeze({ verb: 'insert', table, rows, isList, conflict, ...terms })
 }
 

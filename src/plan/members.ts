@@ -6,7 +6,7 @@ import { at, invalidBody, type Path } from '../errors.ts'
 import { isOne, findMemberIndex } from './relation.ts'
 import { getColumn } from './columns.ts'
 import { planRelation } from './filters/resolve-filters.ts'
-import { createFilterScope, createRowScope, type Held } from './filters/scope.ts'
+import { createFilterScope, createRowScope, type EqualColumns } from './filters/scope.ts'
 import type { PlanLimits } from './write-options.ts'
 import { planAggregate } from './groups.ts'
 import { planOrder } from './order-by.ts'
@@ -34,7 +34,7 @@ export function planMembers (include: Include, { source, limits }: MembersToPlan
   return planLevel(include, { source, limits, count: 0 }, { table: source.table, path: ['include'], level: 1 })
 }
 
-/** The table whose rows have the members, and the place of these in the body. */
+/** The table whose rows have the members, and the path of these in the body. */
 interface Level { readonly table: Table, readonly path: Path, readonly level: number }
 
 function planLevel (include: Include, planning: Planning, { table, path, level }: Level): readonly Member[] {
@@ -44,33 +44,33 @@ function planLevel (include: Include, planning: Planning, { table, path, level }
   }
   if (level > levels) throw at(path, invalidBody(`"include" can have at most ${levels} levels`))
   return Object.entries(include).map(([name, member]) => {
-    const place = [...path, name]
+    const memberPath = [...path, name]
     if (++planning.count > members) {
-      throw at(place, invalidBody(`"include" can have at most ${members} members, on all levels together`))
+      throw at(memberPath, invalidBody(`"include" can have at most ${members} members, on all levels together`))
     }
     if (table.columns.has(name)) {
       throw at(
-        place,
+        memberPath,
         invalidBody(
           `"${name}" is a column of "${table.name}": choose another name for the member, and say its "table"`
         )
       )
     }
-    return planMember(name, member, planning, { table, path: place, level })
+    return planMember(name, member, planning, { table, path: memberPath, level })
   })
 }
 
 function planMember (name: string, body: MemberBody, planning: Planning, { table, path, level }: Level): Member {
   const { source, limits } = planning
   const rowScope = createRowScope({ source, table, limits, level })
-  const { other, on, held, condition } = planRelation(name, body, rowScope, path)
+  const { other, on, equalColumns, condition } = planRelation(name, body, rowScope, path)
   const common = { name, table: other, on, condition: withinRules(other, condition) }
   if (body.aggregates !== undefined) {
     const scope = createFilterScope(other, limits)
     const columns = Object.entries(body.aggregates).map(([key, call]) =>
       planAggregate(key, call, { scope, table: other, path: [...path, 'aggregates', key] })
     )
-    return { kind: 'computed', ...common, columns, index: findMemberIndex(other, on, held.all, []) }
+    return { kind: 'computed', ...common, columns, index: findMemberIndex(other, on, equalColumns.all, []) }
   }
   const rows = {
     ...common,
@@ -80,7 +80,7 @@ function planMember (name: string, body: MemberBody, planning: Planning, { table
         ? []
         : planLevel(body.include, planning, { table: other, path: [...path, 'include'], level: level + 1 })
   }
-  if (isOne(other, on, held)) {
+  if (isOne(other, on, equalColumns)) {
     const field = ONLY_OF_MANY.find((each) => body[each] !== undefined)
     if (field !== undefined) {
       throw at(
@@ -93,13 +93,13 @@ function planMember (name: string, body: MemberBody, planning: Planning, { table
     }
     return { kind: 'one', ...rows }
   }
-  const order = planManyOrder(body, { table: other, path, on: on.map(({ other: column }) => column), held })
+  const order = planManyOrder(body, { table: other, path, on: on.map(({ other: column }) => column), equalColumns })
   return {
     kind: 'many',
     ...rows,
     order,
     limit: body.limit ?? DEFAULT_LIMIT,
-    index: findMemberIndex(other, on, held.all, order)
+    index: findMemberIndex(other, on, equalColumns.all, order)
   }
 }
 
@@ -118,10 +118,10 @@ function planManyOrder (
     table,
     path,
     on,
-    held
-  }: { readonly table: Table; readonly path: Path; readonly on: readonly Column[]; readonly held: Held }
+    equalColumns
+  }: { readonly table: Table; readonly path: Path; readonly on: readonly Column[]; readonly equalColumns: EqualColumns }
 ): readonly Order[] {
   const asked = orderBy === undefined ? [] : planOrder(orderBy, { table, path: [...path, 'orderBy'] })
   const order = completeOrder(asked, findKey(table) ?? [])
-  return order.filter(({ column }) => !on.includes(column) && !held.all.has(column))
+  return order.filter(({ column }) => !on.includes(column) && !equalColumns.all.has(column))
 }

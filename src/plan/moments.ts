@@ -1,7 +1,7 @@
 /**
  * The moments of a plan (`{"$now": …}`). A plan of one statement leaves them to the database. For several statements
- * the clock is read first, so that all of them see the same moment. The plan of a write is then settled, so that the
- * written keys are known; the statements of a select are settled as they run (src/sql/statement.ts).
+ * the service reads the clock first, so that all of them see the same moment. It binds the clock to the plan of a
+ * write, so that the written keys are known, and to the statements of a select as they run (src/sql/statement.ts).
  */
 import type { Column } from '../catalog/catalog.ts'
 import { valueOutOfRange, withDetails, pointer } from '../errors.ts'
@@ -70,10 +70,10 @@ export function isIdMoment ({ table: { identity }, rows, conflict }: InsertPlan)
 /**
  * The assignments with values in place of moments. @throws VALUE_OUT_OF_RANGE for one that its column cannot hold
  */
-export const settleAll = (assignments: readonly Assignment[], clock: Clock): Assignment[] =>
-  assignments.map((each) => ({ ...each, parameter: stored(each.parameter, clock) }))
+export const bindAssignments = (assignments: readonly Assignment[], clock: Clock): Assignment[] =>
+  assignments.map((each) => ({ ...each, parameter: bindParameter(each.parameter, clock) }))
 
-function stored (parameter: Assignment['parameter'], clock: Clock): Parameter {
+function bindParameter (parameter: Assignment['parameter'], clock: Clock): Parameter {
   if (!isMoment(parameter)) return parameter
   const value = valueAt(parameter, clock)
   if (value === undefined) throw valueOutOfRange()
@@ -81,22 +81,22 @@ function stored (parameter: Assignment['parameter'], clock: Clock): Parameter {
 }
 
 /** The plan with values in place of moments. @throws VALUE_OUT_OF_RANGE for one that its column cannot hold */
-export function settleRows (plan: InsertPlan, clock: Clock): InsertPlan {
+export function bindRows (plan: InsertPlan, clock: Clock): InsertPlan {
   const { conflict } = plan
-  const settled =
+  const bound =
     conflict?.set.kind === 'assignments'
-      ? { ...conflict, set: { ...conflict.set, assignments: settleAll(conflict.set.assignments, clock) } }
+      ? { ...conflict, set: { ...conflict.set, assignments: bindAssignments(conflict.set.assignments, clock) } }
       : conflict
   return {
     ...plan,
-    conflict: settled,
-    rows: plan.rows.map((row) => (row.parameters.some(isMoment) ? settleRow(row, plan, clock) : row))
+    conflict: bound,
+    rows: plan.rows.map((row) => (row.parameters.some(isMoment) ? bindRow(row, plan, clock) : row))
   }
 }
 
-function settleRow (row: PlannedRow, { isList }: InsertPlan, clock: Clock): PlannedRow {
+function bindRow (row: PlannedRow, { isList }: InsertPlan, clock: Clock): PlannedRow {
   try {
-    return { ...row, parameters: row.parameters.map((parameter) => stored(parameter, clock)) }
+    return { ...row, parameters: row.parameters.map((parameter) => bindParameter(parameter, clock)) }
   } catch {
     const error = valueOutOfRange()
     throw isList ? withDetails(error, { path: pointer('data', row.index), message: error.message }) : error
@@ -104,20 +104,20 @@ function settleRow (row: PlannedRow, { isList }: InsertPlan, clock: Clock): Plan
 }
 
 /** The condition with values in place of moments. */
-export function settleCondition (condition: Condition, clock: Clock): Condition {
-  const settle = (compared: Compared): Compared => isMoment(compared) ? valueAt(compared, clock) ?? null : compared
+export function bindCondition (condition: Condition, clock: Clock): Condition {
+  const bind = (compared: Compared): Compared => isMoment(compared) ? valueAt(compared, clock) ?? null : compared
   return mapLeaves(condition, (leaf) => {
     switch (leaf.kind) {
-      case 'compare': return { ...leaf, parameter: settle(leaf.parameter) }
-      case 'between': return { ...leaf, low: settle(leaf.low), high: settle(leaf.high) }
-      case 'exists': return { ...leaf, condition: settleCondition(leaf.condition, clock) }
+      case 'compare': return { ...leaf, parameter: bind(leaf.parameter) }
+      case 'between': return { ...leaf, low: bind(leaf.low), high: bind(leaf.high) }
+      case 'exists': return { ...leaf, condition: bindCondition(leaf.condition, clock) }
       default: return leaf
     }
   })
 }
 
-/** A value of a plan that has been settled. */
-export function settled (parameter: Parameter | Compared | undefined): Parameter {
-  if (parameter === undefined || isMoment(parameter)) throw new Error('a moment has not been settled')
+/** A value of a plan to which the clock has been bound. @throws if it is a moment or missing */
+export function boundValue (parameter: Parameter | Compared | undefined): Parameter {
+  if (parameter === undefined || isMoment(parameter)) throw new Error('no clock has been bound to a moment')
   return parameter
 }

@@ -7,7 +7,7 @@ const DIRECTION = /\s(asc|desc)$/i
 /** An unknown term that looks like a name is COLUMN_NOT_FOUND; any other is INVALID_ORDER_BY. */
 const NAME = /^[\p{L}\p{M}\p{N}_$]+$/u
 
-/** A term of the list form: the key is the column, the value is the direction; or a member with such a term. */
+/** A term of a list: the key is the column, the value is the direction; or a member with such a term. */
 type Term = Readonly<Record<string, string | Readonly<Record<string, string>>>>
 
 /** The tables in which the columns of an order are looked up. */
@@ -18,8 +18,8 @@ export interface OrderScope {
   readonly members?: readonly Member[]
 }
 
-/** A column, of a member or of the table. */
-interface Place { readonly column: Column, readonly of?: OneMember }
+/** A column of the table, or of a member. */
+interface OrderedColumn { readonly column: Column, readonly of?: OneMember }
 
 /**
  * Plans `orderBy`: "<column> [ASC|DESC], …", or a list of objects such as {"<column>": "DESC"}. Columns of members are
@@ -56,15 +56,15 @@ function planTextTerm (term: string, scope: Required<OrderScope>): Order {
 
 function planTerm (term: Term, { table, path, members }: Required<OrderScope>, index: number): Order {
   const [[name, value]] = Object.entries(term) as [[string, Term[string]]]
-  const place = [...path, index, name]
-  if (typeof value === 'string') return toOrder({ column: getColumn(table, name, place) }, value, path)
+  const termPath = [...path, index, name]
+  if (typeof value === 'string') return toOrder({ column: getColumn(table, name, termPath) }, value, path)
   const member = members.find((each) => each.name === name)
-  if (member === undefined) throw refuse(place, `contains ${JSON.stringify(name)}, which is not a member of "include"`)
+  if (member === undefined) throw refuse(termPath, `contains ${JSON.stringify(name)}, which is not a member of "include"`)
   const [[column, direction]] = Object.entries(value) as [[string, string]]
-  return toOrder(getMemberColumn(member, column, { path, place: [...place, column] }), direction, path)
+  return toOrder(getMemberColumn(member, column, { path, columnPath: [...termPath, column] }), direction, path)
 }
 
-function toOrder ({ column, of }: Place, direction: string | undefined, path: Path): Order {
+function toOrder ({ column, of }: OrderedColumn, direction: string | undefined, path: Path): Order {
   if (!column.type.sortable) {
     throw refuse(path, `contains "${column.name}"; rows cannot be sorted by the type ${column.declaration}`)
   }
@@ -74,13 +74,13 @@ function toOrder ({ column, of }: Place, direction: string | undefined, path: Pa
 function getTermColumn (
   { table, path, members }: Required<OrderScope>,
   { term, name }: { readonly term: string; readonly name: string }
-): Place {
+): OrderedColumn {
   const column = table.columns.get(name)
   if (column !== undefined) return { column }
   // names of members have no dot
   const dot = name.indexOf('.')
   const member = dot < 0 ? undefined : members.find((each) => each.name === name.slice(0, dot))
-  if (member !== undefined) return getMemberColumn(member, name.slice(dot + 1), { path, place: path })
+  if (member !== undefined) return getMemberColumn(member, name.slice(dot + 1), { path, columnPath: path })
   if (!NAME.test(name)) {
     throw refuse(
       path,
@@ -93,8 +93,8 @@ function getTermColumn (
 function getMemberColumn (
   member: Member,
   name: string,
-  { path, place }: { readonly path: Path; readonly place: Path }
-): Place {
+  { path, columnPath }: { readonly path: Path; readonly columnPath: Path }
+): OrderedColumn {
   if (member.kind !== 'one') {
     throw refuse(
       path,
@@ -102,7 +102,7 @@ function getMemberColumn (
       'members that are one row'
     )
   }
-  return { column: getColumn(member.table, name, place), of: member }
+  return { column: getColumn(member.table, name, columnPath), of: member }
 }
 
 const refuse = (path: Path, reason: string) => at(path, invalidOrderBy(reason))

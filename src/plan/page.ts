@@ -36,8 +36,8 @@ function planPosition (
   }
   const behind = order.reduceRight<Condition>(
     (rest, { column, direction }) => {
-      const place = readPlace(column, after[column.name])
-      return combine('or', [isBeyond(column, place, direction), combine('and', [isAt(column, place), rest])])
+      const value = readPosition(column, after[column.name])
+      return combine('or', [isBeyond(column, value, direction), combine('and', [isAt(column, value), rest])])
     },
     { kind: 'constant', value: false }
   )
@@ -55,7 +55,7 @@ function boundOf (behind: Condition): Condition {
 }
 
 /** Converts a value of a position; null is allowed in nullable columns. @throws INVALID_VALUE */
-function readPlace (column: Column, given: unknown): Value | null {
+function readPosition (column: Column, given: unknown): Value | null {
   const path = ['after', column.name]
   if (given !== null) return readValue(column, given, path, positionsOf(column)?.read)
   if (!column.nullable) throw at(path, invalidValue(column.name, 'is NOT NULL, so that no row has this position'))
@@ -76,7 +76,7 @@ function compare (column: Column, operator: Operator, parameter: Value): Conditi
     column,
     operator,
     parameter,
-    ...(positionsOf(column) !== undefined && { isPlace: true as const })
+    ...(positionsOf(column) !== undefined && { isPosition: true as const })
   }
 }
 
@@ -101,8 +101,8 @@ function compareTo (column: Column, value: Value, direction: Order['direction'])
   const operator = direction === 'asc' ? '>' : '<'
   if (ranking === undefined) return compare(column, operator, value)
   if (ranking.values === undefined) return { kind: 'compare', column, operator, parameter: ranking.rank(value) }
-  const place = ranking.values.indexOf(value)
-  const parameters = direction === 'asc' ? ranking.values.slice(place + 1) : ranking.values.slice(0, place)
+  const rank = ranking.values.indexOf(value)
+  const parameters = direction === 'asc' ? ranking.values.slice(rank + 1) : ranking.values.slice(0, rank)
   return parameters.length === 0
     ? { kind: 'constant', value: false }
     : { kind: 'in', column, negated: false, parameters }
@@ -143,7 +143,7 @@ function planAfter (
       )
     )
   }
-  requirePlaced(asked)
+  requirePageable(asked)
   const key = findKey(table)
   if (key === undefined) {
     throw unsupported(
@@ -153,7 +153,7 @@ function planAfter (
     )
   }
   const order = completeOrder(asked, key)
-  requirePlaced(order)
+  requirePageable(order)
   // servers take seconds for an order of hundreds of columns
   if (order.length > limits.conditions) {
     throw at(['orderBy'], invalidBody(`"orderBy" can have at most ${limits.conditions} columns together with "after"`))
@@ -163,23 +163,23 @@ function planAfter (
   return { order, page: { by: 'position', after: planPosition(after, order, table), hidden, nullableKey } }
 }
 
-/** @throws INVALID_ORDER_BY for a column whose values have no place that filters can name */
-function requirePlaced (order: readonly Order[]): void {
-  const unplaced = order.map(({ column }) => column).find((column) => !isPlaced(column))
-  if (unplaced === undefined) return
-  const { name, declaration, collation } = unplaced
-  const why = isKept(unplaced)
+/** @throws INVALID_ORDER_BY for a column whose order conditions cannot follow */
+function requirePageable (order: readonly Order[]): void {
+  const refused = order.map(({ column }) => column).find((column) => !isPageable(column))
+  if (refused === undefined) return
+  const { name, declaration, collation } = refused
+  const why = comparesAsSorted(refused)
     ? `the type ${declaration}`
     : `the collation ${collation}, because the database sorts its texts in another way than it compares them`
   throw at(['orderBy'], invalidOrderBy(`contains "${name}"; "after" is not possible with ${why}`))
 }
 
-/** Whether filters can name a place in the order of the column. */
-export const isPlaced = (column: Column): boolean =>
-  !column.type.structured && column.type.unplaced !== true && isKept(column)
+/** Whether a condition can select the rows after a value in the order of the column. */
+export const isPageable = (column: Column): boolean =>
+  !column.type.structured && column.type.unplaced !== true && comparesAsSorted(column)
 
-/** ENUMs are sorted by the index of their members. */
-const isKept = ({ type, collation }: Column): boolean =>
+/** Whether the database compares values in the order in which it sorts them. ENUMs have the order of their members. */
+const comparesAsSorted = ({ type, collation }: Column): boolean =>
   collation === undefined || type.ranking !== undefined || keepsOrder(collation)
 
 /** Plans `offset`. The rows of groups have the columns of `groupBy` as their key. */
@@ -220,7 +220,7 @@ export function findKey (table: Table): readonly Column[] | undefined {
 /** The key by which pages can be read with `after`. */
 export function findPageKey (table: Table): readonly Column[] | undefined {
   const key = findKey(table)
-  return key?.every(isPlaced) === true ? key : undefined
+  return key?.every(isPageable) === true ? key : undefined
 }
 
 function findSortable ({ columns }: Table, names: ReadonlyArray<string | null>): readonly Column[] | undefined {

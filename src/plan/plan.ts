@@ -10,10 +10,10 @@ export interface Assignment {
   readonly column: Column
   readonly parameter: Parameter | Moment
   /**
-   * The name of the form that computes the new value from the stored one and the parameter (src/types/forms.ts); the
-   * parameter is the new value if omitted.
+   * The update operator, such as `$inc`, that computes the new value from the stored one and the parameter
+   * (src/types/forms.ts). If omitted, the parameter is the new value.
    */
-  readonly form?: string
+  readonly operator?: string
 }
 
 export type Operator = '=' | '<>' | '>' | '>=' | '<' | '<='
@@ -26,15 +26,15 @@ export type Compared = Parameter | Moment
 
 export type Condition =
   /**
-   * `isPlace`: compares the places of stored values in the order of SQLite, where a column can have values of every
-   * storage class.
+   * `isPosition`: compares stored values with a position, in the order of SQLite, where a column can have values of
+   * every storage class.
    */
   | {
     readonly kind: 'compare'
     readonly column: Column
     readonly operator: Operator
     readonly parameter: Compared
-    readonly isPlace?: true
+    readonly isPosition?: true
   }
   /** Compares texts byte by byte. Always combined with an equality, which can use an index. */
   | { readonly kind: 'exact'; readonly column: Column; readonly parameter: Value }
@@ -267,7 +267,7 @@ export interface CountPlan {
   readonly lock?: 'share' | 'update' | undefined
 }
 
-export interface InsertPlan extends Common, WriteTerms {
+export interface InsertPlan extends Common, WriteOptions {
   readonly verb: 'insert'
   /** In the order in which they are written: one row, unless `data` is a list. */
   readonly rows: readonly PlannedRow[]
@@ -298,7 +298,7 @@ export interface PlannedRow {
 }
 
 /**
- * The value that the request gives to a column; null if there is none. It is a moment only until the plan is settled.
+ * The value that the request gives to a column; null if there is none. It is a moment until the clock is bound.
  */
 export function givenValue ({ columns, parameters }: PlannedRow, column: Column): Parameter | Moment {
   return parameters[columns.indexOf(column)] ?? null
@@ -320,7 +320,7 @@ export interface Conflict {
 }
 
 /** The options of a write. */
-export interface WriteTerms {
+export interface WriteOptions {
   readonly inTransaction?: true
   /** The columns of the written rows that the answer has. */
   readonly returning?: readonly Column[]
@@ -329,14 +329,14 @@ export interface WriteTerms {
 }
 
 /** The options of an update or delete. */
-export interface ChangeTerms extends WriteTerms {
+export interface ChangeOptions extends WriteOptions {
   /** The number of rows that the condition may match. */
   readonly expect?: RowRange
   /** Maximum number of rows that the condition may match, by the setting `limits.changed`. */
   readonly maximum?: number
 }
 
-export interface UpdatePlan extends Common, ChangeTerms {
+export interface UpdatePlan extends Common, ChangeOptions {
   readonly verb: 'update'
   readonly assignments: readonly Assignment[]
   readonly condition: Condition
@@ -346,7 +346,7 @@ export interface UpdatePlan extends Common, ChangeTerms {
   readonly limit?: number
 }
 
-export interface DeletePlan extends Common, ChangeTerms {
+export interface DeletePlan extends Common, ChangeOptions {
   readonly verb: 'delete'
   readonly condition: Condition
   /** Maximum number of rows that are deleted, for engines that have LIMIT here. */

@@ -2,23 +2,23 @@
 import { baseTable, type Column, type Index, partsOf, type Table } from '../catalog/catalog.ts'
 import { canRelate, isSameRelation, type Pair, relationsBetween } from '../catalog/relations.ts'
 import { at, invalidBody, type Path } from '../errors.ts'
-import type { Held } from './filters/scope.ts'
+import type { EqualColumns } from './filters/scope.ts'
 import type { MemberIndex, Order } from './plan.ts'
 import { rowKeysOf } from './row-keys.ts'
 import { onlyValueOf } from './rule.ts'
 
-// Whether one row of another table is related or many, which depends on the columns that are held equal.
+// Whether one row of another table is related or many, which depends on the columns that filters hold equal.
 
-/** What is held before the filters are planned. */
-export const startHeld = ({ granted }: Pick<Table, 'granted'>): Held => ({
+/** The equal columns before the filters are planned: those of the rules of the grant. */
+export const startEqualColumns = ({ granted }: Pick<Table, 'granted'>): EqualColumns => ({
   certain: new Set(),
   all: new Set(granted?.rules.filter((rule) => onlyValueOf(rule) !== undefined).map(({ column }) => column))
 })
 
 /** Whether at most one row is related, because the columns contain a unique key. */
-export function isOne (table: Table, on: readonly Pair[], held?: Held): boolean {
+export function isOne (table: Table, on: readonly Pair[], equalColumns?: EqualColumns): boolean {
   return rowKeysOf(table).some((key) =>
-    key.every((column) => held?.certain.has(column) === true || on.some(({ other }) => other === column))
+    key.every((column) => equalColumns?.certain.has(column) === true || on.some(({ other }) => other === column))
   )
 }
 
@@ -28,9 +28,9 @@ export function planOn (
   {
     table,
     other,
-    held,
+    equalColumns,
     path
-  }: { readonly table: Table; readonly other: Table; readonly held: Held; readonly path: Path }
+  }: { readonly table: Table; readonly other: Table; readonly equalColumns: EqualColumns; readonly path: Path }
 ): readonly Pair[] {
   const relations = relationsBetween(table, other)
   if (on === undefined) {
@@ -45,19 +45,19 @@ export function planOn (
       )
     )
   }
-  const place = [...path, 'on']
+  const onPath = [...path, 'on']
   const pairs = Object.entries(on).map(([name, otherName]): Pair => ({
-    column: getOnColumn(table, name, place),
-    other: getOnColumn(other, otherName, place)
+    column: getOnColumn(table, name, onPath),
+    other: getOnColumn(other, otherName, onPath)
   }))
   const unrelated = pairs.find((pair) => !canRelate(pair.column, pair.other))
-  if (unrelated !== undefined) throw at(place, invalidBody(describeKinds(unrelated, other)))
+  if (unrelated !== undefined) throw at(onPath, invalidBody(describeKinds(unrelated, other)))
   if (
     relations.some((relation) => isSameRelation(relation, pairs)) ||
-    findMemberIndex(other, pairs, held.all, []) !== undefined
+    findMemberIndex(other, pairs, equalColumns.all, []) !== undefined
   ) { return pairs }
   throw at(
-    place,
+    onPath,
     invalidBody(
       `"${other.name}" has no index that begins with ` +
       `${pairs.map(({ other: { name } }) => `"${name}"`).join(' or ')}, or with columns that "filters" hold equal ` +
@@ -66,10 +66,10 @@ export function planOn (
   )
 }
 
-function getOnColumn (table: Table, name: string, place: Path): Column {
+function getOnColumn (table: Table, name: string, path: Path): Column {
   const column = table.columns.get(name)
   if (column === undefined) {
-    throw at(place, invalidBody(`"on" names columns of "${table.name}", which has no column "${name}"`))
+    throw at(path, invalidBody(`"on" names columns of "${table.name}", which has no column "${name}"`))
   }
   return column
 }
@@ -89,20 +89,20 @@ function describeKinds ({ column, other }: Pair, { engine }: Table): string {
 }
 
 /**
- * The index by which related rows are found. It begins with columns of `on` and those that are held equal. An index
+ * The index by which related rows are found. It begins with columns of `on` and those that filters hold equal. An index
  * that also has the order, read in one direction, is preferred, then the one with most of these columns. Undefined if
  * there is none.
  */
 export function findMemberIndex (
   table: Table,
   on: readonly Pair[],
-  held: ReadonlySet<Column>,
+  equalColumns: ReadonlySet<Column>,
   order: readonly Order[]
 ): MemberIndex | undefined {
   // rules can be on columns that the grant does not see
   const base = baseTable(table)
   const related = new Set(on.map(({ other }) => other.name))
-  const equal = new Set([...related, ...Array.from(held, ({ name }) => name)])
+  const equal = new Set([...related, ...Array.from(equalColumns, ({ name }) => name)])
   let best: { readonly found: MemberIndex; readonly rank: number } | undefined
   for (const index of indexesOf(base)) {
     const parts = index.ordered ? partsOf(index, base) : []
@@ -115,8 +115,8 @@ export function findMemberIndex (
     const reversed = rest[0]?.descending !== (order[0]?.direction === 'desc')
     const isOrdered =
       isWhole &&
-      order.every(({ column, direction }, place) => {
-        const part = rest[place]
+      order.every(({ column, direction }, index) => {
+        const part = rest[index]
         return (
           part?.column === column.name && !part.prefix && (part.descending !== (direction === 'desc')) === reversed
         )

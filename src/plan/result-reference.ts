@@ -1,7 +1,7 @@
 /**
  * References of operations: `{"$ref": "/1/id"}` in place of a value. All operations are planned without the values
  * before anything runs; an operation with references is planned again when the values are known. So a value passes
- * every check that a value in the body passes, and is never an operator or a form.
+ * every check that a value in the body passes, and is never an operator.
  */
 import type { Column } from '../catalog/catalog.ts'
 import { at, invalidBody, invalidValue, type Path } from '../errors.ts'

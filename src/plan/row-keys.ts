@@ -2,7 +2,7 @@
 import { baseTable, type Column, type Index, type Table } from '../catalog/catalog.ts'
 import { parseExactJson } from '../json/exact-json.ts'
 import type { Value } from '../types/column-type.ts'
-import { settled } from './moments.ts'
+import { boundValue } from './moments.ts'
 import type { Assignment } from './plan.ts'
 
 /**
@@ -21,7 +21,7 @@ export function rowKeysOf (table: Table): ReadonlyArray<readonly Column[]> {
     .flatMap(({ parts }) => toKey(parts.map(({ column }) => column)))
   const primary = indexes.find(
     ({ parts }) =>
-      parts.length === primaryKey.length && parts.every(({ column }, place) => column === primaryKey[place])
+      parts.length === primaryKey.length && parts.every(({ column }, index) => column === primaryKey[index])
   )
   return [
     ...(primary === undefined || isWhole(primary) ? toKey(primaryKey) : []),
@@ -55,16 +55,16 @@ export function findUpdateKey (table: Table, assignments: readonly Assignment[])
   const isKnown = (column: Column): boolean => {
     const given = assigned.get(column)
     if (given === undefined) return isUnchanged(column)
-    const { form, parameter } = given
+    const { operator, parameter } = given
     // null for a NOT NULL column is refused later (create-plan.ts)
-    return form === undefined ? parameter !== null || !column.nullable : isSum(column, parameter)
+    return operator === undefined ? parameter !== null || !column.nullable : isSum(column, parameter)
   }
   const find = (isUsable: (column: Column) => boolean, nullable: boolean) =>
     keys.find((key) => mayBeNull(key) === nullable && key.every(isUsable))
   return find(isUnchanged, false) ?? find(isKnown, false) ?? find(isUnchanged, true) ?? find(isKnown, true)
 }
 
-/** Whether the new value of a form can be computed exactly: `$inc` of an integer. */
+/** Whether the new value of an update operator can be computed exactly: `$inc` of an integer. */
 const isSum = ({ type }: Column, parameter: unknown): parameter is bigint =>
   type.wholeNumbers === true && typeof parameter === 'bigint'
 
@@ -85,10 +85,10 @@ export function keyAfter (
 ): Value[] {
   return key.map((column, index) => {
     const before = values[index] as Value
-    const { form, parameter } = assignments.find((assignment) => assignment.column === column) ?? {}
+    const { operator, parameter } = assignments.find((assignment) => assignment.column === column) ?? {}
     if (parameter === undefined || parameter === null) return before
-    return form === undefined
-      ? storedKey(column, settled(parameter) as Value)
+    return operator === undefined
+      ? storedKey(column, boundValue(parameter) as Value)
       : (before as bigint) + (parameter as bigint)
   })
 }

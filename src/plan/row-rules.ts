@@ -70,12 +70,14 @@ function planGiven (plan: () => readonly ForeignKeyCheck[]): readonly ForeignKey
 }
 
 /**
- * Tests the written columns; the others keep satisfying their rules. The result of a form is unknown, so it is refused.
+ * Tests the written columns; the others keep satisfying their rules. The result of an update operator is unknown, so it
+ * is rejected.
  */
 function checkUpdate (rules: readonly Rule[], assignments: readonly Assignment[]): void {
   for (const rule of rules) {
     const written = assignments.find(({ column }) => column === rule.column)
-    if (written !== undefined && (written.form !== undefined || !satisfies(rule, written.parameter))) throw rowRefused()
+    if (written === undefined) continue
+    if (written.operator !== undefined || !satisfies(rule, written.parameter)) throw rowRefused()
   }
 }
 

@@ -4,7 +4,7 @@ import type { Column, Table } from '../catalog/catalog.ts'
 import { writtenBy } from '../catalog/triggers.ts'
 import { at, expectationFailed, invalidBody, type Path, pointer, type ServiceError, unsupported } from '../errors.ts'
 import { getColumn } from './columns.ts'
-import type { ChangeTerms, DeletePlan, Plan, RowRange, UpdatePlan, WriteTerms } from './plan.ts'
+import type { ChangeOptions, DeletePlan, Plan, RowRange, UpdatePlan, WriteOptions } from './plan.ts'
 import type { References } from './result-reference.ts'
 
 // The number of rows that a request expects.
@@ -69,7 +69,7 @@ export interface Counted {
   tables?: Map<string, NamedBy> | undefined
 }
 
-/** The first place in a body that names a table, and the combinator there: `$some` or `$none`. */
+/** The first path in a body that names a table, and the combinator there: `$some` or `$none`. */
 export interface NamedBy { readonly path: Path, readonly by: string }
 
 /** Limits on one body. */
@@ -114,10 +114,10 @@ export function requireUndoable ({ name, transactional }: Table, path: string): 
 }
 
 /** @throws COLUMN_NOT_FOUND, NOT_SUPPORTED: to be called when all else is planned */
-export function planWriteTerms (
+export function planWriteOptions (
   { returning, dryRun }: Pick<InsertBody, 'returning' | 'dryRun'>,
   table: Table
-): WriteTerms {
+): WriteOptions {
   const columns = returning === undefined ? undefined : planReturning(returning, table)
   if (dryRun === true) requireUndoable(table, '/dryRun')
   return {
@@ -128,10 +128,14 @@ export function planWriteTerms (
 }
 
 /** @throws COLUMN_NOT_FOUND, NOT_SUPPORTED: to be called when all else is planned */
-export function planChangeTerms (body: UpdateBody | DeleteBody, table: Table, { changed }: PlanLimits): ChangeTerms {
+export function planChangeOptions (
+  body: UpdateBody | DeleteBody,
+  table: Table,
+  { changed }: PlanLimits
+): ChangeOptions {
   const { expect } = body
   return {
-    ...planWriteTerms(body, table),
+    ...planWriteOptions(body, table),
     ...(expect !== undefined && { expect: planRange(expect) }),
     ...(changed !== undefined && { maximum: changed })
   }

@@ -1,7 +1,7 @@
 /** The result of a plan, from which its answer is written. */
 import { type Column, mayFillColumns, type Table } from '../catalog/catalog.ts'
 import type { StatementResult } from '../dialects/dialect.ts'
-import { settled } from '../plan/moments.ts'
+import { boundValue } from '../plan/moments.ts'
 import type { InsertPlan, PlannedRow } from '../plan/plan.ts'
 import type { DriverValue, Parameter, Value } from '../types/column-type.ts'
 
@@ -28,8 +28,8 @@ export interface RowsResult {
   readonly storedId?: string | undefined
   /** The id as JSON of the row that an upsert found, as it was before, if it had to be read. */
   readonly existingId?: string | undefined
-  /** The insert as it ran, with values in place of moments, if they had to be settled. */
-  readonly settled?: InsertPlan
+  /** The insert as it ran, with values in place of moments, if the clock was bound. */
+  readonly bound?: InsertPlan
 }
 
 /** The fact that a select with `total` adds to the outcome of its statement. */
@@ -70,8 +70,8 @@ export function idOfUpserted ({ table, rows, conflict }: InsertPlan, outcome: St
   const set = conflict?.set
   const assigned = set?.kind === 'assignments' ? set.assignments.find(({ column }) => column === identity) : undefined
   if (assigned !== undefined) {
-    return assigned.form === undefined && assigned.parameter !== null
-      ? identity.type.echo(settled(assigned.parameter) as Value)
+    return assigned.operator === undefined && assigned.parameter !== null
+      ? identity.type.echo(boundValue(assigned.parameter) as Value)
       : 'null'
   }
   const isWritten = set?.kind === 'columns' ? set.columns.includes(identity) : set?.kind === 'given'
@@ -89,7 +89,7 @@ export function idOfUpserted ({ table, rows, conflict }: InsertPlan, outcome: St
 /** The value of a column in a row. */
 export function findParameter ({ columns, parameters }: PlannedRow, column: Column | undefined): Parameter | undefined {
   const parameter = column === undefined ? undefined : parameters[columns.indexOf(column)]
-  return parameter === undefined ? undefined : settled(parameter)
+  return parameter === undefined ? undefined : boundValue(parameter)
 }
 
 /** Numbers of up to so many digits are the same in every type. */

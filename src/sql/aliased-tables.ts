@@ -1,6 +1,6 @@
 /**
- * The tables of a statement with several tables, each at a place: the table at place 1 has the alias `t1`, and its
- * columns are the tokens `c1x0`, `c1x1`, … The same table can be at several places.
+ * The tables of a statement with several tables. The table with index 1 has the alias `t1`, and the tokens of its
+ * columns are `c1x0`, `c1x1`, … The same table can occur several times, with an index and an alias for each.
  */
 import { type Expression, type RawBuilder, sql } from 'kysely'
 import { baseTable, type Column, type Index, type Table } from '../catalog/catalog.ts'
@@ -30,23 +30,23 @@ type Relate = (equality: Expression<unknown>) => Expression<unknown>
 
 const TOKEN = /^([nci])(\d+)(?:x(\d+))?$/
 
-class PlacedTables {
+class AliasedTables {
   readonly #tables: Array<Table | undefined>
   readonly #alias: string
   readonly #engine: Engine
   readonly #lock: Sql
   readonly relate: Relate
-  readonly add: TableTokens['add'] = (table, index) => {
-    const place = this.#tables.push(baseTable(table)) - 1
+  readonly add: TableTokens['add'] = (table, forced) => {
+    const index = this.#tables.push(baseTable(table)) - 1
     return {
-      ...this.at(place),
-      from: this.from(place, this.#engine === 'mysql' ? index : undefined),
+      ...this.at(index),
+      from: this.from(index, this.#engine === 'mysql' ? forced : undefined),
       relate: this.relate,
       lock: this.#lock
     }
   }
 
-  /** `own`: a table without a place, whose name no alias may have. `lock`: the lock on rows that subqueries find. */
+  /** `own`: a table without an index, whose name no alias may have. `lock`: the lock on rows that subqueries find. */
   constructor (
     engine: Engine,
     {
@@ -64,8 +64,8 @@ class PlacedTables {
 
   /** The identifier that a token stands for. */
   nameOf (token: string): string | undefined {
-    const [, kind, place, part] = TOKEN.exec(token) ?? []
-    const table = this.#tables[Number(place)]
+    const [, kind, index, part] = TOKEN.exec(token) ?? []
+    const table = this.#tables[Number(index)]
     switch (kind) {
       case 'n':
         return table?.name
@@ -78,39 +78,37 @@ class PlacedTables {
     }
   }
 
-  /** The tokens of the columns of the table at a place, with its alias. */
-  at (place: number): TableTokens {
+  /** The tokens of the columns of a table, with its alias. */
+  at (index: number): TableTokens {
     const token = (column: Column): string =>
-      `${this.#alias}${place}.c${place}x${(this.#tables[place] as Table).columnList.indexOf(column)}`
+      `${this.#alias}${index}.c${index}x${(this.#tables[index] as Table).columnList.indexOf(column)}`
     return { token, outer: token, add: this.add }
   }
 
-  /** The table at a place with its alias, for FROM. */
-  from (place: number, forced?: Index): Sql {
-    const named = sql`${sql.table(`n${place}`)} as ${sql.id(`${this.#alias}${place}`)}`
+  /** A table with its alias, for FROM. */
+  from (index: number, forced?: Index): Sql {
+    const named = sql`${sql.table(`n${index}`)} as ${sql.id(`${this.#alias}${index}`)}`
     return forced === undefined
       ? named
-      : sql`${named} force index (${sql.id(`i${place}x${(this.#tables[place] as Table).indexes.indexOf(forced)}`)})`
+      : sql`${named} force index (${sql.id(`i${index}x${(this.#tables[index] as Table).indexes.indexOf(forced)}`)})`
   }
 }
 
 /** SQLite has no index that can be forced safely, and takes the one that was defined last if two seem equally good. */
 const rarely: Relate = (equality) => sql`likelihood(${equality}, 0.000001)`
 
-/** The catalog's table, because rules can be on columns that the grant does not see. */
-
-/** Builds statements about several tables that have places. */
-export interface SeveralTables extends Pick<PlacedTables, 'at' | 'from' | 'relate'> {
+/** Builds statements on several tables, which `at` and `from` name by index. */
+export interface SeveralTables extends Pick<AliasedTables, 'at' | 'from' | 'relate'> {
   readonly build: TableBuilder['build']
 }
 
 export function severalTables (engine: Engine, seen: readonly Table[]): SeveralTables {
-  const placed = new PlacedTables(engine, { tables: seen })
+  const aliased = new AliasedTables(engine, { tables: seen })
   return {
-    build: createBuild(engine, (token) => placed.nameOf(token)),
-    at: (place) => placed.at(place),
-    from: (place, forced) => placed.from(place, forced),
-    relate: placed.relate
+    build: createBuild(engine, (token) => aliased.nameOf(token)),
+    at: (index) => aliased.at(index),
+    from: (index, forced) => aliased.from(index, forced),
+    relate: aliased.relate
   }
 }
 
@@ -121,7 +119,7 @@ type StatementBuilder = TableBuilder & Pick<TableTokens, 'outer' | 'add'>
 export function statementBuilder (engine: Engine, table: Table, lock?: RawBuilder<unknown>): StatementBuilder {
   const builder = builderFor(engine, table)
   const own = nameIn(baseTable(table))
-  const others = new PlacedTables(engine, { own: table, lock })
+  const others = new AliasedTables(engine, { own: table, lock })
   return {
     ...builder,
     build: createBuild(engine, (token) => own(token) ?? others.nameOf(token)),

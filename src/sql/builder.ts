@@ -15,22 +15,22 @@ import type { Cell, Parameter } from '../types/column-type.ts'
 import type { CompiledStatement, Engine, Statement } from './statement.ts'
 
 /** How many statements were found in the cache, and how many were built. */
-export interface StatementCounts { kept: number, built: number }
+export interface StatementCounts { cached: number, built: number }
 
 /** Longer texts are not cached, because a list of ten thousand values is rarely sent twice with the same length. */
 const MAX_LENGTH = 10_000
-/** Maximum number of statements of a table, so that a table with ever new shapes does not displace those of others. */
+/** Maximum number of statements of a table, so that a table with ever new keys does not displace those of others. */
 const MAX_PER_TABLE = 100
 
-export type KeptStatement = Pick<CompiledStatement, 'sql' | 'pieces'>
+export type CachedStatement = Pick<CompiledStatement, 'sql' | 'pieces'>
 
 /** The cached statements of one table. */
-interface TableStatements<T extends KeptStatement> {
+interface TableStatements<T extends CachedStatement> {
   get (key: string): T | undefined
   set (key: string, statement: T): void
 }
 
-interface StatementCache<T extends KeptStatement> {
+interface StatementCache<T extends CachedStatement> {
   /** Creates the cache of a table, which the caller keeps and drops with the table. */
   forTable (table: object): TableStatements<T>
   /** The approximate memory of all cached statements, in bytes. */
@@ -42,7 +42,7 @@ interface StatementCache<T extends KeptStatement> {
 interface Shelf<T> { readonly statements: WeakRef<Map<string, T>>, bytes: number, size: number }
 
 /** Above `limit` bytes, the least recently used table loses its statements, the least recently used first. */
-export function createStatementCache<T extends KeptStatement> (limit: number): StatementCache<T> {
+export function createStatementCache<T extends CachedStatement> (limit: number): StatementCache<T> {
   /** The tables, the most recently used at the end. */
   const shelves = new Set<Shelf<T>>()
   let bytes = 0
@@ -107,10 +107,10 @@ export function createStatementCache<T extends KeptStatement> (limit: number): S
 }
 
 /**
- * Estimates the memory in V8: two bytes per character because of the marks, a string for each piece, and an entry of
- * the map.
+ * Estimates the memory in V8: two bytes per character because of the column keys, a string for each piece, and an entry
+ * of the map.
  */
-function sizeOf (key: string, { sql, pieces }: KeptStatement): number {
+function sizeOf (key: string, { sql, pieces }: CachedStatement): number {
   return 250 + 2 * key.length + 2 * sql.length + 40 * pieces.length
 }
 
@@ -119,21 +119,21 @@ function sizeOf (key: string, { sql, pieces }: KeptStatement): number {
 // with the quoted identifiers of the catalog, so that no text of a request can become an identifier. Kysely's own
 // references would split names that contain dots, spaces, quotes or " as ".
 
-/** The marks, which differ from the characters for operators in a shape. A table has at most 4096 columns. */
-const MARKS: readonly string[] = Array.from({ length: 4096 }, (_, index) => String.fromCharCode(0x100 + index))
+/** The column keys, which differ from the characters for operators in a key. A table has at most 4096 columns. */
+const COLUMN_KEYS: readonly string[] = Array.from({ length: 4096 }, (_, index) => String.fromCharCode(0x100 + index))
 
-export type Mark = (column: Column) => string
+export type KeyOfColumn = (column: Column) => string
 
-const known = new WeakMap<Table, Mark>()
+const known = new WeakMap<Table, KeyOfColumn>()
 
-/**
- * Gives each column of the catalog's table one character, because rules can be on columns that the grant does not see.
- */
-export function marksOf (table: Table): Mark {
+/** One character for each column of the catalog's table (`createBuilder`). */
+export function columnKeysOf (table: Table): KeyOfColumn {
   const base = baseTable(table)
   return getOrCreate(known, base, () => {
-    const marks = new Map(base.columnList.map((column, index): [Column, string] => [column, MARKS[index] as string]))
-    return (column) => marks.get(column) as string
+    const keys = new Map(
+      base.columnList.map((column, index): [Column, string] => [column, COLUMN_KEYS[index] as string])
+    )
+    return (column) => keys.get(column) as string
   })
 }
 
@@ -169,8 +169,8 @@ export interface TableBuilder {
   /** The alias of an index. */
   readonly indexToken: (index: Index) => `i${number}`
   /** One character for each column of the table. */
-  readonly mark: Mark
-  /** The cached statements of the table by shape (statement-key.ts). */
+  readonly columnKey: KeyOfColumn
+  /** The cached statements of the table by statement key (statement-key.ts). */
   readonly statementCache: TableStatements<CompiledStatement>
 }
 
@@ -183,11 +183,13 @@ export const statementCache = createStatementCache<CompiledStatement>(16 * 1024 
 const builders: Readonly<Record<Engine, WeakMap<Table, TableBuilder>>> = { mysql: new WeakMap(), sqlite: new WeakMap() }
 
 export function builderFor (engine: Engine, table: Table): TableBuilder {
-  const kept = statementTable(table)
-  return getOrCreate(builders[engine], kept, () => createBuilder(engine, kept))
+  const shared = statementTable(table)
+  return getOrCreate(builders[engine], shared, () => createBuilder(engine, shared))
 }
 
-/** Uses the columns of the catalog's table, because rules can be on columns that the grant does not see. */
+/**
+ * Uses the columns of the catalog's table, because the rules of a grant can test columns that the grant does not show.
+ */
 function createBuilder (engine: Engine, table: Table): TableBuilder {
   const base = baseTable(table)
   const indexes = new Map(base.columnList.map((column, index): [Column, number] => [column, index]))
@@ -199,7 +201,7 @@ function createBuilder (engine: Engine, table: Table): TableBuilder {
     build,
     token,
     indexToken: (index) => `i${base.indexes.indexOf(index)}`,
-    mark: marksOf(table),
+    columnKey: columnKeysOf(table),
     statementCache: statementCache.forTable(table)
   }
 }
@@ -236,11 +238,11 @@ class Names extends OperationNodeTransformer {
 
 /** Returns the identifiers of aliases in the statements of one table. */
 export const nameIn = (table: Table) => (token: string): string | undefined => {
-  const place = Number(token.slice(1))
+  const index = Number(token.slice(1))
   switch (token.charAt(0)) {
     case 't': return token === 't' ? table.name : undefined
-    case 'c': return table.columnList[place]?.name
-    case 'i': return table.indexes[place]?.name
+    case 'c': return table.columnList[index]?.name
+    case 'i': return table.indexes[index]?.name
     default: return undefined
   }
 }

@@ -149,20 +149,20 @@ function onDuplicateKey (table: Table, conflict: BatchConflict, builder: TableBu
 
 const NONE: readonly Column[] = []
 
-/** Compiles a batch, or takes the cached statement of the same shape. Never throws. */
+/** Compiles a batch, or takes the cached statement of the same key. Never throws. */
 export function compileInsert (batch: RowBatch, engine: Engine, counts: StatementCounts): Statement {
-  const { mark, statementCache } = builderFor(engine, batch.table)
+  const { columnKey, statementCache } = builderFor(engine, batch.table)
   const parameters = cellsOf(batch, engine)
-  const key = keyOf(batch, engine, { mark, parameters })
+  const key = keyOf(batch, engine, { columnKey, parameters })
   // SQLite's statement compares the new values with the stored ones
   const { assignments, written } = batch.conflict ?? { assignments: [], written: NONE }
   if (engine === 'sqlite' && skipsUnchanged(batch.table, assignments, written)) {
     for (const assignment of assignments) addParameters(assignment, parameters)
   }
-  const kept = statementCache.get(key)
-  counts[kept === undefined ? 'built' : 'kept']++
-  const compiled = kept ?? describe(batch, engine)
-  if (kept === undefined) statementCache.set(key, compiled)
+  const cached = statementCache.get(key)
+  counts[cached === undefined ? 'built' : 'cached']++
+  const compiled = cached ?? describe(batch, engine)
+  if (cached === undefined) statementCache.set(key, compiled)
   const { verb, table, sql, pieces, columns, assigned, confirmation, isUpsert, probe } = compiled
   return {
     verb,
@@ -203,10 +203,10 @@ function cellsOf ({ columns, rows }: RowBatch, engine: Engine): Cell[] {
       for (const parameter of parameters) cells[next++] = parameter
       continue
     }
-    const places = getOrCreate(known, given, () => columns.map((column) => given.indexOf(column)))
-    for (let index = 0; index < places.length; index++) {
-      const place = places[index] as number
-      cells[next++] = place < 0 ? fallbackOf(columns[index] as Column, engine) : parameters[place] as Cell
+    const indexes = getOrCreate(known, given, () => columns.map((column) => given.indexOf(column)))
+    for (let column = 0; column < indexes.length; column++) {
+      const index = indexes[column] as number
+      cells[next++] = index < 0 ? fallbackOf(columns[column] as Column, engine) : parameters[index] as Cell
     }
   }
   return cells
@@ -228,20 +228,21 @@ function fallbackOf (column: Column, engine: Engine): Cell {
 function keyOf (
   { columns, conflict }: RowBatch,
   engine: Engine,
-  { mark, parameters }: { readonly mark: TableBuilder['mark']; readonly parameters: Cell[] }
+  { columnKey, parameters }: { readonly columnKey: TableBuilder['columnKey']; readonly parameters: Cell[] }
 ): string {
-  const marks = (list: readonly Column[]): string => {
+  const keysOf = (list: readonly Column[]): string => {
     let all = ''
-    for (const column of list) all += mark(column)
+    for (const column of list) all += columnKey(column)
     return all
   }
-  const key = `i${marks(columns)}`
+  const key = `i${keysOf(columns)}`
   if (conflict === undefined) return key
   // SQLite's statement has no condition if it changes nothing
   const within =
     engine === 'mysql' || conflict.written.length + conflict.assignments.length > 0 ? conflict.within : undefined
-  const guard = (): string => (within === undefined ? '' : `?${conditionKey(within, { mark, parameters })}`)
-  const set = (): string => `=${marks(conflict.written)}:${assignmentsKey(conflict.assignments, { mark, parameters })}`
+  const guard = (): string => (within === undefined ? '' : `?${conditionKey(within, { columnKey, parameters })}`)
+  const set = (): string =>
+    `=${keysOf(conflict.written)}:${assignmentsKey(conflict.assignments, { columnKey, parameters })}`
   const [first, second] = engine === 'mysql' ? [guard(), set()] : [set(), guard()]
-  return `${key}${first}${second}^${marks(conflict.key)}${conflict.identity === undefined ? '' : '#'}`
+  return `${key}${first}${second}^${keysOf(conflict.key)}${conflict.identity === undefined ? '' : '#'}`
 }

@@ -11,7 +11,7 @@ import { compileCondition, orderTerms, rowsOf, wrap } from './conditions.ts'
 import { builderFor, type BuiltStatement } from './builder.ts'
 import { severalTables, type SeveralTables } from './aliased-tables.ts'
 import { findIndex } from './select.ts'
-import { rowsShape } from './statement-key.ts'
+import { rowsKey } from './statement-key.ts'
 import type { StatementCounts } from './builder.ts'
 import type { CompiledStatement, Engine, Statement } from './statement.ts'
 
@@ -58,18 +58,18 @@ export function confirmColumns (own: Table, compared: readonly RelatedColumns[])
   if (needed.size === 0) return undefined
   const seen = [...needed.keys()]
   const tables = severalTables('mysql', seen)
-  const cells = seen.flatMap((table, place) =>
-    Array.from(needed.get(table) ?? NO_COLUMNS, (column) => ({ column, table, place }))
+  const cells = seen.flatMap((table, tableIndex) =>
+    Array.from(needed.get(table) ?? NO_COLUMNS, (column) => ({ column, table, tableIndex }))
   )
   const selected = cells.map(
-    ({ column, place }, index) => sql`${sql.ref(tables.at(place).token(column))} as ${sql.id(`v${index}`)}`
+    ({ column, tableIndex }, index) => sql`${sql.ref(tables.at(tableIndex).token(column))} as ${sql.id(`v${index}`)}`
   )
   const {
     sql: text,
     pieces,
     parameters
   } = tables.build(
-    sql`select ${sql.join(selected)} from ${sql.join(seen.map((_, place) => tables.from(place)))} limit ${0}`
+    sql`select ${sql.join(selected)} from ${sql.join(seen.map((_, index) => tables.from(index)))} limit ${0}`
   )
   return {
     verb: 'select',
@@ -114,8 +114,8 @@ interface RowsToSelect {
 export function selectCells (tables: SeveralTables, { cells }: Cells, from = 0): Sql {
   return sql.join(
     cells.map(
-      ({ column, table }, place) =>
-        sql`${wrap(column.type.selected, sql.ref(tables.at(table).token(column)))} as ${sql.id(`v${from + place}`)}`
+      ({ column, table }, index) =>
+        sql`${wrap(column.type.selected, sql.ref(tables.at(table).token(column)))} as ${sql.id(`v${from + index}`)}`
     )
   )
 }
@@ -127,14 +127,14 @@ export function selectRows (
   { index, order, conditions, related = [] }: RowsToSelect
 ): Sql {
   const own = tables.at(0)
-  const joins = joined.map(({ member: { on, condition }, parent }, place): Sql => {
-    const [child, outer] = [tables.at(place + 1), tables.at(parent)]
+  const joins = joined.map(({ member: { on, condition }, parent }, index): Sql => {
+    const [child, outer] = [tables.at(index + 1), tables.at(parent)]
     // the column on the left decides the collation on SQLite
     const pairs: Array<Expression<unknown>> = on.map(
       ({ column, other }) => sql`${sql.ref(child.token(other))} = ${sql.ref(outer.token(column))}`
     )
     if (!isTrue(condition)) pairs.push(compileCondition(condition, child))
-    return sql` left join ${tables.from(place + 1)} on ${sql.join(pairs, sql` and `)}`
+    return sql` left join ${tables.from(index + 1)} on ${sql.join(pairs, sql` and `)}`
   })
   const compile = (condition: Condition): Expression<unknown> => compileCondition(condition, own)
   const narrowing = [
@@ -154,11 +154,11 @@ const NONE: readonly Column[] = []
 /** Compiles a select whose rows have members. Members of one row are joined to it. */
 export function compileWithMembers (plan: SelectPlan, engine: Engine, counts: StatementCounts): Statement {
   const { statementCache } = builderFor(engine, plan.table)
-  const { key, parameters } = rowsShape(plan, engine)
-  const kept = statementCache.get(key)
-  if (kept !== undefined) {
-    counts.kept++
-    return { ...kept, parameters }
+  const { key, parameters } = rowsKey(plan, engine)
+  const cached = statementCache.get(key)
+  if (cached !== undefined) {
+    counts.cached++
+    return { ...cached, parameters }
   }
   counts.built++
   const cells = cellsOf(plan)
@@ -202,14 +202,14 @@ function findCompared (
   { cells: { cells, joined }, conditions, compared = [] }: Described,
   tables: readonly Table[]
 ): RelatedColumns[] {
-  const isShown = (column: Column, place: number): boolean =>
-    column.type.selected === undefined && cells.some((cell) => cell.column === column && cell.table === place)
+  const isShown = (column: Column, table: number): boolean =>
+    column.type.selected === undefined && cells.some((cell) => cell.column === column && cell.table === table)
   const found: RelatedColumns[] = []
-  const need = (place: number, columns: readonly Column[]): void => {
-    found.push({ table: tables[place] as Table, columns: columns.filter((column) => !isShown(column, place)) })
+  const need = (table: number, columns: readonly Column[]): void => {
+    found.push({ table: tables[table] as Table, columns: columns.filter((column) => !isShown(column, table)) })
   }
   need(0, [...conditions.flatMap(comparedColumns), ...compared])
-  for (const { column, table: place } of cells) if (column.type.selected !== undefined) need(place, [column])
+  for (const { column, table } of cells) if (column.type.selected !== undefined) need(table, [column])
   for (const [
     index,
     {

@@ -10,7 +10,7 @@ import { comparedColumns, confirmColumns, relatedColumns, compileWithMembers } f
 import { withoutValues, compileCount, compileDefinitions, compileSelect } from './select.ts'
 import { builderFor, type BuiltStatement } from './builder.ts'
 import { selectedColumns } from './conditions.ts'
-import { shapeOf } from './statement-key.ts'
+import { keyOf } from './statement-key.ts'
 import type { StatementCounts } from './builder.ts'
 import type { CompiledStatement, Engine, Statement } from './statement.ts'
 import { compileDelete, compileUpdate } from './write.ts'
@@ -48,19 +48,19 @@ function equalColumns (condition: Condition): readonly Column[] {
 /** A plan with exactly one statement. Inserts are divided among statements (row-batches.ts). */
 export type CompiledPlan = Exclude<Plan, InsertPlan> | CountPlan
 
-/** Compiles a plan, or takes the cached statement of the same shape, and counts which in `counts`. Never throws. */
+/** Compiles a plan, or takes the cached statement of the same key, and counts which in `counts`. Never throws. */
 export function compileStatement (
   plan: CompiledPlan,
   engine: Engine,
-  counts: StatementCounts = { kept: 0, built: 0 }
+  counts: StatementCounts = { cached: 0, built: 0 }
 ): Statement {
   if (plan.verb === 'select' && plan.members !== undefined) return compileWithMembers(plan, engine, counts)
-  const { mark, statementCache } = builderFor(engine, plan.table)
-  const { key, parameters } = shapeOf(plan, engine, mark)
-  const kept = statementCache.get(key)
-  if (kept !== undefined) {
-    counts.kept++
-    return withParameters(kept, parameters)
+  const { columnKey, statementCache } = builderFor(engine, plan.table)
+  const { key, parameters } = keyOf(plan, engine, columnKey)
+  const cached = statementCache.get(key)
+  if (cached !== undefined) {
+    counts.cached++
+    return withParameters(cached, parameters)
   }
   counts.built++
   const compiled = describe(plan, engine, buildStatement(plan, engine))
@@ -117,7 +117,7 @@ function compileNumber (table: Table, sql: string): Statement {
   }
 }
 
-/** Without groups the list itself, by which layouts of rows are kept. */
+/** Without groups the list itself, by which layouts of rows are cached. */
 const statementColumns = (plan: SelectPlan): readonly Column[] =>
   plan.groups === undefined ? selectedColumns(plan) : selectedColumns(plan).map(withoutValues)
 
@@ -175,7 +175,7 @@ function dependenciesOf (plan: CompiledPlan): Column[] {
     if (condition !== undefined) for (const column of comparedColumns(condition)) columns.add(column)
   }
   if (plan.verb === 'update') {
-    for (const { column, form } of plan.assignments) if (form !== undefined) columns.add(column)
+    for (const { column, operator } of plan.assignments) if (operator !== undefined) columns.add(column)
   }
   if (plan.verb === 'select') {
     if (plan.page?.by === 'position') for (const column of comparedColumns(plan.page.after)) columns.add(column)

@@ -49,17 +49,17 @@ export function bind (parameter: Parameter | Moment, wrapping?: Wrapping): Expre
   return wrap(wrapping, sql<Parameter>`${parameter}`)
 }
 
-/** The expressions in the places of a form or a computation. */
-interface Places {
+/** The expressions that replace the symbols in the SQL of an update operator or a computation. */
+interface Replacements {
   readonly column: Expression<unknown>
   readonly given?: Parameter | Moment
   readonly filter?: Expression<unknown> | undefined
 }
 
-/** Fills the places in the SQL of a form or a computation. */
+/** Replaces the symbols in the SQL of an update operator or a computation. */
 export function compileForm (
   texts: FormSql,
-  { column, given = null, filter = sql`` }: Places
+  { column, given = null, filter = sql`` }: Replacements
 ): AliasableExpression<Parameter> {
   return sql.join<Parameter>(
     texts.map((part) => {
@@ -148,7 +148,7 @@ function compileComparison (condition: Comparison, { left, wrapping: wrappingOf 
   const right = (parameter: Parameter | Moment): Expression<Parameter> => bind(parameter, wrapping(false))
   switch (condition.kind) {
     case 'compare': {
-      if (condition.isPlace === true) return eb(left(column), condition.operator, bind(condition.parameter))
+      if (condition.isPosition === true) return eb(left(column), condition.operator, bind(condition.parameter))
       return eb(comparable, condition.operator, bind(condition.parameter, wrapping(isEquality(condition.operator))))
     }
     case 'exact': {
@@ -179,7 +179,7 @@ function amongOwn (
     column,
     column: { type, autoIncrement: isRowid }
   } = condition
-  if (type.own === undefined || isRowid || (condition.kind === 'compare' && condition.isPlace === true)) {
+  if (type.own === undefined || isRowid || (condition.kind === 'compare' && condition.isPosition === true)) {
     return comparison
   }
   // SQLite may compute the terms of an AND in any order, and json() of another value fails

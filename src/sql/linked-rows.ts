@@ -15,13 +15,13 @@ import { describeCells, selectCells, selectRows } from './compile-members.ts'
 import { wrap } from './conditions.ts'
 import { compute, withoutValues } from './select.ts'
 import { severalTables } from './aliased-tables.ts'
-import { firstShape, partShape } from './statement-key.ts'
+import { firstKey, partKey } from './statement-key.ts'
 import type { StatementCounts } from './builder.ts'
 import type { CompiledStatement, Engine, Statement } from './statement.ts'
 
 /** The values of `on` of some rows, and the number that identifies their related rows. */
 export interface LinkValues {
-  readonly place: number
+  readonly id: number
   readonly values: readonly Value[]
 }
 
@@ -33,9 +33,9 @@ const MAX_PARAMETERS = 30_000
 const MAX_LENGTH = 2_000_000
 
 /** The column for the number of a part, with the type that the servers send. */
-const PLACE: Column = {
+const VALUE_ID: Column = {
   ...OF_RESULT,
-  name: 'place',
+  name: 'value id',
   type: {
     ...integerType(64, false),
     sentAs: valueClassesOf({
@@ -64,18 +64,18 @@ export function * compileLinked (
   engine: Engine,
   counts: StatementCounts
 ): Generator<Statement, void> {
-  const { key, parametersOf } = partShape(member, engine)
+  const { key, parametersOf } = partKey(member, engine)
   const { statementCache } = builderFor(engine, member.table)
   let part = statementCache.get(key)
   if (part === undefined) {
     counts.built++
     part = describePart(member, engine)
     statementCache.set(key, part)
-  } else counts.kept++
+  } else counts.cached++
   let parameters: Cell[] = []
   let [count, length] = [0, 0]
-  for (const { place, values } of linked) {
-    const own = parametersOf(place, values)
+  for (const { id, values } of linked) {
+    const own = parametersOf(id, values)
     const size = own.reduce<number>((sum, each) => sum + lengthOf(each), part.sql.length)
     if (count > 0 && (parameters.length + own.length > MAX_PARAMETERS || length + size > MAX_LENGTH)) {
       yield unitePart(part, count, parameters, engine)
@@ -112,15 +112,15 @@ export function compileFirst (
 ): Statement {
   const { table, condition, index } = member
   const { statementCache } = builderFor('mysql', table)
-  const { key, parameters } = firstShape(
+  const { key, parameters } = firstKey(
     member,
     linked.map(({ values }) => values[0] as Value),
     rows
   )
-  const kept = statementCache.get(key)
-  if (kept !== undefined) {
-    counts.kept++
-    return { ...kept, parameters }
+  const cached = statementCache.get(key)
+  if (cached !== undefined) {
+    counts.cached++
+    return { ...cached, parameters }
   }
   counts.built++
   const [{ other }] = member.on as [Pair]
@@ -162,7 +162,7 @@ function describePart (member: ListMember, engine: Engine): CompiledStatement {
     )
     return {
       ...described,
-      columns: [PLACE, ...described.columns],
+      columns: [VALUE_ID, ...described.columns],
       sources: [described.table, ...(described.sources as readonly Table[])]
     }
   }
@@ -174,8 +174,8 @@ function describePart (member: ListMember, engine: Engine): CompiledStatement {
   )
   return {
     ...described,
-    columns: [PLACE, ...member.columns.map(withoutValues)],
-    sources: [PLACE, ...member.columns].map(() => described.table)
+    columns: [VALUE_ID, ...member.columns.map(withoutValues)],
+    sources: [VALUE_ID, ...member.columns].map(() => described.table)
   }
 }
 
@@ -189,17 +189,17 @@ export function buildPart (member: ListMember, engine: Engine): BuiltStatement {
   const tables = severalTables(engine, member.kind === 'many' ? tablesIn(table, cells) : [table])
   const related = on.map(({ other }): Condition => ({ kind: 'compare', column: other, operator: '=', parameter: '' }))
   const rows = { index: engine === 'mysql' ? index?.index : undefined, related, conditions: [condition] }
-  const place = sql`${0} as ${sql.id('v0')}`
+  const id = sql`${0} as ${sql.id('v0')}`
   if (member.kind === 'many') {
     const selected = selectRows(tables, cells, { ...rows, order: member.order })
-    return tables.build(sql`select ${place}, ${selectCells(tables, cells, 1)} ${selected} limit ${member.limit}`)
+    return tables.build(sql`select ${id}, ${selectCells(tables, cells, 1)} ${selected} limit ${member.limit}`)
   }
   const computed = member.columns.map((column, each) => {
     const value = compute(column, engine, tables.at(0), { named: (token) => token })
     return sql`${wrap(column.type.selected, value)} as ${sql.id(`v${each + 1}`)}`
   })
   return tables.build(
-    sql`select ${place}, ${sql.join(computed)} ${selectRows(tables, { joined: [] }, { ...rows, order: [] })}`
+    sql`select ${id}, ${sql.join(computed)} ${selectRows(tables, { joined: [] }, { ...rows, order: [] })}`
   )
 }
 

@@ -254,14 +254,14 @@ export const privilegesQuery = (isMariadb: boolean): string => {
   const host = sql<string>`substring_index(current_user(), '@', -1)`
   const user = sql<string>`left(current_user(), char_length(current_user()) - char_length(${host}) - 1)`
   const own = sql<string>`concat('''', ${user}, '''@''', ${host}, '''')`
-  const nowhere = lit(null).$castTo<Text>().as('place')
+  const noName = lit(null).$castTo<Text>().as('name')
   const all = db
     .selectFrom('information_schema.USER_PRIVILEGES')
-    .select([lit('all').$castTo<string>().as('level'), nowhere, 'PRIVILEGE_TYPE'])
+    .select([lit('all').$castTo<string>().as('level'), noName, 'PRIVILEGE_TYPE'])
     .where('GRANTEE', '=', own)
   const ofDatabase = db
     .selectFrom('information_schema.SCHEMA_PRIVILEGES')
-    .select([lit('database').$castTo<string>().as('level'), 'TABLE_SCHEMA as place', 'PRIVILEGE_TYPE'])
+    .select([lit('database').$castTo<string>().as('level'), 'TABLE_SCHEMA as name', 'PRIVILEGE_TYPE'])
     .where('GRANTEE', '=', own)
     .where(
       sql<string>`convert(database() using utf8mb4) collate utf8mb4_bin`,
@@ -270,12 +270,12 @@ export const privilegesQuery = (isMariadb: boolean): string => {
     )
   const ofTables = db
     .selectFrom('information_schema.TABLE_PRIVILEGES')
-    .select([lit('table').$castTo<string>().as('level'), 'TABLE_NAME as place', 'PRIVILEGE_TYPE'])
+    .select([lit('table').$castTo<string>().as('level'), 'TABLE_NAME as name', 'PRIVILEGE_TYPE'])
     .where('GRANTEE', '=', own)
     .where('TABLE_SCHEMA', '=', HERE)
   const definer = db
     .selectFrom('information_schema.COLUMNS')
-    .select([lit('definer').$castTo<string>().as('level'), nowhere, 'IS_NULLABLE as PRIVILEGE_TYPE'])
+    .select([lit('definer').$castTo<string>().as('level'), noName, 'IS_NULLABLE as PRIVILEGE_TYPE'])
     .where('TABLE_SCHEMA', '=', lit('information_schema'))
     .where('TABLE_NAME', '=', lit('TRIGGERS'))
     .where('COLUMN_NAME', '=', lit('DEFINER'))

@@ -104,11 +104,11 @@ function findReported ({ identity }: Table, isComputed: boolean, engine: Engine)
 
 function groupsOf (plan: InsertPlan, engine: Engine): ReadonlyArray<readonly PlannedRow[]> {
   const { table, conflict } = plan
-  const shaped = needsOneShape(plan, engine) ? groupByColumns(plan.rows) : [plan.rows]
+  const grouped = needsSameColumns(plan, engine) ? groupByColumns(plan.rows) : [plan.rows]
   const divided =
     conflict === undefined
-      ? shaped
-      : shaped.flatMap((group) => divideRuns(group, (row) => isNew(row, conflict, table)))
+      ? grouped
+      : grouped.flatMap((group) => divideRuns(group, (row) => isNew(row, conflict, table)))
   const isAlone = (row: PlannedRow, conflict: Conflict): boolean =>
     !isNew(row, conflict, table) && (table.versioned === true || isByKey(row, conflict, table))
   const groups =
@@ -125,7 +125,7 @@ function groupsOf (plan: InsertPlan, engine: Engine): ReadonlyArray<readonly Pla
  * none for a required column, which a trigger may fill if it is omitted. With `given`, the columns that are written to
  * existing rows differ by row.
  */
-function needsOneShape ({ table, rows, conflict }: InsertPlan, engine: Engine): boolean {
+function needsSameColumns ({ table, rows, conflict }: InsertPlan, engine: Engine): boolean {
   if (engine === 'sqlite' || conflict?.set.kind === 'given') return true
   return (
     mayFillColumns(table) &&
@@ -190,7 +190,7 @@ function writesNothing ({ columns }: PlannedRow, { key, set }: Conflict): boolea
 function isMiscounted ({ columns, parameters }: PlannedRow, { key, set }: Conflict): boolean {
   if (set.kind === 'assignments') {
     return set.assignments.some(
-      ({ column, parameter, form }) => hidesDefault(column) && (form !== undefined || parameter === null)
+      ({ column, parameter, operator }) => hidesDefault(column) && (operator !== undefined || parameter === null)
     )
   }
   return columns.some(

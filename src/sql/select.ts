@@ -101,7 +101,7 @@ function createAlias (table: Table): (index: number) => string {
 }
 
 /**
- * A column without the condition of an aggregate: a statement that is kept must not keep the values of the request that
+ * A column without the condition of an aggregate: a cached statement must not keep the values of the request that
  * it was first built for.
  */
 export function withoutValues<C extends Column> (column: C): C {
@@ -136,8 +136,8 @@ export function findIndex ({ table, page, condition, order }: SelectPlan): Order
     if (parts.slice(0, equal.size).some(({ column, prefix }) => prefix || !equal.has(column as string))) return false
     const rest = parts.slice(equal.size)
     const reversed = rest[0]?.descending !== (open[0]?.direction === 'desc')
-    return parts.length >= equal.size && open.every(({ column, direction }, place) => {
-      const part = rest[place]
+    return parts.length >= equal.size && open.every(({ column, direction }, index) => {
+      const part = rest[index]
       return part?.column === column.name && !part.prefix && (part.descending !== (direction === 'desc')) === reversed
     })
   })

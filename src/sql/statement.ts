@@ -7,7 +7,7 @@ import { type Clock, isMoment, valueAt } from '../types/moment.ts'
 /** SQL dialects that statements are compiled for. */
 export type Engine = 'mysql' | 'sqlite'
 
-/** The common part of all statements of one shape (statement-key.ts). */
+/** The common part of all statements with one key (statement-key.ts). */
 export interface CompiledStatement {
   /** A select reads; any other verb writes and may fire triggers of that event. */
   readonly verb: 'select' | TriggerEvent
@@ -19,8 +19,8 @@ export interface CompiledStatement {
   /** The columns of the rows that a select returns, in their order. */
   readonly columns: readonly Column[]
   /**
-   * The columns that an insert or update sets, in their order: their values are the first parameters. Columns set by a
-   * form come last.
+   * The columns that an insert or update sets, in their order: their values are the first parameters. Columns set by an
+   * update operator come last.
    */
   readonly assigned: readonly Column[]
   /** Selects the columns whose types must be confirmed before the statement runs; undefined if there are none. */
@@ -62,7 +62,7 @@ export function findAssigned (
  * Puts values in place of moments; NULL for one in filters that its column cannot hold. `readClock` is called if there
  * are moments. @throws VALUE_OUT_OF_RANGE for one in `data`
  */
-export function settleCells (cells: readonly Cell[], readClock: () => Clock): readonly Cell[] {
+export function bindCells (cells: readonly Cell[], readClock: () => Clock): readonly Cell[] {
   if (!cells.some(isMoment)) return cells
   const clock = readClock()
   return cells.map((cell) => {

@@ -18,8 +18,8 @@ const toRow = (assignments: readonly Assignment[], builder: TableBuilder) =>
  * The value that an assignment gives to its column. It names the table, because an upsert also has the columns of the
  * given row.
  */
-export function newValue ({ column, parameter, form }: Assignment, builder: TableBuilder): Expression<Parameter> {
-  const texts = form === undefined ? undefined : formSql(column.type, form)
+export function newValue ({ column, parameter, operator }: Assignment, builder: TableBuilder): Expression<Parameter> {
+  const texts = operator === undefined ? undefined : formSql(column.type, operator)
   return texts === undefined
     ? bind(parameter)
     : compileForm(texts, { column: sql.ref(`t.${builder.token(column)}`), given: parameter })

@@ -80,10 +80,10 @@ function addDatabaseMetrics (registry: Registry, databases: ReadonlyMap<string, 
         ([
           database,
           {
-            statementCounts: { kept, built }
+            statementCounts: { cached, built }
           }
         ]) => [
-          [{ database, source: 'kept' }, kept],
+          [{ database, source: 'kept' }, cached],
           [{ database, source: 'built' }, built]
         ]
       )

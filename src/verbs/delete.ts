@@ -3,10 +3,10 @@ import type { DeleteBody } from '../../schemas/body.ts'
 import type { TableSource } from '../catalog/catalog.ts'
 import { runChange } from '../execute/change.ts'
 import { planRequiredFilters } from '../plan/filters/resolve-filters.ts'
-import { namesMoment, settleCondition } from '../plan/moments.ts'
+import { namesMoment, bindCondition } from '../plan/moments.ts'
 import type { DeletePlan } from '../plan/plan.ts'
 import { restrictRows } from '../plan/row-rules.ts'
-import { counting, isPlainChange, planChangeTerms, type PlanLimits, refuseWritten } from '../plan/write-options.ts'
+import { counting, isPlainChange, planChangeOptions, type PlanLimits, refuseWritten } from '../plan/write-options.ts'
 import type { AnswerSink } from '../response/answer-sink.ts'
 import { finishWrite } from '../response/respond.ts'
 import type { Result } from '../response/result.ts'
@@ -18,9 +18,9 @@ export const remove = {
 
   hasMoment: ({ condition }: DeletePlan): boolean => namesMoment(condition),
 
-  settle: (plan: DeletePlan, clock: Clock): DeletePlan => ({
+  bindClock: (plan: DeletePlan, clock: Clock): DeletePlan => ({
     ...plan,
-    condition: settleCondition(plan.condition, clock)
+    condition: bindCondition(plan.condition, clock)
   }),
 
   run: runChange,
@@ -37,7 +37,7 @@ function planDelete (body: DeleteBody, source: TableSource, given: PlanLimits): 
   const limits = counting(given)
   const { verb, filters } = body
   const plan: DeletePlan = { verb, table, condition: planRequiredFilters(verb, filters, source, limits) }
-  const planned = isPlainChange(body, limits) ? plan : { ...plan, ...planChangeTerms(body, table, limits) }
+  const planned = isPlainChange(body, limits) ? plan : { ...plan, ...planChangeOptions(body, table, limits) }
   refuseWritten(plan, limits.counted)
   return Object.freeze(planned)
 }

@@ -11,7 +11,7 @@ import type { AnswerMemoryBudget } from '../response/budget.ts'
 import { createSelectSink } from '../response/page-sink.ts'
 import type { Result } from '../response/result.ts'
 import { compileClock } from '../sql/compile.ts'
-import { settleCells } from '../sql/statement.ts'
+import { bindCells } from '../sql/statement.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
 import { type Clock, fromMicros, systemClock } from '../types/moment.ts'
 import { handlerOf } from './index.ts'
@@ -75,8 +75,8 @@ async function runIn (tx: Executor, execution: Execution): Promise<Result> {
 }
 
 /**
- * Runs a plan whose statements all see one moment: those of a select get its value as they run, a write is settled
- * before.
+ * Runs a plan whose statements all see one moment: those of a select get its value as they run, the clock is bound to a
+ * write before it runs.
  */
 async function runAtMoment (tx: Executor, runner: Runner, execution: Execution): Promise<Result> {
   const { plan, database } = execution
@@ -85,15 +85,15 @@ async function runAtMoment (tx: Executor, runner: Runner, execution: Execution):
     return await runAll(
       new Runner(
         (statement, rows) =>
-          tx.run({ ...statement, parameters: settleCells(statement.parameters, () => clock) }, rows),
+          tx.run({ ...statement, parameters: bindCells(statement.parameters, () => clock) }, rows),
         database
       ),
       execution
     )
   }
-  const settled = handlerOf(plan.verb).settle?.(plan, clock) ?? plan
-  const result = await runAll(runner, { ...execution, plan: settled })
-  return settled.verb === 'insert' ? { ...result, settled } : result
+  const bound = handlerOf(plan.verb).bindClock?.(plan, clock) ?? plan
+  const result = await runAll(runner, { ...execution, plan: bound })
+  return bound.verb === 'insert' ? { ...result, bound } : result
 }
 
 function runAll (runner: Runner, execution: Execution): Promise<Result> {

@@ -23,10 +23,10 @@ interface VerbHandler<B extends Body, P extends Plan> {
   /** Whether the plan has a moment (`{"$now": …}`). */
   hasMoment (plan: P): boolean
   /**
-   * The plan with values in place of moments; omitted for a select, whose statements are settled as they run. @throws
-   * VALUE_OUT_OF_RANGE
+   * The plan with values in place of moments; omitted for a select, whose statements get the values as they run.
+   * @throws VALUE_OUT_OF_RANGE
    */
-  settle? (plan: P, clock: Clock): P
+  bindClock? (plan: P, clock: Clock): P
   /** Runs the plan in a transaction. `sink`: takes the rows of the response. @throws ServiceError, StaleCatalog */
   run (runner: Runner, plan: P, options: { readonly sink: AnswerSink | undefined }): Promise<Result>
   /** The body of the response. */

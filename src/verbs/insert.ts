@@ -9,7 +9,7 @@ import type { Runner } from '../execute/runner.ts'
 import { refuseNulls, refuseOnlyDefaults } from '../plan/assignments.ts'
 import { planInsert } from '../plan/insert.ts'
 import { withInsertKey } from '../plan/insert-key.ts'
-import { givesMoment, isIdMoment, settleRows } from '../plan/moments.ts'
+import { givesMoment, isIdMoment, bindRows } from '../plan/moments.ts'
 import type { InsertPlan, PlannedRow } from '../plan/plan.ts'
 import { restrictInsert } from '../plan/row-rules.ts'
 import type { PlanLimits } from '../plan/write-options.ts'
@@ -28,7 +28,7 @@ export const insert = {
 
   hasMoment: givesMoment,
 
-  settle: settleRows,
+  bindClock: bindRows,
 
   run (runner: Runner, plan: InsertPlan, { sink }: { readonly sink: AnswerSink | undefined }): Promise<Result> {
     const run = (watchRow?: WatchRow): Promise<Result> =>
@@ -39,7 +39,7 @@ export const insert = {
   },
 
   respond: (plan: InsertPlan, result: Result, sink: AnswerSink | undefined): string | Buffer =>
-    finishWrite(plan, insertedText(result.settled ?? plan, result), sink),
+    finishWrite(plan, insertedText(result.bound ?? plan, result), sink),
 
   rowsOf: (_plan: InsertPlan, { changed }: Result): number => changed
 }
@@ -58,8 +58,8 @@ function refuseNullsInRows ({ isList, rows, conflict }: InsertPlan): void {
 }
 
 function findNull ({ columns, parameters }: PlannedRow): Column | undefined {
-  for (let place = 0; place < parameters.length; place++) {
-    if (parameters[place] === null && !(columns[place] as Column).nullable) return columns[place]
+  for (let index = 0; index < parameters.length; index++) {
+    if (parameters[index] === null && !(columns[index] as Column).nullable) return columns[index]
   }
   return undefined
 }

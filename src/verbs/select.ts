@@ -90,17 +90,17 @@ export function planStream (
 /** Refuses lists, which need statements of their own for many rows at a time. */
 function requireOne (members: readonly Member[], path: Path): void {
   for (const member of members) {
-    const place = [...path, member.name]
+    const memberPath = [...path, member.name]
     if (member.kind !== 'one') {
       throw at(
-        place,
+        memberPath,
         invalidBody(
           'in a stream a member must be one row: the columns of "on", with those that "filters" hold equal, must ' +
           'contain a unique key of its table'
         )
       )
     }
-    requireOne(member.members, [...place, 'include'])
+    requireOne(member.members, [...memberPath, 'include'])
   }
 }
 

@@ -7,12 +7,12 @@ import { runChange } from '../execute/change.ts'
 import type { Runner } from '../execute/runner.ts'
 import { planAssignments, refuseNulls } from '../plan/assignments.ts'
 import { planRequiredFilters } from '../plan/filters/resolve-filters.ts'
-import { assignsMoment, namesMoment, settleAll, settleCondition } from '../plan/moments.ts'
+import { assignsMoment, namesMoment, bindAssignments, bindCondition } from '../plan/moments.ts'
 import type { UpdatePlan } from '../plan/plan.ts'
 import { findUpdateKey } from '../plan/row-keys.ts'
 import { restrictUpdate } from '../plan/row-rules.ts'
 import { withTouched, writesHidden } from '../plan/rule.ts'
-import { counting, isPlainChange, planChangeTerms, type PlanLimits, refuseWritten } from '../plan/write-options.ts'
+import { counting, isPlainChange, planChangeOptions, type PlanLimits, refuseWritten } from '../plan/write-options.ts'
 import type { AnswerSink } from '../response/answer-sink.ts'
 import { finishWrite } from '../response/respond.ts'
 import type { Result } from '../response/result.ts'
@@ -27,10 +27,10 @@ export const update = {
 
   hasMoment: ({ condition, assignments }: UpdatePlan): boolean => namesMoment(condition) || assignsMoment(assignments),
 
-  settle: (plan: UpdatePlan, clock: Clock): UpdatePlan => ({
+  bindClock: (plan: UpdatePlan, clock: Clock): UpdatePlan => ({
     ...plan,
-    condition: settleCondition(plan.condition, clock),
-    assignments: settleAll(plan.assignments, clock)
+    condition: bindCondition(plan.condition, clock),
+    assignments: bindAssignments(plan.assignments, clock)
   }),
 
   run (runner: Runner, plan: UpdatePlan, { sink }: { readonly sink: AnswerSink | undefined }): Promise<Result> {
@@ -59,7 +59,7 @@ function planUpdate (body: UpdateBody, source: TableSource, given: PlanLimits): 
     ? plan
     : {
         ...plan,
-        ...planChangeTerms(body, table, limits),
+        ...planChangeOptions(body, table, limits),
         ...(body.returning !== undefined && { key: getUpdateKey(plan) })
       }
   refuseWritten(plan, limits.counted)

@@ -15,7 +15,7 @@ import { LIMITS } from '../support/sql.ts'
 import { mysqlColumn, tableOf } from '../support/tables.ts'
 
 const columns = [mysqlColumn('id', 'int', { nullable: false }), mysqlColumn('n', 'int')]
-const database = { dialect: { engine: 'mysql' }, statementCounts: { kept: 0, built: 0 }, resultLimit: 10_000 } as unknown as Database
+const database = { dialect: { engine: 'mysql' }, statementCounts: { cached: 0, built: 0 }, resultLimit: 10_000 } as unknown as Database
 
 /** Selects find one row, and writes have an outcome. */
 const executor = (write: StatementResult): Executor => ({

@@ -36,7 +36,7 @@ const now = { form: table.columns.get('at')?.type.moment, use: 'data' }
 const update = ['data']
 
 t.test('an update accepts forms, which come after the values', async (t) => {
-  const forms = (json: string): Array<[string, unknown, string | undefined]> => planAssignments(JSON.parse(json), table, update).map(({ column, parameter, form }) => [column.name, parameter, form])
+  const forms = (json: string): Array<[string, unknown, string | undefined]> => planAssignments(JSON.parse(json), table, update).map(({ column, parameter, operator }) => [column.name, parameter, operator])
   t.same(forms('{"id":{"$inc":-5},"name":"x","at":{"$now":true},"tags":{"$merge":{"$inc":1}},"maybe_tags":{"$eq":{"$inc":1}}}'), [
     ['name', 'x', undefined], ['at', { ...now, months: 0, seconds: 0 }, undefined], ['maybe_tags', '{"$inc":1}', undefined], ['id', -5n, '$inc'], ['tags', '{"$inc":1}', '$merge']
   ])

@@ -174,9 +174,9 @@ for (const engine of ['mysql', 'sqlite'] as const) {
       index: undefined
     }
     let taken = 0
-    const linked = { * [Symbol.iterator] (): Generator<LinkValues> { for (; taken < PARTS; taken++) yield { place: taken, values: [`name ${taken}`] } } }
+    const linked = { * [Symbol.iterator] (): Generator<LinkValues> { for (; taken < PARTS; taken++) yield { id: taken, values: [`name ${taken}`] } } }
     const parts: number[] = []
-    for (const { parameters, sql } of compileLinked(member, linked as unknown as readonly LinkValues[], engine, { kept: 0, built: 0 })) {
+    for (const { parameters, sql } of compileLinked(member, linked as unknown as readonly LinkValues[], engine, { cached: 0, built: 0 })) {
       const count = sql.split(' union all ').length
       parts.push(count)
       t.equal(parameters.length, count * (VALUES + 3))

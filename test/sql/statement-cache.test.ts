@@ -5,7 +5,7 @@ import type { Table } from '../../src/catalog/catalog.ts'
 import { alone } from '../../src/catalog/catalog.ts'
 import { createPlan } from '../../src/verbs/index.ts'
 import { buildStatement } from '../../src/sql/compile.ts'
-import { createStatementCache, type KeptStatement, type StatementCounts } from '../../src/sql/builder.ts'
+import { createStatementCache, type CachedStatement, type StatementCounts } from '../../src/sql/builder.ts'
 import type { UpdatePlan } from '../../src/plan/plan.ts'
 import { compilePlan, LIMITS } from '../support/sql.ts'
 import { mysqlColumn, tableOf } from '../support/tables.ts'
@@ -13,30 +13,30 @@ import { mysqlColumn, tableOf } from '../support/tables.ts'
 const times = <T> (count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, index) => make(index))
 const createTable = (): Table => tableOf({ columns: times(50, (index) => mysqlColumn(index === 0 ? 'id' : `column_${index}`, 'int')) })
 const ask = (table: Table, values: number, use?: StatementCounts): void => { compilePlan(createPlan({ verb: 'select', filters: { id: times(values, (id) => id) } }, alone(table), LIMITS), 'mysql', use) }
-const statement = (length: number): KeptStatement => ({ sql: 'x'.repeat(length), pieces: ['x'] })
-const keep = (of: { set (key: string, kept: KeptStatement): void }, ...keys: string[]): void => { for (const key of keys) of.set(key, statement(1000)) }
+const statement = (length: number): CachedStatement => ({ sql: 'x'.repeat(length), pieces: ['x'] })
+const keep = (of: { set (key: string, kept: CachedStatement): void }, ...keys: string[]): void => { for (const key of keys) of.set(key, statement(1000)) }
 
 t.test('a hundred statements of a table are cached, and no long ones', async (t) => {
   const table = createTable()
-  const use = { kept: 0, built: 0 }
+  const use = { cached: 0, built: 0 }
   for (let length = 1; length <= 150; length++) ask(table, length, use)
-  t.same(use, { kept: 0, built: 150 })
+  t.same(use, { cached: 0, built: 150 })
   for (let length = 51; length <= 150; length++) ask(table, length, use)
-  t.same(use, { kept: 100, built: 150 })
+  t.same(use, { cached: 100, built: 150 })
   for (let time = 0; time < 2; time++) ask(table, 5000, use)
-  t.same(use, { kept: 100, built: 152 })
+  t.same(use, { cached: 100, built: 152 })
   ask(table, 50, use)
-  t.same(use, { kept: 100, built: 153 })
+  t.same(use, { cached: 100, built: 153 })
 })
 
 t.test('the least recently used statements are evicted', async (t) => {
   const table = createTable()
-  const use = { kept: 0, built: 0 }
+  const use = { cached: 0, built: 0 }
   for (let length = 1; length <= 300; length++) {
     ask(table, 1, use)
     ask(table, length, use)
   }
-  t.same(use, { kept: 300, built: 300 }, 'the first one was always there')
+  t.same(use, { cached: 300, built: 300 }, 'the first one was always there')
 })
 
 t.test('the statements of the least recently used table are evicted first', async (t) => {
@@ -59,7 +59,7 @@ t.test('the statements of the least recently used table are evicted first', asyn
 
 t.test('NULLs in data use the same statement', async (t) => {
   const table = createTable()
-  const use = { kept: 0, built: 0 }
+  const use = { cached: 0, built: 0 }
   for (const value of [1, null, 2]) {
     for (const body of [{ verb: 'insert', data: { id: value, column_1: 1 } }, { verb: 'update', data: { column_1: value }, filters: { id: 1 } }] as const) {
       const plan = createPlan(body, alone(table), LIMITS)
@@ -67,7 +67,7 @@ t.test('NULLs in data use the same statement', async (t) => {
       t.match(compilePlan(plan, 'mysql', use), { sql, parameters })
     }
   }
-  t.same(use, { kept: 4, built: 2 })
+  t.same(use, { cached: 4, built: 2 })
 })
 
 t.test('statements that are kept do not hold the values of the first request', async (t) => {

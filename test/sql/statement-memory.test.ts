@@ -9,7 +9,7 @@ import type { Table } from '../../src/catalog/catalog.ts'
 import { alone } from '../../src/catalog/catalog.ts'
 import { createPlan } from '../../src/verbs/index.ts'
 import { statementCache } from '../../src/sql/builder.ts'
-import { createStatementCache, type KeptStatement, type StatementCounts } from '../../src/sql/builder.ts'
+import { createStatementCache, type CachedStatement, type StatementCounts } from '../../src/sql/builder.ts'
 import { compilePlan, LIMITS } from '../support/sql.ts'
 import { mysqlColumn, tableOf } from '../support/tables.ts'
 
@@ -19,7 +19,7 @@ const collectGarbage = runInNewContext('gc') as () => void
 const times = <T> (count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, index) => make(index))
 const createTable = (): Table => tableOf({ columns: times(50, (index) => mysqlColumn(index === 0 ? 'id' : `column_${index}`, 'int')) })
 const ask = (table: Table, values: number, use?: StatementCounts): void => { compilePlan(createPlan({ verb: 'select', filters: { id: times(values, (id) => id) } }, alone(table), LIMITS), 'mysql', use) }
-const statement = (length: number): KeptStatement => ({ sql: 'x'.repeat(length), pieces: ['x'] })
+const statement = (length: number): CachedStatement => ({ sql: 'x'.repeat(length), pieces: ['x'] })
 
 t.test('statements of 1,000 tables stay within the limit of the process, and are released with their tables', async (t) => {
   const bound = 16 * 1024 * 1024
@@ -48,7 +48,7 @@ t.test('statements of 1,000 tables stay within the limit of the process, and are
 
 t.test('a kept statement does not keep its table, so that the memory of earlier catalogs is freed', async (t) => {
   const size = 250 + 2 + 2000 + 40
-  const cache = createStatementCache<KeptStatement & { table: object }>(2 * size)
+  const cache = createStatementCache<CachedStatement & { table: object }>(2 * size)
   const fill = (count: number): void => {
     for (let each = 0; each < count; each++) {
       const table = {}

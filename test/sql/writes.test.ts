@@ -25,7 +25,7 @@ const createTable = (engine: Engine, name = 'items', odd = 'n', triggers?: Trigg
 
 function compile (engine: Engine, data: object | object[], onConflict?: object, table = createTable(engine)): Statement[] {
   const plan = createPlan({ verb: 'insert', data, onConflict } as unknown as Body, alone(table), LIMITS) as InsertPlan
-  return toBatches(plan, engine).map((batch) => compileInsert(batch, engine, { kept: 0, built: 0 }))
+  return toBatches(plan, engine).map((batch) => compileInsert(batch, engine, { cached: 0, built: 0 }))
 }
 
 const written = (...parameters: Parameters<typeof compile>): string[] => compile(...parameters).map(writeStatement)

@@ -38,7 +38,7 @@ export function compileBody (engine: Engine, body: object | string, table = orde
 }
 
 /** The statement of a plan; the first one of an insert of several. */
-export function compilePlan (plan: Plan | CountPlan, engine: Engine, counts: StatementCounts = { kept: 0, built: 0 }): Statement {
+export function compilePlan (plan: Plan | CountPlan, engine: Engine, counts: StatementCounts = { cached: 0, built: 0 }): Statement {
   return plan.verb === 'insert' ? compileInsert(toBatches(plan, engine)[0] as RowBatch, engine, counts) : compileStatement(plan, engine, counts)
 }
 

@@ -1,6 +1,6 @@
 /** Runs single statements in a session. The caller is responsible for time limits and COMMIT. */
 import { mayFire } from '../../catalog/catalog.ts'
-import { findAssigned, type Statement, settleCells } from '../../sql/statement.ts'
+import { findAssigned, type Statement, bindCells } from '../../sql/statement.ts'
 import type { StatementResult, PausableSink, RowSink, RowSource } from '../dialect.ts'
 import type { Value } from '../../types/column-type.ts'
 import { systemClock } from '../../types/moment.ts'
@@ -14,7 +14,7 @@ export async function runSelect (
 ): Promise<StatementResult> {
   sink.begin(columns)
   const isWhole = await session.read(
-    { sql, parameters: settleCells(parameters, systemClock), limit: sink.maxBytes, version },
+    { sql, parameters: bindCells(parameters, systemClock), limit: sink.maxBytes, version },
     (row) => {
       const taking = sink.row(row)
       return taking === undefined ? !sink.full : taking.then(() => !sink.full)
@@ -59,7 +59,7 @@ export async function streamSelect (
   let reply = await session.ask({
     kind: 'read',
     sql,
-    parameters: settleCells(parameters, systemClock),
+    parameters: bindCells(parameters, systemClock),
     limit: Infinity,
     version
   })
@@ -77,7 +77,7 @@ export async function streamSelect (
 
 /** Runs an insert, update or delete. `begin`: whether it begins a transaction. @throws SqliteError */
 export async function runWrite (session: Session, given: Statement, begin: boolean): Promise<StatementResult> {
-  const statement = { ...given, parameters: settleCells(given.parameters, systemClock) }
+  const statement = { ...given, parameters: bindCells(given.parameters, systemClock) }
   const { sql, parameters, verb, rows, assigned, probe } = statement
   const { changes, duplicates, insertId, untouched, noted } = await session.ask({
     kind: 'run',

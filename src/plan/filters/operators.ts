@@ -81,10 +81,10 @@ export function acceptsOperator ({ needs }: FilterOperator, { comparison, readMe
 export const refuse = (operand: Operand, reason: string) => at(operand.path, invalidValue(operand.column.name, reason))
 
 function planEqual (operand: Operand, negated: boolean): Condition {
-  const { column, value, scope: { held } } = operand
-  if (held !== undefined && !negated && !column.type.structured) {
-    held.all.add(column)
-    if (value !== null) held.certain.add(column)
+  const { column, value, scope: { equalColumns } } = operand
+  if (equalColumns !== undefined && !negated && !column.type.structured) {
+    equalColumns.all.add(column)
+    if (value !== null) equalColumns.certain.add(column)
   }
   if (value === null) return planNull(column, negated)
   return planCompare(operand, negated ? '<>' : '=')

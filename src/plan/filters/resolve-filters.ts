@@ -6,12 +6,12 @@ import type { Pair } from '../../catalog/relations.ts'
 import { at, filtersRequired, invalidBody, type Path } from '../../errors.ts'
 import { getColumn } from '../columns.ts'
 import type { Condition } from '../plan.ts'
-import { findMemberIndex, planOn, startHeld } from '../relation.ts'
+import { findMemberIndex, planOn, startEqualColumns } from '../relation.ts'
 import { withinRules } from '../rule.ts'
 import type { PlanLimits } from '../write-options.ts'
 import { isFields, planColumnFilter, planOperator } from './operators.ts'
 import {
-  combine, negate, countCondition, countTable, createRowScope, type FilterScope, type Held, type RowScope
+  combine, negate, countCondition, countTable, createRowScope, type FilterScope, type EqualColumns, type RowScope
 } from './scope.ts'
 
 // Plans `$some` and `$none`: whether a row of another table is related to the row and passes filters of its own.
@@ -44,17 +44,17 @@ function planRelated (members: unknown, scope: FilterScope, path: Path): Conditi
   )
 }
 
-/** The place that names the table of a member. */
-const placeOf = ({ table }: Related, path: Path): Path => table === undefined ? path : [...path, 'table']
+/** The path of the name of the table of a member. */
+const tablePathOf = ({ table }: Related, path: Path): Path => table === undefined ? path : [...path, 'table']
 
 function planMember (name: string, member: Related, scope: RowScope, path: Path): Condition {
   const by = path.at(-2) as CombinatorName
   const negated = by === '$none'
   countCondition(scope, path)
-  if (countTable(scope, member.table ?? name, { path: placeOf(member, path), by })) {
+  if (countTable(scope, member.table ?? name, { path: tablePathOf(member, path), by })) {
     throw at(path, invalidBody('"$some" and "$none" of a request can name at most 10 different tables'))
   }
-  const { other, on, held, condition } = planRelation(name, member, scope, path)
+  const { other, on, equalColumns, condition } = planRelation(name, member, scope, path)
   if (condition.kind === 'constant' && !condition.value) return { kind: 'constant', value: negated }
   // rules of a grant are not filters, so they are not folded
   return {
@@ -63,7 +63,7 @@ function planMember (name: string, member: Related, scope: RowScope, path: Path)
     table: other,
     on,
     condition: withinRules(other, condition),
-    index: findMemberIndex(other, on, held.all, [])?.index
+    index: findMemberIndex(other, on, equalColumns.all, [])?.index
   }
 }
 
@@ -71,7 +71,7 @@ function planMember (name: string, member: Related, scope: RowScope, path: Path)
 interface Relation {
   readonly other: Table
   readonly on: readonly Pair[]
-  readonly held: Held
+  readonly equalColumns: EqualColumns
   readonly condition: Condition
 }
 
@@ -86,22 +86,27 @@ export function planRelation (
   path: Path
 ): Relation {
   const { table: named = name, on, filters = {} } = member
-  const other = relating.source.see(named, placeOf(member, path))
+  const other = relating.source.see(named, tablePathOf(member, path))
   if (other.kind === 'view') {
     throw at([...path, 'table'], invalidBody(`"${other.name}" is a view; the rows of a member come from a table`))
   }
-  const held = startHeld(other)
-  const inner = { ...scope, table: other, relating: { ...relating, table: other, level: relating.level + 1 }, held }
+  const equalColumns = startEqualColumns(other)
+  const inner = {
+    ...scope,
+    table: other,
+    relating: { ...relating, table: other, level: relating.level + 1 },
+    equalColumns
+  }
   const condition = planGroup(filters, inner, [...path, 'filters'])
-  return { other, held, condition, on: planOn(on, { table: relating.table, other, held, path }) }
+  return { other, equalColumns, condition, on: planOn(on, { table: relating.table, other, equalColumns, path }) }
 }
 
 type Combinator = (value: unknown, scope: FilterScope, path: Path) => Condition
 
 const planners: Readonly<Record<CombinatorName, Combinator>> = {
   $and: (value, scope, path) => combine('and', planList(value, scope, path)),
-  $or: (value, scope, path) => combine('or', planList(value, { ...scope, held: undefined }, path)),
-  $not: (value, scope, path) => negate(planGroup(value, { ...scope, held: undefined }, path)),
+  $or: (value, scope, path) => combine('or', planList(value, { ...scope, equalColumns: undefined }, path)),
+  $not: (value, scope, path) => negate(planGroup(value, { ...scope, equalColumns: undefined }, path)),
   $is: planRow,
   $some: planRelated,
   $none: planRelated

@@ -15,8 +15,8 @@ export interface FilterScope {
   readonly isTimeless?: true
   /** Set if `$some` and `$none` are allowed. */
   readonly relating?: Relating
-  /** Set at the top of the filters of a member and in `$and` there, and gets the columns that are held equal. */
-  readonly held?: Held | undefined
+  /** Set at the top of the filters of a member and in `$and` there; collects the columns that these hold equal. */
+  readonly equalColumns?: EqualColumns | undefined
   /** Omitted where an object that looks like a reference is an ordinary one. */
   readonly references?: References | undefined
   readonly counted: Counted
@@ -37,10 +37,10 @@ export interface Relating {
  * Columns of the other table, besides those of `on`, that have the same value in all related rows: filters hold them
  * equal by a plain value or `$eq`, at the top or in `$and`. The planner adds them as it reads the filters.
  */
-export interface Held {
-  /** Those that are held equal to a value other than null, so that the request can rely on them. */
+export interface EqualColumns {
+  /** The columns that equal a value other than null, so that the request can rely on them. */
   readonly certain: Set<Column>
-  /** Also those that are held equal to null, or by the rules of the grant. */
+  /** Also the columns that are NULL, or equal a value by the rules of the grant. */
   readonly all: Set<Column>
 }
 
@@ -55,7 +55,7 @@ export function countCondition ({ counted, limits }: FilterScope, path: Path): v
 export const countValues = ({ counted, limits }: FilterScope, count: number): boolean =>
   (counted.values += count) > limits.values
 
-/** Counts a table that `$some` or `$none` names, at its first place. Returns whether there are too many. */
+/** Counts a table that `$some` or `$none` names, where it occurs first. Returns whether there are too many. */
 export function countTable ({ counted }: FilterScope, name: string, named: NamedBy): boolean {
   const tables = (counted.tables ??= new Map())
   if (!tables.has(name)) tables.set(name, named)
