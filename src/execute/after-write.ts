@@ -358,7 +358,7 @@ async function checkWrittenForeignKeys (
   }
 }
 
-/** A key with NULL in one of its columns refers to nothing. */
+/** A foreign key with NULL in one of its columns refers to no row. */
 async function checkWrittenForeignKey (
   runner: Runner,
   plan: CheckedPlan<InsertPlan | UpdatePlan>,

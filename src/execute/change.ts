@@ -32,24 +32,24 @@ async function watchDelete (
   const key = rowKeysOf(table).find((columns) => columns.every(({ nullable }) => !nullable))
   if (key === undefined) {
     return async () => {
-      throw rowsKept()
+      throw rowsRemain()
     }
   }
   const keys = await runner.keys({ table, columns: key, condition, limit: count, lock: 'update' })
   return async () => {
-    let kept = 0
+    let remaining = 0
     for (let from = 0; from < keys.length; from += STEP) {
       const any = combine(
         'or',
         keys.slice(from, from + STEP).map((values) => hasKey(key, values))
       )
-      kept += await runner.countRead({ table, columns: key, condition: any, limit: STEP })
+      remaining += await runner.countRead({ table, columns: key, condition: any, limit: STEP })
     }
-    return kept
+    return remaining
   }
 }
 
-const rowsKept = (): ServiceError =>
+const rowsRemain = (): ServiceError =>
   unsupported(
     '/returning',
     'a trigger or a foreign key has kept some of the rows: leave out "returning", or delete them one by one'
@@ -136,12 +136,12 @@ async function deleteReturning (runner: Runner, plan: DeletePlan, sink: AnswerSi
   await runner.select(lockingLookup(plan, returning), sink)
   requireCount(plan, sink.count)
   if (sink.count === 0) return { rows: 0, changed: 0 }
-  const countKept = await watchDelete(runner, plan, sink.count)
+  const countRemaining = await watchDelete(runner, plan, sink.count)
   const { changed } = await runner.run(plan)
   if (changed > sink.count) throw changedMeanwhile(plan)
-  const kept = changed === sink.count ? 0 : await countKept()
-  if (kept === sink.count) sink.begin(returning)
-  else if (kept > 0) throw rowsKept()
+  const remaining = changed === sink.count ? 0 : await countRemaining()
+  if (remaining === sink.count) sink.begin(returning)
+  else if (remaining > 0) throw rowsRemain()
   return { rows: sink.count, changed }
 }
 

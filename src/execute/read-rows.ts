@@ -15,7 +15,7 @@ import type { Links } from '../response/links.ts'
 import { MemberRows } from '../response/member-rows.ts'
 import type { RowCounts } from '../response/result.ts'
 import type { RowWriter } from '../response/row-writer.ts'
-import { compileFirst, compileLinked, type LinkValues } from '../sql/related-rows.ts'
+import { compileFirst, compileRelated, type OnValues } from '../sql/related-rows.ts'
 import { changedColumns, type RowBatch } from '../sql/row-batches.ts'
 import type { Statement } from '../sql/statement.ts'
 import { RELATED_TEXT, type Value } from '../types/column-type.ts'
@@ -39,8 +39,8 @@ interface RowsToRead {
 }
 
 /**
- * Writes the rows into the sink. @throws NOT_SUPPORTED, or PERMISSION_DENIED under rules, if a row is not found; what
- * the sink refuses
+ * Writes the rows into the sink. @throws NOT_SUPPORTED, or PERMISSION_DENIED under rules, if a row is not found; the
+ * errors of the sink
  */
 export async function readRows (
   runner: Runner,
@@ -93,7 +93,7 @@ export const hasKey = (key: readonly Column[], values: readonly Value[]): Condit
 
 /**
  * The condition that selects the row with the same unique key as a given row. Undefined if no such row can exist: NULL
- * is equal to nothing, and a row without a value for an AUTO_INCREMENT column gets a new one. The database compares
+ * equals no value, and a row without a value for an AUTO_INCREMENT column gets a new one. The database compares
  * constant defaults whose exact value only it knows.
  * @throws NOT_SUPPORTED if the database computes a column of the key
  */
@@ -219,8 +219,8 @@ interface Reading {
 }
 
 /**
- * Reads the members and puts them into the rows of the answer. Returns the number of rows that were read. @throws what
- * the session throws; the refusal of the answer
+ * Reads the members and puts them into the rows of the answer. Returns the number of rows that were read. @throws the
+ * errors of the session and of the answer
  */
 export async function readMembers (runner: Runner, answer: AnswerSink): Promise<number> {
   const { writer } = answer
@@ -241,27 +241,27 @@ async function readLinks (reading: Reading, { links }: RowWriter): Promise<void>
     const rows = new MemberRows(link, reading.answer, reading.runner.engine === 'sqlite')
     reading.rows.set(link, rows)
     for (let from = 0; from < values.values.length; from += MEMBER_STEP) {
-      await readStep(reading, { link, rows, values }, toLinked(values, from))
+      await readStep(reading, { link, rows, values }, toOnValues(values, from))
     }
     await readLinks(reading, rows.writer)
   }
 }
 
-const toLinked = ({ values }: Links, from: number): LinkValues[] =>
+const toOnValues = ({ values }: Links, from: number): OnValues[] =>
   values.slice(from, from + MEMBER_STEP).map((each, index) => ({ id: from + index, values: each }))
 
 interface Step { readonly link: LinkCells, readonly rows: MemberRows, readonly values: Links }
 
-async function readStep (reading: Reading, step: Step, linked: readonly LinkValues[]): Promise<void> {
+async function readStep (reading: Reading, step: Step, onValues: readonly OnValues[]): Promise<void> {
   const { link: { member }, rows } = step
   const { engine, database } = reading.runner
   // MariaDB takes an IN of one value for an equality, but sorts all rows of it by the value nevertheless
   const left =
-    engine === 'mysql' && member.kind === 'many' && linked.length > 1 && isListed(member)
-      ? await readFirst(reading, step, member, linked)
-      : linked
+    engine === 'mysql' && member.kind === 'many' && onValues.length > 1 && isListed(member)
+      ? await readFirst(reading, step, member, onValues)
+      : onValues
   if (left.length === 0) return
-  for (const statement of compileLinked(member, left, engine, database.statementCounts)) {
+  for (const statement of compileRelated(member, left, engine, database.statementCounts)) {
     rows.expect()
     await run(reading, statement, rows)
   }
@@ -279,12 +279,12 @@ async function readFirst (
   reading: Reading,
   { rows, values }: Step,
   member: ManyMember,
-  linked: readonly LinkValues[]
-): Promise<readonly LinkValues[]> {
-  const most = 4 * linked.length + member.limit + 1
+  onValues: readonly OnValues[]
+): Promise<readonly OnValues[]> {
+  const most = 4 * onValues.length + member.limit + 1
   rows.expect(values)
-  await run(reading, compileFirst(member, linked, most, reading.runner.database.statementCounts), rows)
-  return rows.count < most ? [] : linked.filter(({ id }) => !rows.hasAll(id))
+  await run(reading, compileFirst(member, onValues, most, reading.runner.database.statementCounts), rows)
+  return rows.count < most ? [] : onValues.filter(({ id }) => !rows.hasAll(id))
 }
 
 async function run ({ runner, answer }: Reading, statement: Statement, rows: MemberRows): Promise<void> {

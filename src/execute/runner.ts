@@ -58,7 +58,7 @@ export type Lookup = Pick<SelectPlan, 'table' | 'columns' | 'condition' | 'limit
 
 /**
  * Runs statements in one session of a database: those of plans, and the look-ups of their execution. Each method throws
- * what the session throws.
+ * the errors of the session.
  */
 export class Runner {
   readonly database: Database

@@ -98,7 +98,7 @@ function planPart (
   return resultColumn(name, key, found, source)
 }
 
-/** The place of an aggregate in the body, and the table that it is computed from. */
+/** The path of an aggregate in the body, and the table that it is computed from. */
 interface AggregateScope { readonly scope: FilterScope, readonly table: Table, readonly path: Path }
 
 /** Plans `{"$sum": "total"}`, or `{"$sum": "total", "filters": {…}}`. */

@@ -8,8 +8,7 @@ import { readValue } from './columns.ts'
 import { combine } from './filters/scope.ts'
 import type { Condition, Operator, Order, Page, SelectPlan } from './plan.ts'
 import { findColumns } from './row-keys.ts'
-import { planRange } from './write-options.ts'
-import type { PlanLimits } from './write-options.ts'
+import { planRange, type PlanLimits } from './write-options.ts'
 
 // Plans the rows after a position. The condition is an OR that compares column by column: `a > ? or (a = ? and id >
 // ?)`. With it, both servers read an index from the position on; with `(a, id) > (?, ?)` they would read it from its
@@ -163,7 +162,7 @@ function planAfter (
   return { order, page: { by: 'position', after: planPosition(after, order, table), hidden, nullableKey } }
 }
 
-/** @throws INVALID_ORDER_BY for a column whose order conditions cannot follow */
+/** @throws INVALID_ORDER_BY for a column by which no condition can select the rows after a position */
 function requirePageable (order: readonly Order[]): void {
   const refused = order.map(({ column }) => column).find((column) => !isPageable(column))
   if (refused === undefined) return

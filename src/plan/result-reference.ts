@@ -35,10 +35,10 @@ export class ResultReference {
 const POINTER = /^\/(0|[1-9]\d{0,2})((?:\/(?:[^~/]|~[01])*)*)$/
 
 /**
- * Returns a reference in place of `{"$ref": …}`, and any other value unchanged. To be called where the whole value of a
- * column in `data`, or an operand or a value in its list in `filters`, is read. Anywhere else, as within a JSON value,
- * such an object is an ordinary one. @throws INVALID_BODY for one that is not a JSON Pointer or does not lead to an
- * earlier operation, INVALID_VALUE for one that leads to nothing
+ * Returns a reference in place of `{"$ref": …}`, and any other value unchanged. Callers pass the whole value of a
+ * column in `data`, or an operand in `filters` or a value of its list. Elsewhere, as within a JSON value, such an
+ * object is an ordinary one. @throws INVALID_BODY for one that is not a JSON Pointer or does not lead to an
+ * earlier operation, INVALID_VALUE for one without a target
  */
 export function toReference (
   given: unknown,
@@ -61,7 +61,7 @@ export function toReference (
   return new ResultReference(value)
 }
 
-/** Converts the value of a reference. @throws ValueRefused; what `read` throws */
+/** Converts the value of a reference. @throws ValueRefused, and the errors of `read` */
 export function readResultReference ({ value }: ResultReference, read: (value: unknown) => Value): Value {
   if (value === undefined) return PENDING
   if (value === null) throw new ValueRefused('the reference leads to null')

@@ -214,9 +214,8 @@ function compileExists (
   return sql`${found} is ${sql.raw(negated ? 'null' : 'not null')}`
 }
 
-// The terms of ORDER BY. None of them says where NULL comes: for MySQL, MariaDB and SQLite it is the lowest value by
-// default, first in ascending and last in descending order. The rows after a position depend on it
-// (src/plan/page.ts).
+// The terms of ORDER BY. They contain no NULLS FIRST or LAST: MySQL, MariaDB and SQLite sort NULL as the lowest value,
+// first in ascending and last in descending order. The rows after a position depend on this (src/plan/page.ts).
 
 /** `expressionOf`: the SQL of the column of a term. */
 export function orderTerms (

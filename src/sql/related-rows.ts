@@ -19,8 +19,8 @@ import { firstKey, partKey } from './statement-key.ts'
 import type { StatementCounts } from './builder.ts'
 import type { CompiledStatement, Engine, Statement } from './statement.ts'
 
-/** The values of `on` of some rows, and the number that identifies their related rows. */
-export interface LinkValues {
+/** The values of `on` of some rows, and the id by which their related rows are recognized. */
+export interface OnValues {
   readonly id: number
   readonly values: readonly Value[]
 }
@@ -32,7 +32,7 @@ export interface LinkValues {
 const MAX_PARAMETERS = 30_000
 const MAX_LENGTH = 2_000_000
 
-/** The column for the number of a part, with the type that the servers send. */
+/** The column for the id of the values of a part, with the type that the servers send. */
 const VALUE_ID: Column = {
   ...OF_RESULT,
   name: 'value id',
@@ -54,13 +54,13 @@ const VALUE_ID: Column = {
 }
 
 /**
- * Compiles the statements that select the rows related to these values, usually one. The first cell of a row is the
- * number of its part. Each is compiled when the previous one has run, because every part repeats the values of the
- * member's filters, which can be millions in total.
+ * Compiles the statements that select the rows related to these values, usually one. The first cell of a row is the id
+ * of the values of its part. Compiles each statement when the previous one has run, because every part repeats the
+ * values of the member's filters, which can be millions in total.
  */
-export function * compileLinked (
+export function * compileRelated (
   member: ListMember,
-  linked: readonly LinkValues[],
+  onValues: readonly OnValues[],
   engine: Engine,
   counts: StatementCounts
 ): Generator<Statement, void> {
@@ -74,7 +74,7 @@ export function * compileLinked (
   } else counts.cached++
   let parameters: Cell[] = []
   let [count, length] = [0, 0]
-  for (const { id, values } of linked) {
+  for (const { id, values } of onValues) {
     const own = parametersOf(id, values)
     const size = own.reduce<number>((sum, each) => sum + lengthOf(each), part.sql.length)
     if (count > 0 && (parameters.length + own.length > MAX_PARAMETERS || length + size > MAX_LENGTH)) {
@@ -106,7 +106,7 @@ const lengthOf = (cell: Cell): number =>
  */
 export function compileFirst (
   member: ManyMember,
-  linked: readonly LinkValues[],
+  onValues: readonly OnValues[],
   rows: number,
   counts: StatementCounts
 ): Statement {
@@ -114,7 +114,7 @@ export function compileFirst (
   const { statementCache } = builderFor('mysql', table)
   const { key, parameters } = firstKey(
     member,
-    linked.map(({ values }) => values[0] as Value),
+    onValues.map(({ values }) => values[0] as Value),
     rows
   )
   const cached = statementCache.get(key)
@@ -130,7 +130,7 @@ export function compileFirst (
     kind: 'in',
     column: other,
     negated: false,
-    parameters: linked.map(({ values }) => values[0] as Value)
+    parameters: onValues.map(({ values }) => values[0] as Value)
   }
   const related = selectRows(tables, cells, {
     index: index?.index,

@@ -9,7 +9,7 @@ const db = queriesOn<{ sqlite_schema: { name: string, type: string, tbl_name: st
 const toText = (query: Parameters<typeof textOf>[0]): string => textOf(query, 'sqlite')
 const lit = sql.lit
 
-/** What is neither a virtual table nor one in which such a table keeps its rows. */
+/** Excludes virtual tables and their shadow tables, which store their rows. */
 const ordinary = db
   .selectFrom(sql<{ schema: string; name: string; type: string }>`pragma_table_list`.as('l'))
   .select('name')

@@ -23,7 +23,7 @@ interface StatementKey {
   readonly parameters: Cell[]
 }
 
-/** The state of the traversal. `columnKey`: the character that stands for a column. */
+/** The state of the traversal. `columnKey`: returns the character for a column. */
 interface Traversal { readonly columnKey: (column: Column) => string, readonly parameters: Cell[] }
 
 export function keyOf (

@@ -30,7 +30,7 @@ interface Execution {
   readonly record?: RequestRecord | null | undefined
 }
 
-/** The sink for the rows of an answer; undefined if it has none. `maxBytes`: bytes that the answer may have. */
+/** The sink for the rows of an answer; undefined for an answer without rows. `maxBytes`: its maximum size. */
 export function createSink (plan: Plan, budget: AnswerMemoryBudget, maxBytes: number): AnswerSink | undefined {
   if (plan.verb === 'select') return createSelectSink(plan, maxBytes, budget)
   return plan.returning === undefined ? undefined : new AnswerSink(plan.returning, maxBytes, budget)
@@ -75,8 +75,8 @@ async function runIn (tx: Executor, execution: Execution): Promise<Result> {
 }
 
 /**
- * Runs a plan whose statements all see one moment: those of a select get its value as they run, the clock is bound to a
- * write before it runs.
+ * Runs a plan whose statements all see one moment. Binds the clock to the statements of a select as they run, and to
+ * the plan of a write before it runs.
  */
 async function runAtMoment (tx: Executor, runner: Runner, execution: Execution): Promise<Result> {
   const { plan, database } = execution
@@ -137,7 +137,8 @@ interface Answered {
 }
 
 /**
- * Runs a plan in a transaction, writes its answer and calls the hook for writes. @throws as runIn; what the hook throws
+ * Runs a plan in a transaction, writes its answer and calls the hook for writes. @throws the errors of runIn and of the
+ * hook
  */
 export async function answerIn (
   tx: Transaction,

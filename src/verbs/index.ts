@@ -39,7 +39,7 @@ const verbs = { select, insert, update, delete: remove } satisfies {
   readonly [V in Verb]: VerbHandler<BodyOf<V>, PlanOf<V>>
 }
 
-/** What a verb does. */
+/** Returns the handler of a verb. */
 export const handlerOf = (verb: Verb): VerbHandler<Body, Plan> => verbs[verb] as VerbHandler<Body, Plan>
 
 /**

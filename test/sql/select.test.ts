@@ -3,7 +3,7 @@ import t from 'tap'
 import type { Column } from '../../src/catalog/catalog.ts'
 import type { Condition, ManyMember } from '../../src/plan/plan.ts'
 import { compileStatement } from '../../src/sql/compile.ts'
-import { compileLinked, type LinkValues } from '../../src/sql/related-rows.ts'
+import { compileRelated, type OnValues } from '../../src/sql/related-rows.ts'
 import type { Parameter } from '../../src/types/column-type.ts'
 import { compileBody, compilesTo, orders } from '../support/sql.ts'
 import { mysqlColumn, tableOf } from '../support/tables.ts'
@@ -174,9 +174,9 @@ for (const engine of ['mysql', 'sqlite'] as const) {
       index: undefined
     }
     let taken = 0
-    const linked = { * [Symbol.iterator] (): Generator<LinkValues> { for (; taken < PARTS; taken++) yield { id: taken, values: [`name ${taken}`] } } }
+    const onValues = { * [Symbol.iterator] (): Generator<OnValues> { for (; taken < PARTS; taken++) yield { id: taken, values: [`name ${taken}`] } } }
     const parts: number[] = []
-    for (const { parameters, sql } of compileLinked(member, linked as unknown as readonly LinkValues[], engine, { cached: 0, built: 0 })) {
+    for (const { parameters, sql } of compileRelated(member, onValues as unknown as readonly OnValues[], engine, { cached: 0, built: 0 })) {
       const count = sql.split(' union all ').length
       parts.push(count)
       t.equal(parameters.length, count * (VALUES + 3))

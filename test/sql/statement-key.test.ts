@@ -7,7 +7,7 @@ import { type Cells, cellsOf, cellsOfMember } from '../../src/plan/cells.ts'
 import { createPlan } from '../../src/verbs/index.ts'
 import type { CountPlan, ListMember, Plan, SelectPlan } from '../../src/plan/plan.ts'
 import { buildStatement, compileStatement } from '../../src/sql/compile.ts'
-import { compileFirst, compileLinked, type LinkValues } from '../../src/sql/related-rows.ts'
+import { compileFirst, compileRelated, type OnValues } from '../../src/sql/related-rows.ts'
 import { selectedColumns } from '../../src/sql/conditions.ts'
 import type { Engine, Statement } from '../../src/sql/statement.ts'
 import { buildInsert } from '../../src/sql/compile-insert.ts'
@@ -178,9 +178,9 @@ function statementsOf (plan: SelectPlan, engine: Engine, counts: { cached: numbe
   const rows = [1, 3].map((count) => Array.from({ length: count }, (_, id) => id))
   const ofMember = (each: ListMember): Statement[] => {
     const statements = rows.flatMap((ids) => {
-      const linked = ids.map((id): LinkValues => ({ id, values: each.on.map(({ other }) => other.type.read(other.name === 's' ? `x${id}` : id)) }))
-      const first = engine === 'mysql' && each.kind === 'many' && each.on.length === 1 ? [compileFirst(each, linked, 7, counts)] : []
-      return [...first, ...compileLinked(each, linked, engine, counts)]
+      const onValues = ids.map((id): OnValues => ({ id, values: each.on.map(({ other }) => other.type.read(other.name === 's' ? `x${id}` : id)) }))
+      const first = engine === 'mysql' && each.kind === 'many' && each.on.length === 1 ? [compileFirst(each, onValues, 7, counts)] : []
+      return [...first, ...compileRelated(each, onValues, engine, counts)]
     })
     return [...statements, ...each.kind === 'many' ? ofLinks(cellsOfMember(each)) : []]
   }

@@ -161,7 +161,7 @@ function planEntry (key: string, value: unknown, scope: FilterScope, path: Path)
   // `$$or` means the column `$or`
   const name = key.startsWith('$$') ? key.slice(1) : key
   if (name === key && key.startsWith('$') && !scope.table.columns.has(key)) {
-    throw refuse(path, `is not an operator at this place; use one of ${[...combinators.keys()].join(', ')}`)
+    throw refuse(path, `is not an operator here; use one of ${[...combinators.keys()].join(', ')}`)
   }
   return planColumnFilter(getColumn(scope.table, name, path), value, scope, path)
 }
