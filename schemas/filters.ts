@@ -1,7 +1,6 @@
 /**
- * The grammar of `filters`. Planner, references, documents and types of the client are derived from these tables;
- * TypeScript reports what a new line lacks. Imports nothing, because programs without the types of Node or TypeBox read
- * it.
+ * The grammar of `filters`. Planner, documents and types of the client are derived from these tables; TypeScript
+ * reports what a new line lacks. Imports nothing, because programs without the types of Node or TypeBox read it.
  */
 
 /** The requirements of an operator on its column and operand. */

@@ -1,9 +1,9 @@
 /**
- * The options of the plugin and the configuration file, with their defaults. A test compares them with
+ * The options of the plugin and the configuration file, with their defaults. `npm run docs` writes them into
  * `docs/configuration.md`.
  */
 import { type Static, Type } from '@sinclair/typebox'
-import { MAX_INCLUDE } from './body.ts'
+import { MAX_INCLUDE } from './fields.ts'
 import { ClaimsSchema, GrantDatabasesSchema, PermissionsSchema, VERBS } from './grants.ts'
 import { RolesSchema } from './role.ts'
 import { DEFAULT_OPERATIONS, MAX_OPERATIONS } from './operations.ts'

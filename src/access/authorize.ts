@@ -1,34 +1,27 @@
 /** Authorization, over HTTP and in process: by the path before the body is read, then by the verb of the body. */
 import type { Body, OnConflict } from '../../schemas/body.ts'
+import { fieldNamed, fieldsWith } from '../../schemas/fields.ts'
 import type { Verb } from '../../schemas/grants.ts'
 import type { Catalog, TableSource } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
-import { at, databaseNotFound, permissionDenied, type ServiceError, tableNotFound, unauthenticated } from '../errors.ts'
+import { at, databaseNotFound, permissionDenied, tableNotFound, unauthenticated } from '../errors.ts'
 import { namedTables, type NamedTable } from '../request/check-related.ts'
+import { isUsed } from '../request/fields.ts'
 import { findTableGrant, type Grant, permissionsOn, seesDatabase } from './grant.ts'
-import { findLost, findSeen, lostForNow, type SeenTables } from './granted-table.ts'
+import { findLost, findSeen, lostForNow, orUnavailable, type SeenTables } from './granted-table.ts'
 import { checkClaims } from './rules.ts'
 
 // The permissions that a request needs.
 
-/** Fields by which a write reads: it returns rows, or shows whether rows match without changing them. */
-const READING = { returning: 'select', expect: 'select', dryRun: 'select' } as const
-
 /**
- * The permissions that fields need besides that of their verb, in the order in which they are required. `dryRun` of an
- * insert shows no rows. `onConflict` is not among them, because it needs the permission update only if it may change
- * rows.
+ * The fields of bodies that need a permission besides that of their verb. `onConflict` is not among them, because it
+ * needs the permission update only if it may change rows.
  */
-const NEEDED: Readonly<Record<Verb, Readonly<Record<string, Verb>>>> = {
-  select: { lock: 'update' },
-  insert: { returning: 'select' },
-  update: READING,
-  delete: READING
-}
+const NEEDING = fieldsWith('needs')
 
 /** Whether a caller with these permissions may use the field in some way. */
 export function mayUse (field: string, verb: Verb, verbs: readonly Verb[]): boolean {
-  const needed = NEEDED[verb][field]
+  const needed = fieldNamed(field)?.needs?.[verb]
   return needed === undefined || verbs.includes(needed)
 }
 
@@ -36,12 +29,11 @@ export function mayUse (field: string, verb: Verb, verbs: readonly Verb[]): bool
 function requirePermissions (permissions: ReadonlySet<Verb>, body: Body): void {
   if (!permissions.has(body.verb)) throw permissionDenied(`The token does not have the permission ${body.verb}`)
   if (body.verb === 'insert' && body.onConflict !== undefined && !permissions.has('update')) {
-    requireFor(permissions, 'update', changesRows(body.data, body.onConflict) ? '"onConflict"' : undefined)
+    if (changesRows(body.data, body.onConflict)) refuseField('onConflict', 'update')
   }
-  if (body.verb === 'select') return
-  const needed = NEEDED[body.verb]
-  for (const field in needed) {
-    requireFor(permissions, needed[field] as Verb, isUsed(body, field) ? `"${field}"` : undefined)
+  for (const field of NEEDING) {
+    const needed = isUsed(body, field) ? fieldNamed(field)?.needs?.[body.verb] : undefined
+    if (needed !== undefined && !permissions.has(needed)) refuseField(field, needed)
   }
 }
 
@@ -50,11 +42,8 @@ export function requireLock (permissions: ReadonlySet<Verb>): void {
   if (!permissions.has('update')) throw at('/lock', permissionDenied('"lock" needs the permission update'))
 }
 
-/** `field`: the field that needs the permission; undefined if the request does not use it. */
-function requireFor (permissions: ReadonlySet<Verb>, permission: Verb, field: string | undefined): void {
-  if (field !== undefined && !permissions.has(permission)) {
-    throw permissionDenied(`${field} needs the permission ${permission}, which the token does not have`)
-  }
+function refuseField (field: string, permission: Verb): never {
+  throw permissionDenied(`"${field}" needs the permission ${permission}, which the token does not have`)
 }
 
 /** Whether an upsert may change rows that exist. Without `set` it writes the columns outside of the key. */
@@ -62,12 +51,6 @@ function changesRows (data: object | readonly object[], { key, set }: OnConflict
   if (set !== undefined) return !Array.isArray(set) || set.length > 0
   const names = new Set(key)
   return [data].flat().some((row) => Object.keys(row).some((name) => !names.has(name)))
-}
-
-/** Whether a body uses a field; false is the same as leaving it out. */
-function isUsed (body: Body, field: string): boolean {
-  const value = (body as Readonly<Record<string, unknown>>)[field]
-  return value !== undefined && value !== false
 }
 
 // Authorizes the other tables that a request names: each stage covers all of them, in the order of the request.
@@ -90,28 +73,6 @@ function requireMembers ({ grant, database }: MemberAccess, named: readonly Name
     }
     const granted = findTableGrant(grant, database.name, table)
     if (granted !== undefined) checkClaims(granted.rules, grant.claims)
-  }
-}
-
-/**
- * Refuses a table that the grant does not see like one that does not exist. @throws TABLE_NOT_FOUND;
- * DATABASE_UNAVAILABLE if it was there a moment ago
- */
-function seeMembers (access: MemberAccess, source: TableSource, named: readonly NamedTable[]): void {
-  for (const { table, path } of named) {
-    try {
-      source.see(table)
-    } catch (error) {
-      throw wasThere(findLost(access), table) ? lostForNow() : at(path, error as ServiceError)
-    }
-  }
-}
-
-function wasThere (lost: TableSource | undefined, table: string): boolean {
-  try {
-    return lost?.see(table) !== undefined
-  } catch {
-    return false
   }
 }
 
@@ -186,6 +147,8 @@ function getTables (access: Access, catalog: Catalog, named: readonly NamedTable
   const { grant, database, tableName } = access
   const seen = findSeen({ grant, database: database.name, catalog }, tableName)
   if (seen === undefined) throw findLost(access) === undefined ? tableNotFound(tableName, database.name) : lostForNow()
-  seeMembers(access, seen, named)
+  orUnavailable(access, seen, (tables) => {
+    for (const { table, path } of named) tables.see(table, path)
+  })
   return seen
 }

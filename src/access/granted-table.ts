@@ -7,7 +7,7 @@ import type {
 } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
 import {
-  brokenDefinition, databaseUnavailable, isServiceError, type ServiceError, tableNotFound, withReason
+  at, brokenDefinition, databaseUnavailable, isServiceError, type Path, type ServiceError, tableNotFound, withReason
 } from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import {
@@ -255,11 +255,15 @@ export class SeenTables implements TableSource {
   }
 
   /** @throws TABLE_NOT_FOUND; BROKEN_DEFINITION; PERMISSION_DENIED for claims that cannot be used */
-  see (name: string): Table {
+  see (name: string, path: Path): Table {
     const { grant, database } = this.#seen
-    const table = permissionsOn(grant, database, name).size === 0 ? undefined : findNamed(this.#seen, name)
-    if (table === undefined) throw tableNotFound(name, database)
-    return table
+    try {
+      const table = permissionsOn(grant, database, name).size === 0 ? undefined : findNamed(this.#seen, name)
+      if (table === undefined) throw tableNotFound(name, database)
+      return table
+    } catch (error) {
+      throw at(path, error as ServiceError)
+    }
   }
 }
 

@@ -2,6 +2,7 @@
  * The frozen result of introspecting a database. Tables and columns are in `Map`s, because names from requests are
  * looked up in them and a plain object would find `constructor` and `__proto__`.
  */
+import type { Path } from '../errors.ts'
 import { allOf, type LongWork } from '../in-pieces.ts'
 import type { ColumnType, Value } from '../types/column-type.ts'
 
@@ -346,9 +347,10 @@ export interface TableSource {
   /** The table of the request. */
   readonly table: Table
   /**
-   * Another table of the same database, by its exact name. @throws TABLE_NOT_FOUND if there is none that the grant sees
+   * Another table of the same database, by its exact name. `path`: the place in the body that names it. @throws
+   * TABLE_NOT_FOUND if there is none that the grant sees
    */
-  see (name: string): Table
+  see (name: string, path: Path): Table
 }
 
 /** A source of a single table, for requests that name no other. */

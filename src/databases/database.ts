@@ -7,6 +7,7 @@ import { createKeyCleanUp } from '../idempotency/keys-table.ts'
 import { type KeyedDatabase, KeysInUse } from '../idempotency/run-once.ts'
 import { inPieces } from '../in-pieces.ts'
 import type { Plan } from '../plan/plan.ts'
+import type { References } from '../plan/result-reference.ts'
 import { type AnswerBudget, UNLIMITED } from '../response/budget.ts'
 import type { StatementCounts } from '../sql/builder.ts'
 import { BrokenDefinitions } from './broken-definitions.ts'
@@ -132,6 +133,8 @@ export interface PendingWrite {
   readonly database: Database
   readonly plan: Plan
   readonly body: Body
+  /** The values of the references in the body. */
+  readonly references?: References['found']
   /** The answer that the client will get. */
   readonly answer: string | Buffer
   readonly dryRun: boolean

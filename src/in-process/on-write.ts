@@ -19,7 +19,7 @@ import { requireUnknown, StaleAttempt, toError, toStale } from '../pipeline.ts'
 import { createPlan } from '../verbs/index.ts'
 import { tablesOf } from '../plan/filters/scope.ts'
 import { isOneStatement } from '../plan/plan.ts'
-import { ResultReference } from '../plan/result-reference.ts'
+import type { References } from '../plan/result-reference.ts'
 import { lockRows, type PlanLimits, requireUndoable } from '../plan/terms.ts'
 import { type FindBodyError, findErrorInTransaction } from '../request/check-body.ts'
 import { type ExecuteRequest, findBodyError, readBody } from './calls.ts'
@@ -180,7 +180,7 @@ export function createWriteHook (
   limits: PlanLimits,
   log: Pick<FastifyBaseLogger, 'error'>
 ): WriteHook {
-  return async ({ tx, grant, database, plan, body, answer, dryRun }) => {
+  return async ({ tx, grant, database, plan, body, references, answer, dryRun }) => {
     let stale: StaleCatalog | undefined
     const tables = new WeakMap<object, string>()
     const onStale = ({ stale: { reason, missing } }: StaleAttempt): void => {
@@ -193,7 +193,7 @@ export function createWriteHook (
         throw error
       })
     const result = readAnswer(answer, plan, 'bigint')
-    const { data, filters } = plainValue(body) as { data?: unknown; filters?: unknown }
+    const { data, filters } = plainValue(body, references) as { data?: unknown; filters?: unknown }
     try {
       await onWrite({
         grant: { name: grant.name, claims: grant.claims },
@@ -260,14 +260,14 @@ function toOutside (error: ServiceError, table: string | undefined): ServiceErro
 }
 
 /** Returns a copy with plain values in place of numbers as text and references. */
-function plainValue (value: unknown): unknown {
-  if (value instanceof ResultReference) return plainValue(value.value)
+function plainValue (value: unknown, references?: References['found']): unknown {
   if (typeof value !== 'object' || value === null) return value
+  if (references?.has(value) === true) return plainValue(references.get(value))
   if (JSON.isRawJSON(value)) {
     return /^-?\d+$/.test(value.rawJSON) && !Number.isSafeInteger(Number(value.rawJSON))
       ? BigInt(value.rawJSON)
       : Number(value.rawJSON)
   }
-  if (Array.isArray(value)) return value.map(plainValue)
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, plainValue(each)]))
+  if (Array.isArray(value)) return value.map((each) => plainValue(each, references))
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, plainValue(each, references)]))
 }

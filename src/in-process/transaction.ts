@@ -1,5 +1,5 @@
 /** Runs transactions of the host app. */
-import { ISOLATIONS } from '../../schemas/operations.ts'
+import { ISOLATIONS } from '../../schemas/fields.ts'
 import type { CallGrant } from '../access/host-grant.ts'
 import { type Isolation, StaleCatalog } from '../dialects/dialect.ts'
 import { databaseNotFound, databaseUnavailable, invalidBody, type ServiceError, withReason } from '../errors.ts'

@@ -96,8 +96,11 @@ const NAMES = ['database', 'table', 'columns'] as const
 export function createDescribeTable (options: ToolOptions): Tool {
   return {
     title: 'Describe table',
-    description: `Describes a table or view: its columns (SQL type, JSON schema of their values, whether they can be null, default, comment), the operators that filters accept ("default", or the set that a column names), its keys, its relations to other tables ("table" and "on" as "include" of select takes them) and its verbs.
-Call it before you read or change rows of a table: names are case-sensitive.`,
+    description:
+      'Describes a table or view: its columns (SQL type, JSON schema of their values, whether they can be null, ' +
+      'default, comment), the operators that filters accept ("default", or the set that a column names), its keys, ' +
+      'its relations to other tables ("table" and "on" as "include" of select takes them) and its verbs.\n' +
+      'Call it before you read or change rows of a table: names are case-sensitive.',
     isReadOnly: true,
     isUsable: (grant) => options.verbs.some((verb) => holdsAnywhere(grant, options.databases, verb)),
     inputSchema: (grant) => ({

@@ -27,8 +27,11 @@ interface Position { readonly database: string, readonly table: string }
 export function createListTables (options: ToolOptions): Tool {
   return {
     title: 'List tables',
-    description: `Lists the databases and the tables and views in them that you can use, each with its comment and its verbs (the names of the tools that work with it). Call it first.
-"contains": only tables whose name or comment contains this text. If "next" is not null there are more: send it back as "after". Then call describe_table.`,
+    description:
+      'Lists the databases and the tables and views in them that you can use, each with its comment and its verbs ' +
+      '(the names of the tools that work with it). Call it first.\n' +
+      '"contains": only tables whose name or comment contains this text. If "next" is not null there are more: ' +
+      'send it back as "after". Then call describe_table.',
     isReadOnly: true,
     isUsable: (grant) => options.verbs.some((verb) => holdsAnywhere(grant, options.databases, verb)),
     inputSchema: (grant) => ({

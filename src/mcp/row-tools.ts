@@ -4,6 +4,7 @@
  */
 import type { TObject } from '@sinclair/typebox'
 import { BODIES, type Body } from '../../schemas/body.ts'
+import { fieldsWith } from '../../schemas/fields.ts'
 import { COMBINATORS, OPERATORS } from '../../schemas/filters.ts'
 import { type Verb, VERBS } from '../../schemas/grants.ts'
 import type { ServiceError } from '../errors.ts'
@@ -156,12 +157,8 @@ async function select (options: ToolOptions, args: Arguments, call: Call): Promi
   }
 }
 
-/**
- * Fields of a select that make it a page already, or that a page cannot have. A new field of a select may belong here
- * (CONTRIBUTING.md, "A field of a body").
- */
-const OTHERS = ['after', 'offset', 'groupBy', 'aggregates']
-const canBePage = (args: Arguments): boolean => !OTHERS.some((field) => Object.hasOwn(args, field))
+const NOT_OF_PAGES = fieldsWith('isNoPage')
+const canBePage = (args: Arguments): boolean => !NOT_OF_PAGES.some((field) => Object.hasOwn(args, field))
 
 /** Whether the planner may have refused a select because of the added `after`. The database has not been asked. */
 const isAboutPage = ({ code, details = [] }: ServiceError): boolean =>

@@ -3,10 +3,10 @@
  * schema for all tables that refer to it. The rules that depend on the foreign keys and column names of the referring
  * table are in the field of that table.
  */
-import { MEMBER_NAME, MemberSchema } from '../../schemas/body.ts'
+import { MemberSchema } from '../../schemas/body.ts'
+import { FIELDS, MEMBER_NAME } from '../../schemas/fields.ts'
 import type { Table } from '../catalog/catalog.ts'
 import { isOne } from '../plan/relation.ts'
-import { NOT_OF_AGGREGATES } from '../request/fields.ts'
 import type { DocumentLimits, Subject, RelatedTable, VisibleTable } from './visible.ts'
 import { aggregatesField, oneOfNames, rowOrderSchema } from './select-schemas.ts'
 import {
@@ -113,7 +113,7 @@ function memberObject (own: Readonly<Record<string, Schema | undefined>>): Schem
     required: ['table'],
     description,
     if: requiring('aggregates'),
-    then: defining(Object.fromEntries(NOT_OF_AGGREGATES.map((field) => [field, false])))
+    then: defining(Object.fromEntries(FIELDS.aggregates.excludes.member.map((field) => [field, false])))
   })
 }
 

@@ -4,7 +4,7 @@
  */
 import { STATUS_CODES } from 'node:http'
 import { RefusalSchema } from '../../schemas/answer.ts'
-import { MAX_LIMIT } from '../../schemas/body.ts'
+import { MAX_LIMIT } from '../../schemas/fields.ts'
 import * as errors from '../errors.ts'
 import {
   at, catalogue, isTemporary, methodNotAllowed, pointer, rateLimited, refusalOf, requestTimeout, type ServiceError,
@@ -96,11 +96,14 @@ export function routeResponse (schema: Schema): Schema {
 /** Version of the interface, not of the program. */
 const VERSION = '1.0.0'
 
-const DESCRIPTION = `Reads and changes rows of tables. Each table has one operation; the field \`verb\` of the body is select, insert, update or delete.
-
-A row has the columns that \`columns\` lists, or all columns if \`columns\` is omitted. One schema describes both, so all its properties are optional.
-
-64-bit integers and decimals are exact: integers as JSON numbers of up to 20 digits, decimals as strings. See the schema of each column.`
+const DESCRIPTION = [
+  'Reads and changes rows of tables. Each table has one operation; the field `verb` of the body is select, insert, ' +
+  'update or delete.',
+  'A row has the columns that `columns` lists, or all columns if `columns` is omitted. One schema describes both, so ' +
+  'all its properties are optional.',
+  '64-bit integers and decimals are exact: integers as JSON numbers of up to 20 digits, decimals as strings. See the ' +
+  'schema of each column.'
+].join('\n\n')
 
 /** The license of this package does not apply to the described tables. */
 const NOT_STATED = { name: 'Not stated', identifier: 'LicenseRef-not-stated' }

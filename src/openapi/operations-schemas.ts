@@ -87,11 +87,11 @@ function operationSchema (verb: Verb, tables: TablesByVerb): Schema {
 
 /**
  * The fields of an operation in documents. `verbs`: the verbs of the caller, possibly on other tables, so that only
- * `lock` depends on them here.
+ * fields that no request has depend on them here.
  */
 function fieldsOf (verb: Verb, verbs: readonly Verb[]): Array<[string, Schema]> {
   const fields = Object.entries(OPERATIONS[verb].properties).filter(
-    ([field]) => field !== 'lock' || mayUse(field, verb, verbs)
+    ([field]) => Object.hasOwn(BODIES[verb].properties, field) || mayUse(field, verb, verbs)
   )
   return fields.map(([field, schema]) => [field, inDocument(field, schema, verb)])
 }

@@ -1,7 +1,7 @@
 /** The request and response schemas of one table: those of the interface, with the schemas of its columns. */
 import { ANSWERS } from '../../schemas/answer.ts'
-import { BODIES, MAX_ROWS } from '../../schemas/body.ts'
-import { BOUNDS } from '../../schemas/filters.ts'
+import { BODIES } from '../../schemas/body.ts'
+import { fieldNamed, MAX_ROWS } from '../../schemas/fields.ts'
 import type { Verb } from '../../schemas/grants.ts'
 import { mayUse } from '../access/authorize.ts'
 import type { Column, Key, Table } from '../catalog/catalog.ts'
@@ -11,7 +11,7 @@ import { rowKeysOf } from '../plan/row-keys.ts'
 import type { UpdateForm } from '../types/column-type.ts'
 import { includeField, includeRules } from './member-schemas.ts'
 import { pascalCase } from './names.ts'
-import { groupFields, orderSchema, selectRules, sortable } from './select-schemas.ts'
+import { aggregatesField, groupBySchema, orderSchema, selectRules, sortable } from './select-schemas.ts'
 import {
   anyOf, bare, changedJson, closedObject, defining, membersOf, orNull, plainText, refTo, requiring, type Schema,
   type Schemas, shownSchema, takenSchema, unionByVerb, withoutDefault
@@ -105,7 +105,7 @@ export function onConflictSchema ({ name, table, verbs }: Subject): Schema {
   )
 }
 
-// The schemas of forms such as `{"$inc": 5}`, and of `returning` and `expect`.
+// The schemas of forms such as `{"$inc": 5}`, and of `returning`.
 
 const titleOf = ({ schema }: UpdateForm): string => schema.title as string
 
@@ -173,12 +173,6 @@ function returningSchema (name: string, { description }: Schema): Schema {
   }
 }
 
-const COUNT: Schema = { type: 'integer', format: 'int64', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }
-
-function expectSchema ({ description }: Schema): Schema {
-  return { anyOf: [COUNT, closedObject(BOUNDS.map((name) => [name, COUNT]), { minProperties: 1 })], description }
-}
-
 export function requestName (name: string, verb: Verb): string {
   return `${name}${pascalCase(verb)}Request`
 }
@@ -199,36 +193,36 @@ export function unions (name: string, verbs: readonly Verb[], more: readonly str
   }
 }
 
+/** The schemas of fields that depend on the table, made from those of the interface. */
+function ownSchemas (
+  { name, table, limits, members }: Subject,
+  verb: Verb
+): Readonly<Record<string, (schema: Schema) => Schema>> {
+  return {
+    verb: () => ({ type: 'string', enum: [verb] }),
+    data: (schema) => verb === 'insert' ? insertData(name, schema) : refTo(`${name}${pascalCase(verb)}`),
+    filters: () => refTo(`${name}Filters`),
+    columns: (schema) => ({ ...bare(schema), items: refTo(`${name}Column`), description: schema['description'] }),
+    include: includeField,
+    groupBy: (schema) => groupBySchema(name, table, schema),
+    aggregates: (schema) => aggregatesField(name, schema),
+    having: ({ description }) => ({ type: 'object', additionalProperties: true, description }),
+    orderBy: (schema) => orderSchema(table, schema, members !== undefined),
+    offset: (schema) => ({ ...schema, maximum: limits.offset }),
+    after: ({ description }) => ({ anyOf: [refTo(positionName(name)), { type: 'null' }], description }),
+    onConflict: () => refTo(onConflictName(name)),
+    returning: (schema) => returningSchema(name, schema)
+  }
+}
+
 /** The request schema of the interface with the columns of this table. */
 export function requestSchema (subject: Subject, verb: Verb): Schema {
-  const { name, table, verbs, limits, members } = subject
+  const { table, verbs, members } = subject
   const { properties, required } = BODIES[verb]
-  const own: Record<string, Schema> = {
-    verb: { type: 'string', enum: [verb] },
-    data: verb === 'insert' ? insertData(name, BODIES.insert.properties.data) : refTo(`${name}${pascalCase(verb)}`),
-    filters: verb === 'select' ? refTo(`${name}Filters`) : { ...refTo(`${name}Filters`), minProperties: 1 },
-    ...('columns' in properties && {
-      columns: {
-        ...bare(properties.columns),
-        items: refTo(`${name}Column`),
-        description: properties.columns.description
-      }
-    }),
-    ...('include' in properties && { include: includeField(properties.include) }),
-    ...('groupBy' in properties && groupFields(name, table, properties)),
-    ...('orderBy' in properties && {
-      orderBy: orderSchema(table, properties.orderBy, members !== undefined),
-      offset: { ...properties.offset, maximum: limits.offset }
-    }),
-    ...('after' in properties && {
-      after: { anyOf: [refTo(positionName(name)), { type: 'null' }], description: properties.after.description }
-    }),
-    ...('onConflict' in properties && { onConflict: refTo(onConflictName(name)) }),
-    ...('returning' in properties && { returning: returningSchema(name, properties.returning) })
-  }
-  const fields = Object.entries(properties)
+  const own = ownSchemas(subject, verb)
+  const fields = Object.entries<Schema>(properties)
     .filter(([field]) => mayUse(field, verb, verbs) && isPossible(field, verb, subject))
-    .map(([field, schema]): [string, Schema] => [field, own[field] ?? inDocument(field, schema, verb)])
+    .map(([field, schema]): [string, Schema] => [field, inDocument(field, schema, verb, own[field])])
   return closedObject(fields, {
     required,
     ...(verb === 'insert' && insertRules(table)),
@@ -266,19 +260,8 @@ export function positionSchema (table: Table): Schema {
 }
 
 /** The schema of a field of the interface in documents. */
-export function inDocument (field: string, schema: Schema, verb: Verb): Schema {
-  if (field === 'filters' && verb !== 'select') return { ...schema, minProperties: 1 }
-  if (field === 'expect') return expectSchema(schema)
-  return field === 'total'
-    ? {
-        anyOf: [
-          { type: 'boolean', enum: [true] },
-          { type: 'integer', format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER }
-        ],
-        description: schema['description']
-      }
-    : withoutDefault(schema)
-}
+export const inDocument = (field: string, schema: Schema, verb: Verb, convert = withoutDefault): Schema =>
+  ({ ...convert(schema), ...fieldNamed(field)?.inDocuments?.[verb] })
 
 export function selectAnswer (name: string, table: Table): Schema {
   const { data, ...rest } = ANSWERS.select.properties

@@ -1,13 +1,12 @@
 /** The rules for a select besides its fields: the names in orders, and the combinations of fields. */
 import type { TSchema } from '@sinclair/typebox'
 import { groupsAnswer, GroupValueSchema } from '../../schemas/answer.ts'
-import { AggregateSchema, type BODIES, MEMBER_NAME, PartSchema, RESULT_NAME } from '../../schemas/body.ts'
+import { AggregateSchema, FIELDS, MEMBER_NAME, PartSchema, RESULT_NAME } from '../../schemas/fields.ts'
 import type { FilterOperator, OperandForm } from '../../schemas/filters.ts'
 import type { Column, Table } from '../catalog/catalog.ts'
 import { acceptsOperator, operators } from '../plan/filters/operators.ts'
 import { findAggregate } from '../plan/groups.ts'
 import { findPageKey } from '../plan/page.ts'
-import { NOT_OF_GROUPS } from '../request/fields.ts'
 import { NOW } from '../types/moment.ts'
 import {
   anyOf, bare, closedObject, defining, membersOf, orNull, refTo, requiring, type Schema, type Schemas
@@ -79,7 +78,7 @@ export function selectRules (table: Table, include: Schema | undefined): Schema 
   const key = findPageKey(table)
   const missing = new Set([...include === undefined ? ['include'] : [], ...key === undefined ? ['after'] : []])
   const notOfGroups = Object.fromEntries(
-    NOT_OF_GROUPS.filter((field) => !missing.has(field)).map((field) => [field, false as const])
+    FIELDS.groupBy.excludes.select.filter((field) => !missing.has(field)).map((field) => [field, false as const])
   )
   return {
     if: { anyOf: [requiring('groupBy'), requiring('aggregates')], additionalProperties: true },
@@ -152,12 +151,8 @@ export const GROUPS: Schemas = {
   [VALUE]: GroupValueSchema
 }
 
-/** The fields of a request for a table. `name`: the prefix of the table's schema names. */
-export function groupFields (
-  name: string,
-  table: Table,
-  { groupBy, aggregates, having }: typeof BODIES.select.properties
-): Schemas {
+/** `name`: the prefix of the table's schema names. */
+export function groupBySchema (name: string, table: Table, schema: Schema): Schema {
   const names = sortable(table).map((column) => column.name)
   const column = names.length < table.columns.size ? { type: 'string', enum: names } : refTo(`${name}Column`)
   const part = {
@@ -168,14 +163,10 @@ export function groupFields (
     maxProperties: 1
   }
   return {
-    groupBy: {
-      ...bare(groupBy),
-      items: hasParts(table) ? { anyOf: [column, part] } : column,
-      uniqueItems: true,
-      description: groupBy.description
-    },
-    aggregates: aggregatesField(name, aggregates),
-    having: { type: 'object', additionalProperties: true, description: having.description }
+    ...bare(schema),
+    items: hasParts(table) ? { anyOf: [column, part] } : column,
+    uniqueItems: true,
+    description: schema['description']
   }
 }
 

@@ -9,9 +9,9 @@ import { isOptional } from './table-schemas.ts'
 /** Names that the file uses for other purposes. */
 const OWN = ['DB', 'Relations', 'Column', 'Int64', 'Json', 'Array']
 
-const head = (
-  database: string
-): string => `/** The tables of the database ${quoted(database)} as the service shows them. Made by \`row-query types\`: not to be changed by hand. */
+const head = (database: string): string =>
+  `/** The tables of the database ${quoted(database)} as the service shows them. ` +
+  `Made by \`row-query types\`: not to be changed by hand. */
 
 /** What a select gives, an insert takes and an update takes, and the sum of numbers. Kysely takes it for its ColumnType. */
 export interface Column<Select, Insert, Update, Sum = never> {
@@ -33,7 +33,9 @@ export function writeTypes (database: string, tables: readonly VisibleTable[]): 
   const names = createNames(OWN)
   const named = tables.map(({ table, verbs }) => ({ table, verbs, name: names.take(pascalCase(table.name)) }))
   const list = named.map(({ table, name }) => `  ${keyOf(table.name)}: ${name}\n`)
-  return `${head(database)}\n${named.map((each) => `${writeTable(each)}\n`).join('')}${writeRelations(tables)}\nexport interface DB {\n${list.join('')}  readonly [relations]?: Relations\n}\n`
+  const interfaces = named.map((each) => `${writeTable(each)}\n`).join('')
+  const db = `export interface DB {\n${list.join('')}  readonly [relations]?: Relations\n}\n`
+  return `${head(database)}\n${interfaces}${writeRelations(tables)}\n${db}`
 }
 
 /**

@@ -9,18 +9,18 @@ import type { Database } from '../databases/database.ts'
 import { at, tableNotFound, type ServiceError } from '../errors.ts'
 import { createPlan, refuseView } from '../verbs/index.ts'
 import { startCount, type PlanLimits, lockRows, requireUndoable } from '../plan/terms.ts'
-import { findResultReferences, type ResultReference } from '../plan/result-reference.ts'
+import type { References } from '../plan/result-reference.ts'
 import type { Plan } from '../plan/plan.ts'
 import { inOperation } from '../request/check-body.ts'
 
 export interface PlannedOperation {
-  /** The body, with its references. */
   readonly body: Body
   /** The plan without the values of its references. */
   readonly plan: Plan
-  readonly references: readonly ResultReference[]
-  /** Plans the operation again with the present values of its references. @throws as createPlan */
-  replan (): Plan
+  /** The references in the body, with their values once the operation is planned again. */
+  readonly references: References['found']
+  /** Plans the operation again with the values of its references. @throws as createPlan */
+  replan (find: NonNullable<References['find']>): Plan
 }
 
 export interface OperationsToPlan {
@@ -94,15 +94,20 @@ function planOperation ({
   readonly limits: PlanLimits
 }): PlannedOperation {
   const { lock } = operation
-  const { body, references } = findResultReferences<Body>(operation, { source, index, depth: limits.depth })
+  const references: References = { index, found: new Map() }
   const planWith = (applied: PlanLimits): Plan => {
-    const plan = createPlan(body, source, applied)
+    const plan = createPlan(operation, source, applied)
     return lock === true ? lockRows(plan) : plan
   }
-  const plan = planWith(limits)
+  const plan = planWith({ ...limits, references })
   if (plan.verb !== 'select') requireUndoable(source.table, '')
   const { counted: _counted, ...uncounted } = limits
-  return { body, plan, references, replan: () => planWith(uncounted) }
+  return {
+    body: operation,
+    plan,
+    references: references.found,
+    replan: (find) => planWith({ ...uncounted, references: { ...references, find } })
+  }
 }
 
 type Settled<T> = { readonly value: T } | { readonly error: ServiceError }

@@ -3,14 +3,13 @@ import type { OperationsBody } from '../../schemas/operations.ts'
 import type { Grant } from '../access/grant.ts'
 import type { Database } from '../databases/database.ts'
 import type { ReadOptions, Transaction } from '../dialects/dialect.ts'
-import { at, invalidValue, overloaded, pointer, resultTooLarge, ServiceError } from '../errors.ts'
+import { overloaded, resultTooLarge, ServiceError } from '../errors.ts'
 import { answerIn } from '../verbs/execute.ts'
 import { type Keyed, transactOnce } from '../idempotency/run-once.ts'
 import { parseExactJson } from '../json/exact-json.ts'
 import { findBySteps } from '../json/pointer.ts'
 import { tablesOf } from '../plan/filters/scope.ts'
 import { toStale, withFreshCatalog } from '../pipeline.ts'
-import type { ResultReference } from '../plan/result-reference.ts'
 import type { PlanLimits } from '../plan/terms.ts'
 import { inOperation } from '../request/check-body.ts'
 import type { AnswerBudget, AnswerMemoryBudget } from '../response/budget.ts'
@@ -67,11 +66,9 @@ export class Results {
     this.#bytes = 0
   }
 
-  /** Sets the value of a reference. @throws INVALID_VALUE if it leads to nothing */
-  resolve (reference: ResultReference): void {
-    const value = findBySteps(this.#resultOf(reference.operation), reference.steps)
-    if (value === undefined) throw nothingAt(reference)
-    reference.value = value
+  /** The value to which the steps lead in the result of an operation; undefined if there is none. */
+  find (operation: number, steps: readonly string[]): unknown {
+    return findBySteps(this.#resultOf(operation), steps)
   }
 
   #resultOf (index: number): unknown {
@@ -80,12 +77,6 @@ export class Results {
     }
     return this.#parsed.get(index)
   }
-}
-
-function nothingAt ({ operation, steps, path }: ResultReference) {
-  const column = path.findLast((step) => typeof step === 'string' && !step.startsWith('$')) as string
-  const place = steps.reduce((place, step) => place + pointer(step), pointer(operation))
-  return at(path, invalidValue(column, `"${place}" leads to nothing`))
 }
 
 interface OperationsRequest extends ReadOptions, Keyed {
@@ -186,7 +177,7 @@ class OperationsRun {
         database,
         maxBytes: results.room,
         budget: results.budget,
-        pendingWrite: { grant, body: operation.body, dryRun }
+        pendingWrite: { grant, body: operation.body, references: operation.references, dryRun }
       })
       results.add(answer)
       this.#rows += rows
@@ -198,7 +189,5 @@ class OperationsRun {
 }
 
 function planNow ({ plan, references, replan }: PlannedOperation, results: Results) {
-  if (references.length === 0) return plan
-  for (const reference of references) results.resolve(reference)
-  return replan()
+  return references.size === 0 ? plan : replan((operation, steps) => results.find(operation, steps))
 }

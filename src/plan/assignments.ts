@@ -6,14 +6,23 @@ import { getColumn, readValue, readWith } from './columns.ts'
 import { isFields } from './filters/operators.ts'
 import { knownDefault } from './insert-key.ts'
 import type { Assignment, InsertPlan } from './plan.ts'
-import { ResultReference } from './result-reference.ts'
+import { type References, ResultReference, toReference } from './result-reference.ts'
 
 /**
  * Resolves the changes of an update at `path` of the body to columns and parameters; values come before forms. @throws
  * COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_VALUE
  */
-export function planAssignments (data: Readonly<Record<string, unknown>>, table: Table, path: Path): Assignment[] {
-  const assignments = Object.keys(data).map((name) => planAssignment(table, name, data[name], [...path, name]))
+export function planAssignments (
+  data: Readonly<Record<string, unknown>>,
+  table: Table,
+  path: Path,
+  references?: References
+): Assignment[] {
+  const assignments = Object.keys(data).map((name) => {
+    const place = [...path, name]
+    const column = getWritableColumn(table, name, place, 'update')
+    return planAssignment(column, toReference(data[name], column, references, place), table, place)
+  })
   return assignments.some(({ form }) => form !== undefined)
     ? assignments.sort((a, b) => Number(a.form !== undefined) - Number(b.form !== undefined))
     : assignments
@@ -39,8 +48,8 @@ function getGrantedColumn (table: Table, name: string, path: Path, verb: 'insert
   return column
 }
 
-function planAssignment (table: Table, name: string, given: unknown, path: Path): Assignment {
-  const column = getWritableColumn(table, name, path, 'update')
+function planAssignment (column: Column, given: unknown, table: Table, path: Path): Assignment {
+  const { name } = column
   const assignment = planValue(column, given, path, true)
   // an overflow would reveal a value that the grant does not see
   const { form } = assignment

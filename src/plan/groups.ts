@@ -1,5 +1,6 @@
 /** Plans `groupBy`, `aggregates` and `having`. */
-import { type AggregateCall, DEFAULT_LIMIT, type SelectBody } from '../../schemas/body.ts'
+import type { AggregateCall, SelectBody } from '../../schemas/body.ts'
+import { DEFAULT_LIMIT } from '../../schemas/fields.ts'
 import {
   type Column, mayFire, OF_RESULT, type Rule, type Table, type TableSource, type TriggerEvent
 } from '../catalog/catalog.ts'
@@ -49,7 +50,7 @@ export function planGroups (body: SelectBody, source: TableSource, given: PlanLi
   const limits = counting(given)
   const { filters = {}, groupBy = [], aggregates = {}, having = {}, limit = DEFAULT_LIMIT, orderBy } = body
   const scope = createFilterScope(table, limits)
-  const condition = planGroup(filters, createRowScope({ source, limits, level: 1 }), ['filters'])
+  const condition = planGroup(filters, createRowScope({ source, table, limits, level: 1 }), ['filters'])
   const by = groupBy.map((entry, index) =>
     typeof entry === 'string'
       ? planGroupColumn(getColumn(table, entry, ['groupBy', index]), ['groupBy', index])
@@ -72,7 +73,7 @@ export function planGroups (body: SelectBody, source: TableSource, given: PlanLi
     groups: {
       by,
       aggregates: computed,
-      having: planGroup(having, { ...scope, table: result, isTimeless: true }, ['having'])
+      having: planGroup(having, { ...scope, table: result, isTimeless: true, references: undefined }, ['having'])
     },
     order: orderBy === undefined ? [] : planOrder(orderBy, { table: result }),
     limit

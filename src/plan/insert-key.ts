@@ -35,8 +35,10 @@ export function withInsertKey (plan: InsertPlan): InsertPlan {
   if (conflict === undefined && !isList) return plan
   const message =
     conflict === undefined
-      ? `table "${table.name}" has no unique key whose values are known: send the values of one, or leave out "returning"`
-      : `rows of "${table.name}" cannot be found again: every row needs values of the key, and "set" must not change it, unless the table has an AUTO_INCREMENT column that is not written`
+      ? `table "${table.name}" has no unique key whose values are known: send the values of one, or leave out ` +
+        '"returning"'
+      : `rows of "${table.name}" cannot be found again: every row needs values of the key, and "set" must not change ` +
+        'it, unless the table has an AUTO_INCREMENT column that is not written'
   throw unsupported('/returning', message)
 }
 

@@ -6,7 +6,7 @@ import type { Moment, Parameter } from '../types/column-type.ts'
 import { getWritableColumn, looksLikeForm, planAssignments, planValue } from './assignments.ts'
 import { isAnyOrder, sortByKey } from './insert-key.ts'
 import type { Conflict, InsertPlan, PlannedRow } from './plan.ts'
-import { ResultReference } from './result-reference.ts'
+import { type References, toReference } from './result-reference.ts'
 import { isWhole } from './row-keys.ts'
 import { onlyValueOf } from './rule.ts'
 import { isPlainWrite, planWriteTerms } from './terms.ts'
@@ -77,7 +77,7 @@ interface RowReader {
    * Returns the parameters of a row in the order of the columns; undefined if the row has other columns or a refused
    * value.
    */
-  readonly read: (data: Data) => Parameters | undefined
+  readonly read: (data: Data, references?: References) => Parameters | undefined
 }
 
 /** Maximum number of readers of a table; the least recently used ones are dropped, and all of them with the table. */
@@ -108,9 +108,12 @@ export function findReader (table: Table, data: Data, path: Path): RowReader {
 }
 
 /** Reads a row of these columns. @throws INVALID_VALUE, with the path of the value */
-export function readRow (columns: readonly Column[], data: Data, path: Path): Parameters {
-  return columns.map((column) => planValue(column, data[column.name], [...path, column.name], false).parameter)
+export function readRow (columns: readonly Column[], data: Data, path: Path, references?: References): Parameters {
+  return columns.map((column) => readGiven(column, data[column.name], references, [...path, column.name]))
 }
+
+const readGiven = (column: Column, given: unknown, references: References | undefined, path: Path) =>
+  planValue(column, toReference(given, column, references, path), path, false).parameter
 
 function areNames (columns: readonly Column[], names: readonly string[]): boolean {
   if (columns.length !== names.length) return false
@@ -122,13 +125,13 @@ function createReader (table: Table, columns: readonly Column[]): RowReader {
   const names = columns.map(({ name }) => name)
   const values = columns.map(createValueReader)
   const missing = mayFillColumns(table) ? [] : table.requiredColumns.filter((column) => !columns.includes(column))
-  const read: RowReader['read'] = (data) => {
+  const read: RowReader['read'] = (data, references) => {
     const parameters = new Array<Parameter | Moment>(names.length)
     let place = 0
     try {
       for (const name in data) {
         if (names[place] !== name) return undefined
-        parameters[place] = (values[place] as ReadValue)(data[name])
+        parameters[place] = (values[place] as ReadValue)(data[name], references)
         place++
       }
     } catch {
@@ -140,29 +143,28 @@ function createReader (table: Table, columns: readonly Column[]): RowReader {
   return { columns, missing, read }
 }
 
-type ReadValue = (given: unknown) => Parameter | Moment
+type ReadValue = (given: unknown, references: References | undefined) => Parameter | Moment
 
-/** Whether an object is a plain value: neither a form nor a reference to an earlier result. */
-const isPlain = (given: object | null): given is object =>
-  given !== null && !(given instanceof ResultReference) && !looksLikeForm(given)
+/** Whether an object is a plain value: neither a form nor, which looks like one, a reference to an earlier result. */
+const isPlain = (given: object | null): given is object => given !== null && !looksLikeForm(given)
 
 function createValueReader (column: Column): ReadValue {
   const { read, stored, structured } = column.type
-  const readObject: ReadValue = (given) => planValue(column, given, [], false).parameter
-  if (stored !== undefined) return (given) => typeof given === 'object' ? readObject(given) : stored(read(given))
-  if (!structured) return (given) => typeof given === 'object' ? readObject(given) : read(given)
-  return (given) => typeof given !== 'object' || isPlain(given) ? read(given) : readObject(given)
+  const readObject: ReadValue = (given, references) => readGiven(column, given, references, [])
+  const readPlain = stored === undefined ? read : (given: unknown) => stored(read(given))
+  if (!structured) return (given, found) => typeof given === 'object' ? readObject(given, found) : readPlain(given)
+  return (given, found) => typeof given !== 'object' || isPlain(given) ? readPlain(given) : readObject(given, found)
 }
 
 /**
  * Plans an insert. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_VALUE, MISSING_COLUMN, INVALID_BODY for the
  * key of a conflict, NOT_SUPPORTED
  */
-export function planInsert (body: InsertBody, table: Table): InsertPlan {
+export function planInsert (body: InsertBody, table: Table, references?: References): InsertPlan {
   const { data, onConflict } = body
   const conflict = onConflict === undefined ? undefined : planConflict(onConflict, table)
   const isList = Array.isArray(data)
-  const planner = new RowPlanner(table, conflict, isList)
+  const planner = new RowPlanner(table, { conflict, isList, references })
   const planned = isList ? data.map((row, index) => planner.plan(row, index)) : [planner.plan(data, 0)]
   const rows =
     conflict === undefined || !isAnyOrder(planned, conflict, table) ? planned : sortByKey(planned, conflict.key)
@@ -180,25 +182,34 @@ class RowPlanner {
   readonly #table: Table
   readonly #conflict: Conflict | undefined
   readonly #isList: boolean
+  readonly #references: References | undefined
   /** The readers of earlier rows, whose columns have passed the checks. */
   readonly #readers: RowReader[] = []
 
-  constructor (table: Table, conflict: Conflict | undefined, isList: boolean) {
+  constructor (
+    table: Table,
+    { conflict, isList, references }: {
+      readonly conflict: Conflict | undefined
+      readonly isList: boolean
+      readonly references: References | undefined
+    }
+  ) {
     this.#table = table
     this.#conflict = conflict
     this.#isList = isList
+    this.#references = references
   }
 
   /** Plans a row, whose columns keep the order of its names. */
   plan (data: Data, index: number): PlannedRow {
     for (const { columns, read } of this.#readers) {
-      const parameters = read(data)
+      const parameters = read(data, this.#references)
       if (parameters !== undefined) return { index, columns, parameters }
     }
     const path = this.#isList ? ['data', index] : ['data']
     const reader = findReader(this.#table, data, path)
     const { columns } = reader
-    const parameters = reader.read(data) ?? readRow(columns, data, path)
+    const parameters = reader.read(data, this.#references) ?? readRow(columns, data, path, this.#references)
     requireColumns(reader, path)
     if (this.#conflict !== undefined) requireForConflict(columns, this.#conflict, { table: this.#table, path })
     if (this.#readers.length < FEW) this.#readers.push(reader)

@@ -1,11 +1,12 @@
 /** Plans `include`: the rows of other tables in each row. The grant must see each table, and its rules apply. */
-import { DEFAULT_LIMIT, type Include, type Member as MemberBody } from '../../schemas/body.ts'
+import type { Member as MemberBody } from '../../schemas/body.ts'
+import { DEFAULT_LIMIT, type Include } from '../../schemas/fields.ts'
 import type { Column, Table, TableSource } from '../catalog/catalog.ts'
 import { at, invalidBody, type Path } from '../errors.ts'
-import { isOne, type Held, findMemberIndex, planRelation } from './relation.ts'
+import { isOne, findMemberIndex } from './relation.ts'
 import { getColumn } from './columns.ts'
-import { planGroup } from './filters/resolve-filters.ts'
-import { createFilterScope, createRowScope } from './filters/scope.ts'
+import { planRelation } from './filters/resolve-filters.ts'
+import { createFilterScope, createRowScope, type Held } from './filters/scope.ts'
 import type { PlanLimits } from './terms.ts'
 import { planAggregate } from './groups.ts'
 import { planOrder } from './order-by.ts'
@@ -61,15 +62,9 @@ function planLevel (include: Include, planning: Planning, { table, path, level }
 
 function planMember (name: string, body: MemberBody, planning: Planning, { table, path, level }: Level): Member {
   const { source, limits } = planning
-  const { other, on, held } = planRelation(name, body, { source, table, path })
-  const condition = withinRules(
-    other,
-    planGroup(body.filters ?? {}, createRowScope({ source, table: other, limits, level: level + 1 }), [
-      ...path,
-      'filters'
-    ])
-  )
-  const common = { name, table: other, on, condition }
+  const rowScope = createRowScope({ source, table, limits, level })
+  const { other, on, held, condition } = planRelation(name, body, rowScope, path)
+  const common = { name, table: other, on, condition: withinRules(other, condition) }
   if (body.aggregates !== undefined) {
     const scope = createFilterScope(other, limits)
     const columns = Object.entries(body.aggregates).map(([key, call]) =>

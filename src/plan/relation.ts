@@ -1,89 +1,29 @@
 /** Plans `on`: the columns that relate the rows of two tables, and the index that finds them. */
-import type { Related } from '../../schemas/body.ts'
-import { baseTable, type Column, type Index, partsOf, type Table, type TableSource } from '../catalog/catalog.ts'
+import { baseTable, type Column, type Index, partsOf, type Table } from '../catalog/catalog.ts'
 import { canRelate, isSameRelation, type Pair, relationsBetween } from '../catalog/relations.ts'
 import { at, invalidBody, type Path } from '../errors.ts'
-import { isNow } from '../types/moment.ts'
-import { isFields } from './filters/operators.ts'
+import type { Held } from './filters/scope.ts'
 import type { MemberIndex, Order } from './plan.ts'
 import { rowKeysOf } from './row-keys.ts'
 import { onlyValueOf } from './rule.ts'
 
 // Whether one row of another table is related or many, which depends on the columns that are held equal.
 
-/** Columns of the other table, besides those of `on`, that have the same value in all related rows. */
-export interface Held {
-  /**
-   * The columns that filters of the request hold equal to a value other than null, so that the request can rely on
-   * them.
-   */
-  readonly certain: ReadonlySet<Column>
-  /** Also those that are held equal to null, or by the rules of the grant. */
-  readonly all: ReadonlySet<Column>
-}
-
-/** What is held before a request has filters. */
-const NOTHING_HELD: Held = { certain: new Set(), all: new Set() }
-
-/**
- * The columns that filters hold equal by a plain value or `$eq`, at the top or in `$and`, and those of the rules of the
- * grant.
- */
-function heldColumns (filters: Readonly<Record<string, unknown>>, { columns, granted }: Table): Held {
-  const certain = new Set<Column>()
-  const all = new Set<Column>()
-  const collect = (group: unknown): void => {
-    if (!isFields(group)) return
-    for (const [key, value] of Object.entries(group)) {
-      if (key === '$and' && Array.isArray(value)) value.forEach(collect)
-      const column = columns.get(key.startsWith('$$') ? key.slice(1) : key)
-      const operand = column === undefined || column.type.structured ? undefined : equalOperand(value)
-      if (column === undefined || operand === undefined) continue
-      all.add(column)
-      if (operand !== null) certain.add(column)
-    }
-  }
-  collect(filters)
-  for (const rule of granted?.rules ?? []) if (onlyValueOf(rule) !== undefined) all.add(rule.column)
-  return { certain, all }
-}
-
-/** The value to which the filter holds its column equal; undefined if there is none. */
-function equalOperand (value: unknown): unknown {
-  if (Array.isArray(value)) return undefined
-  if (!isFields(value) || isNow(value)) return value
-  return value['$eq']
-}
+/** What is held before the filters are planned. */
+export const startHeld = ({ granted }: Pick<Table, 'granted'>): Held => ({
+  certain: new Set(),
+  all: new Set(granted?.rules.filter((rule) => onlyValueOf(rule) !== undefined).map(({ column }) => column))
+})
 
 /** Whether at most one row is related, because the columns contain a unique key. */
-export function isOne (table: Table, on: readonly Pair[], { certain }: Held = NOTHING_HELD): boolean {
+export function isOne (table: Table, on: readonly Pair[], held?: Held): boolean {
   return rowKeysOf(table).some((key) =>
-    key.every((column) => certain.has(column) || on.some(({ other }) => other === column))
+    key.every((column) => held?.certain.has(column) === true || on.some(({ other }) => other === column))
   )
 }
 
-/** How the rows of another table are related to those of a table. */
-interface Relation { readonly other: Table, readonly on: readonly Pair[], readonly held: Held }
-
-/** `table`: the table whose rows have the member. */
-interface RelationToPlan { readonly source: TableSource, readonly table: Table, readonly path: Path }
-
-/** Plans `table` and `on` of a member. @throws INVALID_BODY, TABLE_NOT_FOUND */
-export function planRelation (
-  name: string,
-  { table: named = name, on, filters = {} }: Related,
-  { source, table, path }: RelationToPlan
-): Relation {
-  const other = source.see(named)
-  if (other.kind === 'view') {
-    throw at([...path, 'table'], invalidBody(`"${other.name}" is a view; the rows of a member come from a table`))
-  }
-  const held = heldColumns(filters, other)
-  return { other, held, on: planOn(on, { table, other, held, path }) }
-}
-
 /** Plans `on`, or finds the only relation by foreign keys. @throws INVALID_BODY */
-function planOn (
+export function planOn (
   on: Readonly<Record<string, string>> | undefined,
   {
     table,

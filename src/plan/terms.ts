@@ -5,6 +5,7 @@ import { writtenBy } from '../catalog/triggers.ts'
 import { at, invalidBody, type Path, pointer, unsupported } from '../errors.ts'
 import { getColumn } from './columns.ts'
 import type { ChangeTerms, DeletePlan, Plan, UpdatePlan, WriteTerms } from './plan.ts'
+import type { References } from './result-reference.ts'
 import { planRange } from './row-range.ts'
 
 /** Limits on the filters of one body. */
@@ -19,6 +20,8 @@ export interface FilterLimits {
   readonly pattern: number
   /** The counts so far, if the limits apply to several filters or bodies together. */
   readonly counted?: Counted
+  /** Set in an operation of several, whose values can refer to results of earlier ones. */
+  readonly references?: References
 }
 
 /** The counted conditions and values of lists, and the tables that `$some` and `$none` of one body name. */

@@ -2,9 +2,10 @@
 import type { TObject, TProperties, TSchema } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { Errors, ValueErrorType } from '@sinclair/typebox/errors'
-import { BODIES, type Body, type BodySchema, MAX_INCLUDE } from '../../schemas/body.ts'
+import type { Body, BodySchema } from '../../schemas/body.ts'
+import { fieldsIn, MAX_INCLUDE, verbsWith } from '../../schemas/fields.ts'
 import { type Verb, VERBS } from '../../schemas/grants.ts'
-import { isOfWhole, OPERATIONS, OperationsBodySchema, propertiesOf } from '../../schemas/operations.ts'
+import { OperationsBodySchema, propertiesOf } from '../../schemas/operations.ts'
 import {
   at, filtersRequired, invalidBody, invalidJson, pointer, type ServiceError, valueNotAllowed, withDetails
 } from '../errors.ts'
@@ -13,7 +14,9 @@ import { isObject, lookOver, parseExactJson, repeatsKey } from '../json/exact-js
 import { stepsOf } from '../json/pointer.ts'
 import { findSyntaxError } from '../json/syntax.ts'
 import { findIncludeError, findRelatedError } from './check-related.ts'
-import { describeForm, findCombinationError, findOwnError, findRowsError, withNames } from './fields.ts'
+import {
+  describeForm, findCombinationError, findExcluded, findOwnError, findRowsError, withNames
+} from './fields.ts'
 
 /** Returns the first error of a parsed body. */
 export type FindBodyError = (body: unknown) => ServiceError | undefined
@@ -163,7 +166,7 @@ function hasNow (expect: unknown): boolean {
 
 /** Names the verbs that have a field which this verb does not have. */
 function describeOther ({ properties }: TObject, field: string, verb: string): string {
-  const verbs = VERBS.filter((other) => Object.hasOwn(BODIES[other].properties, field))
+  const verbs = verbsWith(field)
   return verbs.length > 0
     ? `it is a field of ${verbs.join(', ')}`
     : `the fields of ${verb} are ${Object.keys(properties).join(', ')}`
@@ -182,30 +185,20 @@ interface FieldCheck {
 
 type FieldChecks = ReadonlyMap<string, FieldCheck>
 
-function compileField (field: string, schema: TSchema): FieldCheck {
-  const check = TypeCompiler.Compile(schema)
-  return { isValid: (value) => check.Check(value), requirement: describeForm(field, schema) }
-}
-
 const compileFields = (properties: TProperties): FieldChecks =>
-  new Map(Object.entries(properties).map(([field, schema]) => [field, compileField(field, schema)]))
+  new Map(Object.entries(properties).map(([field, schema]) => {
+    const check = TypeCompiler.Compile(schema)
+    return [field, { isValid: (value) => check.Check(value), requirement: describeForm(field, schema) }]
+  }))
 
 const mustBe = (field: string, { requirement }: FieldCheck): ServiceError => at([field], invalidBody(requirement))
 
-/** The additional fields of an operation. */
-const ownFields = (verb: Verb): TProperties =>
-  Object.fromEntries(
-    Object.entries(OPERATIONS[verb].properties).filter(([field]) => !Object.hasOwn(BODIES[verb].properties, field))
-  )
-
-const isRequired = (field: string): boolean => VERBS.every((verb) => OPERATIONS[verb].required?.includes(field))
-const own = compileFields(Object.assign({}, ...VERBS.map(ownFields)) as TProperties)
-/** The required and the optional ones of these fields. */
-const required: FieldChecks = new Map([...own].filter(([field]) => isRequired(field)))
-const optional: FieldChecks = new Map([...own].filter(([field]) => !isRequired(field)))
+/** The additional fields of each operation, and of a select in a transaction. */
+const required = compileFields(fieldsIn('operation'))
+const optional = compileFields(fieldsIn('selectInTransaction'))
 
 /** Fields of the whole request that single requests also have: `dryRun`. */
-const ofWholeOnly = [...new Set(VERBS.flatMap((verb) => Object.keys(BODIES[verb].properties)))].filter(isOfWhole)
+const ofWholeOnly = Object.keys(fieldsIn('operations')).filter((field) => verbsWith(field).length > 0)
 
 /** `findBodyError`: the check of bodies of single requests. `most`: the maximum number of operations. */
 export function createOperationsCheck (findBodyError: FindBodyError, most: number): FindBodyError {
@@ -262,15 +255,12 @@ export function findErrorInTransaction (
   const verb = body['verb'] as Verb
   for (const field of given) {
     const check = optional.get(field) as FieldCheck
-    const verbs = VERBS.filter((each) => Object.hasOwn(OPERATIONS[each].properties, field))
-    if (!verbs.includes(verb)) {
-      return at([field], invalidBody(`"${field}" is not allowed with ${verb}; it is a field of ${verbs.join(', ')}`))
+    if (verb !== 'select') {
+      return at([field], invalidBody(`"${field}" is not allowed with ${verb}; it is a field of select`))
     }
     if (!check.isValid(fields[field])) return mustBe(field, check)
   }
-  if (fields['lock'] === true && Object.hasOwn(body, 'include')) {
-    return at(['include'], invalidBody('"include" is not allowed with "lock"'))
-  }
+  return findExcluded('selectInTransaction', fields)
 }
 
 /** Adds the index of the operation to the details of a refusal. */

@@ -4,14 +4,13 @@
 import type { TObject, TSchema } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { Errors, type ValueErrorType } from '@sinclair/typebox/errors'
-import {
-  type Body, type Include, MAX_INCLUDE, type Member, MEMBER_NAME, MemberSchema, type Related, RelatedSchema
-} from '../../schemas/body.ts'
+import { type Body, type Member, MemberSchema, type Related, RelatedSchema } from '../../schemas/body.ts'
+import { type Include, MAX_INCLUDE, MEMBER_NAME } from '../../schemas/fields.ts'
 import { type CombinatorForm, COMBINATORS } from '../../schemas/filters.ts'
 import { at, invalidBody, type Path, type ServiceError } from '../errors.ts'
 import { isObject } from '../json/exact-json.ts'
 import { stepsOf } from '../json/pointer.ts'
-import { findFunctionError, NOT_OF_AGGREGATES, describeForm, findOwnError, withNames } from './fields.ts'
+import { describeForm, findExcluded, findFunctionError, findOwnError, withNames } from './fields.ts'
 
 /** Returns the first error of a member that does not match its schema. */
 function describeMember (member: object, schema: TObject, path: Path): ServiceError {
@@ -164,13 +163,9 @@ function findMemberError (name: string, member: Member, path: Path, level: numbe
   }
   if (!isObject(member)) return refuse(path, 'a member must be an object, such as {"table": "<table>"}')
   if (!members.Check(member)) return describeMember(member, MemberSchema, path)
-  if (member.aggregates !== undefined) {
-    const field = NOT_OF_AGGREGATES.find((each) => Object.hasOwn(member, each))
-    if (field !== undefined) return refuse([...path, field], `"${field}" is not allowed with "aggregates"`)
-    const wrong = findFunctionError(member.aggregates, [...path, 'aggregates'])
-    if (wrong !== undefined) return wrong
-  }
-  const error = findRelatedError(member.filters, [...path, 'filters'])
+  const error = findExcluded('member', member, path) ??
+    findFunctionError(member.aggregates, [...path, 'aggregates']) ??
+    findRelatedError(member.filters, [...path, 'filters'])
   return error === undefined && member.include !== undefined
     ? findIncludeError(member.include, [...path, 'include'], level + 1)
     : error

@@ -1,10 +1,10 @@
 /** The fields of bodies and members: their descriptions in messages, and a faster check. */
 import { Kind, type TArray, type TSchema, TypeRegistry } from '@sinclair/typebox'
 import { ValueErrorType } from '@sinclair/typebox/errors'
+import type { AggregateCall, Body, SelectBody } from '../../schemas/body.ts'
 import {
-  type AggregateCall, type Body, MAX_AGGREGATES, MAX_CELLS, MAX_LIMIT, MAX_ROWS, type SelectBody
-} from '../../schemas/body.ts'
-import { BOUNDS } from '../../schemas/filters.ts'
+  type Field, fieldNamed, FIELDS, MAX_CELLS, MAX_LIMIT, MAX_ROWS, type Place
+} from '../../schemas/fields.ts'
 import { at, invalidBody, invalidOrderBy, limitOutOfRange, type Path, type ServiceError } from '../errors.ts'
 import { isObject } from '../json/exact-json.ts'
 
@@ -16,32 +16,36 @@ export function findCombinationError (body: Body): ServiceError | undefined {
   if (body.verb === 'insert') {
     return Array.isArray(body.data) || body.onConflict !== undefined ? findRowsError(body) : undefined
   }
-  if (body.verb !== 'select') return undefined
-  if (body.after !== undefined && body.offset !== undefined) {
-    return refuse(['offset'], '"offset" is not allowed with "after"')
-  }
-  return findInGroups(body)
+  return findExcluded(body.verb, body) ?? (body.verb === 'select' ? findInGroups(body) : undefined)
 }
 
-/** The expected forms, for messages. */
-const GROUP_BY =
-  'a list of column names and of parts of time such as {"month": {"$month": "<column>"}}, not empty and without repeats'
-const AGGREGATES = `an object of 1 to ${MAX_AGGREGATES} names (1 to 64 letters, digits and _), each with one ` +
-  'function such as {"$sum": "<column>"} and optionally "filters"'
+/** Place -> its fields that exclude others, with these; those that exclude fewer come first. */
+const EXCLUDING = Map.groupBy(
+  Object.entries<Field>(FIELDS)
+    .flatMap(([by, { excludes = {} }]) => Object.entries(excludes).map(([place, names]) => ({ place, by, names })))
+    .sort((a, b) => a.names.length - b.names.length),
+  ({ place }) => place as Place
+)
 
-/** Fields for the rows of a table, which a select with `groupBy` or `aggregates` does not have. */
-export const NOT_OF_GROUPS = ['columns', 'after', 'total', 'expect', 'include']
-/** Fields for the rows of a member, which one with `aggregates` does not have. */
-export const NOT_OF_AGGREGATES = ['columns', 'orderBy', 'limit', 'include']
+/** Whether a body uses a field; false is the same as leaving it out. */
+export const isUsed = (fields: object, name: string): boolean => {
+  const value = (fields as Readonly<Record<string, unknown>>)[name]
+  return value !== undefined && value !== false
+}
+
+/** Finds a field of a body or member that another one excludes. */
+export function findExcluded (place: Place, fields: object, path: Path = []): ServiceError | undefined {
+  for (const { by, names } of EXCLUDING.get(place) ?? []) {
+    const field = isUsed(fields, by) ? names.find((name) => Object.hasOwn(fields, name)) : undefined
+    if (field !== undefined) return refuse([...path, field], `"${field}" is not allowed with "${by}"`)
+  }
+  return undefined
+}
 
 function findInGroups (body: SelectBody): ServiceError | undefined {
   const { groupBy, aggregates, having } = body
   if (groupBy === undefined && aggregates === undefined) {
     return having === undefined ? undefined : refuse(['having'], '"having" requires "groupBy" or "aggregates"')
-  }
-  const field = NOT_OF_GROUPS.find((name) => Object.hasOwn(body, name))
-  if (field !== undefined) {
-    return refuse([field], `"${field}" is not allowed with ${groupBy === undefined ? '"aggregates"' : '"groupBy"'}`)
   }
   return findRepeat(groupBy) ?? findFunctionError(aggregates) ?? findTaken(groupBy, aggregates)
 }
@@ -56,7 +60,7 @@ function findRepeat (groupBy: GroupBy = []): ServiceError | undefined {
   const repeated = groupBy.findIndex(
     (entry, index) => !isName(entry) && names.indexOf(nameOf(entry)) !== names.lastIndexOf(names[index] as string)
   )
-  if (repeated < 0) return refuse(['groupBy'], `"groupBy" must be ${GROUP_BY}`)
+  if (repeated < 0) return refuse(['groupBy'], `"groupBy" must be ${FIELDS.groupBy.form}`)
   return refuse(['groupBy', repeated, names[repeated] as string], `"${names[repeated]}" is already a name of "groupBy"`)
 }
 
@@ -67,7 +71,7 @@ export function findFunctionError (
 ): ServiceError | undefined {
   for (const name in aggregates) {
     const { filters, ...call } = aggregates[name] as AggregateCall
-    if (Object.keys(call).length !== 1) return refuse([...path, name], `"aggregates" must be ${AGGREGATES}`)
+    if (Object.keys(call).length !== 1) return refuse([...path, name], `"aggregates" must be ${FIELDS.aggregates.form}`)
   }
   return undefined
 }
@@ -153,35 +157,9 @@ function formOf (field: string, schema: TSchema): string {
   return TYPE_FORMS.get(type) ?? 'what the OpenAPI document says'
 }
 
-const INCLUDE = 'an object of at least one member, such as {"<name>": {"table": "<table>"}}'
-
-/** The expected form of fields, for messages, if their schemas do not describe it well. */
-const FORMS: ReadonlyMap<string, string> = new Map([
-  ['filters', 'an object of filters'],
-  ['data', 'an object of column values'],
-  [
-    'onConflict',
-    'an object with "key", a list of column names without repeats, and optionally "set", such a list or an object of ' +
-    'column values'
-  ],
-  ['columns', 'a list of column names, not empty and without repeats; leave it out for all columns'],
-  ['orderBy', 'a string or a list of objects'],
-  ['groupBy', GROUP_BY],
-  ['aggregates', AGGREGATES],
-  ['having', 'an object of filters'],
-  ['after', 'null or an object of column values'],
-  ['offset', 'a whole number from 0'],
-  ['total', 'true or a whole number from 1'],
-  ['returning', '"*", or a list of column names, not empty and without repeats'],
-  ['expect', `a whole number from 0, or an object of ${BOUNDS.join(', ')} and such numbers`],
-  ['include', INCLUDE],
-  ['table', 'the name of a table'],
-  ['on', 'an object of columns: of this table to those of the other table']
-])
-
 /** Says what a field must be, for messages. */
 export const describeForm = (field: string, schema: TSchema): string =>
-  `"${field}" must be ${FORMS.get(field) ?? formOf(field, schema)}`
+  `"${field}" must be ${fieldNamed(field)?.form ?? formOf(field, schema)}`
 
 /** The requirement for a list of terms, for messages. */
 const ORDER_TERMS =

@@ -1,5 +1,6 @@
 /** Finds the requests that are answered with a stream: those whose header Accept asks for one of its formats. */
 import { BodySchema, type SelectBody } from '../../schemas/body.ts'
+import { fieldsWith } from '../../schemas/fields.ts'
 import type { Verb } from '../../schemas/grants.ts'
 import { at, invalidBody, limitOutOfRange, ServiceError } from '../errors.ts'
 import { isObject } from '../json/exact-json.ts'
@@ -77,11 +78,7 @@ export function findFormat (accept: string | undefined): StreamFormat | undefine
   return best.format
 }
 
-/**
- * Fields of a select that a stream does not have: they are known only when every row is. A new field of a select may
- * belong here (CONTRIBUTING.md, "A field of a body").
- */
-const OF_ANSWERS = ['total', 'expect']
+const NOT_OF_STREAMS = fieldsWith('needsAllRows')
 
 /** A body without the field that is checked here. */
 interface WithoutLimit {
@@ -94,7 +91,7 @@ interface WithoutLimit {
  * thrown.
  */
 export function takeLimit (given: object, most: number | undefined): WithoutLimit | ServiceError {
-  const field = OF_ANSWERS.find((each) => Object.hasOwn(given, each))
+  const field = NOT_OF_STREAMS.find((each) => Object.hasOwn(given, each))
   if (field !== undefined) return at([field], invalidBody(`"${field}" is not allowed in a stream`))
   const { limit, ...body } = given as { limit?: unknown }
   if (limit === undefined && !Object.hasOwn(given, 'limit')) return { body, limit: undefined }

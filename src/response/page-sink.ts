@@ -132,7 +132,8 @@ export class PageSink extends AnswerSink {
       if (value === null && this.#nullableKey.has(column.name)) {
         throw unsupported('/after', `the page ends with a row whose key "${column.name}" is NULL: use "offset"`)
       }
-      return `${JSON.stringify(column.name)}:${value === null ? 'null' : writeValue(column, value, column.type.positions?.write)}`
+      const text = value === null ? 'null' : writeValue(column, value, column.type.positions?.write)
+      return `${JSON.stringify(column.name)}:${text}`
     })
     return `{${members.join()}}`
   }

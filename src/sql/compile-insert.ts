@@ -143,7 +143,8 @@ function onDuplicateKey (table: Table, conflict: BatchConflict, builder: TableBu
     column: sql.ref(token(guarded)),
     value: sql`if(${same}, ${value}, (select ${stored(guarded)} from (select 1 union all select 2) as two))`
   }
-  return sql`${usesAlias ? sql`/*!80019 as ${sql.id(alias)} */ ` : sql``}on duplicate key update ${assign([guard, ...changesOf(conflict, builder, given)])}`
+  const row = usesAlias ? sql`/*!80019 as ${sql.id(alias)} */ ` : sql``
+  return sql`${row}on duplicate key update ${assign([guard, ...changesOf(conflict, builder, given)])}`
 }
 
 const NONE: readonly Column[] = []

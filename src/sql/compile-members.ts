@@ -98,9 +98,8 @@ function compileRows (plan: SelectPlan, engine: Engine): BuiltStatement {
   const forced = engine === 'mysql' ? findIndex(plan) : undefined
   const conditions = [condition, ...page?.by === 'position' ? [page.after] : []]
   const rows = selectRows(tables, cells, { index: forced?.index, order: forced?.order ?? order, conditions })
-  return tables.build(
-    sql`select ${selectCells(tables, cells)} ${rows} limit ${rowsOf(plan)}${page?.by === 'offset' ? sql` offset ${page.offset}` : sql``}`
-  )
+  const skipped = page?.by === 'offset' ? sql` offset ${page.offset}` : sql``
+  return tables.build(sql`select ${selectCells(tables, cells)} ${rows} limit ${rowsOf(plan)}${skipped}`)
 }
 
 interface RowsToSelect {
@@ -146,7 +145,8 @@ export function selectRows (
   const tokenOf = ({ of, column }: Order): string =>
     (of === undefined ? own : tables.at(joined.findIndex(({ member }) => member === of) + 1)).token(column)
   const terms = orderTerms(order, (term) => sql.ref(tokenOf(term)))
-  return sql`from ${tables.from(0, index)}${sql.join(joins, sql``)}${where}${terms.length === 0 ? sql`` : sql` order by ${sql.join(terms)}`}`
+  const ordered = terms.length === 0 ? sql`` : sql` order by ${sql.join(terms)}`
+  return sql`from ${tables.from(0, index)}${sql.join(joins, sql``)}${where}${ordered}`
 }
 
 const NONE: readonly Column[] = []

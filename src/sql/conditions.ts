@@ -159,8 +159,10 @@ function compileComparison (condition: Comparison, { left, wrapping: wrappingOf 
       return eb(comparable, condition.negated ? 'not in' : 'in', bindList(condition.parameters, wrapping(true)))
     case 'between':
       return eb.between(comparable, right(condition.low), right(condition.high))
-    case 'like':
-      return sql`${eb(left(column), condition.negated ? 'not like' : 'like', bind(condition.pattern))} escape ${sql.lit(ESCAPE)}`
+    case 'like': {
+      const like = eb(left(column), condition.negated ? 'not like' : 'like', bind(condition.pattern))
+      return sql`${like} escape ${sql.lit(ESCAPE)}`
+    }
   }
 }
 
@@ -208,7 +210,8 @@ function compileExists (
     other.relate(sql`${sql.ref(other.token(pair.other))} = ${sql.ref((outer as TableTokens['outer'])(pair.column))}`)
   )
   if (condition.kind !== 'constant' || !condition.value) conditions.push(compileCondition(condition, other))
-  return sql`(select 1 from ${other.from} where ${sql.join(conditions, sql` and `)} limit 1${other.lock}) is ${sql.raw(negated ? 'null' : 'not null')}`
+  const found = sql`(select 1 from ${other.from} where ${sql.join(conditions, sql` and `)} limit 1${other.lock})`
+  return sql`${found} is ${sql.raw(negated ? 'null' : 'not null')}`
 }
 
 // The terms of ORDER BY. None of them says where NULL comes: for MySQL, MariaDB and SQLite it is the lowest value by

@@ -191,14 +191,13 @@ export function buildPart (member: ListMember, engine: Engine): BuiltStatement {
   const rows = { index: engine === 'mysql' ? index?.index : undefined, related, conditions: [condition] }
   const place = sql`${0} as ${sql.id('v0')}`
   if (member.kind === 'many') {
-    return tables.build(
-      sql`select ${place}, ${selectCells(tables, cells, 1)} ${selectRows(tables, cells, { ...rows, order: member.order })} limit ${member.limit}`
-    )
+    const selected = selectRows(tables, cells, { ...rows, order: member.order })
+    return tables.build(sql`select ${place}, ${selectCells(tables, cells, 1)} ${selected} limit ${member.limit}`)
   }
-  const computed = member.columns.map(
-    (column, each) =>
-      sql`${wrap(column.type.selected, compute(column, engine, tables.at(0), { named: (token) => token }))} as ${sql.id(`v${each + 1}`)}`
-  )
+  const computed = member.columns.map((column, each) => {
+    const value = compute(column, engine, tables.at(0), { named: (token) => token })
+    return sql`${wrap(column.type.selected, value)} as ${sql.id(`v${each + 1}`)}`
+  })
   return tables.build(
     sql`select ${place}, ${sql.join(computed)} ${selectRows(tables, { joined: [] }, { ...rows, order: [] })}`
   )

@@ -252,7 +252,8 @@ export const TRIGGERS = toText(
  */
 export const privilegesQuery = (isMariadb: boolean): string => {
   const host = sql<string>`substring_index(current_user(), '@', -1)`
-  const own = sql<string>`concat('''', left(current_user(), char_length(current_user()) - char_length(${host}) - 1), '''@''', ${host}, '''')`
+  const user = sql<string>`left(current_user(), char_length(current_user()) - char_length(${host}) - 1)`
+  const own = sql<string>`concat('''', ${user}, '''@''', ${host}, '''')`
   const nowhere = lit(null).$castTo<Text>().as('place')
   const all = db
     .selectFrom('information_schema.USER_PRIVILEGES')

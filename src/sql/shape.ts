@@ -42,7 +42,8 @@ function keyOf (plan: Exclude<Plan, InsertPlan> | CountPlan, engine: Engine, tra
       const columns = plan.columns === plan.table.columnList ? '*' : plan.columns.map(traversal.mark).join('')
       const condition = conditionKey(plan.condition, traversal)
       const page = plan.page === undefined ? '' : pageKey(plan.page, traversal)
-      const key = `s${plan.lock ?? ''}${columns}?${condition}${page}^${plan.order.map(({ column, direction }) => traversal.mark(column) + direction).join()}`
+      const order = plan.order.map(({ column, direction }) => traversal.mark(column) + direction).join()
+      const key = `s${plan.lock ?? ''}${columns}?${condition}${page}^${order}`
       const sequence =
         plan.sequence === undefined ? '' : `#${plan.sequence.map((each) => conditionKey(each, traversal)).join()}`
       traversal.parameters.push(rowsOf(plan))
@@ -55,7 +56,8 @@ function keyOf (plan: Exclude<Plan, InsertPlan> | CountPlan, engine: Engine, tra
       return key
     }
     case 'update': {
-      const key = `u${assignmentsKey(plan.assignments, traversal)}?${conditionKey(plan.condition, traversal)}${limitKey(plan, traversal)}`
+      const assigned = assignmentsKey(plan.assignments, traversal)
+      const key = `u${assigned}?${conditionKey(plan.condition, traversal)}${limitKey(plan, traversal)}`
       // SQLite's statement skips rows that already have the values
       if (engine === 'sqlite' && skipsUnchanged(plan.table, plan.assignments)) {
         for (const assignment of plan.assignments) addParameters(assignment, traversal.parameters)
@@ -94,7 +96,8 @@ function groupsKey (
   const describe = (column: Column): string =>
     isComputed(column) ? computedKey(column, engine, traversal) : traversal.mark(column)
   const rows = `g${by.map(describe).join()}/${aggregates.map(describe).join()}?${conditionKey(condition, traversal)}`
-  const key = `${rows}#${conditionKey(having, { ...traversal, mark })}^${order.map(({ column, direction }) => mark(column) + direction).join()}${page === undefined ? '' : pageKey(page, traversal)}`
+  const groups = `${conditionKey(having, { ...traversal, mark })}^${orderKey(order, mark)}`
+  const key = `${rows}#${groups}${page === undefined ? '' : pageKey(page, traversal)}`
   traversal.parameters.push(rowsOf(plan))
   if (page?.by === 'offset') traversal.parameters.push(page.offset)
   return key
@@ -173,11 +176,15 @@ export function conditionKey (condition: Condition, traversal: Traversal): strin
     case 'exists': {
       const { negated, table, on, condition: inner, index } = condition
       const own = marksOf(table)
-      return `${negated ? 'N' : 'S'}${JSON.stringify(table.name)}${on.map(({ column, other }) => own(other) + traversal.mark(column)).join('')}!${JSON.stringify(index?.name)}(${conditionKey(inner, { mark: own, parameters })})`
+      const pairs = on.map(({ column, other }) => own(other) + traversal.mark(column)).join('')
+      const names = `${JSON.stringify(table.name)}${pairs}!${JSON.stringify(index?.name)}`
+      return `${negated ? 'N' : 'S'}${names}(${conditionKey(inner, { mark: own, parameters })})`
     }
     case 'and':
-    case 'or':
-      return `${condition.kind === 'and' ? '&' : '|'}(${condition.conditions.map((each) => conditionKey(each, traversal)).join()})`
+    case 'or': {
+      const keys = condition.conditions.map((each) => conditionKey(each, traversal))
+      return `${condition.kind === 'and' ? '&' : '|'}(${keys.join()})`
+    }
   }
 }
 
@@ -191,7 +198,8 @@ export function rowsShape (plan: SelectPlan, engine: Engine): Shape {
   const cells = cellsOf(plan)
   const rows = cellsKey(cells, mark, parameters)
   const where = conditionKey(condition, { mark, parameters })
-  const key = `r${rows}?${where}${page === undefined ? '' : pageKey(page, { mark, parameters })}^${orderKey(order, mark, cells)}`
+  const paged = page === undefined ? '' : pageKey(page, { mark, parameters })
+  const key = `r${rows}?${where}${paged}^${orderKey(order, mark, cells)}`
   parameters.push(rowsOf(plan))
   if (page?.by === 'offset') parameters.push(page.offset)
   return { key, parameters }
@@ -211,11 +219,13 @@ function cellsKey ({ cells, joined, row }: Cells, mark: Mark, parameters: Cell[]
     const pairs = on.map(({ column, other }) => own(other) + (marks[parent] as Mark)(column)).join('')
     return `${parent}${JSON.stringify(table.name)}${pairs}?${conditionKey(condition, { mark: own, parameters })}`
   })
-  return `${cells.map(({ column, table }) => `${table}${(marks[table] as Mark)(column)}`).join('')}${divisionOf(row)}${joins.join('+')}`
+  const selected = cells.map(({ column, table }) => `${table}${(marks[table] as Mark)(column)}`).join('')
+  return `${selected}${divisionOf(row)}${joins.join('+')}`
 }
 
 function divisionOf ({ from, columns, members }: RowCells): string {
-  return `[${from},${columns.length}${members.map((member) => (member.kind === 'joined' ? divisionOf(member.row) : `:${member.links.join()}`)).join('')}]`
+  const parts = members.map((member) => member.kind === 'joined' ? divisionOf(member.row) : `:${member.links.join()}`)
+  return `[${from},${columns.length}${parts.join('')}]`
 }
 
 /**
@@ -237,7 +247,9 @@ export function partShape (member: ListMember, engine: Engine): PartShape {
   const after: Cell[] = []
   const where = conditionKey(condition, { mark, parameters: after })
   const end = member.kind === 'many' ? [member.limit] : []
-  const key = `${member.kind}${rows}#${on.map(({ other }) => mark(other)).join('')}?${where}^${member.kind === 'many' ? orderKey(member.order, mark) : ''}!${member.index?.index.name ?? ''}`
+  const order = member.kind === 'many' ? orderKey(member.order, mark) : ''
+  const related = `${on.map(({ other }) => mark(other)).join('')}?${where}`
+  const key = `${member.kind}${rows}#${related}^${order}!${member.index?.index.name ?? ''}`
   return { key, parametersOf: (place, values) => [place, ...before, ...values, ...after, ...end] }
 }
 
@@ -250,6 +262,8 @@ export function firstShape (member: ManyMember, values: readonly Parameter[], ro
   parameters.push(...values)
   const where = conditionKey(condition, { mark, parameters })
   parameters.push(rows)
-  const key = `first${values.length}${cells}#${on.map(({ other }) => mark(other)).join('')}?${where}^${orderKey(order, mark)}!${index?.index.name ?? ''}${index?.direction ?? ''}`
+  const related = `${on.map(({ other }) => mark(other)).join('')}?${where}`
+  const found = `${index?.index.name ?? ''}${index?.direction ?? ''}`
+  const key = `first${values.length}${cells}#${related}^${orderKey(order, mark)}!${found}`
   return { key, parameters }
 }

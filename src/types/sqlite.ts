@@ -88,7 +88,8 @@ function ownText (form: FormSql): FormSql {
 /** A text of this form, which may have a fraction of the second. */
 function withFraction (form: string): FormSql {
   const glob = globOf(form)
-  return sqlOf`${COLUMN} glob '${glob}' or (${COLUMN} glob '${glob}.*[0-9]' and rtrim(${COLUMN}, '0123456789') glob '${glob}.')`
+  const fraction = sqlOf`${COLUMN} glob '${glob}.*[0-9]' and rtrim(${COLUMN}, '0123456789') glob '${glob}.'`
+  return [...sqlOf`${COLUMN} glob '${glob}' or (`, ...fraction, ')']
 }
 
 /** A pattern of GLOB; `d` is a digit. */
@@ -108,9 +109,9 @@ function sqliteDecimal ({ length, scale }: TypeFacts): ColumnType {
   const write = (value: DriverValue): string => {
     if (typeof value !== 'bigint' && typeof value !== 'number') return writeNative(value)
     const digits = parseDigits(String(value))
-    return digits === undefined
-      ? writeNative(value)
-      : `"${digits.negative ? '-' : ''}${digits.whole || '0'}${fractionAt(digits.fraction, length === null ? 0 : bounds.scale)}"`
+    if (digits === undefined) return writeNative(value)
+    const fraction = fractionAt(digits.fraction, length === null ? 0 : bounds.scale)
+    return `"${digits.negative ? '-' : ''}${digits.whole || '0'}${fraction}"`
   }
   const sum = sqlOf`round(${COLUMN} + ${GIVEN}, ${String(bounds.scale)})`
   const increment = incrementDecimal(

@@ -31,7 +31,8 @@ const LAST_YEAR = new Map([
   ],
   [
     2106,
-    `2106-((01-(0[1-9]|[12]\\d|3[01])|02-0[1-6])T${CLOCK_PATTERN}|02-07T(0[0-5]:[0-5]\\d:[0-5]\\d|06:([01]\\d|2[0-7]):[0-5]\\d|06:28:(0\\d|1[0-5])))`
+    `2106-((01-(0[1-9]|[12]\\d|3[01])|02-0[1-6])T${CLOCK_PATTERN}|` +
+    '02-07T(0[0-5]:[0-5]\\d:[0-5]\\d|06:([01]\\d|2[0-7]):[0-5]\\d|06:28:(0\\d|1[0-5])))'
   ]
 ])
 
@@ -51,7 +52,9 @@ function momentPattern (scale: number, lastSecond: number): string {
   const year = new Date(lastSecond * 1000).getUTCFullYear()
   const days = `(${YEAR_OF.get(year)}-${WHOLE_DAY_OF_YEAR}|${LEAP_YEAR_OF.get(year)}-02-29)`
   const fraction = fractionPattern(scale)
-  return `^(${days}T${CLOCK_PATTERN}${fraction}(Z|[+-]${MINUTE_PATTERN})|${LAST_YEAR.get(year)}${fraction}Z|0000-00-00T00:00:00${scale === 0 ? '' : `(\\.0{1,${scale}})?`}Z)$`
+  const zero = `0000-00-00T00:00:00${scale === 0 ? '' : `(\\.0{1,${scale}})?`}Z`
+  const usual = `${days}T${CLOCK_PATTERN}${fraction}(Z|[+-]${MINUTE_PATTERN})`
+  return `^(${usual}|${LAST_YEAR.get(year)}${fraction}Z|${zero})$`
 }
 
 /**
@@ -123,7 +126,8 @@ export function timeType (precision: Precision): ColumnType {
       const fraction = fractionOf(digits, precision)
       if (Number(hours) > 838) throw new ValueRefused('must be from -838:59:59 to 838:59:59')
       // the servers show two digits of the hour if they are enough
-      const time = `${precision.padded ? String(Number(hours)).padStart(2, '0') : hours}:${minutes}:${seconds}${fraction}`
+      const hour = precision.padded ? String(Number(hours)).padStart(2, '0') : hours
+      const time = `${hour}:${minutes}:${seconds}${fraction}`
       return /[1-9]/.test(time) ? sign + time : time // the servers have no -00:00:00
     },
     write: (value) => `"${textOf(value)}"`,
@@ -268,10 +272,12 @@ function partsOf (sqls: Readonly<Record<Name, FormSql>>, hasHours: boolean): Par
   )
 }
 
+const IS_WHOLE_DAY = sqlOf`year(${COLUMN}) > 0 and month(${COLUMN}) > 0 and dayofmonth(${COLUMN}) > 0`
+
 const MYSQL: Readonly<Record<Name, FormSql>> = {
   $year: sqlOf`year(${COLUMN})`,
   $month: sqlOf`date_format(${COLUMN}, '%Y-%m')`,
-  $week: sqlOf`if(year(${COLUMN}) > 0 and month(${COLUMN}) > 0 and dayofmonth(${COLUMN}) > 0, date_format(${COLUMN}, '%x-W%v'), null)`,
+  $week: ['if(', ...IS_WHOLE_DAY, ...sqlOf`, date_format(${COLUMN}, '%x-W%v'), null)`],
   $date: sqlOf`date_format(${COLUMN}, '%Y-%m-%d')`,
   $hour: sqlOf`date_format(${COLUMN}, '%Y-%m-%dT%H')`
 }
@@ -279,8 +285,9 @@ const MYSQL: Readonly<Record<Name, FormSql>> = {
 /**
  * Tests the form of the value, because a column can contain any value, and only a text in the form of a day has parts.
  */
-const DAY = sqlOf`typeof(${COLUMN}) = 'text' and ${COLUMN} glob '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*'`
-const HOUR = sqlOf`typeof(${COLUMN}) = 'text' and ${COLUMN} glob '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9][ T][0-9][0-9]*'`
+const DAY_GLOB = '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]'
+const DAY = sqlOf`typeof(${COLUMN}) = 'text' and ${COLUMN} glob '${DAY_GLOB}*'`
+const HOUR = sqlOf`typeof(${COLUMN}) = 'text' and ${COLUMN} glob '${DAY_GLOB}[ T][0-9][0-9]*'`
 const when = (condition: FormSql, value: FormSql): FormSql => ['case when ', ...condition, ' then ', ...value, ' end']
 
 const SQLITE: Readonly<Record<Name, FormSql>> = {

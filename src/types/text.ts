@@ -112,9 +112,11 @@ export function textType ({ characters, bytes, charset }: TextBounds): ColumnTyp
   const longest = characters ?? bytes ?? Infinity
   // client generators store lengths as int32
   const maxLength = longest < 2 ** 31 ? longest : undefined
+  const name = String(charset)
+  const prefix = pattern === undefined ? '' : `${name.charAt(0).toUpperCase()}${name.slice(1)}`
   return createType({
     schema: Type.String({
-      title: `${pattern === undefined ? '' : `${String(charset).charAt(0).toUpperCase()}${String(charset).slice(1)}`}Text${maxLength ?? ''}`,
+      title: `${prefix}Text${maxLength ?? ''}`,
       ...(maxLength !== undefined && { maxLength }),
       ...(pattern !== undefined && { pattern }),
       examples: ['text'.slice(0, characters ?? undefined)]

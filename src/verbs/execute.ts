@@ -127,7 +127,7 @@ export interface PlanToAnswer {
   readonly budget?: AnswerMemoryBudget
   readonly record?: RequestRecord | null | undefined
   /** The arguments of the hook for writes, which is not called if they are omitted. */
-  readonly pendingWrite?: Pick<PendingWrite, 'grant' | 'body' | 'dryRun'>
+  readonly pendingWrite?: Pick<PendingWrite, 'grant' | 'body' | 'references' | 'dryRun'>
 }
 
 interface Answered {

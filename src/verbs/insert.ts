@@ -12,13 +12,14 @@ import { withInsertKey } from '../plan/insert-key.ts'
 import { givesMoment, isIdMoment, settleRows } from '../plan/moments.ts'
 import type { InsertPlan, PlannedRow } from '../plan/plan.ts'
 import { restrictInsert } from '../plan/row-rules.ts'
+import type { PlanLimits } from '../plan/terms.ts'
 import type { AnswerSink } from '../response/answer-sink.ts'
 import { finishWrite } from '../response/respond.ts'
 import { findParameter, idOfInserted, idOfUpserted, type Result, type RowCounts } from '../response/result.ts'
 
 export const insert = {
-  plan (body: InsertBody, { table }: TableSource): InsertPlan {
-    const plan = restrictInsert(planInsert(body, table))
+  plan (body: InsertBody, { table }: TableSource, { references }: PlanLimits): InsertPlan {
+    const plan = restrictInsert(planInsert(body, table, references))
     refuseNullsInRows(plan)
     refuseOnlyDefaults(plan)
     const complete = isIdMoment(plan) ? Object.freeze({ ...plan, inTransaction: true as const }) : plan
@@ -66,8 +67,10 @@ function findNull ({ columns, parameters }: PlannedRow): Column | undefined {
 function insertedText (plan: InsertPlan, outcome: Result): string {
   const { table, rows, isList, conflict } = plan
   if (conflict === undefined) {
-    return `"inserted":${outcome.changed},"id":${idOfInserted(table, findParameter(rows[0] as PlannedRow, table.identity), outcome)}`
+    const given = findParameter(rows[0] as PlannedRow, table.identity)
+    return `"inserted":${outcome.changed},"id":${idOfInserted(table, given, outcome)}`
   }
   const { inserted, updated, unchanged } = outcome.counts as RowCounts
-  return `"inserted":${inserted},"updated":${updated},"unchanged":${unchanged},"id":${isList ? 'null' : idOfUpserted(plan, outcome)}`
+  const id = isList ? 'null' : idOfUpserted(plan, outcome)
+  return `"inserted":${inserted},"updated":${updated},"unchanged":${unchanged},"id":${id}`
 }

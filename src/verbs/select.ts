@@ -1,5 +1,6 @@
 /** Select: how its body is planned, its plan is run and its rows are returned. */
-import { DEFAULT_LIMIT, type SelectBody } from '../../schemas/body.ts'
+import type { SelectBody } from '../../schemas/body.ts'
+import { DEFAULT_LIMIT } from '../../schemas/fields.ts'
 import type { TableSource } from '../catalog/catalog.ts'
 import { at, invalidBody, type Path } from '../errors.ts'
 import { readMembers } from '../execute/read-rows.ts'

@@ -53,7 +53,8 @@ function planUpdate (body: UpdateBody, source: TableSource, given: PlanLimits): 
   const limits = counting(given)
   const { verb, data, filters } = body
   const condition = planRequiredFilters(verb, filters, source, limits)
-  const plan: UpdatePlan = { verb, table, condition, assignments: planAssignments(data, table, ['data']) }
+  const assignments = planAssignments(data, table, ['data'], limits.references)
+  const plan: UpdatePlan = { verb, table, condition, assignments }
   const planned = isPlainChange(body, limits)
     ? plan
     : {

@@ -1,24 +1,37 @@
 // night: needs a process of its own
 // alone: adds a field to the schemas before they are used
-/** A field that is added to a schema of schemas/operations.ts is checked and documented. */
+/** A row that is added to schemas/fields.ts is a field: checked, authorized, documented, and an argument of tools. */
 import { Type } from '@sinclair/typebox'
 import t from 'tap'
-import { OPERATIONS, OperationsBodySchema } from '../../schemas/operations.ts'
+import { FIELDS, type Field } from '../../schemas/fields.ts'
 
-// before the modules that derive something from the schemas
-Object.assign(OperationsBodySchema.properties, {
-  weight: Type.Optional(Type.Integer({ minimum: 1, description: 'How much it weighs.' })),
-  color: Type.Optional(Type.Union([Type.Literal('red'), Type.Literal('green')])),
-  labels: Type.Optional(Type.Array(Type.String())),
-  other: Type.Optional(Type.Null())
-})
-Object.assign(OPERATIONS.select.properties, { mark: Type.Optional(Type.String({ maxLength: 3, description: 'A mark.' })) })
+// before the modules that derive something from the rows
+const rows: Readonly<Record<string, Field>> = {
+  weight: { in: { operations: Type.Optional(Type.Integer({ minimum: 1, description: 'How much it weighs.' })) } },
+  color: { in: { operations: Type.Optional(Type.Union([Type.Literal('red'), Type.Literal('green')])) } },
+  labels: { in: { operations: Type.Optional(Type.Array(Type.String())) } },
+  other: { in: { operations: Type.Optional(Type.Null()) } },
+  mark: { in: { selectInTransaction: Type.Optional(Type.String({ maxLength: 3, description: 'A mark.' })) } },
+  label: {
+    in: { select: Type.Optional(Type.String({ maxLength: 5 })) },
+    form: 'a short text',
+    excludes: { select: ['offset'] },
+    needs: { select: 'delete' },
+    needsAllRows: true,
+    isNoPage: true,
+    inDocuments: { select: { examples: ['mine'] } }
+  }
+}
+Object.assign(FIELDS, rows)
 const { isRefusal } = await import('../support/refusals.ts')
 const { onEachEngine, TOKEN } = await import('../support/service.ts')
 
+const { callOf, send } = await import('../support/mcp.ts')
+const { tokenOf } = await import('../grants/support.ts')
+
 const create = 'create table things (id integer not null primary key)'
 
-await onEachEngine(t, 'a field that is added to the schema of several operations, or of one of them, is checked and documented', { schema: { sqlite: [create], mysql: [create] }, only: ['sqlite'] }, async (t, { operate, post, server }) => {
+await onEachEngine(t, 'a field that is added to several operations, or to one of them, is checked and documented', { schema: { sqlite: [create], mysql: [create] }, only: ['sqlite'] }, async (t, { operate, post, server }) => {
   const select = { table: 'things', verb: 'select', limit: 1 }
   const update = { table: 'things', verb: 'delete', filters: { id: 1 } }
   t.same((await operate({ operations: [{ ...select, mark: 'abc' }], weight: 2, color: 'red', labels: ['x'], other: null })).json.data, { results: [{ rows: [], count: 0 }] })
@@ -50,4 +63,32 @@ await onEachEngine(t, 'a field that is added to the schema of several operations
     const marked = Object.keys(schemas).filter((name) => schemas[name].properties?.mark !== undefined)
     t.same(marked, url === '/api/openapi.json' ? ['SelectOperation'] : ['ThingsSelectOperation', 'OperationWithReferences'])
   }
+})
+
+const tokens = [tokenOf('reader', { permissions: ['select'] })]
+const settings = { schema: { sqlite: [create], mysql: [create] }, tokens, options: { mcp: {} }, only: ['sqlite' as const] }
+
+await onEachEngine(t, 'a field that is added to a verb has what its row says', settings, async (t, { operate, post, server }) => {
+  const select = { verb: 'select', label: 'mine' }
+  const data = { rows: [], count: 0 }
+  t.same((await post('things', select)).json.data, data)
+  t.same((await operate({ operations: [{ ...select, table: 'things' }] })).json.data.results, [data])
+  const refused: Array<[status: number, message: string, path: string[], body: object, options?: object]> = [
+    [400, '"label" must be a short text', ['/label'], { ...select, label: 'longer' }],
+    [400, '"offset" is not allowed with "label"', ['/offset'], { ...select, offset: 0 }],
+    [400, '"label" is not allowed in a stream', ['/label'], select, { headers: { accept: 'text/csv' } }],
+    [400, '"label" is not allowed with delete; it is a field of select', ['/label'], { ...select, verb: 'delete', filters: { id: 1 } }],
+    [403, '"label" needs the permission delete, which the token does not have', [], select, { token: 'reader' }]
+  ]
+  for (const [status, message, paths, body, options] of refused) {
+    const { status: answered, json: { error } } = await post('things', body, options)
+    t.same([answered, error.message, error.details.map(({ path }: { path: string }) => path)], [status, message, paths])
+  }
+
+  for (const token of [TOKEN, 'reader']) {
+    const { components: { schemas } } = (await server.app.inject({ url: '/api/shop/openapi.json', headers: { authorization: `Bearer ${token}` } })).json()
+    t.same(schemas.ThingsSelectRequest.properties.label, token === TOKEN ? { type: 'string', maxLength: 5, examples: ['mine'] } : undefined)
+  }
+  const { json } = await send({ server }, callOf('select', { database: 'shop', table: 'things', label: 'mine' }))
+  t.same(JSON.parse(json.result.content[0].text), data, 'not a page')
 })

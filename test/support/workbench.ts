@@ -1,8 +1,9 @@
 /** The page at {prefix}/docs as a person uses it, in a browser. */
 import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core'
 import type { Test } from 'tap'
+import { toolsFolder } from '../clients/tools.ts'
 
 /** How long a test waits for what it expects, in milliseconds: the machine may be busy. */
 const PATIENCE = 60_000
@@ -49,7 +50,7 @@ export const status = (page: Page, text: string | RegExp): Locator => page.getBy
 export const overflow = async (page: Page): Promise<number> => await page.evaluate('document.documentElement.scrollWidth - innerWidth')
 export const cellsOf = async (rows: Locator): Promise<string[]> => (await rows.locator('tbody tr').first().locator('td').allInnerTexts()).slice(1)
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const axe = readFileSync(join(await toolsFolder(), 'node_modules/axe-core/axe.min.js'), 'utf8')
 
 /** What axe finds: the rule and the elements. */
 export async function findingsOf (page: Page): Promise<string[]> {

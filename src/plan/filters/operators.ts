@@ -8,7 +8,7 @@ import { isNow, readMoment } from '../../types/moment.ts'
 import { countCharacters, readString } from '../../types/text.ts'
 import { readValue, readWith } from '../columns.ts'
 import type { Compared, Condition, Operator } from '../plan.ts'
-import { ResultReference } from '../result-reference.ts'
+import { ResultReference, toReference } from '../result-reference.ts'
 import { combine, countCondition, countValues, type FilterScope } from './scope.ts'
 
 /**
@@ -81,7 +81,12 @@ export function acceptsOperator ({ needs }: FilterOperator, { comparison, readMe
 export const refuse = (operand: Operand, reason: string) => at(operand.path, invalidValue(operand.column.name, reason))
 
 function planEqual (operand: Operand, negated: boolean): Condition {
-  if (operand.value === null) return planNull(operand.column, negated)
+  const { column, value, scope: { held } } = operand
+  if (held !== undefined && !negated && !column.type.structured) {
+    held.all.add(column)
+    if (value !== null) held.certain.add(column)
+  }
+  if (value === null) return planNull(column, negated)
   return planCompare(operand, negated ? '<>' : '=')
 }
 
@@ -197,7 +202,8 @@ function readList (operand: Operand): unknown[] {
   if (countValues(operand.scope, operand.value.length)) {
     throw at(operand.path, invalidBody(`The filters contain more than ${operand.scope.limits.values} values in lists`))
   }
-  return operand.value
+  const { column, scope: { references }, path } = operand
+  return operand.value.map((value, index) => toReference(value, column, references, [...path, index]))
 }
 
 function readPattern ({ column, value, scope, path }: Operand): string {
@@ -223,7 +229,8 @@ export function isFields (value: unknown): value is Record<string, unknown> {
 }
 
 /** Plans the filter of one column. @throws INVALID_VALUE, INVALID_BODY */
-export function planColumnFilter (column: Column, value: unknown, scope: FilterScope, path: Path): Condition {
+export function planColumnFilter (column: Column, given: unknown, scope: FilterScope, path: Path): Condition {
+  const value = toReference(given, column, scope.references, path)
   if (isFields(value) && hasOperators(column, value) && (column.type.structured || !isNow(value))) {
     return combine(
       'and',
@@ -261,8 +268,9 @@ function unknownOperator (name: string, { column, path }: Operand): ServiceError
 }
 
 /** Plans one operator on one column. @throws INVALID_VALUE, INVALID_BODY */
-export function planOperator (name: string, operand: Operand): Condition {
-  const { column, scope, path } = operand
+export function planOperator (name: string, given: Operand): Condition {
+  const { column, scope, path } = given
+  const operand = { ...given, value: toReference(given.value, column, scope.references, path) }
   const operator = operators.get(name)
   if (operator === undefined) throw unknownOperator(name, operand)
   countCondition(scope, path)

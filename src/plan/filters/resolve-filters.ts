@@ -1,32 +1,26 @@
 /** Plans `filters`: combinators in this file, the filter of one column in operators.ts. */
 import type { Related } from '../../../schemas/body.ts'
 import { type CombinatorName, COMBINATORS } from '../../../schemas/filters.ts'
-import type { TableSource } from '../../catalog/catalog.ts'
+import type { Table, TableSource } from '../../catalog/catalog.ts'
+import type { Pair } from '../../catalog/relations.ts'
 import { at, filtersRequired, invalidBody, type Path } from '../../errors.ts'
 import { getColumn } from '../columns.ts'
 import type { Condition } from '../plan.ts'
-import { findMemberIndex, planRelation } from '../relation.ts'
+import { findMemberIndex, planOn, startHeld } from '../relation.ts'
 import { withinRules } from '../rule.ts'
 import type { PlanLimits } from '../terms.ts'
 import { isFields, planColumnFilter, planOperator } from './operators.ts'
 import {
-  combine, negate, countCondition, countTable, createRowScope, type FilterScope, type Relating
+  combine, negate, countCondition, countTable, createRowScope, type FilterScope, type Held, type RowScope
 } from './scope.ts'
 
 // Plans `$some` and `$none`: whether a row of another table is related to the row and passes filters of its own.
 
-interface MembersToPlan {
-  /** The members by name, whose form has been checked (src/request/check-related.ts). */
-  readonly members: unknown
-  readonly negated: boolean
-  readonly scope: FilterScope
-  readonly path: Path
-  /** Plans the filters of a member. */
-  readonly planFilters: (filters: unknown, scope: FilterScope, path: Path) => Condition
-}
-
-/** A row must satisfy all members. @throws INVALID_BODY, COLUMN_NOT_FOUND, INVALID_VALUE; TABLE_NOT_FOUND */
-function planRelated ({ members, scope, path, ...how }: MembersToPlan): Condition {
+/**
+ * A row must satisfy all members, whose form has been checked (src/request/check-related.ts). @throws INVALID_BODY,
+ * COLUMN_NOT_FOUND, INVALID_VALUE; TABLE_NOT_FOUND
+ */
+function planRelated (members: unknown, scope: FilterScope, path: Path): Condition {
   const { relating } = scope
   if (relating === undefined) {
     throw at(path, invalidBody(`"${path.join('.')}" is not allowed here: "$some" and "$none" select rows`))
@@ -45,49 +39,72 @@ function planRelated ({ members, scope, path, ...how }: MembersToPlan): Conditio
   return combine(
     'and',
     Object.entries(members as Readonly<Record<string, Related>>).map(([name, member]) =>
-      planMember(name, member, { ...how, scope, relating, path: [...path, name] })
+      planMember(name, member, { ...scope, relating }, [...path, name])
     )
   )
 }
 
-function planMember (
-  name: string,
-  member: Related,
-  { negated, scope, relating, path, planFilters }: Omit<MembersToPlan, 'members'> & { readonly relating: Relating }
-): Condition {
+/** The place that names the table of a member. */
+const placeOf = ({ table }: Related, path: Path): Path => table === undefined ? path : [...path, 'table']
+
+function planMember (name: string, member: Related, scope: RowScope, path: Path): Condition {
+  const by = path.at(-2) as CombinatorName
+  const negated = by === '$none'
   countCondition(scope, path)
-  const { filters = {} } = member
-  const { other, on, held } = planRelation(name, member, { ...relating, path })
-  const place = member.table === undefined ? path : [...path, 'table']
-  if (countTable(scope, other.name, { path: place, by: negated ? '$none' : '$some' })) {
+  if (countTable(scope, member.table ?? name, { path: placeOf(member, path), by })) {
     throw at(path, invalidBody('"$some" and "$none" of a request can name at most 10 different tables'))
   }
-  const inner = planFilters(
-    filters,
-    { ...scope, table: other, relating: { ...relating, table: other, level: relating.level + 1 } },
-    [...path, 'filters']
-  )
-  if (inner.kind === 'constant' && !inner.value) return { kind: 'constant', value: negated }
+  const { other, on, held, condition } = planRelation(name, member, scope, path)
+  if (condition.kind === 'constant' && !condition.value) return { kind: 'constant', value: negated }
   // rules of a grant are not filters, so they are not folded
   return {
     kind: 'exists',
     negated,
     table: other,
     on,
-    condition: withinRules(other, inner),
+    condition: withinRules(other, condition),
     index: findMemberIndex(other, on, held.all, [])?.index
   }
+}
+
+/** How the rows of another table are related to those of a table, and which of them pass the filters of the request. */
+interface Relation {
+  readonly other: Table
+  readonly on: readonly Pair[]
+  readonly held: Held
+  readonly condition: Condition
+}
+
+/**
+ * Plans `table`, `filters` and `on` of a member. `scope`: that of the rows that have the member. @throws INVALID_BODY,
+ * COLUMN_NOT_FOUND, INVALID_VALUE; TABLE_NOT_FOUND
+ */
+export function planRelation (
+  name: string,
+  member: Related,
+  { relating, ...scope }: RowScope,
+  path: Path
+): Relation {
+  const { table: named = name, on, filters = {} } = member
+  const other = relating.source.see(named, placeOf(member, path))
+  if (other.kind === 'view') {
+    throw at([...path, 'table'], invalidBody(`"${other.name}" is a view; the rows of a member come from a table`))
+  }
+  const held = startHeld(other)
+  const inner = { ...scope, table: other, relating: { ...relating, table: other, level: relating.level + 1 }, held }
+  const condition = planGroup(filters, inner, [...path, 'filters'])
+  return { other, held, condition, on: planOn(on, { table: relating.table, other, held, path }) }
 }
 
 type Combinator = (value: unknown, scope: FilterScope, path: Path) => Condition
 
 const planners: Readonly<Record<CombinatorName, Combinator>> = {
   $and: (value, scope, path) => combine('and', planList(value, scope, path)),
-  $or: (value, scope, path) => combine('or', planList(value, scope, path)),
-  $not: (value, scope, path) => negate(planGroup(value, scope, path)),
+  $or: (value, scope, path) => combine('or', planList(value, { ...scope, held: undefined }, path)),
+  $not: (value, scope, path) => negate(planGroup(value, { ...scope, held: undefined }, path)),
   $is: planRow,
-  $some: (members, scope, path) => planRelated({ members, negated: false, scope, path, planFilters: planGroup }),
-  $none: (members, scope, path) => planRelated({ members, negated: true, scope, path, planFilters: planGroup })
+  $some: planRelated,
+  $none: planRelated
 }
 
 const combinators = new Map<string, Combinator>(
@@ -100,7 +117,7 @@ export function planFilters (
   source: TableSource,
   limits: PlanLimits
 ): Condition {
-  return planGroup(filters, createRowScope({ source, limits, level: 1 }), ['filters'])
+  return planGroup(filters, createRowScope({ source, table: source.table, limits, level: 1 }), ['filters'])
 }
 
 /**
@@ -157,7 +174,10 @@ function planRow (row: unknown, scope: FilterScope, path: Path): Condition {
   if (!isFields(row)) throw refuse(path, 'must be an object of column names and values')
   return combine('and', Object.entries(row).map(([name, value]) => {
     const columnPath = [...path, name]
-    return planOperator('$is', { column: getColumn(scope.table, name, columnPath), value, scope, path: columnPath })
+    const column = getColumn(scope.table, name, columnPath)
+    // a JSON column may have stored an object that looks like a reference
+    const inRow = column.type.holdsJson === true ? { ...scope, references: undefined } : scope
+    return planOperator('$is', { column, value, scope: inRow, path: columnPath })
   }))
 }
 

@@ -1,7 +1,8 @@
-import type { Table, TableSource } from '../../catalog/catalog.ts'
+import type { Column, Table, TableSource } from '../../catalog/catalog.ts'
 import { at, invalidBody, type Path } from '../../errors.ts'
 import type { ColumnScope } from '../columns.ts'
 import type { Condition, Exists, Member, Plan } from '../plan.ts'
+import type { References } from '../result-reference.ts'
 import { type Counted, type FilterLimits, type NamedBy, type PlanLimits, startCount } from '../terms.ts'
 
 /**
@@ -14,6 +15,10 @@ export interface FilterScope {
   readonly isTimeless?: true
   /** Set if `$some` and `$none` are allowed. */
   readonly relating?: Relating
+  /** Set at the top of the filters of a member and in `$and` there, and gets the columns that are held equal. */
+  readonly held?: Held | undefined
+  /** Omitted where an object that looks like a reference is an ordinary one. */
+  readonly references?: References | undefined
   readonly counted: Counted
 }
 
@@ -26,6 +31,17 @@ export interface Relating {
   readonly level: number
   /** Levels that are allowed. */
   readonly levels: number
+}
+
+/**
+ * Columns of the other table, besides those of `on`, that have the same value in all related rows: filters hold them
+ * equal by a plain value or `$eq`, at the top or in `$and`. The planner adds them as it reads the filters.
+ */
+export interface Held {
+  /** Those that are held equal to a value other than null, so that the request can rely on them. */
+  readonly certain: Set<Column>
+  /** Also those that are held equal to null, or by the rules of the grant. */
+  readonly all: Set<Column>
 }
 
 /** Counts a condition. @throws INVALID_BODY if there are too many */
@@ -51,25 +67,19 @@ const MAX_TABLES = 10
 
 /** A scope without `$some` and `$none`. */
 export function createFilterScope (table: ColumnScope, limits: FilterLimits): FilterScope {
-  return { table, limits, counted: limits.counted ?? startCount() }
-}
-
-interface RowScope {
-  readonly source: TableSource
-  /** The table of the filters; that of the request if omitted. */
-  readonly table?: Table
-  readonly limits: PlanLimits
-  /** The level of members. */
-  readonly level: number
+  return { table, limits, counted: limits.counted ?? startCount(), references: limits.references }
 }
 
 /** A scope of filters that select rows of a table, which can have `$some` and `$none`. */
-export function createRowScope ({ source, table = source.table, limits, level }: RowScope): FilterScope {
-  return {
-    ...createFilterScope(table, limits),
-    relating: { source, table, level, levels: limits.include?.levels ?? 0 }
-  }
-}
+export interface RowScope extends FilterScope { readonly relating: Relating }
+
+/** `table`: the table of the filters. `level`: the level of members. */
+export const createRowScope = (
+  { table, limits, ...rows }: Omit<Relating, 'levels'> & { readonly limits: PlanLimits }
+): RowScope => ({
+  ...createFilterScope(table, limits),
+  relating: { ...rows, table, levels: limits.include?.levels ?? 0 }
+})
 
 /** Joins conditions and folds constants. An empty list is true for `and` and false for `or`. */
 export function combine (kind: 'and' | 'or', conditions: Condition[]): Condition {

@@ -1,0 +1,98 @@
+/**
+ * Writes the tables of docs/configuration.md from the schemas of the settings (`npm run docs`). Each stands between two comments, of which the first
+ * names the table.
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TSchema, Type } from '@sinclair/typebox'
+import { ConfigSchema } from '../schemas/options.ts'
+import { ServerSchema } from '../schemas/server-settings.ts'
+import { ALIASES, FLAGS } from '../src/config/load.ts'
+import { type Variable, VARIABLES } from '../src/config/substitute.ts'
+
+const DOCUMENT = join(import.meta.dirname, '../docs/configuration.md')
+
+const code = (text: unknown): string => `\`${text}\``
+
+type Row = readonly string[]
+
+function tableOf (headings: Row, rows: readonly Row[]): string {
+  // an empty cell is one space wide
+  const lines = [headings, ...rows].map((cells) => '|' + cells.map((cell) => cell === '' ? ' |' : ` ${cell} |`).join(''))
+  return lines.toSpliced(1, 0, `|${'---|'.repeat(headings.length)}`).join('\n')
+}
+
+/** The rows of a setting and of the settings that it contains. `name`: its path, '' for all settings. */
+function rowsOf (name: string, schema: TSchema, required: boolean): Row[] {
+  const { type, items, description } = schema
+  const { properties, patternProperties, required: needed = [] } = objectOf(schema)
+  const [record] = Object.values<TSchema>(patternProperties ?? {})
+  const children = [
+    // the operators of rules are described together, with `rows`
+    ...Object.entries<TSchema>(properties ?? {}).filter(([key]) => !key.startsWith('$')).map(([key, child]): [string, TSchema, boolean] => [key, child, needed.includes(key)]),
+    ...(record !== undefined ? [['<name>', record, false] as const] : []),
+    ...(type === 'array' && items.type === 'object' ? [['<n>', items, false] as const] : [])
+  ]
+  // a group that is always there has no row, only its settings
+  const isGroup = typeof schema.default === 'object' && !Array.isArray(schema.default)
+  const own = description === undefined || isGroup ? [] : [[code(name), required ? 'required' : defaultOf(schema), allowed(schema), description]]
+  return [...own, ...children.flatMap(([key, child, isNeeded]) => rowsOf(name === '' ? key : `${name}.${key}`, child, isNeeded))]
+}
+
+/** Of a union, the object. */
+const objectOf = (schema: TSchema): TSchema =>
+  schema['anyOf']?.find((each: TSchema) => each['properties'] !== undefined || each['patternProperties'] !== undefined) ?? schema
+
+const defaultOf = ({ default: fallback }: TSchema): string => fallback === undefined || fallback.length === 0 ? 'none' : code(fallback)
+
+const TYPES = new Map([['boolean', '`true`, `false`'], ['string', 'string'], ['number', 'number'], ['null', '`null`'], ['array', 'list'], ['object', 'object']])
+
+/** @throws Error for a schema that this function does not know, so that no setting loses a cell */
+function allowed (schema: TSchema): string {
+  const { type, minimum, maximum, anyOf } = schema
+  if (anyOf?.every((each: TSchema) => each.const !== undefined)) return anyOf.map((each: TSchema) => code(each.const)).join(', ')
+  if (anyOf !== undefined) return anyOf.map((each: TSchema) => each.const === undefined ? allowed(each) : code(JSON.stringify(each.const))).join(' or ')
+  if (type === 'integer') return maximum === undefined ? `${minimum} or more` : `${minimum} to ${maximum}`
+  const text = TYPES.get(type)
+  if (text === undefined) throw new Error(`no text for ${JSON.stringify(schema)}`)
+  return text
+}
+
+function settings (schema: TSchema): string {
+  return tableOf(['setting', 'default', 'allowed', 'meaning'], rowsOf('', schema, true))
+}
+
+/** The variables that no setting describes. */
+const OTHERS: readonly Row[] = [
+  ['`DATABASE_URL`', '', 'URL of a database, in addition to those of the file; its name in paths is the name in the URL', 'the demo, if the file has no databases'],
+  ['`API_TOKEN`', '', 'a token of at least 32 characters with all permissions, in addition to those of the file', 'none; for the demo, a token is created and printed'],
+  ['`API_TOKEN_PERMISSIONS`', '', 'permissions of `API_TOKEN`, such as `select,insert`', '`select,insert,update,delete`'],
+  ['`ROW_QUERY_CONFIG`', '`--config`', 'path of the configuration file', 'none']
+]
+
+/** The row of a setting that has a flag or a short variable. */
+function shortRowOf ([name, { path, schema }]: readonly [string, Variable]): Row {
+  const flag = FLAGS.get(name)
+  const mayBeEmpty = schema['pattern'] !== undefined && new RegExp(schema['pattern']).test('')
+  return [code(ALIASES.get(name) ?? name), flag === undefined ? '' : code(flag), `${code(path.join('.'))} below${mayBeEmpty ? '; may be empty' : ''}`, defaultOf(schema)]
+}
+
+const TABLES: ReadonlyMap<string, string> = new Map([
+  ['variables and flags', tableOf(['variable', 'flag', 'meaning', 'default'], [...OTHERS, ...[...VARIABLES].filter(([name]) => FLAGS.has(name) || ALIASES.has(name)).map(shortRowOf)])],
+  ['settings of the plugin', settings(Type.Omit(ConfigSchema, Object.keys(ServerSchema.properties)))],
+  ['settings of the server', settings(ServerSchema)],
+  ['variables of settings', tableOf(['variable', 'setting'], Array.from(VARIABLES, ([name, { path, ofDatabases }]) => [code(name), code([...ofDatabases ? ['databases.<name>'] : [], ...path].join('.'))]))]
+])
+
+/** @throws Error if the document has no place for a table */
+export function writeTables (document: string): string {
+  return [...TABLES].reduce((text, [name, table]) => {
+    const start = `<!-- ${name}, by npm run docs -->\n`
+    const from = text.indexOf(start)
+    const to = text.indexOf('<!-- end -->', from)
+    if (from < 0 || to < 0) throw new Error(`${DOCUMENT} has no place for the table: ${name}`)
+    return `${text.slice(0, from)}${start}\n${table}\n\n${text.slice(to)}`
+  }, document)
+}
+
+if (process.argv[1] === import.meta.filename) writeFileSync(DOCUMENT, writeTables(readFileSync(DOCUMENT, 'utf8')))

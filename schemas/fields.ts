@@ -1,0 +1,398 @@
+/**
+ * The fields of bodies: a row for each, with all that is said of it where bodies are checked, described and typed. The
+ * schemas of bodies, the messages, permissions, documents and tools are derived from these rows.
+ */
+import { type Static, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
+import { BOUNDS } from './filters.ts'
+import { type Verb, VERBS } from './grants.ts'
+import { closed } from './server-settings.ts'
+
+/**
+ * What has fields: the body of each verb; a select in a transaction, in addition to the fields of its verb; every
+ * operation; the request with operations, whose fields no operation has; members of `include`, and of `$some` and
+ * `$none`.
+ */
+export type Place = Verb | 'selectInTransaction' | 'operation' | 'operations' | 'member' | 'related'
+type By<P extends Place, T> = Readonly<Partial<Record<P, T>>>
+/** A part of a JSON Schema. */
+type Keywords = Readonly<Record<string, unknown>>
+
+export interface Field {
+  /** Its schema in each place that has it. */
+  readonly in: By<Place, TSchema>
+  /** Continues the message `"field" must be …`; if left out, the schema is described. */
+  readonly form?: string
+  /** The fields that are not allowed together with it. */
+  readonly excludes?: By<Place, readonly string[]>
+  /** The permission that it needs besides that of its verb. */
+  readonly needs?: By<Verb, Verb>
+  /** The field of a select is known only when every row is, so that a stream does not have it. */
+  readonly needsAllRows?: true
+  /** The field makes a select a page already, or cannot be in one. */
+  readonly isNoPage?: true
+  /** The keywords that documents have instead of those of its schema. */
+  readonly inDocuments?: By<Verb, Keywords>
+}
+
+const Values = (options: { description?: string, minProperties?: number } = {}) =>
+  Type.Record(Type.String(), Type.Unknown(), options)
+const Text = (description: string) => Type.Optional(Type.String({ description }))
+
+const Filters = Values({
+  description: 'Selects the rows: column to value, or to an object of operators; $and, $or and $not combine, $some ' +
+    'and $none are about related rows.'
+})
+
+/** Default and maximum number of rows of a select. */
+export const DEFAULT_LIMIT = 100
+export const MAX_LIMIT = 1000
+
+/** A number of rows that JavaScript represents exactly. */
+const RowCount = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
+/** The same in documents. */
+const COUNT = { type: 'integer', format: 'int64', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }
+
+const boundsOf = <T>(count: T) => Object.fromEntries(BOUNDS.map((bound) => [bound, count])) as
+  Record<(typeof BOUNDS)[number], T>
+const Bounds = Type.Object(boundsOf(Type.Optional(RowCount)), { ...closed, minProperties: 1 })
+
+const expectOf = (description: string) =>
+  Type.Optional(Type.Union([RowCount, Bounds], { description: `${description} If it does not hold: 412.` }))
+
+const ExpectMatches = expectOf(
+  'The number of rows that the filters match, or its bounds, such as {"$lte": 10}; nothing is changed if it does not ' +
+  'hold.'
+)
+const COUNTED: Keywords = { anyOf: [COUNT, { ...Bounds, properties: boundsOf(COUNT) }] }
+
+const DryRun = Type.Optional(Type.Boolean({ description: 'true: returns the answer and changes nothing.' }))
+
+const Direction = Type.String({ pattern: '^([Aa][Ss][Cc]|[Dd][Ee][Ss][Cc])$' })
+const one = { minProperties: 1, maxProperties: 1 }
+
+/**
+ * A term of `orderBy` as an object. Its only key is the column, which allows any character in the name, or a member of
+ * `include` with its column.
+ */
+const OrderTerm = Type.Object({}, {
+  additionalProperties: Type.Union([Direction, Type.Record(Type.String(), Direction, one)]),
+  ...one,
+  description: 'The column and its direction: ASC or DESC; or a member of include that is one row, with its column ' +
+    'and direction.'
+})
+
+/** Maximum number of columns of a MySQL table. */
+const MAX_COLUMNS = 4096
+
+/** Maximum number of rows of an insert, and of its values: rows times the columns that any of them names. */
+export const MAX_ROWS = 1000
+export const MAX_CELLS = 100_000
+
+/** The operand of `$count` may be `*`. */
+export const AggregateSchema = Type.Object({
+  $count: Text('Counts the rows with a value in this column; "*" counts all rows.'),
+  $countDistinct: Text('Counts the different values of this column.'),
+  $sum: Text('Adds the numbers of this column.'),
+  $avg: Text('The average of the numbers of this column.'),
+  $min: Text('The least value of this column.'),
+  $max: Text('The greatest value of this column.'),
+  filters: Type.Optional(Values({
+    description: 'Selects the rows that the function is computed from, of those that the filters of the request select.'
+  }))
+}, { ...closed, ...one, maxProperties: 2, description: 'One function and its column, and optionally filters.' })
+
+/** A part of time of a column, by which rows are grouped. */
+export const PartSchema = Type.Object({
+  $year: Text('The year of this column, a number.'),
+  $month: Text('The month of this column: "2026-11".'),
+  $week: Text('The week of this column by ISO 8601: "2026-W47".'),
+  $date: Text('The day of this column: "2026-11-23".'),
+  $hour: Text('The hour of this column: "2026-11-23T10".')
+}, { ...closed, ...one, description: 'One part of time and its column.' })
+
+/** The name of an aggregate or of a part of time in the rows of the answer. */
+export const RESULT_NAME = '^[A-Za-z0-9_]{1,64}$'
+const ResultName = Type.String({ pattern: RESULT_NAME })
+
+/** Maximum number of aggregates. The database needs memory for each of them. */
+export const MAX_AGGREGATES = 100
+
+/** Names of columns, none of them twice. */
+const Names = (options: { description?: string, minItems?: number } = {}) =>
+  Type.Array(Type.String(), { minItems: 1, maxItems: MAX_COLUMNS, uniqueItems: true, ...options })
+
+const Returning = Type.Optional(Type.Union([Names(), Type.Literal('*')], {
+  description: 'Columns of the written rows to return as "rows", in this order; "*" for all of them.'
+}))
+
+const Aggregates = Type.Optional(Type.Record(ResultName, AggregateSchema, {
+  ...closed,
+  minProperties: 1,
+  maxProperties: MAX_AGGREGATES,
+  description: 'Name to function: values that are computed from the rows of each group, or from all rows without ' +
+    'groupBy.'
+}))
+
+/** The name of a member of `include` in the rows of the answer. */
+export const MEMBER_NAME = /^[A-Za-z][A-Za-z0-9_]{0,63}$/
+
+/** Levels of `include` and members that settings can allow. */
+export const MAX_INCLUDE = { levels: 10, members: 50 }
+
+/**
+ * The members of a row by name: rows of other tables. Checked by src/request/check-related.ts, because members have
+ * members.
+ */
+export interface Include { readonly [name: string]: Static<TObject<FieldsIn<'member'>>> }
+
+const IncludeSchema = Type.Optional(Type.Unsafe<Include>(Type.Object({}, {
+  additionalProperties: true,
+  minProperties: 1,
+  description: 'Name to what it contains: rows of other tables that are related to each row. A member is an object ' +
+    'or null where there can be only one such row, otherwise a list.'
+})))
+
+const Changes = Values({
+  minProperties: 1,
+  description: 'Columns to change: column to value, or to a form such as {"$inc": 1}.'
+})
+
+/**
+ * A row of a list. Its names are looked up in the table; a pattern for them would take a third of the time to check a
+ * list.
+ */
+const Row = Type.Unsafe<Record<string, unknown>>(
+  Type.Object({}, { additionalProperties: true, description: 'Column to value.' })
+)
+
+const OnConflict = Type.Optional(Type.Object({
+  key: Names({ description: 'The columns of one unique key, in any order.' }),
+  set: Type.Optional(Type.Union([
+    Type.Array(Type.String(), {
+      maxItems: MAX_COLUMNS,
+      uniqueItems: true,
+      description: 'Columns that are set to the values of the row in `data`; none leaves the existing row unchanged.'
+    }),
+    Changes
+  ], {
+    description: 'What to change in a row that exists: columns, or an object of values as in the `data` of an ' +
+      'update; if left out, every column that the row in `data` has, except those of the key.'
+  }))
+}, { ...closed, description: 'Updates the rows that have the same values in a unique key, instead of refusing them.' }))
+
+const Table = Text('The other table; the name of the member if left out.')
+const On = Type.Optional(Type.Record(Type.String(), Type.String(), {
+  minProperties: 1,
+  description: 'Column of this table to the column of the other table that has the same value; the foreign key ' +
+    'between both tables if left out.'
+}))
+
+const Columns = Type.Optional(Names({ description: 'Columns to return, in this order; all of them if left out.' }))
+const Limit = Type.Optional(Type.Integer({
+  minimum: 1,
+  maximum: MAX_LIMIT,
+  default: DEFAULT_LIMIT,
+  description: `Rows to return at most; ${DEFAULT_LIMIT} if left out.`
+}))
+const OrderBy = Type.Optional(Type.Union([Type.String(), Type.Array(OrderTerm, { minItems: 1 })], {
+  description: '"<column>", "<column> ASC" or "<column> DESC", several separated by commas; or a list of terms such ' +
+    'as {"<column>": "DESC"}, for columns of any name. "<member>.<column>" and {"<member>": {"<column>": "DESC"}} ' +
+    'are columns of a member of include that is one row.'
+}))
+
+export const ISOLATIONS = ['repeatableRead', 'serializable'] as const
+
+/** What a select with `groupBy` or `aggregates` does not have: fields for the rows of a table. */
+const NOT_OF_GROUPS = ['columns', 'after', 'total', 'expect', 'include']
+
+/** In the order in which bodies and members have them. */
+export const FIELDS = {
+  table: {
+    in: { operation: Type.String({ description: 'The table or view.' }), member: Table, related: Table },
+    form: 'the name of a table'
+  },
+  verb: {
+    in: {
+      select: Type.Literal('select'),
+      insert: Type.Literal('insert'),
+      update: Type.Literal('update'),
+      delete: Type.Literal('delete')
+    }
+  },
+  on: { in: { member: On, related: On }, form: 'an object of columns: of this table to those of the other table' },
+  data: {
+    in: {
+      insert: Type.Union([
+        Values({ description: 'Column to value.' }),
+        Type.Array(Row, { minItems: 1, maxItems: MAX_ROWS })
+      ], {
+        description: `A row, or a list of 1 to ${MAX_ROWS} rows, which may have different columns: all of them are ` +
+          'inserted or none.'
+      }),
+      update: Changes
+    },
+    form: 'an object of column values'
+  },
+  onConflict: {
+    in: { insert: OnConflict },
+    form: 'an object with "key", a list of column names without repeats, and optionally "set", such a list or an ' +
+      'object of column values'
+  },
+  filters: {
+    in: {
+      select: Type.Optional(Filters),
+      update: Filters,
+      delete: Filters,
+      member: Type.Optional(Filters),
+      related: Type.Optional(Filters)
+    },
+    form: 'an object of filters',
+    inDocuments: { update: { minProperties: 1 }, delete: { minProperties: 1 } }
+  },
+  columns: {
+    in: { select: Columns, member: Columns },
+    form: 'a list of column names, not empty and without repeats; leave it out for all columns'
+  },
+  limit: { in: { select: Limit, member: Limit } },
+  orderBy: { in: { select: OrderBy, member: OrderBy }, form: 'a string or a list of objects' },
+  groupBy: {
+    in: {
+      // repeats are found by src/request/fields.ts
+      select: Type.Optional(Type.Array(
+        Type.Union([Type.String(), Type.Record(ResultName, PartSchema, { ...closed, ...one })]),
+        {
+          minItems: 1,
+          maxItems: MAX_COLUMNS,
+          description: 'Returns one row for each combination of values of these columns. An entry such as {"month": ' +
+            '{"$month": "<column>"}} groups by a part of time, and gives it a name.'
+        }
+      ))
+    },
+    form: 'a list of column names and of parts of time such as {"month": {"$month": "<column>"}}, not empty and ' +
+      'without repeats',
+    excludes: { select: NOT_OF_GROUPS },
+    isNoPage: true
+  },
+  aggregates: {
+    in: { select: Aggregates, member: Aggregates },
+    form: `an object of 1 to ${MAX_AGGREGATES} names (1 to 64 letters, digits and _), each with one function such as ` +
+      '{"$sum": "<column>"} and optionally "filters"',
+    excludes: { select: NOT_OF_GROUPS, member: ['columns', 'orderBy', 'limit', 'include'] },
+    isNoPage: true
+  },
+  having: {
+    in: {
+      select: Type.Optional(Values({
+        description: 'Selects groups, as filters select rows: by the columns of groupBy and the names of aggregates.'
+      }))
+    },
+    form: 'an object of filters'
+  },
+  after: {
+    in: {
+      select: Type.Optional(Type.Union([Values(), Type.Null()], {
+        description: 'Returns the rows after a position: null for the first page, then `next` of the answer before.'
+      }))
+    },
+    form: 'null or an object of column values',
+    excludes: { select: ['offset'] },
+    isNoPage: true
+  },
+  offset: {
+    in: {
+      select: Type.Optional(
+        Type.Integer({ minimum: 0, description: 'Rows to skip. Not allowed together with `after`, which is faster.' })
+      )
+    },
+    form: 'a whole number from 0',
+    isNoPage: true
+  },
+  total: {
+    in: {
+      select: Type.Optional(Type.Union([Type.Literal(true), Type.Integer({ ...RowCount, minimum: 1 })], {
+        description:
+          'Counts the rows that the filters select: true for all of them, or a number at which the count stops.'
+      }))
+    },
+    form: 'true or a whole number from 1',
+    needsAllRows: true,
+    inDocuments: { select: { anyOf: [{ type: 'boolean', enum: [true] }, { ...COUNT, minimum: 1 }] } }
+  },
+  returning: {
+    in: { insert: Returning, update: Returning, delete: Returning },
+    form: '"*", or a list of column names, not empty and without repeats',
+    needs: { insert: 'select', update: 'select', delete: 'select' }
+  },
+  expect: {
+    in: {
+      select: expectOf('The number of rows in the answer, or its bounds, such as {"$gte": 1}.'),
+      update: ExpectMatches,
+      delete: ExpectMatches
+    },
+    form: `a whole number from 0, or an object of ${BOUNDS.join(', ')} and such numbers`,
+    // a write shows with it whether rows match
+    needs: { update: 'select', delete: 'select' },
+    needsAllRows: true,
+    inDocuments: { select: COUNTED, update: COUNTED, delete: COUNTED }
+  },
+  include: {
+    in: { select: IncludeSchema, member: IncludeSchema },
+    form: 'an object of at least one member, such as {"<name>": {"table": "<table>"}}'
+  },
+  lock: {
+    in: {
+      selectInTransaction: Type.Optional(Type.Boolean({
+        description: 'Locks the selected rows until the end of the transaction. Needs the permission update.'
+      }))
+    },
+    excludes: { selectInTransaction: ['include'] },
+    needs: { select: 'update' }
+  },
+  isolation: {
+    in: {
+      operations: Type.Optional(Type.Union(ISOLATIONS.map((name) => Type.Literal(name)), {
+        description:
+          'The isolation level; repeatableRead if left out. Operations that only select always read one snapshot.'
+      }))
+    }
+  },
+  dryRun: {
+    in: {
+      insert: DryRun,
+      update: DryRun,
+      delete: DryRun,
+      operations: Type.Optional(Type.Boolean({ description: 'Returns the same answer and changes nothing.' }))
+    },
+    // that of an insert shows no rows
+    needs: { update: 'select', delete: 'select' }
+  }
+} as const satisfies Readonly<Record<string, Field>>
+
+type Rows = typeof FIELDS
+type Having<P extends Place> = { readonly in: Readonly<Record<P, TSchema>> }
+
+/** The schemas of the fields of a place, by their names. */
+export type FieldsIn<P extends Place> = {
+  -readonly [F in keyof Rows as Rows[F] extends Having<P> ? F : never]: Extract<Rows[F], Having<P>>['in'][P]
+}
+
+const rows: Readonly<Record<string, Field>> = FIELDS
+export const fieldNamed = (name: string): Field | undefined => Object.hasOwn(rows, name) ? rows[name] : undefined
+
+/** The names of the fields whose rows have this. */
+export const fieldsWith = (key: keyof Field): string[] =>
+  Object.keys(rows).filter((name) => rows[name]?.[key] !== undefined)
+
+/** The verbs whose bodies have the field. */
+export const verbsWith = (name: string): Verb[] =>
+  VERBS.filter((verb) => fieldNamed(name)?.in[verb] !== undefined)
+
+/** The schemas of fields by their names. `choose`: the one of a field, if it is among them. */
+export const schemasOf = (choose: (places: Field['in']) => TSchema | undefined): TProperties =>
+  Object.fromEntries(Object.entries(rows).flatMap(([name, { in: places }]) => {
+    const schema = choose(places)
+    return schema === undefined ? [] : [[name, schema]]
+  }))
+
+export const fieldsIn = <P extends Place>(place: P): FieldsIn<P> =>
+  schemasOf((places) => places[place]) as FieldsIn<P>
