@@ -216,17 +216,15 @@ function describe (denied: readonly Denied[]): string[] {
 
 // Reports what tables lack for features of the service.
 
-interface CheckedTables {
-  readonly engine: Engine
-  readonly catalog: Catalog
-  /** The tables as introspected, including the one for idempotency keys. */
-  readonly facts: readonly TableFacts[]
-}
-
 const findKeysTable = (facts: readonly TableFacts[]): TableFacts | undefined =>
   facts.find(({ name }) => name.toLowerCase() === KEYS_TABLE)
 
-function checkTables ({ engine, catalog, facts }: CheckedTables): Findings {
+/** `facts`: the tables as introspected, including the one for idempotency keys. */
+function checkTables ({ engine, catalog, facts }: {
+  readonly engine: Engine
+  readonly catalog: Catalog
+  readonly facts: readonly TableFacts[]
+}): Findings {
   const keys = findKeysTable(facts)
   const tables = [...catalog.tables.values()]
   const broken = facts.filter(({ columns }) => columns.length === 0).map(({ name }) => name)
