@@ -11,7 +11,7 @@ interface NamedType { readonly name: string, readonly file: string }
 type NamedTypes = ReadonlyMap<TSchema, NamedType>
 
 /** The files with schemas of options. The others describe requests and answers. */
-const FILES = ['options', 'role', 'server-settings']
+const FILES = ['options', 'grants', 'server-settings']
 
 /** Replaces these types in the declarations of `schemas/`. */
 export async function documentOptions (declarations: string, schemas: string): Promise<void> {

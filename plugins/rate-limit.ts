@@ -3,7 +3,7 @@ import fastifyRateLimit from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { callerOf } from '../src/access/grant.ts'
-import { clientAddress } from '../src/access/client-address.ts'
+import { clientAddress } from '../src/http/connections.ts'
 import { rateLimited } from '../src/errors.ts'
 
 export interface RateLimit {

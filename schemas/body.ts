@@ -1,6 +1,7 @@
-/** The bodies of requests and members, of the fields that fields.ts gives them. */
-import { type Static, type TObject, Type } from '@sinclair/typebox'
-import { type AggregateSchema, type FieldsIn, fieldsIn, type Place } from './fields.ts'
+/** The bodies of requests, members and operations, of the fields that fields.ts gives them. */
+import { type Static, type TObject, type TProperties, Type } from '@sinclair/typebox'
+import { type AggregateSchema, type FieldsIn, fieldsIn, type Place, schemasOf } from './fields.ts'
+import type { Verb } from './grants.ts'
 import { closed } from './server-settings.ts'
 
 const bodyOf = <P extends Place>(place: P, description?: string): TObject<FieldsIn<P>> =>
@@ -37,3 +38,49 @@ export type UpdateBody = Static<typeof BODIES.update>
 export type DeleteBody = Static<typeof BODIES.delete>
 export type Body = Static<typeof BodySchema>
 export type Expect = NonNullable<SelectBody['expect']>
+
+// The body of a request with several operations. Each operation is the body of a request to its table, without the
+// fields that belong to the whole and with fields of its own. The check of bodies, the documents and the types are
+// derived from these schemas.
+
+/** Default and maximum of the setting `limits.operations`. */
+export const DEFAULT_OPERATIONS = 100
+export const MAX_OPERATIONS = 1000
+
+/** The body of a request that is a part of a transaction. */
+export type BodyInTransaction = Body & Static<TObject<FieldsIn<'selectInTransaction'>>>
+/** An operation that has been checked. */
+export type Operation = BodyInTransaction & Static<TObject<FieldsIn<'operation'>>>
+
+export const OperationsBodySchema = Type.Object(
+  {
+    // each operation is checked by the schema of its verb, whose errors are clearer than those of a union
+    operations: Type.Array(Type.Unsafe<Operation>(Type.Unknown()), {
+      minItems: 1,
+      description: 'Run in this order, in one transaction: all of them happen, or none.'
+    }),
+    ...fieldsIn('operations')
+  },
+  closed
+)
+
+export type OperationsBody = Static<typeof OperationsBodySchema>
+
+/** The properties of the body. `most`: operations that a request may have, which is a setting. */
+export function propertiesOf (most: number): TProperties {
+  const { operations, ...rest } = OperationsBodySchema.properties
+  return { operations: { ...operations, maxItems: most }, ...rest }
+}
+
+const operationOf = (verb: Verb): TObject => Type.Object(schemasOf((places) => places.operations === undefined
+  ? places.operation ?? places[verb] ?? (verb === 'select' ? places.selectInTransaction : undefined)
+  : undefined
+), closed)
+
+/** Verb -> schema of an operation. */
+export const OPERATIONS: Readonly<Record<Verb, TObject>> = {
+  select: operationOf('select'),
+  insert: operationOf('insert'),
+  update: operationOf('update'),
+  delete: operationOf('delete')
+}

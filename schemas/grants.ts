@@ -1,5 +1,5 @@
 /** The schemas of grants: what a caller may do, and where. */
-import { Type } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 import { closed } from './server-settings.ts'
 
 /** The verbs of the interface; no other file lists them. */
@@ -107,7 +107,7 @@ export const ClaimsSchema = Type.Record(Type.String(), Type.Unknown(), {
 })
 
 /** The name of a token, or of a grant of a host app. */
-export const NameSchema = Type.String({ minLength: 1, maxLength: 100 })
+const NameSchema = Type.String({ minLength: 1, maxLength: 100 })
 
 /** The grant of a request in process: the fields that it shares with the entry of a token. */
 export const GrantSchema = Type.Object({
@@ -116,3 +116,27 @@ export const GrantSchema = Type.Object({
   databases: Type.Optional(Type.Union([Type.Literal('*'), GrantDatabasesSchema])),
   claims: Type.Optional(ClaimsSchema)
 }, closed)
+
+// The grants of JWT roles and of a host app. Unlike those of tokens, they must name their databases.
+
+const grant = {
+  permissions: PermissionsSchema,
+  databases: Type.Union([Type.Literal('*'), GrantDatabasesSchema], {
+    description: '"*", or the databases of the role, each with "*", a list of tables or an object of tables'
+  })
+}
+
+const RoleSchema = Type.Object(grant, closed)
+
+export const RolesSchema = Type.Record(Type.String({ pattern: '^.{1,100}$' }), RoleSchema, {
+  additionalProperties: false,
+  description: 'the grants of JWTs by role; a name has 1 to 100 characters'
+})
+
+export const HostGrantSchema = Type.Object({
+  ...grant,
+  name: NameSchema,
+  claims: Type.Optional(ClaimsSchema)
+}, closed)
+
+export type RolesOptions = Static<typeof RolesSchema>

@@ -5,8 +5,8 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { MAX_INCLUDE } from './fields.ts'
 import { ClaimsSchema, GrantDatabasesSchema, PermissionsSchema, VERBS } from './grants.ts'
-import { RolesSchema } from './role.ts'
-import { DEFAULT_OPERATIONS, MAX_OPERATIONS } from './operations.ts'
+import { RolesSchema } from './grants.ts'
+import { DEFAULT_OPERATIONS, MAX_OPERATIONS } from './body.ts'
 import { closed, Milliseconds, ServerSchema } from './server-settings.ts'
 
 // The setting `jwt`: the issuers of accepted JSON Web Tokens, and how these are verified.

@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { TokenOptions } from '../../schemas/options.ts'
-import type { RolesOptions } from '../../schemas/role.ts'
+import type { RolesOptions } from '../../schemas/grants.ts'
 import { collect } from '../config-errors.ts'
 import { isObject } from '../json/exact-json.ts'
 import { isDay } from '../types/temporal.ts'

@@ -7,7 +7,7 @@ import { type StatementResult, refusesRow } from '../dialects/dialect.ts'
 import { uniqueViolationOf } from '../dialects/violations.ts'
 import { pointer, ServiceError, withDetails } from '../errors.ts'
 import { combine } from '../plan/filters/scope.ts'
-import { isComputedKey } from '../plan/groups.ts'
+import { isComputedKey } from '../plan/insert-key.ts'
 import { settled } from '../plan/moments.ts'
 import {
   type Assignment, type Condition, type Conflict, givenValue, type InsertPlan, isOneRow, type PlannedRow

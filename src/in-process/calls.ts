@@ -3,15 +3,31 @@ import { type Body, BodySchema } from '../../schemas/body.ts'
 import { getAccess } from '../access/authorize.ts'
 import type { Grant } from '../access/grant.ts'
 import { type CallGrant, toCallGrant } from '../access/host-grant.ts'
+import { findNearest } from '../config-errors.ts'
 import type { Database } from '../databases/database.ts'
-import { ServiceError } from '../errors.ts'
+import { invalidBody, ServiceError } from '../errors.ts'
+import { checkStreamBody, readConsistency } from '../http/stream.ts'
 import { handle, type Handled, openStream, type PipelineRequest } from '../pipeline.ts'
 import type { PlanLimits } from '../plan/terms.ts'
 import { compileBodySchema, type FindBodyError, parseBody } from '../request/check-body.ts'
-import { checkStreamBody, readConsistency } from '../request/stream-request.ts'
 import type { Bigints } from './field-types.ts'
-import { requireKnown } from './known-options.ts'
 import { createRowReader, readAnswer, toJson } from './to-values.ts'
+
+/**
+ * Refuses misspelt options, because `dryrun` would write and `consistancy` would read from a replica. `call`: for the
+ * message. @throws INVALID_BODY
+ */
+export function requireKnown (given: object, known: ReadonlySet<string>, call: string): void {
+  for (const name of Object.keys(given)) if (!known.has(name)) throw refuse(name, known, call)
+}
+
+function refuse (name: string, known: ReadonlySet<string>, call: string): Error {
+  const nearest = findNearest(name, known)
+  return invalidBody(
+    `"${name}" is not an option of ${call}; ` +
+    `${nearest === undefined ? `the options are ${[...known].join(', ')}` : `did you mean "${nearest}"?`}`
+  )
+}
 
 export interface InProcess {
   readonly databases: ReadonlyMap<string, Database>

@@ -2,7 +2,7 @@
 import { types } from 'node:util'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Body } from '../../schemas/body.ts'
-import type { BodyInTransaction } from '../../schemas/operations.ts'
+import type { BodyInTransaction } from '../../schemas/body.ts'
 import { type Access, authorize, getAccess, requireLock } from '../access/authorize.ts'
 import { orUnavailable } from '../access/granted-table.ts'
 import { InvalidGrant, toCallGrant } from '../access/host-grant.ts'
@@ -24,7 +24,7 @@ import { lockRows, type PlanLimits, requireUndoable } from '../plan/terms.ts'
 import { type FindBodyError, findErrorInTransaction } from '../request/check-body.ts'
 import { type ExecuteRequest, findBodyError, readBody } from './calls.ts'
 import type { Bigints } from './field-types.ts'
-import { requireKnown } from './known-options.ts'
+import { requireKnown } from './calls.ts'
 import { readAnswer } from './to-values.ts'
 
 // Runs requests of the host app in an open transaction.

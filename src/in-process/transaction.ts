@@ -4,11 +4,11 @@ import type { CallGrant } from '../access/host-grant.ts'
 import { type Isolation, StaleCatalog } from '../dialects/dialect.ts'
 import { databaseNotFound, databaseUnavailable, invalidBody, type ServiceError, withReason } from '../errors.ts'
 import { type StaleAttempt, withFreshCatalog } from '../pipeline.ts'
-import type { Consistency } from '../request/stream-request.ts'
+import type { Consistency } from '../http/stream.ts'
 import { createCalls, type TransactionRequest } from './on-write.ts'
 import type { InProcess } from './calls.ts'
 import type { AnyDatabases, Bigints, Name } from './field-types.ts'
-import { requireKnown } from './known-options.ts'
+import { requireKnown } from './calls.ts'
 import type { BodyInTransaction, BodyOf, Exactly, ResultOf, SelectFields, SelectResult, Streamed } from './requests.ts'
 
 // The types of `execute` and `transaction`: the body, and the result that belongs to it.

@@ -4,7 +4,7 @@
  */
 import { BODIES } from '../../schemas/body.ts'
 import { type Verb, VERBS } from '../../schemas/grants.ts'
-import { OPERATIONS, OperationsBodySchema, propertiesOf } from '../../schemas/operations.ts'
+import { OPERATIONS, OperationsBodySchema, propertiesOf } from '../../schemas/body.ts'
 import { mayUse } from '../access/authorize.ts'
 import { pascalCase } from './names.ts'
 import { createPathItem, type Operation } from './operation.ts'

@@ -1,5 +1,5 @@
 /** The pipeline of a request with several operations: authorize, plan, execute in one transaction, respond. */
-import type { OperationsBody } from '../../schemas/operations.ts'
+import type { OperationsBody } from '../../schemas/body.ts'
 import type { Grant } from '../access/grant.ts'
 import type { Database } from '../databases/database.ts'
 import type { ReadOptions, Transaction } from '../dialects/dialect.ts'

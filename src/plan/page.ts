@@ -8,7 +8,7 @@ import { readValue } from './columns.ts'
 import { combine } from './filters/scope.ts'
 import type { Condition, Operator, Order, Page, SelectPlan } from './plan.ts'
 import { findColumns } from './row-keys.ts'
-import { planRange } from './row-range.ts'
+import { planRange } from './terms.ts'
 import type { PlanLimits } from './terms.ts'
 
 // Plans the rows after a position. The condition is an OR that compares column by column: `a > ? or (a = ? and id >

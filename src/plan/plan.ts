@@ -5,7 +5,6 @@
 import type { Column, ForeignKey, Index, Table } from '../catalog/catalog.ts'
 import type { Pair } from '../catalog/relations.ts'
 import type { FormSql, Moment, Parameter, Value } from '../types/column-type.ts'
-import type { RowRange } from './row-range.ts'
 
 export interface Assignment {
   readonly column: Column
@@ -102,6 +101,13 @@ export interface Groups {
   readonly aggregates: readonly ComputedColumn[]
   /** A condition on the columns of the plan. */
   readonly having: Condition
+}
+
+/** The whole numbers from `least` to `most`; none if `most` is smaller. */
+export interface RowRange {
+  readonly least: number
+  /** Infinity if there is no upper bound. */
+  readonly most: number
 }
 
 /** The common fields of plans of every verb. */

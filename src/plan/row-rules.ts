@@ -1,13 +1,14 @@
 /** Applies the rules of a grant to a plan. */
 import type { Column, GrantedAccess, Rule } from '../catalog/catalog.ts'
-import { permissionDenied, pointer, withDetails, type ServiceError } from '../errors.ts'
+import { permissionDenied, pointer, type ServiceError, unsupported, withDetails } from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import type {
-  Assignment, DeletePlan, ForeignKeyCheck, InsertPlan, PlannedRow, SelectPlan, UpdatePlan
+  AfterWrite, Assignment, DeletePlan, ForeignKeyCheck, InsertPlan, PlannedRow, SelectPlan, UpdatePlan
 } from './plan.ts'
 import { divideParents, planForeignKeyChecks, refuseUnchecked, toWritten } from './foreign-keys.ts'
+import { findInsertKey, mayCompute } from './insert-key.ts'
+import { findUpdateKey } from './row-keys.ts'
 import { onlyValueOf, planRules, satisfies, within } from './rule.ts'
-import { withCheckAfterWrite } from './groups.ts'
 
 /** Adds the rules to the condition of a plan that writes no values. */
 export function restrictRows<P extends SelectPlan | DeletePlan> (plan: P): P {
@@ -147,3 +148,47 @@ function rowForeignKeyChecks ({ isList, rows, conflict }: InsertPlan, granted: G
 
 /** The message does not name the column, because the grant may not see it. */
 export const rowRefused = () => permissionDenied('The row would not satisfy the rules of the grant')
+
+// Plans a check of the written rows if only they show whether they satisfy the rules of a grant, because the database
+// computes some values.
+
+/**
+ * Adds the look-up of the written rows, if it is needed. `foreignKeys`: those whose values only the written rows show.
+ * `given`: the same with the values of the request. @throws NOT_SUPPORTED if the rows could not be found again, or the
+ * write could not be undone
+ */
+function withCheckAfterWrite<P extends InsertPlan | UpdatePlan> (
+  plan: P,
+  rules: readonly Rule[],
+  { foreignKeys, given }: Pick<AfterWrite, 'foreignKeys' | 'given'>
+): P {
+  if (
+    foreignKeys.length === 0 &&
+    (rules.length === 0 ||
+      !mayCompute(
+        plan,
+        rules.map(({ column }) => column)
+      ))
+  ) { return plan }
+  const afterWrite = planAfterWrite(plan, { rules: planRules(rules), foreignKeys, given })
+  if (afterWrite === undefined || !plan.table.transactional) {
+    throw unsupported(
+      '',
+      `the rows of table "${plan.table.name}" must be checked after the write, which needs transactions and a unique ` +
+      'key whose values are known'
+    )
+  }
+  const isChecked = plan.verb === 'insert' && plan.conflict !== undefined
+  return { ...plan, ...(isChecked && { isChecked }), afterWrite, inTransaction: true }
+}
+
+function planAfterWrite (plan: InsertPlan | UpdatePlan, found: Omit<AfterWrite, 'key'>): AfterWrite | undefined {
+  if (plan.verb === 'update') {
+    const key = findUpdateKey(plan.table, plan.assignments)
+    return key && { ...found, key }
+  }
+  // rows of an upsert are found by the key of the conflict
+  return plan.conflict === undefined && !plan.rows.every((row) => findInsertKey(plan.table, [row]) !== undefined)
+    ? undefined
+    : found
+}

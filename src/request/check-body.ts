@@ -5,7 +5,7 @@ import { Errors, ValueErrorType } from '@sinclair/typebox/errors'
 import type { Body, BodySchema } from '../../schemas/body.ts'
 import { fieldsIn, MAX_INCLUDE, verbsWith } from '../../schemas/fields.ts'
 import { type Verb, VERBS } from '../../schemas/grants.ts'
-import { OperationsBodySchema, propertiesOf } from '../../schemas/operations.ts'
+import { OperationsBodySchema, propertiesOf } from '../../schemas/body.ts'
 import {
   at, filtersRequired, invalidBody, invalidJson, pointer, type ServiceError, valueNotAllowed, withDetails
 } from '../errors.ts'

@@ -37,12 +37,6 @@ const combinators: ReadonlyMap<string, CombinatorForm> = new Map(Object.entries(
 /** Maximum level of combinators that a setting can allow. The planner refuses deeper filters. */
 const MAX_DEPTH = 1000
 
-/** Whether a key of the filters begins with `$`; otherwise they have no members. */
-function combines (filters: unknown): boolean {
-  for (const key in filters as object) if (key.charCodeAt(0) === DOLLAR) return true
-  return false
-}
-
 const DOLLAR = 36
 
 /** The members of one `$some` or `$none` (`key`). */
@@ -60,45 +54,34 @@ function findMembers<T> (
 ): T | undefined {
   if (!isObject(filters) || depth > MAX_DEPTH) return undefined
   for (const key in filters) {
-    if (key.charCodeAt(0) !== DOLLAR) continue
-    const value = filters[key]
-    const inner = (each: unknown, ...steps: ReadonlyArray<string | number>): T | undefined => {
-      path.push(...steps)
-      const result = findMembers(each, path, visit, depth + 1)
-      path.length -= steps.length
-      return result
-    }
-    let result: T | undefined
-    switch (combinators.get(key)) {
-      case 'list':
-        if (Array.isArray(value)) {
-          for (let index = 0; index < value.length && result === undefined; index++) {
-            result = inner(value[index], key, index)
-          }
-        }
-        break
-      case 'filters':
-        result = inner(value, key)
-        break
-      case 'members':
-        result = visit({ key, members: value, path: [...path, key] })
-        if (isObject(value)) {
-          for (const name in value) {
-            result ??= inner((value[name] as Related | undefined)?.filters, key, name, 'filters')
-          }
-        }
-        break
+    const form = key.charCodeAt(0) === DOLLAR ? combinators.get(key) : undefined
+    if (form === undefined) continue
+    let result = form === 'members' ? visit({ key, members: filters[key], path: [...path, key] }) : undefined
+    for (const { steps, inner } of filtersIn(filters[key], form)) {
+      if (result !== undefined) return result
+      path.push(key, ...steps)
+      result = findMembers(inner, path, visit, depth + 1)
+      path.length -= steps.length + 1
     }
     if (result !== undefined) return result
   }
   return undefined
 }
 
+/** The filters in the value of a combinator, and the steps to them. */
+function filtersIn (value: unknown, form: CombinatorForm): Array<{ readonly steps: Path, readonly inner: unknown }> {
+  if (form === 'filters') return [{ steps: [], inner: value }]
+  if (form === 'list') return Array.isArray(value) ? value.map((inner, index) => ({ steps: [index], inner })) : []
+  if (form !== 'members' || !isObject(value)) return []
+  return Object.entries(value).map(([name, member]) =>
+    ({ steps: [name, 'filters'], inner: (member as Related | null)?.filters })
+  )
+}
+
 const related = TypeCompiler.Compile(RelatedSchema)
 
 /** Returns the first error in the form of the members of filters, not thrown. */
 export function findRelatedError (filters: unknown, path: Path): ServiceError | undefined {
-  if (!combines(filters)) return undefined
   return findMembers(filters, [...path], ({ key, members, path: place }) => {
     if (!isObject(members) || Object.keys(members).length === 0) {
       return at(
@@ -127,14 +110,10 @@ export interface NamedTable {
 
 /** Adds the tables that the members of filters name; their form must have been checked. */
 function nameRelated (filters: unknown, path: Path, named: NamedTable[]): void {
-  if (!combines(filters)) return
   findMembers(filters, [...path], ({ key, members, path: place }) => {
     for (const [name, { table }] of Object.entries(members as Readonly<Record<string, Related>>)) {
-      named.push({
-        table: table ?? name,
-        path: table === undefined ? [...place, name] : [...place, name, 'table'],
-        by: key
-      })
+      const steps = table === undefined ? [name] : [name, 'table']
+      named.push({ table: table ?? name, path: [...place, ...steps], by: key })
     }
     return undefined
   })

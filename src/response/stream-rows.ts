@@ -4,11 +4,13 @@ import { type LongWork, PART } from '../in-pieces.ts'
 import { escapeOf, LINE_ENDS } from '../json/syntax.ts'
 import { cellsOf } from '../plan/cells.ts'
 import type { SelectPlan } from '../plan/plan.ts'
-import type { StreamFormat } from '../request/stream-request.ts'
 import type { DriverValue } from '../types/column-type.ts'
 import { CsvRows } from './csv-rows.ts'
 import type { Output } from './output.ts'
 import { JsonRows, type RowFormat, RowWriter } from './row-writer.ts'
+
+/** The formats of streams. Another one also needs its description (src/openapi/interface-document.ts). */
+export type StreamFormat = 'ndjson' | 'csv'
 
 // Escapes the characters at which readers end a line in JSON text that has been written.
 

@@ -1,6 +1,6 @@
 /** Divides the rows of an insert among statements. */
 import { mayFillColumns, mayFire, type Column, type Table } from '../catalog/catalog.ts'
-import { isComputedKey } from '../plan/groups.ts'
+import { isComputedKey } from '../plan/insert-key.ts'
 import { touchedBy } from '../plan/rule.ts'
 import { findDefaulted } from '../plan/assignments.ts'
 import {

@@ -88,6 +88,7 @@ const INDEXED: Array<readonly [on: object, filters: object, missing?: RegExp]> =
   [{ id: 'home' }, { kind: 9 }],
   [{ id: 'home' }, { kind: { $eq: 9 } }],
   [{ id: 'home' }, { $and: [{ kind: 9 }] }],
+  [{ id: 'home' }, { kind: 9, $or: [] }],
   [{ id: 'home' }, { $and: [{ $and: [{ kind: { $eq: 9, $gt: 1 } }] }] }],
   [{ id: 'home' }, { $or: [{ kind: 9 }] }, /begins with "home", or with columns that "filters" hold equal followed by one of these/],
   [{ id: 'home' }, { kind: [9] }, /begins with "home"/],

@@ -1,6 +1,6 @@
 /** POST /api/{database}: several operations in one transaction. */
 import t from 'tap'
-import type { Operation, OperationsBody } from '../../schemas/operations.ts'
+import type { Operation, OperationsBody } from '../../schemas/body.ts'
 import type { OperationOf, OperationsFields } from '../../src/client/index.ts'
 import { hashToken } from '../../src/access/tokens.ts'
 import { isRefusal } from '../support/refusals.ts'

@@ -4,7 +4,7 @@ import t from 'tap'
 import { alone } from '../../src/catalog/catalog.ts'
 import { createPlan } from '../../src/verbs/index.ts'
 import { planOrder } from '../../src/plan/order-by.ts'
-import { findFormat } from '../../src/request/stream-request.ts'
+import { findFormat } from '../../src/http/stream.ts'
 import { compilePlan, LIMITS, orders } from '../support/sql.ts'
 
 const times = <T> (count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, index) => make(index))

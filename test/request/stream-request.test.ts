@@ -1,6 +1,6 @@
 /** The header Accept. */
 import t from 'tap'
-import { findFormat } from '../../src/request/stream-request.ts'
+import { findFormat } from '../../src/http/stream.ts'
 
 t.test('the type that Accept prefers', async (t) => {
   const cases: ReadonlyArray<readonly [accept: string | undefined, format: 'csv' | 'ndjson' | undefined]> = [

@@ -9,7 +9,7 @@ import { createStreamRows } from '../../src/response/stream-rows.ts'
 import type { RowSource } from '../../src/dialects/dialect.ts'
 import { alone } from '../../src/catalog/catalog.ts'
 import { planStream } from '../../src/verbs/select.ts'
-import type { StreamFormat } from '../../src/request/stream-request.ts'
+import type { StreamFormat } from '../../src/response/stream-rows.ts'
 import { until } from '../support/until.ts'
 import { LIMITS, orders } from '../support/sql.ts'
 

@@ -1,0 +1,241 @@
+/** Selects that are answered with a stream: which requests ask for one, how it is sent, and how it ends in the log. */
+import { constants, Http2ServerResponse } from 'node:http2'
+import { finished } from 'node:stream'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { BodySchema, type SelectBody } from '../../schemas/body.ts'
+import { fieldsWith } from '../../schemas/fields.ts'
+import type { Verb } from '../../schemas/grants.ts'
+import { at, internal, invalidBody, isBug, isServiceError, limitOutOfRange, ServiceError } from '../errors.ts'
+import { isObject } from '../json/exact-json.ts'
+import { openStream, type StreamRequest } from '../pipeline.ts'
+import { compileBodySchema } from '../request/check-body.ts'
+import { isClosed } from '../response/budget.ts'
+import { GRACE, type RowStream } from '../response/row-stream.ts'
+import type { StreamFormat } from '../response/stream-rows.ts'
+import { type Collector, RequestRecord, slowClients } from '../telemetry/record.ts'
+import { HttpClient } from './connections.ts'
+
+/** The header Content-Type of each format. */
+const CONTENT_TYPES: Readonly<Record<StreamFormat, string>> = {
+  ndjson: 'application/x-ndjson',
+  csv: 'text/csv; charset=utf-8; header=present'
+}
+
+export const STREAM_FORMATS = Object.keys(CONTENT_TYPES) as readonly StreamFormat[]
+
+/** What a client asks for in the header Accept. */
+export const mediaTypeOf = (format: StreamFormat): string => CONTENT_TYPES[format].split(';')[0] as string
+
+/** Media type -> format; undefined for an answer that is not a stream. */
+const FORMATS = new Map<string, StreamFormat | undefined>([
+  ...STREAM_FORMATS.map((format) => [mediaTypeOf(format), format] as const),
+  ['application/json', undefined]
+])
+
+/** The names of formats, each of which is a part of its media type. */
+const NAMED = new RegExp(STREAM_FORMATS.join('|'), 'i')
+
+/**
+ * Splits a header where it has the separator outside of quoted strings (RFC 9110, 5.6.4). In one pass, as anybody may
+ * send one of any form.
+ */
+function split (text: string, separator: string): string[] {
+  const parts: string[] = []
+  let from = 0
+  let isQuoted = false
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at]
+    if (character === '"') isQuoted = !isQuoted
+    else if (isQuoted && character === '\\') at++
+    else if (!isQuoted && character === separator) {
+      parts.push(text.slice(from, at))
+      from = at + 1
+    }
+  }
+  parts.push(text.slice(from))
+  return parts
+}
+
+/** The quality among the parameters of a type; 1 if there is none. */
+function qualityOf (parameters: readonly string[]): number {
+  for (const parameter of parameters) {
+    const [name = '', value = ''] = split(parameter, '=')
+    if (name.trim().toLowerCase() === 'q') return Number(value.replaceAll('"', ''))
+  }
+  return 1
+}
+
+/** The format that a header Accept prefers to JSON; undefined for JSON. Types with `*` name none. */
+export function findFormat (accept: string | undefined): StreamFormat | undefined {
+  // the common case
+  if (accept === undefined || !NAMED.test(accept)) return undefined
+  let best: { readonly format: StreamFormat | undefined, readonly quality: number } = { format: undefined, quality: 0 }
+  for (const entry of split(accept, ',')) {
+    const [type = '', ...parameters] = split(entry, ';')
+    const name = type.trim().toLowerCase()
+    if (!FORMATS.has(name)) continue
+    const quality = qualityOf(parameters)
+    if (quality > best.quality && quality <= 1) best = { format: FORMATS.get(name), quality }
+  }
+  return best.format
+}
+
+const NOT_OF_STREAMS = fieldsWith('needsAllRows')
+
+/** A body without the field that is checked here. */
+interface WithoutLimit {
+  readonly body: Readonly<Record<string, unknown>>
+  readonly limit: number | undefined
+}
+
+/**
+ * Takes `limit`, which may be any number of rows up to `most`, out of the body of a select. Returns the refusal, not
+ * thrown.
+ */
+function takeLimit (given: object, most: number | undefined): WithoutLimit | ServiceError {
+  const field = NOT_OF_STREAMS.find((each) => Object.hasOwn(given, each))
+  if (field !== undefined) return at([field], invalidBody(`"${field}" is not allowed in a stream`))
+  const { limit, ...body } = given as { limit?: unknown }
+  if (limit === undefined && !Object.hasOwn(given, 'limit')) return { body, limit: undefined }
+  if (typeof limit !== 'number' || !Number.isInteger(limit)) {
+    return at(['limit'], invalidBody('"limit" must be a whole number'))
+  }
+  if (limit < 1 || limit > (most ?? Infinity)) return at(['limit'], limitOutOfRange(most ?? Number.MAX_SAFE_INTEGER))
+  return { body, limit }
+}
+
+/** Whether a parsed body is one of a select. */
+const isSelect = (body: unknown): body is object =>
+  isObject(body) && (body as { verb?: unknown }).verb === 'select'
+
+const findBodyError = compileBodySchema(BodySchema)
+
+/**
+ * Checks the parsed body of a select, and separates its limit. `most`: the maximum limit. @throws INVALID_BODY,
+ * LIMIT_OUT_OF_RANGE, and as other bodies
+ */
+export function checkStreamBody (
+  parsed: unknown,
+  most: number | undefined
+): { readonly body: SelectBody; readonly limit: number | undefined } {
+  if (!isSelect(parsed)) throw findBodyError(parsed) ?? at(['verb'], invalidBody('"verb" must be select'))
+  const taken = takeLimit(parsed, most)
+  if (taken instanceof ServiceError) throw taken
+  const error = findBodyError(taken.body)
+  if (error !== undefined) throw error
+  return { body: taken.body as SelectBody, limit: taken.limit }
+}
+
+// Reads whether a select may use a replica, which may lag behind the primary.
+
+export type Consistency = 'primary'
+
+/**
+ * Reads the requested consistency. Writes always go to the primary. Unknown values are refused, because ignoring them
+ * could return stale rows. `place` names the header or field in messages. @throws INVALID_BODY
+ */
+export function readConsistency (verb: Verb, place: string, asked: unknown): Consistency | undefined {
+  if (asked === undefined || verb !== 'select') return undefined
+  if (String(asked).toLowerCase() !== 'primary') throw invalidBody(`${place} must be "primary"`)
+  return 'primary'
+}
+
+// Answers a select with a stream of rows, and reports how it ended to the log and the metrics.
+
+/** The format and the limit that the header Accept and the body ask for. */
+export type WantedStream = Pick<StreamRequest, 'format' | 'limit'>
+
+/**
+ * Finds out whether the request is answered with a stream, and takes `limit` out of its body, because the schema bounds
+ * it for other answers. Clients of HTTP/1.0 get no stream, because they could not see that it was cut off. Returns the
+ * refusal instead of throwing it.
+ */
+export function findWantedStream (request: FastifyRequest, most: number | undefined): WantedStream | Error | null {
+  const format = findFormat(request.headers.accept)
+  if (format === undefined || request.raw.httpVersion === '1.0' || !isSelect(request.body)) return null
+  const taken = takeLimit(request.body, most)
+  if (taken instanceof Error) return taken
+  request.body = taken.body
+  return { format, limit: taken.limit }
+}
+
+interface StreamToSend extends WantedStream, Pick<StreamRequest, 'access' | 'limits' | 'consistency'> {
+  readonly collectors: readonly Collector[]
+  /** Whether the app is that of the stand-alone server, which has no hooks of others. */
+  readonly isOwnApp: boolean
+}
+
+/** Sends the stream. @throws ServiceError if no row has been read */
+export async function sendStream (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { collectors, isOwnApp, ...wanted }: StreamToSend
+): Promise<FastifyReply> {
+  const { raw: response } = reply
+  const record = request.rowQueryRecord ?? new RequestRecord(false, false)
+  const { stream } = await openStream({
+    ...wanted,
+    body: request.body as SelectBody,
+    client: new HttpClient(response, wanted.access.grant),
+    record
+  })
+  if (isOwnApp) stream.reuseMemory()
+  stream.onCut = createCut(stream, response)
+  stream.onFailure = () => {
+    setTimeout(() => cut(stream, response), GRACE).unref()
+  }
+  // closing the app waits for the record
+  const { running } = wanted.access.database
+  running.begin()
+  // the response may already be closed
+  finished(response, (error) => {
+    running.end()
+    record.status = reply.statusCode
+    describe(record, stream, { request, reply, isWhole: error == null && stream.failure === undefined })
+    const { database, grant } = wanted.access
+    Object.assign(record, {
+      verb: 'select',
+      database: database.name,
+      token: grant.name,
+      requestId: reply.getHeader('x-request-id') ?? ''
+    })
+    for (const collector of collectors) if (collector.accepts(record.refusal)) collector.collect(record)
+  })
+  record.isDeferred = true
+  return reply.type(CONTENT_TYPES[wanted.format]).send(stream.readable)
+}
+
+/** Closes the connection instead of ending the answer, once the client has the rows that were read before the error. */
+const createCut = (stream: RowStream, response: FastifyReply['raw']) => (): void => {
+  if (isClosed(response)) cut(stream, response)
+  else response.write('', () => { cut(stream, response) })
+}
+
+/** Fastify destroys the response. Without its own error, a stream of HTTP/2 would look whole then. */
+function cut ({ readable }: RowStream, response: FastifyReply['raw'] | Http2ServerResponse): void {
+  if (response instanceof Http2ServerResponse && !response.stream.closed) {
+    response.stream.close(constants.NGHTTP2_INTERNAL_ERROR)
+  }
+  readable.destroy()
+}
+
+/** Records how a stream ended. */
+function describe (
+  record: RequestRecord,
+  { passed, bytes, failure }: RowStream,
+  { request, isWhole }: { readonly request: FastifyRequest; readonly reply: FastifyReply; readonly isWhole: boolean }
+): void {
+  const refusal = failure === undefined || isServiceError(failure) ? failure : internal()
+  if (refusal !== undefined && isBug(refusal)) request.log.error({ err: failure }, 'unexpected error')
+  record.refusal = refusal
+  // the execution of one that was cut off has failed
+  if (isWhole) record.executed(passed)
+  record.rows = passed
+  record.end()
+  const gone = slowClients.has(request.raw.socket) ? 'CLIENT_SLOW' : 'CLIENT_GONE'
+  record.stream = {
+    bytes,
+    complete: isWhole,
+    reason: isWhole ? undefined : (refusal?.reason ?? refusal?.code ?? gone)
+  }
+}
