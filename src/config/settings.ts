@@ -13,7 +13,7 @@ import type { DatabaseConfig } from '../databases/open.ts'
 import { MEMORY } from '../dialects/sqlite/protocol.ts'
 import type { OnWrite } from '../in-process/on-write.ts'
 import { findUnplain, isPlain } from '../json/plain-values.ts'
-import type { RequestLimits } from '../plan/terms.ts'
+import type { RequestLimits } from '../plan/write-options.ts'
 import { parseDatabaseUrl, parseReplicaUrl } from './database-url.ts'
 import { withDefaults, type WithDefaults } from './with-defaults.ts'
 

@@ -8,7 +8,7 @@ import {
 import { combine } from '../plan/filters/scope.ts'
 import type { DeletePlan, UpdatePlan } from '../plan/plan.ts'
 import { keyAfter, rowKeysOf } from '../plan/row-keys.ts'
-import { findUnexpected } from '../plan/terms.ts'
+import { findUnexpected } from '../plan/write-options.ts'
 import type { AnswerSink } from '../response/answer-sink.ts'
 import { checkForeignKeys } from './after-write.ts'
 import { areTaken, hasKey, keyChanged, readRows, STEP } from './read-rows.ts'

@@ -11,7 +11,7 @@ import {
   at, idempotencyInProgress, idempotencyKeyReused, invalidBody, invalidIdempotencyKey, outcomeUnknown, overloaded,
   resultTooLarge, type ServiceError, unsupported, withRetryAfter
 } from '../errors.ts'
-import { requireUndoable } from '../plan/terms.ts'
+import { requireUndoable } from '../plan/write-options.ts'
 import { RowCounter } from '../response/page-sink.ts'
 import type { DriverValue } from '../types/column-type.ts'
 import { insertReservation, type KeyCleanUp, selectAnswer, updateAnswer } from './keys-table.ts'

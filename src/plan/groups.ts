@@ -12,7 +12,7 @@ import { createFilterScope, createRowScope, type FilterScope } from './filters/s
 import { planOrder } from './order-by.ts'
 import { planPage } from './page.ts'
 import type { ComputedColumn, SelectPlan } from './plan.ts'
-import { counting, type PlanLimits } from './terms.ts'
+import { counting, type PlanLimits } from './write-options.ts'
 
 /** The operand of `{"$count": "*"}`, which counts rows. */
 const ROWS = '*'

@@ -9,7 +9,7 @@ import type { Conflict, InsertPlan, PlannedRow } from './plan.ts'
 import { type References, toReference } from './result-reference.ts'
 import { isWhole } from './row-keys.ts'
 import { onlyValueOf } from './rule.ts'
-import { isPlainWrite, planWriteTerms } from './terms.ts'
+import { isPlainWrite, planWriteTerms } from './write-options.ts'
 
 // Plans `onConflict`: the unique key that decides whether a row exists, and the values that are written to it.
 

@@ -8,8 +8,8 @@ import { readValue } from './columns.ts'
 import { combine } from './filters/scope.ts'
 import type { Condition, Operator, Order, Page, SelectPlan } from './plan.ts'
 import { findColumns } from './row-keys.ts'
-import { planRange } from './terms.ts'
-import type { PlanLimits } from './terms.ts'
+import { planRange } from './write-options.ts'
+import type { PlanLimits } from './write-options.ts'
 
 // Plans the rows after a position. The condition is an OR that compares column by column: `a > ? or (a = ? and id >
 // ?)`. With it, both servers read an index from the position on; with `(a, id) > (?, ?)` they would read it from its

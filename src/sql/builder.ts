@@ -1,9 +1,9 @@
 /**
  * Builds statements with Kysely, by placeholders in place of names, and caches them.
  *
- * Compiled statements are cached by table and by the shape of their plan (shape.ts), with one limit for all tables of
- * the process. A table belongs to one database, so statements of two engines are never mixed. The statements of a table
- * are dropped with it.
+ * Compiled statements are cached by table and by statement key (statement-key.ts), with one limit for all tables of the
+ * process. A table belongs to one database, so statements of two engines are never mixed. The statements of a table are
+ * dropped with it.
  */
 import {
   createQueryId, type IdentifierNode, MysqlQueryCompiler, NOOP_QUERY_EXECUTOR, OperationNodeTransformer,
@@ -170,7 +170,7 @@ export interface TableBuilder {
   readonly indexToken: (index: Index) => `i${number}`
   /** One character for each column of the table. */
   readonly mark: Mark
-  /** The cached statements of the table by shape (shape.ts). */
+  /** The cached statements of the table by shape (statement-key.ts). */
   readonly statementCache: TableStatements<CompiledStatement>
 }
 

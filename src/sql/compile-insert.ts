@@ -12,7 +12,7 @@ import { type Cell, DEFAULT, type Parameter, type Value } from '../types/column-
 import { bind, compileCondition } from './conditions.ts'
 import { builderFor, type BuiltStatement, type ColumnToken, type TableBuilder } from './builder.ts'
 import type { BatchConflict, RowBatch } from './row-batches.ts'
-import { addParameters, assignmentsKey, conditionKey } from './shape.ts'
+import { addParameters, assignmentsKey, conditionKey } from './statement-key.ts'
 import type { StatementCounts } from './builder.ts'
 import type { CompiledStatement, Engine, Statement } from './statement.ts'
 import { newValue, skipsUnchanged } from './write.ts'

@@ -10,7 +10,7 @@ import { comparedColumns, confirmColumns, relatedColumns, compileWithMembers } f
 import { withoutValues, compileCount, compileDefinitions, compileSelect } from './select.ts'
 import { builderFor, type BuiltStatement } from './builder.ts'
 import { selectedColumns } from './conditions.ts'
-import { shapeOf } from './shape.ts'
+import { shapeOf } from './statement-key.ts'
 import type { StatementCounts } from './builder.ts'
 import type { CompiledStatement, Engine, Statement } from './statement.ts'
 import { compileDelete, compileUpdate } from './write.ts'

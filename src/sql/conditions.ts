@@ -10,7 +10,7 @@ import {
 } from '../types/column-type.ts'
 import { isMoment } from '../types/moment.ts'
 import type { ColumnToken, Rows } from './builder.ts'
-import type { TableTokens } from './placed-tables.ts'
+import type { TableTokens } from './aliased-tables.ts'
 
 /**
  * The SQL around the column and the parameters of a condition that compares with a value which a server would change

@@ -8,7 +8,7 @@ import {
   compileCondition, compileForm, type Operands, orderTerms, rowsOf, selectedColumns, wrap
 } from './conditions.ts'
 import { builderFor, type BuiltStatement, type Rows, type TableBuilder } from './builder.ts'
-import { statementBuilder, type TableTokens } from './placed-tables.ts'
+import { statementBuilder, type TableTokens } from './aliased-tables.ts'
 import type { Engine } from './statement.ts'
 
 /** `select <columns>, <aggregates> from <table> where … group by … having … order by … limit n` */

@@ -7,7 +7,7 @@ import { type Clock, isMoment, valueAt } from '../types/moment.ts'
 /** SQL dialects that statements are compiled for. */
 export type Engine = 'mysql' | 'sqlite'
 
-/** The common part of all statements of one shape (shape.ts). */
+/** The common part of all statements of one shape (statement-key.ts). */
 export interface CompiledStatement {
   /** A select reads; any other verb writes and may fire triggers of that event. */
   readonly verb: 'select' | TriggerEvent

@@ -6,7 +6,7 @@ import type { Parameter } from '../types/column-type.ts'
 import { formSql } from '../types/forms.ts'
 import { bind, compileCondition, compileForm } from './conditions.ts'
 import { type BuiltStatement, queriesOn, type Rows, type TableBuilder, textOf } from './builder.ts'
-import { statementBuilder } from './placed-tables.ts'
+import { statementBuilder } from './aliased-tables.ts'
 import type { Engine } from './statement.ts'
 
 const toRow = (assignments: readonly Assignment[], builder: TableBuilder) =>

@@ -8,7 +8,7 @@ import { getColumn } from '../columns.ts'
 import type { Condition } from '../plan.ts'
 import { findMemberIndex, planOn, startHeld } from '../relation.ts'
 import { withinRules } from '../rule.ts'
-import type { PlanLimits } from '../terms.ts'
+import type { PlanLimits } from '../write-options.ts'
 import { isFields, planColumnFilter, planOperator } from './operators.ts'
 import {
   combine, negate, countCondition, countTable, createRowScope, type FilterScope, type Held, type RowScope

@@ -3,7 +3,7 @@ import { at, invalidBody, type Path } from '../../errors.ts'
 import type { ColumnScope } from '../columns.ts'
 import type { Condition, Exists, Member, Plan } from '../plan.ts'
 import type { References } from '../result-reference.ts'
-import { type Counted, type FilterLimits, type NamedBy, type PlanLimits, startCount } from '../terms.ts'
+import { type Counted, type FilterLimits, type NamedBy, type PlanLimits, startCount } from '../write-options.ts'
 
 /**
  * The state while the filters of one body are planned: the table of their columns, their limits and the counts so far.

@@ -2,7 +2,7 @@
  * A plan consists of a shape (verb, columns, operators, order, everything but the values) and parameters. Plans of one
  * table with the same shape have the same SQL text, so it is built once. Shape and parameters are collected in one
  * traversal, in the order of the placeholders in the text; a property test compares them with the output of Kysely
- * (test/sql/shape.test.ts).
+ * (test/sql/statement-key.test.ts).
  */
 import type { Column } from '../catalog/catalog.ts'
 import { type Cells, cellsOf, cellsOfMember, type RowCells } from '../plan/cells.ts'
@@ -188,7 +188,7 @@ export function conditionKey (condition: Condition, traversal: Traversal): strin
   }
 }
 
-// The shapes of selects of rows with members, and of the statements of members (shape.ts).
+// The shapes of selects of rows with members, and of the statements of members (statement-key.ts).
 
 /** The parameters are in the order of the text: those of joined members, of the condition, of the page. */
 export function rowsShape (plan: SelectPlan, engine: Engine): Shape {
