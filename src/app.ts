@@ -1,6 +1,6 @@
 /**
- * Registers the parts of the plugin in the order in which they handle a request. It is not loaded before the plugin is
- * registered.
+ * Registers the parts of the plugin. Their order is that of their hooks. The rate limit, one of the optional parts, is
+ * a hook of each route, which runs after those of the app. This file is not loaded before the plugin is registered.
  */
 import type { FastifyInstance } from 'fastify'
 import type { Registry } from 'prom-client'
@@ -21,7 +21,7 @@ import { boundConnections } from './http/connections.ts'
 import { createWriteHook } from './in-process/on-write.ts'
 import { createAddTables, type AddTables } from './openapi/documents.ts'
 import { AnswerBudget } from './response/budget.ts'
-import rows from './route.ts'
+import routes from './route.ts'
 import { createCollectors, createRequestLog } from './telemetry/request-log.ts'
 
 export { checkPrefix } from '../plugins/not-found.ts'
@@ -66,11 +66,12 @@ export async function registerParts (
   await app.register(responseHeaders)
   await app.register(optional, { settings, collectors, described })
   await app.register(failedLogins, settings.failedLogins) // onRequest: 429
-  await app.register(auth, { ...settings, tokens }) // onRequest: 401
-  await app.register(jsonBody, settings) // preParsing, parser: 413, 415
+  await app.register(auth, { ...settings, tokens }) // onRequest: 401, 403, 503
+  await app.register(jsonBody, settings) // preParsing and parser: 400, 408, 413, 415, 503
   // streams are logged even if requests are not
   const ofStreams = requestLog ? collectors : [...collectors, createRequestLog(app.log)]
-  await app.register(rows, { limits, budget, collectors: ofStreams }) // by path: 404; by the schema: 400; the verbs
+  // onRequest: 404 and 405 by the path; validation by the schema: 400; handler: the verbs
+  await app.register(routes, { limits, budget, collectors: ofStreams })
 
   return {
     databases,

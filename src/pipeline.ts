@@ -1,23 +1,21 @@
 /**
- * The pipeline of a request: authorize, plan, execute, respond. This is the only place where a request runs again
- * because the tables of its database have changed.
+ * The pipeline of a request: authorize, plan, execute, respond. An attempt that fails because the tables of its
+ * database have changed runs again (src/databases/stale-catalog.ts).
  */
 import type { Body, SelectBody } from '../schemas/body.ts'
 import { type Access, authorize } from './access/authorize.ts'
 import { callerOf } from './access/grant.ts'
 import { orUnavailable } from './access/granted-table.ts'
 import type { Table, TableSource } from './catalog/catalog.ts'
-import { toUnresolved } from './databases/broken-definitions.ts'
-import type { Database } from './databases/database.ts'
-import { type Client, type ReadOptions, StaleCatalog, type Transaction } from './dialects/dialect.ts'
-import { brokenDefinition, databaseUnavailable, type ServiceError, withReason } from './errors.ts'
+import { StaleAttempt, toStale, withFreshCatalog } from './databases/stale-catalog.ts'
+import type { Client, ReadOptions, Transaction } from './dialects/dialect.ts'
+import { databaseUnavailable } from './errors.ts'
 import { type Keyed, transactOnce } from './idempotency/run-once.ts'
 import { tablesOf } from './plan/filters/scope.ts'
 import type { Plan, SelectPlan } from './plan/plan.ts'
 import type { PlanLimits } from './plan/write-options.ts'
-import type { StreamFormat } from './response/stream-rows.ts'
 import { RowStream } from './response/row-stream.ts'
-import { createStreamRows } from './response/stream-rows.ts'
+import { createStreamRows, type StreamFormat } from './response/stream-rows.ts'
 import { compileStatement } from './sql/compile.ts'
 import type { RequestRecord } from './telemetry/record.ts'
 import { answerIn, createSink, executePlan } from './verbs/execute.ts'
@@ -34,58 +32,6 @@ export interface PipelineRequest extends ReadOptions, Keyed {
   readonly record?: RequestRecord | null | undefined
 }
 
-/** An attempt that failed because the tables of the database differ from those of its plans. */
-export class StaleAttempt extends Error {
-  readonly stale: StaleCatalog
-  /** The tables of the plan, as the grant sees them. */
-  readonly tables: readonly Table[]
-  /** Whether the attempt has changed nothing for certain, so that the request can run again. */
-  readonly isUndone: boolean
-
-  constructor (stale: StaleCatalog, tables: readonly Table[], isUndone = true) {
-    super(stale.message)
-    this.stale = stale
-    this.tables = tables
-    this.isUndone = isUndone || stale.isUndone
-  }
-}
-
-/** Converts the error of an attempt. */
-export const toStale = (error: unknown, tables: readonly Table[], isUndone = true): unknown =>
-  error instanceof StaleCatalog ? new StaleAttempt(error, tables, isUndone) : error
-
-/**
- * Runs an attempt and, if it is stale, reads the catalog and runs it once more. The second attempt gets the error of
- * the first one. @throws ServiceError: BROKEN_DEFINITION or DATABASE_UNAVAILABLE if the second attempt is also stale
- */
-export async function withFreshCatalog<T> (
-  database: Database,
-  attempt: (stale?: StaleAttempt) => Promise<T>
-): Promise<T> {
-  database.running.begin()
-  try {
-    return await attempt()
-  } catch (error) {
-    if (!(error instanceof StaleAttempt)) throw error
-    requireUnknown(database, error)
-    await database.refresh()
-    return await attempt(error).catch((again: unknown) => {
-      throw again instanceof StaleAttempt ? toError(database, again, error) : again
-    })
-  } finally {
-    database.running.end()
-  }
-}
-
-/** @throws BROKEN_DEFINITION if another request has shown a moment ago that reading the catalog does not help */
-export function requireUnknown ({ broken }: Database, { stale: { reason }, tables }: StaleAttempt): void {
-  if (broken.has(tables, reason)) throw withReason(brokenDefinition(), reason)
-}
-
-/** The error for a request whose second attempt was stale, too. */
-export const toError = (database: Database, { stale, tables }: StaleAttempt, first: StaleAttempt): ServiceError =>
-  toUnresolved(database, { stale, before: first.tables, tables })
-
 /** The answer to a request, and its plan. */
 export interface Handled { readonly plan: Plan, readonly answer: string | Buffer }
 
@@ -97,17 +43,17 @@ export function handle (request: PipelineRequest): Promise<Handled> {
     const plan = await planRequest(request, (source) => createPlan(request.body, source, request.limits))
     const tables = tablesOf(plan)
     if (stale?.isUndone === false) throw refusalOfWrite(stale, tables)
-    const isShared = request.key !== undefined || (database.onWrite !== undefined && plan.verb !== 'select')
-    const sink = isShared ? undefined : createSink(plan, database.budget, maxBytesOf(request))
+    const needsTransaction = request.key !== undefined || (database.onWrite !== undefined && plan.verb !== 'select')
+    const sink = needsTransaction ? undefined : createSink(plan, database.budget, maxBytesOf(request))
     try {
-      if (isShared) return { plan, answer: await answerInTransaction(request, plan) }
+      if (needsTransaction) return { plan, answer: await answerInTransaction(request, plan) }
       const result = await executePlan({ plan, database, sink, record }, request)
       if (sink?.refusal !== undefined) throw sink.refusal
       const { rowsOf, respond } = handlerOf(plan.verb)
       record?.executed(rowsOf(plan, result))
       return { plan, answer: respond(plan, result, sink) }
     } catch (error) {
-      const isUndone = isShared || plan.verb === 'select' || plan.inTransaction === true
+      const isUndone = needsTransaction || plan.verb === 'select' || plan.inTransaction === true
       throw toStale(error, tables, isUndone)
     } finally {
       sink?.drop()
@@ -116,8 +62,8 @@ export function handle (request: PipelineRequest): Promise<Handled> {
 }
 
 /**
- * The error for a plain write that may have run. It was planned again, so that a dropped column is refused by name. The
- * client can send it again, unless something outside of the table is missing: then it would fail each time.
+ * The error for a plain write that may have run. The second planning has already rejected a dropped column by its name.
+ * The client can send the write again, unless something outside of the table is missing: then it would fail each time.
  */
 const refusalOfWrite = ({ stale }: StaleAttempt, tables: readonly Table[]): Error =>
   stale.isElsewhere ? new StaleAttempt(stale, tables) : databaseUnavailable()

@@ -65,7 +65,7 @@ const toValidator = (findError: FindBodyError) => (value: unknown) => {
   return error === undefined ? { value } : { error }
 }
 
-export default fp(async function rows (app: FastifyInstance, { limits, budget, collectors }: RowsOptions) {
+export default fp(async function routes (app: FastifyInstance, { limits, budget, collectors }: RowsOptions) {
   const { rowQueryDatabases: databases } = app
   const url = '/:database/:table'
   const isOwnApp = app.hasDecorator(OWN_APP)
@@ -73,7 +73,7 @@ export default fp(async function rows (app: FastifyInstance, { limits, budget, c
   app.decorateRequest('rowQueryDatabase')
   app.decorateRequest('rowQueryStream', null)
 
-  // both refuse by the path alone, before the body is read
+  // these hooks reject by the path alone, before the body is read
   app.addHook('onRequest', (request, _reply, done) => done(request.is404 ? notFound() : undefined))
   const checkPath: onRequestHookHandler = (request, _reply, done) => {
     request.rowQueryAccess = getAccess(
@@ -124,7 +124,7 @@ export default fp(async function rows (app: FastifyInstance, { limits, budget, c
         reply.type('application/json; charset=utf-8')
         const client = new HttpClient(reply.raw, access.grant)
         const options = { access, body, limits, consistency, client, record }
-        const key = headers[KEY] === undefined || body.verb === 'select' ? undefined : keyOf(request, body)
+        const key = body.verb === 'select' ? undefined : keyOf(request, body)
         request.rowQueryIsWriting = body.verb !== 'select'
         return handle(
           key === undefined ? options : { ...options, key, onReplay: () => reply.header(REPLAYED, 'true') }
@@ -189,4 +189,4 @@ export default fp(async function rows (app: FastifyInstance, { limits, budget, c
       handler: refuseOfDatabase
     })
   }
-}, { name: 'row-query-rows' })
+}, { name: 'row-query-routes' })

@@ -10,7 +10,7 @@ import type { Plan } from '../plan/plan.ts'
 import type { References } from '../plan/result-reference.ts'
 import { type AnswerBudget, UNLIMITED } from '../response/budget.ts'
 import type { StatementCounts } from '../sql/builder.ts'
-import { BrokenDefinitions } from './broken-definitions.ts'
+import { BrokenDefinitions } from './stale-catalog.ts'
 
 /**
  * Counts the requests that use a database, so that closing it can wait for them. Fastify only waits for those that came

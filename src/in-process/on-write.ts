@@ -15,7 +15,7 @@ import {
 } from '../errors.ts'
 import { answerIn, type PlanToAnswer } from '../verbs/execute.ts'
 import { isObject } from '../json/exact-json.ts'
-import { requireUnknown, StaleAttempt, toError, toStale } from '../pipeline.ts'
+import { rejectKnownBroken, StaleAttempt, toUnresolvedError, toStale } from '../databases/stale-catalog.ts'
 import { createPlan } from '../verbs/index.ts'
 import { tablesOf } from '../plan/filters/scope.ts'
 import { isOneStatement } from '../plan/plan.ts'
@@ -98,9 +98,9 @@ export function createCalls ({ tx, database, limits, dryRun, isHooked, onStale, 
     } catch (error) {
       const stale = toStale(error, tablesOf(plan))
       if (!(stale instanceof StaleAttempt)) throw error
-      requireUnknown(database, stale)
+      rejectKnownBroken(database, stale)
       onStale(stale)
-      throw before === undefined ? databaseUnavailable() : toError(database, stale, before)
+      throw before === undefined ? databaseUnavailable() : toUnresolvedError(database, stale, before)
     }
   }
 

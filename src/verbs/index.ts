@@ -1,4 +1,4 @@
-/** The verbs of bodies, each with all that it does. A new verb is a file beside these and a row in `verbs`. */
+/** The verbs of bodies, each with all that it does (CONTRIBUTING.md, "A verb"). */
 import type { Body } from '../../schemas/body.ts'
 import type { Verb } from '../../schemas/grants.ts'
 import type { Table, TableSource } from '../catalog/catalog.ts'
@@ -27,7 +27,10 @@ interface VerbHandler<B extends Body, P extends Plan> {
    * @throws VALUE_OUT_OF_RANGE
    */
   bindClock? (plan: P, clock: Clock): P
-  /** Runs the plan in a transaction. `sink`: takes the rows of the response. @throws ServiceError, StaleCatalog */
+  /**
+   * Runs the plan with a runner, which may be that of a transaction. `sink`: takes the rows of the response. @throws
+   * ServiceError, StaleCatalog
+   */
   run (runner: Runner, plan: P, options: { readonly sink: AnswerSink | undefined }): Promise<Result>
   /** The body of the response. */
   respond (plan: P, result: Result, sink: AnswerSink | undefined): string | Buffer
@@ -44,7 +47,7 @@ export const handlerOf = (verb: Verb): VerbHandler<Body, Plan> => verbs[verb] as
 
 /**
  * Plans a checked body for its table and the others that it names. @throws PERMISSION_DENIED for a write to a view or
- * one that breaks a rule of the grant, NOT_NULL_VIOLATION after all others, and the errors of the verb
+ * one that breaks a rule of the grant, NOT_NULL_VIOLATION if nothing else is wrong, and the errors of the verb
  */
 export function createPlan (body: Body, source: TableSource, limits: PlanLimits): Plan {
   refuseView(body.verb, source.table)

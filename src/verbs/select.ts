@@ -78,7 +78,7 @@ export function planStream (
   { limit = EVERY_ROW, limits }: { readonly limit?: number | undefined; readonly limits: PlanLimits }
 ): SelectPlan {
   const { page, ...plan } = select.plan({ ...body, limit: Math.min(limit, EVERY_ROW) }, source, limits)
-  requireOne(plan.members ?? [], ['include'])
+  rejectLists(plan.members ?? [], ['include'])
   // a stream does not say where the next page begins
   return Object.freeze({
     ...plan,
@@ -88,7 +88,7 @@ export function planStream (
 }
 
 /** Refuses lists, which need statements of their own for many rows at a time. */
-function requireOne (members: readonly Member[], path: Path): void {
+function rejectLists (members: readonly Member[], path: Path): void {
   for (const member of members) {
     const memberPath = [...path, member.name]
     if (member.kind !== 'one') {
@@ -100,7 +100,7 @@ function requireOne (members: readonly Member[], path: Path): void {
         )
       )
     }
-    requireOne(member.members, [...memberPath, 'include'])
+    rejectLists(member.members, [...memberPath, 'include'])
   }
 }
 

@@ -30,7 +30,7 @@ function readLong (bytes: Buffer, at: number): number {
     case TWO_BYTES: return bytes.readUInt16LE(at + 1)
     case THREE_BYTES: return bytes.readUIntLE(at + 1, 3)
     case EIGHT_BYTES: return Number(bytes.readBigUInt64LE(at + 1))
-    default: throw new Error('the packet has no length where one must be')
+    default: throw new Error('the packet lacks a length')
   }
 }
 
@@ -194,7 +194,7 @@ export class PacketReader {
   /** @throws Error for the byte that means NULL, with which a request for a local file begins */
   length (): number {
     const length = readLength(this.#bytes, this.at)
-    if (length < 0) throw new Error('the packet has no length where one must be')
+    if (length < 0) throw new Error('the packet lacks a length')
     this.at = afterLength(this.#bytes, this.at)
     return length
   }

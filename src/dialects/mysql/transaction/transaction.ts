@@ -2,7 +2,6 @@
  * Runs a transaction on one session. execution.ts runs its statements, with the transaction as the owner of the session
  * and as the list of time limits: one time limit, from BEGIN to COMMIT, applies to all of them.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { databaseUnavailable, outcomeUnknown, queryTimeout, withReason, type ServiceError } from '../../../errors.ts'
 import type { Statement } from '../../../sql/statement.ts'
 import { createCommandQueue, runNested, type Savepoints } from '../../transaction-commands.ts'
@@ -21,6 +20,7 @@ import { firesTrigger } from '../../violations.ts'
 import {
   warnsOfRest, beginStatements, COMMIT, ROLLBACK, setSavepoint, isOpen, notComplete, rollBackTo, setVariables, undo
 } from './undo.ts'
+import { isDeadlock, mayRetry, pauseAfter } from './retry-deadlock.ts'
 import type { Session } from '../connection/session.ts'
 import type { MysqlError } from '../errors.ts'
 import {
@@ -32,14 +32,6 @@ export interface TransactionRequest<T> extends Omit<TransactionOptions, 'consist
   readonly use: (transaction: Transaction) => Promise<T>
   readonly client: Client | undefined
 }
-
-/**
- * The number of retries after a deadlock, and the pause before the first one, in milliseconds; each later pause is
- * about three times as long.
- */
-const RETRIES = 3
-const PAUSE = 20
-const GROWTH = 3
 
 /**
  * Runs a transaction and returns the session to its pool. @throws Retryable, ServiceError or StaleCatalog; what `use`
@@ -97,7 +89,7 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
           return await this.#runAttempt()
         } catch (error) {
           if (!this.#mayRunAgain(error)) throw error
-          await sleep(PAUSE * GROWTH ** (this.#attempt - 1) * (0.5 + Math.random()))
+          await pauseAfter(this.#attempt)
           if (this.#stopped !== undefined) throw error
           this.#failure = undefined
         }
@@ -111,9 +103,8 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
     }
   }
 
-  /** Whether the error is a deadlock, or a certification conflict of a cluster, which COMMIT may report. */
   #mayRunAgain (error: unknown): boolean {
-    return this.#attempt <= RETRIES && error === this.#failure && isDeadlock(error) && this.#isUsable
+    return error === this.#failure && mayRetry(error, this.#attempt) && this.#isUsable
   }
 
   async #runAttempt (): Promise<T> {
@@ -382,5 +373,3 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
 
 /** The error for the client. */
 const refusalOf = (error: unknown): unknown => error instanceof Retryable ? error.refusal : error
-
-const isDeadlock = (error: unknown): boolean => (error as ServiceError | undefined)?.code === 'DEADLOCK'

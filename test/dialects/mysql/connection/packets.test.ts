@@ -61,7 +61,7 @@ t.test('an answer that is cut or has more than one result ends its connection', 
   t.throws(() => readOk(ok([1, 0], MORE), TRACKS), /more than one result/)
   t.throws(() => readEof(packetOf(0xfe, 0, 0, ...uint16(MORE))), /more than one result/)
   t.doesNotThrow(() => readEof(packetOf(0xfe, 0, 0, ...uint16(2))))
-  t.throws(() => readColumnCount(packetOf(0xfb, 1, 2)), /no length/, 'a request for a local file')
+  t.throws(() => readColumnCount(packetOf(0xfb, 1, 2)), /lacks a length/, 'a request for a local file')
   const { buffer } = ok([0xfe, 1, 1])
   for (let size = 5; size < 11; size++) t.throws(() => readOk({ buffer: buffer.subarray(0, size), offset: 4, end: size }, TRACKS), RangeError, `${size} bytes`)
   t.equal(readColumnCount(packetOf(0xfc, 0, 2)), 512)

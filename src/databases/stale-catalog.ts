@@ -1,5 +1,9 @@
+/**
+ * What a request does whose catalog is stale: the catalog is read again, and the request runs once more. If that does
+ * not help, a definition in the database is broken, which is remembered for a while.
+ */
 import { baseTable, type Catalog, type Table } from '../catalog/catalog.ts'
-import type { StaleCatalog } from '../dialects/dialect.ts'
+import { StaleCatalog } from '../dialects/dialect.ts'
 import { brokenDefinition, databaseUnavailable, withReason, withRetryAfter, type ServiceError } from '../errors.ts'
 
 /** The maximum number of remembered errors; the oldest one is forgotten first. */
@@ -89,6 +93,12 @@ export interface KnownDatabase {
   latestCatalog (): Catalog | undefined
 }
 
+/** What an attempt is repeated with. */
+interface RefreshableDatabase extends KnownDatabase {
+  readonly running: { begin (): void, end (): void }
+  refresh (): Promise<unknown>
+}
+
 /**
  * Returns the answer if the error remains although the catalog was read again. If the tables are the same in both
  * catalogs, a definition is broken. If the catalog does have the missing object, which may have been renamed for a
@@ -120,3 +130,58 @@ function isThere (missing: string | undefined, named: readonly Table[], catalog:
     [...named.map(baseTable), ...absent.values()].some(({ columns }) => columns.has(name))
   )
 }
+
+/** An attempt that failed because the tables of the database differ from those of its plans. */
+export class StaleAttempt extends Error {
+  readonly stale: StaleCatalog
+  /** The tables of the plan, as the grant sees them. */
+  readonly tables: readonly Table[]
+  /** Whether the attempt has changed nothing for certain, so that the request can run again. */
+  readonly isUndone: boolean
+
+  constructor (stale: StaleCatalog, tables: readonly Table[], isUndone = true) {
+    super(stale.message)
+    this.stale = stale
+    this.tables = tables
+    this.isUndone = isUndone || stale.isUndone
+  }
+}
+
+/** Converts the error of an attempt. */
+export const toStale = (error: unknown, tables: readonly Table[], isUndone = true): unknown =>
+  error instanceof StaleCatalog ? new StaleAttempt(error, tables, isUndone) : error
+
+/**
+ * Runs an attempt and, if it is stale, reads the catalog and runs it once more. The second attempt gets the error of
+ * the first one. @throws ServiceError: BROKEN_DEFINITION or DATABASE_UNAVAILABLE if the second attempt is also stale
+ */
+export async function withFreshCatalog<T> (
+  database: RefreshableDatabase,
+  attempt: (stale?: StaleAttempt) => Promise<T>
+): Promise<T> {
+  database.running.begin()
+  try {
+    return await attempt()
+  } catch (error) {
+    if (!(error instanceof StaleAttempt)) throw error
+    rejectKnownBroken(database, error)
+    await database.refresh()
+    return await attempt(error).catch((again: unknown) => {
+      throw again instanceof StaleAttempt ? toUnresolvedError(database, again, error) : again
+    })
+  } finally {
+    database.running.end()
+  }
+}
+
+/** @throws BROKEN_DEFINITION if another request has shown a moment ago that reading the catalog does not help */
+export function rejectKnownBroken ({ broken }: KnownDatabase, { stale: { reason }, tables }: StaleAttempt): void {
+  if (broken.has(tables, reason)) throw withReason(brokenDefinition(), reason)
+}
+
+/** The error for a request whose second attempt was stale, too. */
+export const toUnresolvedError = (
+  database: KnownDatabase,
+  { stale, tables }: StaleAttempt,
+  first: StaleAttempt
+): ServiceError => toUnresolved(database, { stale, before: first.tables, tables })
