@@ -4,7 +4,7 @@
  */
 import type { Body, SelectBody } from '../schemas/body.ts'
 import { type Access, authorize } from './access/authorize.ts'
-import { callerOf } from './access/grant.ts'
+import { principalOf } from './access/grant.ts'
 import { orUnavailable } from './access/granted-table.ts'
 import type { Table, TableSource } from './catalog/catalog.ts'
 import { toUnresolved } from './databases/broken-definitions.ts'
@@ -225,7 +225,7 @@ function startStream (
     budget: database.budget
   })
   try {
-    streams.add(stream, callerOf(grant))
+    streams.add(stream, principalOf(grant))
   } catch (error) {
     stream.drop()
     throw error

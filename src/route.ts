@@ -19,12 +19,12 @@ import { isReadOnly, runOperations } from './operations/run-operations.ts'
 import type { RequestLimits } from './plan/terms.ts'
 import { compileBodySchema, createOperationsCheck, type FindBodyError } from './request/check-body.ts'
 import { readConsistency } from './http/stream.ts'
-import type { AnswerBudget } from './response/budget.ts'
+import type { ResponseBudget } from './response/budget.ts'
 import { OWN_APP, type Collector } from './telemetry/record.ts'
 
 export interface RowsOptions {
   readonly limits: RequestLimits
-  readonly budget: AnswerBudget
+  readonly budget: ResponseBudget
   /** The collectors of streams. */
   readonly collectors: readonly Collector[]
 }

@@ -158,7 +158,7 @@ function getShape (
   columns: ColumnGrant | undefined,
   rules: readonly ConfiguredRule[]
 ): Table {
-  const kept = getOrCreate(shapes, catalog, () => ({ tables: new Map<string, Table>(), columns: 0 }))
+  const cached = getOrCreate(shapes, catalog, () => ({ tables: new Map<string, Table>(), columns: 0 }))
   const [filled, given] = [true, false].map((isEquality) =>
     rules
       .filter((rule) => rule.isEquality === isEquality)
@@ -171,16 +171,16 @@ function getShape (
     filled,
     given
   ])
-  const found = kept.tables.get(key)
+  const found = cached.tables.get(key)
   const shape = found ?? createShape(base, columns, { filled: new Set(filled), given: new Set(given) })
-  kept.tables.delete(key)
-  kept.tables.set(key, shape)
+  cached.tables.delete(key)
+  cached.tables.set(key, shape)
   if (found === undefined) {
-    kept.columns += base.columnList.length
-    for (const [oldest, { granted }] of kept.tables) {
-      if (kept.columns <= MAX_COLUMNS || oldest === key) break
-      kept.tables.delete(oldest)
-      kept.columns -= (granted as GrantedAccess).base.columnList.length
+    cached.columns += base.columnList.length
+    for (const [oldest, { granted }] of cached.tables) {
+      if (cached.columns <= MAX_COLUMNS || oldest === key) break
+      cached.tables.delete(oldest)
+      cached.columns -= (granted as GrantedAccess).base.columnList.length
     }
   }
   return shape
@@ -287,10 +287,10 @@ function findNamed ({ grant, database, catalog }: Seen, name: string): Table | u
 interface Named { readonly grant: Grant, readonly database: Database, readonly tableName: string }
 
 /**
- * The tables as the grant saw them before the latest reading of the catalog lost a table or a part of one; undefined
- * unless the loss may be temporary.
+ * The tables as the grant saw them, with those that the latest reading of the catalog did not find, in whole or in
+ * part; undefined if none is missing or if their removal is confirmed.
  */
-export function findLost ({ grant, database, tableName }: Named): TableSource | undefined {
+export function findMissing ({ grant, database, tableName }: Named): TableSource | undefined {
   const catalog = database.latestCatalog()
   if (catalog?.missing === undefined) return undefined
   const tables = new Map([...catalog.tables, ...catalog.missing])
@@ -298,19 +298,20 @@ export function findLost ({ grant, database, tableName }: Named): TableSource | 
 }
 
 /**
- * Calls `work`, which plans, with the tables. If it refuses, but would accept the tables as they were a moment ago, the
- * refusal is DATABASE_UNAVAILABLE until the loss is confirmed. @throws what `work` throws
+ * Calls `work`, which plans, with the tables. If it refuses, but would accept the tables as they were a moment ago, it
+ * throws DATABASE_UNAVAILABLE until the removal is confirmed. @throws what `work` throws
  */
 export function orUnavailable<T> (named: Named, source: TableSource, work: (source: TableSource) => T): T {
   try {
     return work(source)
   } catch (error) {
-    const lost = isServiceError(error) ? findLost(named) : undefined
-    if (lost === undefined) throw error
-    work(lost)
-    throw lostForNow()
+    const missing = isServiceError(error) ? findMissing(named) : undefined
+    if (missing === undefined) throw error
+    work(missing)
+    throw temporarilyMissing()
   }
 }
 
-/** The error for a table, or a part of it, that the latest reading of the catalog lacks and that may come back. */
-export const lostForNow = (): ServiceError => withReason(databaseUnavailable(), 'lost from the catalog a moment ago')
+/** The error for a table, or a part of it, that the latest reading of the catalog did not find; it may come back. */
+export const temporarilyMissing = (): ServiceError =>
+  withReason(databaseUnavailable(), 'lost from the catalog a moment ago')

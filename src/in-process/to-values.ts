@@ -13,7 +13,7 @@ type Values = Record<string, unknown>
 interface Data { rows?: Values[], next?: Values | number | null }
 
 /** `data` of an answer to a plan. */
-export function readAnswer (answer: string | Buffer, plan: Plan, bigints: Bigints): unknown {
+export function readResponse (answer: string | Buffer, plan: Plan, bigints: Bigints): unknown {
   const { data } = parseExactJson(String(answer)) as { data: Data }
   return toValues(data, namesOf(plan), bigints)
 }

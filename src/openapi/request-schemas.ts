@@ -1,5 +1,5 @@
 /** The request and response schemas of one table: those of the interface, with the schemas of its columns. */
-import { ANSWERS } from '../../schemas/answer.ts'
+import { ANSWERS } from '../../schemas/responses.ts'
 import { BODIES } from '../../schemas/body.ts'
 import { fieldNamed, MAX_ROWS } from '../../schemas/fields.ts'
 import type { Verb } from '../../schemas/grants.ts'
@@ -178,7 +178,7 @@ export function requestName (name: string, verb: Verb): string {
 }
 
 /** Name of a response schema. */
-export function answerName (name: string, verb: Verb): string {
+export function responseName (name: string, verb: Verb): string {
   return `${name}${pascalCase(verb)}Response`
 }
 
@@ -189,7 +189,7 @@ export function answerName (name: string, verb: Verb): string {
 export function unions (name: string, verbs: readonly Verb[], more: readonly string[] = []): Schemas {
   return {
     [`${name}Request`]: unionByVerb(verbs, (verb) => requestName(name, verb)),
-    [`${name}Response`]: anyOf([...verbs.map((verb) => answerName(name, verb)), ...more].map(refTo))
+    [`${name}Response`]: anyOf([...verbs.map((verb) => responseName(name, verb)), ...more].map(refTo))
   }
 }
 
@@ -263,7 +263,7 @@ export function positionSchema (table: Table): Schema {
 export const inDocument = (field: string, schema: Schema, verb: Verb, convert = withoutDefault): Schema =>
   ({ ...convert(schema), ...fieldNamed(field)?.inDocuments?.[verb] })
 
-export function selectAnswer (name: string, table: Table): Schema {
+export function selectResponse (name: string, table: Table): Schema {
   const { data, ...rest } = ANSWERS.select.properties
   const { description } = data.properties.next
   const next = hasPositions(table)
@@ -285,7 +285,7 @@ export function selectAnswer (name: string, table: Table): Schema {
 const NO_ID = orNull({ type: 'integer', description: 'Always null: no single column identifies a row.' })
 
 /** The response to a write, which has rows only if the caller may select. `own`: the schemas of other properties. */
-export function writeAnswer ({ name, verbs }: Subject, verb: Exclude<Verb, 'select'>, own: Schemas = {}): Schema {
+export function writeResponse ({ name, verbs }: Subject, verb: Exclude<Verb, 'select'>, own: Schemas = {}): Schema {
   const { data, ...rest } = ANSWERS[verb].properties
   const { rows, ...properties } = data.properties as typeof data.properties & { readonly rows: Schema }
   const returned = verbs.includes('select')

@@ -6,8 +6,8 @@ import { getOrCreate } from '../get-or-create.ts'
 import { cellsOf } from '../plan/cells.ts'
 import type { SelectPlan } from '../plan/plan.ts'
 import type { DriverValue } from '../types/column-type.ts'
-import { AnswerSink } from './answer-sink.ts'
-import type { AnswerMemoryBudget } from './budget.ts'
+import { ResponseSink } from './response-sink.ts'
+import type { MemoryBudget } from './budget.ts'
 import { writeValue } from './encode-row.ts'
 import type { CountResult } from './result.ts'
 import { RowWriter } from './row-writer.ts'
@@ -16,7 +16,7 @@ import { RowWriter } from './row-writer.ts'
  * The position of the next page and the total number of rows, as members of the answer; empty if the request asked for
  * neither.
  */
-export function pageMembers ({ page, limit }: SelectPlan, { total }: CountResult, sink: AnswerSink): string {
+export function pageMembers ({ page, limit }: SelectPlan, { total }: CountResult, sink: ResponseSink): string {
   const members = total === undefined ? '' : `,"total":${total}`
   if (!(sink instanceof PageSink)) return members
   const next = !sink.hasMore ? 'null' : page?.by === 'offset' ? String(page.offset + limit) : sink.position()
@@ -24,11 +24,11 @@ export function pageMembers ({ page, limit }: SelectPlan, { total }: CountResult
 }
 
 /** The sink for the rows of a select. `maxBytes`: bytes that the answer may have. */
-export function createSelectSink (plan: SelectPlan, maxBytes: number, budget?: AnswerMemoryBudget): AnswerSink {
+export function createSelectSink (plan: SelectPlan, maxBytes: number, budget?: MemoryBudget): ResponseSink {
   const { columns, page, order, limit: rows } = plan
   const writer =
     plan.members === undefined ? undefined : new RowWriter(cellsOf(plan), columns, plan.table.engine === 'sqlite')
-  if (page === undefined) return new AnswerSink(columns, maxBytes, budget, writer)
+  if (page === undefined) return new ResponseSink(columns, maxBytes, budget, writer)
   const byPosition = page.by === 'position'
   return new PageSink({
     columns,
@@ -55,7 +55,7 @@ interface PageOptions {
   readonly rows: number
   /** Bytes that the answer may have. */
   readonly maxBytes: number
-  readonly budget?: AnswerMemoryBudget | undefined
+  readonly budget?: MemoryBudget | undefined
   readonly writer: RowWriter | undefined
 }
 
@@ -63,11 +63,11 @@ interface PageOptions {
 const shownColumns = new WeakMap<readonly Column[], readonly Column[]>()
 
 /** Takes the rows of a page, and one more that is not in the answer but shows that another page follows. */
-export class PageSink extends AnswerSink {
+export class PageSink extends ResponseSink {
   readonly #shown: number
   readonly #hidden: number
   /** The indexes of the columns of the position in a row. */
-  readonly #places: readonly number[]
+  readonly #indexes: readonly number[]
   readonly #nullableKey: ReadonlySet<string>
   readonly #rows: number
   /** The columns as the database has them now. */
@@ -81,7 +81,7 @@ export class PageSink extends AnswerSink {
     this.#columns = [...columns, ...hidden]
     this.#shown = columns.length
     this.#hidden = hidden.length
-    this.#places = position.map((column) => this.#columns.indexOf(column))
+    this.#indexes = position.map((column) => this.#columns.indexOf(column))
     this.#nullableKey = new Set(nullableKey.map(({ name }) => name))
     this.#rows = rows
   }
@@ -126,9 +126,9 @@ export class PageSink extends AnswerSink {
 
   /** The position of the last row as JSON. @throws UNREADABLE_VALUE; NOT_SUPPORTED if others may have it as well */
   position (): string {
-    const members = this.#places.map((place) => {
-      const column = this.#columns[place] as Column
-      const value = this.#last[place] as DriverValue | null
+    const members = this.#indexes.map((index) => {
+      const column = this.#columns[index] as Column
+      const value = this.#last[index] as DriverValue | null
       if (value === null && this.#nullableKey.has(column.name)) {
         throw unsupported('/after', `the page ends with a row whose key "${column.name}" is NULL: use "offset"`)
       }
@@ -147,7 +147,7 @@ export class PageSink extends AnswerSink {
 
   /** Whether the row that was just taken is the last one of a complete page. */
   #isLast (): boolean {
-    return this.count === this.#rows && this.#places.length > 0
+    return this.count === this.#rows && this.#indexes.length > 0
   }
 }
 

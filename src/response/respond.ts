@@ -1,10 +1,10 @@
 /** The body of a success. */
 import type { WriteTerms } from '../plan/plan.ts'
-import type { AnswerSink } from './answer-sink.ts'
+import type { ResponseSink } from './response-sink.ts'
 import { ENVELOPE } from './output.ts'
 
 /** The body of the response to a write. `sink`: contains the rows that the write returns. */
-export function finishWrite ({ dryRun }: WriteTerms, members: string, sink: AnswerSink | undefined): string | Buffer {
+export function finishWrite ({ dryRun }: WriteTerms, members: string, sink: ResponseSink | undefined): string | Buffer {
   const all = dryRun === true ? `${members},"dryRun":true` : members
   return sink === undefined ? `{"success":true,"data":{${all}}}` : sink.finishWrite(all)
 }

@@ -50,14 +50,14 @@ export type DriverValue = Buffer | Uint8Array | string | number | bigint | typeo
 /** SQL text before and after a column or a placeholder. Always a constant of this folder, never text of a request. */
 export type Wrapping = readonly [before: string, after: string]
 
-/** The places of the column and of the parameter in the SQL of a form. */
+/** The slots of the column and of the parameter in the SQL of a form. */
 export const COLUMN = Symbol('column')
 export const GIVEN = Symbol('given')
-/** The place after a call of an aggregate function for SQLite's FILTER clause. */
+/** The slot after a call of an aggregate function for SQLite's FILTER clause. */
 export const FILTER = Symbol('filter')
 
 /**
- * The SQL of a form or an aggregate function, with its places. Its texts are constants of this folder, never text of a
+ * The SQL of a form or an aggregate function, with its slots. Its texts are constants of this folder, never text of a
  * request.
  */
 export type FormSql = ReadonlyArray<string | typeof COLUMN | typeof GIVEN | typeof FILTER>

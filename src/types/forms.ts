@@ -10,8 +10,8 @@ import { integerBounds, readInteger } from './integer.ts'
 import { CALENDAR, NowSchema, readMoment } from './moment.ts'
 
 /** The SQL of a form: ``sqlOf`${COLUMN} + ${GIVEN}` ``. */
-export function sqlOf (texts: TemplateStringsArray, ...places: FormSql): FormSql {
-  return texts.flatMap((text, index) => index < places.length ? [text, places[index] as string] : [text])
+export function sqlOf (texts: TemplateStringsArray, ...slots: FormSql): FormSql {
+  return texts.flatMap((text, index) => index < slots.length ? [text, slots[index] as string] : [text])
 }
 
 /** A form that only the service assigns: the column gets its default. */

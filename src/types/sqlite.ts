@@ -100,10 +100,10 @@ function globOf (form: string): string {
 const longNative: ColumnType['long'] = (value) => typeof value === 'string' ? longText(value) : longBinary(value)
 
 function sqliteDecimal ({ length, scale }: TypeFacts): ColumnType {
-  const places = scale ?? (length === null ? 6 : 0)
+  const digits = scale ?? (length === null ? 6 : 0)
   const bounds = {
-    precision: places + Math.min((length ?? Infinity) - places, EXACT_DIGITS),
-    scale: places,
+    precision: digits + Math.min((length ?? Infinity) - digits, EXACT_DIGITS),
+    scale: digits,
     unsigned: false
   }
   const write = (value: DriverValue): string => {

@@ -29,9 +29,9 @@ type FindMember = (text: string) => number | undefined
  * `?`. So any such character matches a `?`, and the server decides whether the member exists.
  */
 function createFindMember (members: readonly string[]): FindMember {
-  const places = new Map(members.map((member, place) => [member, place]))
-  const vague = members.flatMap((member, place) => member.includes('?') ? [{ place, pattern: toPattern(member) }] : [])
-  return (text) => places.get(text) ?? vague.find(({ pattern }) => pattern.test(text))?.place
+  const indexes = new Map(members.map((member, bit) => [member, bit]))
+  const vague = members.flatMap((member, bit) => member.includes('?') ? [{ bit, pattern: toPattern(member) }] : [])
+  return (text) => indexes.get(text) ?? vague.find(({ pattern }) => pattern.test(text))?.bit
 }
 
 /** The members without `?`, which are known exactly. */
@@ -211,18 +211,18 @@ export function setType (members: readonly string[]): ColumnType {
     read: (value) => {
       if (!Array.isArray(value)) throw expected('a list of ' + quoted(members))
       const chosen = value
-        .map((member) => ({ member, place: findMember(readString(member)) }))
-        .sort((a, b) => Number(a.place) - Number(b.place))
-      if (chosen.some(({ place }) => place === undefined)) throw expected('a list of ' + quoted(members))
+        .map((member) => ({ member, bit: findMember(readString(member)) }))
+        .sort((a, b) => Number(a.bit) - Number(b.bit))
+      if (chosen.some(({ bit }) => bit === undefined)) throw expected('a list of ' + quoted(members))
       if (new Set(chosen.map(({ member }) => member)).size !== chosen.length) {
         throw new ValueRefused('contains a member twice')
       }
       return chosen.map(({ member }) => member).join(',')
     },
     readMember: (value) => {
-      const place = findMember(readString(value))
-      if (place === undefined) throw expected('one of ' + quoted(members))
-      return 1n << BigInt(place)
+      const bit = findMember(readString(value))
+      if (bit === undefined) throw expected('one of ' + quoted(members))
+      return 1n << BigInt(bit)
     },
     write: (value) => {
       const text = textOf(value)
