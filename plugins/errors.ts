@@ -84,7 +84,7 @@ export function sendError (error: FastifyError, request: FastifyRequest, reply: 
 }
 
 /**
- * Whether the connection is closed after the answer although a part of the body has not been read. If the connection
+ * Whether the connection is closed after the response although a part of the body has not been read. If the connection
  * stays open, Node reads the rest itself.
  */
 function closesUnread ({ complete, headers }: IncomingMessage, reply: FastifyReply): boolean {

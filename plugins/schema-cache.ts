@@ -14,7 +14,7 @@ declare module 'fastify' {
 
 export interface CatalogsOptions {
   readonly databases: readonly DatabaseConfig[]
-  /** The memory for answers of all databases. */
+  /** The memory for responses of all databases. */
   readonly budget: ResponseBudget
   /** Called in the transaction of each write. */
   readonly onWrite: WriteHook | undefined

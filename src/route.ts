@@ -50,7 +50,7 @@ const keyOf = ({ headers, rowQueryBodyHash: bodyHash }: FastifyRequest, body: ob
   readKey({ header: headers[KEY], bodyHash, dryRun: (body as { dryRun?: boolean }).dryRun === true })
 
 /**
- * Sets Vary, because the answer to a select depends on the header Accept. An answer without it would show that the
+ * Sets Vary, because the response to a select depends on the header Accept. A response without it would show that the
  * request was refused before its body was read.
  */
 const varyByAccept: onSendHookHandler = (_request, reply, _payload, done) => {
@@ -128,7 +128,7 @@ export default fp(async function rows (app: FastifyInstance, { limits, budget, c
         request.rowQueryIsWriting = body.verb !== 'select'
         return handle(
           key === undefined ? options : { ...options, key, onReplay: () => reply.header(REPLAYED, 'true') }
-        ).then(({ answer }) => answer)
+        ).then(({ response }) => response)
       }
     )
 

@@ -95,13 +95,13 @@ const OPTIONS: ReadonlySet<string> = new Set<keyof ExecuteRequest>([
 export async function execute (inProcess: InProcess, request: ExecuteRequest): Promise<unknown> {
   requireKnown(request, OPTIONS, 'execute')
   const { database, table, body, grant, bigints = 'bigint', consistency: asked } = request
-  const { answer, plan } = await executeAs(toCallGrant(grant), inProcess, {
+  const { response, plan } = await executeAs(toCallGrant(grant), inProcess, {
     database,
     table,
     readBody: () => readBody<Body>(body, findBodyError),
     consistency: { asked, source: '"consistency"' }
   })
-  return readResponse(answer, plan, bigints)
+  return readResponse(response, plan, bigints)
 }
 
 /**

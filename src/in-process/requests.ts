@@ -66,7 +66,7 @@ interface ResponseFields {
   readonly total?: true | number
 }
 
-/** The fields of a select of rows that belong to the answer as a whole. */
+/** The fields of a select of rows that belong to the response as a whole. */
 interface PageFields<T> extends ResponseFields {
   readonly after?: Position<T> | null
   readonly offset?: number

@@ -33,7 +33,7 @@ export function readMessage (message: unknown): ReadMessage {
   return { message }
 }
 
-/** The text of an answer to an invalid message. `id`: null if the message has none that is certain. */
+/** The text of a response to an invalid message. `id`: null if the message has none that is certain. */
 export function errorText (code: number, message: string, id: RawNumber | null = null): string {
   return JSON.stringify({ jsonrpc: '2.0', error: { code, message }, id })
 }

@@ -191,14 +191,14 @@ const isAboutPage = ({ code, details = [] }: ServiceError): boolean =>
   ['NOT_SUPPORTED', 'INVALID_ORDER_BY', 'INVALID_BODY'].includes(code) &&
   details.some(({ path }) => path === '/after' || path === '/orderBy')
 
-/** Runs a request, and returns `data` of its answer. @throws ServiceError */
+/** Runs a request, and returns `data` of its response. @throws ServiceError */
 async function run (
   options: ToolOptions,
   verb: Verb,
   { database, table, ...fields }: Arguments,
   { grant, consistency, ...call }: Call
 ): Promise<string> {
-  const { answer } = await executeAs(grant, options, {
+  const { response } = await executeAs(grant, options, {
     ...call,
     database: requireText('database', database, 'list_tables shows the databases'),
     table: requireText('table', table, 'list_tables shows the tables'),
@@ -206,7 +206,7 @@ async function run (
     resultLimit: options.resultLimit,
     consistency: { asked: consistency, source: CONSISTENCY }
   })
-  return String(dataOf(answer))
+  return String(dataOf(response))
 }
 
 /** @throws INVALID_BODY, FILTERS_REQUIRED, LIMIT_OUT_OF_RANGE, INVALID_ORDER_BY, INVALID_VALUE */

@@ -8,7 +8,7 @@ import type { Column, Key, Table } from '../catalog/catalog.ts'
 import { keysOf } from '../plan/insert.ts'
 import { findPageKey, isPlaced } from '../plan/page.ts'
 import { rowKeysOf } from '../plan/row-keys.ts'
-import type { UpdateForm } from '../types/column-type.ts'
+import type { UpdateOperator } from '../types/column-type.ts'
 import { includeField, includeRules } from './member-schemas.ts'
 import { pascalCase } from './names.ts'
 import { aggregatesField, groupBySchema, orderSchema, selectRules, sortable } from './select-schemas.ts'
@@ -60,7 +60,7 @@ const keyChoice = (names: readonly string[], length: number): Schema => ({
   uniqueItems: true
 })
 
-/** The schema of `onConflict`. A caller who may not update can only leave existing rows unchanged. */
+/** The schema of `onConflict`. Without the permission update it can only leave existing rows unchanged. */
 export function onConflictSchema ({ name, table, verbs }: Subject): Schema {
   const keys = keysOf(table)
   const [wide, single] = [
@@ -107,21 +107,24 @@ export function onConflictSchema ({ name, table, verbs }: Subject): Schema {
 
 // The schemas of forms such as `{"$inc": 5}`, and of `returning`.
 
-const titleOf = ({ schema }: UpdateForm): string => schema.title as string
+const titleOf = ({ schema }: UpdateOperator): string => schema.title as string
 
 /**
  * The forms of a column that are not already its values, as they are for a JSON column. An insert has only those that
  * need no stored value.
  */
-function ownForms ({ type: { holdsJson, forms = [] } }: Column, verb: 'insert' | 'update'): readonly UpdateForm[] {
-  return holdsJson === true ? [] : forms.filter(({ sql }) => verb === 'update' || sql === undefined)
+function ownOperators (
+  { type: { holdsJson, updates = [] } }: Column,
+  verb: 'insert' | 'update'
+): readonly UpdateOperator[] {
+  return holdsJson === true ? [] : updates.filter(({ sql }) => verb === 'update' || sql === undefined)
 }
 
 /** The schema of the values and forms that an insert or update accepts for a column. */
 export function changeSchema (column: Column, verb: 'insert' | 'update'): Schema {
   if (column.type.holdsJson === true && verb === 'update') return changedJson(column)
   const taken = takenSchema(column)
-  const forms = ownForms(column, verb)
+  const forms = ownOperators(column, verb)
   if (forms.length === 0) return taken
   const { description, 'x-sql-type': declaration, ...value } = taken
   return {
@@ -135,12 +138,12 @@ export function changeSchema (column: Column, verb: 'insert' | 'update'): Schema
 export function formSchemas (subjects: readonly VisibleTable[]): Schemas {
   const forms = subjects.flatMap(({ table, verbs }) => [
     ...(['insert', 'update'] as const).flatMap((verb) =>
-      verbs.includes(verb) ? writableColumns(table, verb).flatMap((column) => ownForms(column, verb)) : []
+      verbs.includes(verb) ? writableColumns(table, verb).flatMap((column) => ownOperators(column, verb)) : []
     ),
     ...(verbs.some((verb) => verb !== 'insert')
       ? [...table.columns.values()]
           .filter(({ type }) => type.moment?.isComparable === true)
-          .flatMap((column) => ownForms(column, 'insert'))
+          .flatMap((column) => ownOperators(column, 'insert'))
       : [])
   ])
   return Object.fromEntries(
@@ -159,7 +162,7 @@ export function formSchemas (subjects: readonly VisibleTable[]): Schemas {
 
 /** Names that forms may have in a document. */
 export function formNames (tables: readonly Table[]): string[] {
-  return tables.flatMap(({ columnList }) => columnList.flatMap((column) => ownForms(column, 'update')).map(titleOf))
+  return tables.flatMap(({ columnList }) => columnList.flatMap((column) => ownOperators(column, 'update')).map(titleOf))
 }
 
 /** `returning`, with the columns of a table. `name`: the prefix of the table's schema names. */

@@ -4,14 +4,14 @@
  */
 import type { Column, ForeignKey, Index, Table } from '../catalog/catalog.ts'
 import type { Pair } from '../catalog/relations.ts'
-import type { FormSql, Moment, Parameter, Value } from '../types/column-type.ts'
+import type { SqlTemplate, Moment, Parameter, Value } from '../types/column-type.ts'
 
 export interface Assignment {
   readonly column: Column
   readonly parameter: Parameter | Moment
   /**
-   * The name of the form that computes the new value from the stored one and the parameter (src/types/forms.ts); the
-   * parameter is the new value if omitted.
+   * The name of the update operator (src/types/update-operators.ts) that computes the new value from the stored one and
+   * the parameter; the parameter is the new value if omitted.
    */
   readonly form?: string
 }
@@ -82,7 +82,7 @@ export interface Order {
 export interface ComputedColumn extends Column {
   /** The name of the function: `$sum`, `$month`. */
   readonly call: string
-  readonly sql: FormSql
+  readonly sql: SqlTemplate
   /** The column in `sql`; undefined for the number of rows. */
   readonly source: Column | undefined
   /** The rows that an aggregate is computed from; all of them if omitted. */

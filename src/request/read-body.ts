@@ -148,7 +148,7 @@ const [MAX_BYTES, MAX_TIME, MAX_PAUSE] = [16_777_216, 5000, 1000] as const
 /**
  * Returns the answer as a stream that ends when the client has sent its body. Otherwise Node would close the connection
  * after the answer while bytes arrive, and the system would reset it, so that the client would get an error in place of
- * the answer. Because the headers have the length, the client has the answer at once.
+ * the response. Because the headers have the length, the client has the response at once.
  */
 export function respondBeforeEnd (request: IncomingMessage, text: string): Readable {
   const answer = new Readable({ read () {} })

@@ -16,13 +16,13 @@ const GROUP_SIZE = 128
 /** The number of bytes of a first cell that are compared with the previous row. */
 const COMPARED = 32
 
-/** The answer that contains the rows in the end. */
+/** The response into which the rows are inserted. */
 export interface WholeResponse extends Pick<RowSink, 'maxBytes' | 'full' | 'overflow'> {
-  /** Counts bytes that become a part of it, and other memory until it is whole. */
+  /** Counts bytes that become a part of it, and the memory that is needed until it is complete. */
   hold (bytes: number, memory: number): void
 }
 
-/** The related rows of one number, which are consecutive and separated by commas. */
+/** The related rows of one value id, which are consecutive and separated by commas. */
 interface Group extends Mark { count: number, end: number, gapsEnd: number }
 
 /** A state of the rows. */
@@ -50,11 +50,11 @@ export class MemberRows implements RowSink {
   #countedMemory = 0
   /** The state before the rows of the running statement. */
   #kept: Mark = { rows: 0, bytes: 0, gaps: 0 }
-  /** Numbers the values, if the first cell of a row is its value; otherwise the cell is the number. */
+  /** Gives the value id if the first cell of a row is its value; otherwise the cell is the value id. */
   #values: RelationValues | undefined
   /**
-   * The number of the last row of the running statement, its group, the bytes of its first cell, and the number of rows
-   * so far.
+   * The value id of the last row of the running statement, its group, the bytes of its first cell, and the number of
+   * rows so far.
    */
   #last: number | undefined
   #group: Group | undefined
@@ -63,10 +63,10 @@ export class MemberRows implements RowSink {
   #seen = 0
   readonly #perValue: number
 
-  constructor (link: LinkCells, answer: WholeResponse, isNative: boolean) {
-    this.#response = answer
+  constructor (link: LinkCells, response: WholeResponse, isNative: boolean) {
+    this.#response = response
     this.writer = new RowWriter(cellsOfMember(link.member), link.member.columns, isNative)
-    this.#output.maxBytes = answer.maxBytes
+    this.#output.maxBytes = response.maxBytes
     this.#perValue = link.member.kind === 'many' ? link.member.limit : 1
   }
 

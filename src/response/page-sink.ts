@@ -23,7 +23,7 @@ export function pageMembers ({ page, limit }: SelectPlan, { total }: CountResult
   return `,"next":${next}${members}`
 }
 
-/** The sink for the rows of a select. `maxBytes`: bytes that the answer may have. */
+/** The sink for the rows of a select. `maxBytes`: bytes that the response may have. */
 export function createSelectSink (plan: SelectPlan, maxBytes: number, budget?: MemoryBudget): ResponseSink {
   const { columns, page, order, limit: rows } = plan
   const writer =
@@ -43,26 +43,26 @@ export function createSelectSink (plan: SelectPlan, maxBytes: number, budget?: M
 }
 
 interface PageOptions {
-  /** The columns of the answer. */
+  /** The columns of the response. */
   readonly columns: readonly Column[]
-  /** The columns after those of the answer, for the position. */
+  /** The columns after those of the response, for the position. */
   readonly hidden: readonly Column[]
   /** The columns of the position; none if the next page is known by its offset. */
   readonly position: readonly Column[]
   /** Columns of the key that can be NULL in several rows. */
   readonly nullableKey?: readonly Column[]
-  /** Maximum number of rows in the answer. */
+  /** Maximum number of rows in the response. */
   readonly rows: number
-  /** Bytes that the answer may have. */
+  /** Bytes that the response may have. */
   readonly maxBytes: number
   readonly budget?: MemoryBudget | undefined
   readonly writer: RowWriter | undefined
 }
 
-/** The columns of the answer by the columns of the rows. */
+/** The columns of the response by the columns of the rows. */
 const shownColumns = new WeakMap<readonly Column[], readonly Column[]>()
 
-/** Takes the rows of a page, and one more that is not in the answer but shows that another page follows. */
+/** Takes the rows of a page, and one more that is not in the response but shows that another page follows. */
 export class PageSink extends ResponseSink {
   readonly #shown: number
   readonly #hidden: number
@@ -86,7 +86,7 @@ export class PageSink extends ResponseSink {
     this.#rows = rows
   }
 
-  /** Twice the size of the answer, because the row that is not in it may be as large. */
+  /** Twice the size of the response, because the row that is not in it may be as large. */
   override get maxBytes (): number {
     return super.maxBytes * 2
   }
@@ -151,7 +151,7 @@ export class PageSink extends ResponseSink {
   }
 }
 
-// Sinks that read rows for the service itself, not for an answer.
+// Sinks that read rows for the service itself, not for a response.
 
 /** Counts rows. */
 export class RowCounter implements RowSink {

@@ -95,7 +95,7 @@ export class RowStream implements PausableSink {
         done(error)
       }
     })
-    this.readable.on('error', () => {}) // who reads it gets the error as well
+    this.readable.on('error', () => {}) // the reader gets the error as well
   }
 
   /**

@@ -11,7 +11,7 @@ import {
   isComputed, type ListMember, type ManyMember, type Order, type Page, type Plan, type SelectPlan, type UpdatePlan
 } from '../plan/plan.ts'
 import { type Cell, COLUMN, FILTER, GIVEN, type Parameter } from '../types/column-type.ts'
-import { formSql } from '../types/forms.ts'
+import { operatorSql } from '../types/update-operators.ts'
 import { findOutlying, rowsOf } from './conditions.ts'
 import { builderFor, type Mark, marksOf } from './builder.ts'
 import type { Engine } from './statement.ts'
@@ -137,7 +137,7 @@ export function assignmentsKey (assignments: readonly Assignment[], { mark, para
 
 /** Adds the parameter of a form for each of its places in the SQL. */
 export function addParameters ({ column, parameter, form }: Assignment, parameters: Cell[]): void {
-  const texts = form === undefined ? undefined : formSql(column.type, form)
+  const texts = form === undefined ? undefined : operatorSql(column.type, form)
   if (texts === undefined) parameters.push(parameter)
   else for (const part of texts) if (part === GIVEN) parameters.push(parameter)
 }

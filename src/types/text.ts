@@ -144,7 +144,7 @@ export function textType ({ characters, bytes, charset }: TextBounds): ColumnTyp
 /** CHAR: the server removes trailing spaces when it returns a value. */
 export function charType (bounds: TextBounds): ColumnType {
   const text = textType(bounds)
-  return createType({ ...text, echo: (parameter) => JSON.stringify((parameter as string).replace(/ +$/, '')) })
+  return createType({ ...text, storedJson: (parameter) => JSON.stringify((parameter as string).replace(/ +$/, '')) })
 }
 
 /** Counts characters as MySQL does: a surrogate pair is one character. */
@@ -191,7 +191,7 @@ export function enumType (members: readonly string[]): ColumnType {
     // a collation may consider all characters beyond U+FFFF equal
     keeps: (member) => member === '' || exactMembers(members).includes(String(member)),
     defaultOf: exactDefault,
-    echo: (member) => JSON.stringify(member === zero ? '' : member),
+    storedJson: (member) => JSON.stringify(member === zero ? '' : member),
     comparison: 'equality',
     ...(new Set(members).size < members.length && { unplaced: true as const }),
     ranking: {
@@ -269,7 +269,7 @@ export function formType ({
       return normal(value)
     },
     write: (value) => JSON.stringify(textOf(value)),
-    ...(rewritten && { echo: () => 'null' }),
+    ...(rewritten && { storedJson: () => 'null' }),
     wireFormat: 'escaped'
   })
 }
