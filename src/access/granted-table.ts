@@ -99,7 +99,7 @@ export function describeTable (grant: Grant, database: string, catalog: Catalog,
   const granted = findTableGrant(grant, database, table.name)
   if (granted === undefined || (granted.columns === undefined && granted.rules.length === 0)) return table
   return findBrokenRule(granted.rules, table.columns) === undefined
-    ? getShape(catalog, table, granted.columns, granted.rules)
+    ? getSharedTable(catalog, table, granted.columns, granted.rules)
     : undefined
 }
 
@@ -124,7 +124,7 @@ function createGrantedTable (
   })
   const unchecked = findUncheckedKeys(grant, database, catalog, base)
   const isFree = rules.length === 0 && parents.length === 0 && unchecked.length === 0
-  const shape = columns === undefined && isFree ? base : getShape(catalog, base, columns, configured)
+  const shape = columns === undefined && isFree ? base : getSharedTable(catalog, base, columns, configured)
   const table = isFree
     ? shape
     : Object.freeze({ ...shape, granted: { ...(shape.granted as GrantedAccess), shape, rules, parents, unchecked } })
@@ -146,19 +146,19 @@ function tryBind (configured: readonly ConfiguredRule[], { claims }: Grant, { co
 const MAX_COLUMNS = 200_000
 
 /** The derived tables of each catalog, dropped with it. */
-const shapes = new WeakMap<Catalog, { readonly tables: Map<string, Table>, columns: number }>()
+const sharedTables = new WeakMap<Catalog, { readonly tables: Map<string, Table>, columns: number }>()
 
 /**
  * The derived tables of a catalog, without the values of rules: grants that see the same share one. The least recently
  * used ones are removed.
  */
-function getShape (
+function getSharedTable (
   catalog: Catalog,
   base: Table,
   columns: ColumnGrant | undefined,
   rules: readonly ConfiguredRule[]
 ): Table {
-  const cached = getOrCreate(shapes, catalog, () => ({ tables: new Map<string, Table>(), columns: 0 }))
+  const cached = getOrCreate(sharedTables, catalog, () => ({ tables: new Map<string, Table>(), columns: 0 }))
   const [filled, given] = [true, false].map((isEquality) =>
     rules
       .filter((rule) => rule.isEquality === isEquality)
@@ -172,7 +172,7 @@ function getShape (
     given
   ])
   const found = cached.tables.get(key)
-  const shape = found ?? createShape(base, columns, { filled: new Set(filled), given: new Set(given) })
+  const shape = found ?? createSharedTable(base, columns, { filled: new Set(filled), given: new Set(given) })
   cached.tables.delete(key)
   cached.tables.set(key, shape)
   if (found === undefined) {
@@ -187,7 +187,7 @@ function getShape (
 }
 
 /** `filled`: the columns to which a rule gives a value; `given`: those with another rule. */
-function createShape (
+function createSharedTable (
   base: Table,
   grant: ColumnGrant | undefined,
   { filled, given }: Readonly<Record<'filled' | 'given', ReadonlySet<string>>>

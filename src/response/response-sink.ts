@@ -77,7 +77,7 @@ export class ResponseSink implements RowSink {
   #room: number
   #refusal: ServiceError | undefined
   #isDropped = false
-  /** The length and the number of rows before those of the next select. */
+  /** The bytes and the number of the rows to which the next select appends its own. */
   #keptLength = 0
   #keptCount = 0
   count = 0
