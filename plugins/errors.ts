@@ -5,7 +5,7 @@ import fp from 'fastify-plugin'
 import { shownId } from './response-headers.ts'
 import { clientGone } from '../src/dialects/dialect.ts'
 import { logRefusal } from '../src/telemetry/request-log.ts'
-import { answerBeforeEnd } from '../src/request/read-body.ts'
+import { respondBeforeEnd } from '../src/request/read-body.ts'
 import type {} from './telemetry.ts' // declares request.rowQueryRecord
 import {
   bodyTooLarge,
@@ -79,12 +79,12 @@ export function sendError (error: FastifyError, request: FastifyRequest, reply: 
   const text = JSON.stringify(refusalOf(refusal))
   reply.code(refusal.statusCode).type('application/json; charset=utf-8')
   return closesUnread(request.raw, reply)
-    ? reply.header('content-length', Buffer.byteLength(text)).send(answerBeforeEnd(request.raw, text))
+    ? reply.header('content-length', Buffer.byteLength(text)).send(respondBeforeEnd(request.raw, text))
     : reply.send(text)
 }
 
 /**
- * Whether the connection is closed after the answer although a part of the body has not been read. If the connection
+ * Whether the connection is closed after the response although a part of the body has not been read. If the connection
  * stays open, Node reads the rest itself.
  */
 function closesUnread ({ complete, headers }: IncomingMessage, reply: FastifyReply): boolean {

@@ -5,10 +5,10 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { callerOf } from '../src/access/grant.ts'
+import { principalOf } from '../src/access/grant.ts'
 import { hashBody } from '../src/idempotency/run-once.ts'
 import type {} from './auth.ts' // declares request.rowQueryGrant
-import { BodyMemory, BodyPlace } from '../src/request/body-memory.ts'
+import { BodyMemory, BodyReservation } from '../src/request/body-memory.ts'
 import { parseBody } from '../src/request/check-body.ts'
 import { readBody, type Payload } from '../src/request/read-body.ts'
 import { invalidJson, unsupportedMediaType } from '../src/errors.ts'
@@ -19,8 +19,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** SHA-256 of the bytes of the body, if the request has an idempotency key. */
     rowQueryBodyHash: string
-    /** The part of the memory for bodies that the body holds until the response has ended. */
-    rowQueryBodyPlace: BodyPlace | null
+    /** The memory that is reserved for the body until the response has ended. */
+    rowQueryBodyReservation: BodyReservation | null
   }
 }
 
@@ -34,23 +34,24 @@ export interface BodyOptions {
 export default fp(async function body (app: FastifyInstance, { bodyLimit, bodyMemory }: BodyOptions) {
   const memory = new BodyMemory(bodyMemory)
   app.decorateRequest('rowQueryBodyHash', '')
-  app.decorateRequest('rowQueryBodyPlace', null)
+  app.decorateRequest('rowQueryBodyReservation', null)
   app.removeAllContentTypeParsers()
   app.addHook('preParsing', (request, { raw: response }, _payload, done) => {
     const { rowQueryGrant: grant } = request
     if (request.method === 'POST' && grant !== null) {
-      const place = new BodyPlace(memory, callerOf(grant))
-      request.rowQueryBodyPlace = place
-      response.once('close', () => place.leave())
+      const reservation = new BodyReservation(memory, principalOf(grant))
+      request.rowQueryBodyReservation = reservation
+      response.once('close', () => reservation.leave())
     }
     done()
   })
   app.addContentTypeParser('application/json', (request: FastifyRequest, payload: Payload, done) => {
-    const place = request.rowQueryBodyPlace as BodyPlace
-    place.onLost = readBody(payload, { headers: request.headers, limit: bodyLimit, place }, (error, bytes) => {
+    const reservation = request.rowQueryBodyReservation as BodyReservation
+    const options = { headers: request.headers, limit: bodyLimit, reservation }
+    reservation.onLost = readBody(payload, options, (error, bytes) => {
       const parsed = error ?? parseBytes(request, bytes as Buffer)
       if (!(parsed instanceof Error)) return done(null, parsed)
-      place.leave()
+      reservation.leave()
       done(parsed)
     })
   })

@@ -50,7 +50,7 @@ export default fp(
         const read = readMessage(request.body)
         if (read.refused !== undefined) return await reply.code(400).type(JSON_TYPE).send(read.refused)
         const grant = getGrant(request)
-        const caller = {
+        const principal = {
           grant: () => grant,
           client: new HttpClient(reply.raw, grant),
           consistency: request.headers['row-query-consistency'],
@@ -58,7 +58,7 @@ export default fp(
           requestId: shownId(request),
           log: request.log
         }
-        const { status, type, text } = await serve({ ...read, headers: request.headers, caller })
+        const { status, type, text } = await serve({ ...read, headers: request.headers, principal })
         reply.code(status)
         if (type !== null) reply.type(type === 'application/json' ? JSON_TYPE : type)
         return await reply.send(text)

@@ -19,16 +19,16 @@ export function checkPrefix (app: FastifyInstance): void {
 }
 
 /** @throws ROW_QUERY_PREFIX_TAKEN if the app has a not-found handler for the prefix */
-export default fp(async function notFoundAnswers (app: FastifyInstance) {
+export default fp(async function notFoundResponses (app: FastifyInstance) {
   // without a prefix, unknown paths belong to the host app
   if (app.prefix === '') return
   // Fastify sets the handler in a callback of `after`, in which an error is an uncaught exception; replacing `after`
   // sets it at once
   const immediately = { value: (set: (error: null, done: () => void) => void) => set(null, () => {}) }
-  const answer = (request: FastifyRequest, reply: FastifyReply): FastifyReply =>
+  const respond = (request: FastifyRequest, reply: FastifyReply): FastifyReply =>
     sendError(notFound() as FastifyError, request, reply)
   try {
-    Object.create(app, { after: immediately }).setNotFoundHandler(answer)
+    Object.create(app, { after: immediately }).setNotFoundHandler(respond)
   } catch {
     throw new PrefixTaken(app.prefix, OTHER_HANDLER)
   }

@@ -2,7 +2,7 @@
 import fastifyRateLimit from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { callerOf } from '../src/access/grant.ts'
+import { principalOf } from '../src/access/grant.ts'
 import { clientAddress } from '../src/http/connections.ts'
 import { rateLimited } from '../src/errors.ts'
 
@@ -23,7 +23,7 @@ export default fp(async function rateLimit (app: FastifyInstance, { max, window 
     cache: MAX_TOKENS,
     enableDraftSpec: true, // RateLimit headers without the X-
     keyGenerator: ({ rowQueryGrant: grant, ip }: FastifyRequest) =>
-      grant === null ? `address ${clientAddress(ip)}` : callerOf(grant),
+      grant === null ? `address ${clientAddress(ip)}` : principalOf(grant),
     errorResponseBuilder: () => rateLimited()
   })
 }, { name: 'row-query-rate-limit' })

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Database, WriteHook } from '../src/databases/database.ts'
 import { openDatabases, type DatabaseConfig } from '../src/databases/open.ts'
-import type { AnswerBudget } from '../src/response/budget.ts'
+import type { ResponseBudget } from '../src/response/budget.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -14,8 +14,8 @@ declare module 'fastify' {
 
 export interface CatalogsOptions {
   readonly databases: readonly DatabaseConfig[]
-  /** The memory for answers of all databases. */
-  readonly budget: AnswerBudget
+  /** The memory for responses of all databases. */
+  readonly budget: ResponseBudget
   /** Called in the transaction of each write. */
   readonly onWrite: WriteHook | undefined
 }

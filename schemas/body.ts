@@ -1,10 +1,10 @@
 /** The bodies of requests, members and operations, of the fields that fields.ts gives them. */
 import { type Static, type TObject, type TProperties, Type } from '@sinclair/typebox'
-import { type AggregateSchema, type FieldsIn, fieldsIn, type Place, schemasOf } from './fields.ts'
+import { type AggregateSchema, type FieldsIn, fieldsIn, type BodyPart, schemasOf } from './fields.ts'
 import type { Verb } from './grants.ts'
 import { closed } from './server-settings.ts'
 
-const bodyOf = <P extends Place>(place: P, description?: string): TObject<FieldsIn<P>> =>
+const bodyOf = <P extends BodyPart>(place: P, description?: string): TObject<FieldsIn<P>> =>
   Type.Object(fieldsIn(place), { ...closed, ...(description !== undefined && { description }) })
 
 /** Verb -> schema of its body. */

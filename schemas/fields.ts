@@ -12,18 +12,18 @@ import { closed } from './server-settings.ts'
  * operation; the request with operations, whose fields no operation has; members of `include`, and of `$some` and
  * `$none`.
  */
-export type Place = Verb | 'selectInTransaction' | 'operation' | 'operations' | 'member' | 'related'
-type By<P extends Place, T> = Readonly<Partial<Record<P, T>>>
+export type BodyPart = Verb | 'selectInTransaction' | 'operation' | 'operations' | 'member' | 'related'
+type By<P extends BodyPart, T> = Readonly<Partial<Record<P, T>>>
 /** A part of a JSON Schema. */
 type Keywords = Readonly<Record<string, unknown>>
 
 export interface Field {
-  /** Its schema in each place that has it. */
-  readonly in: By<Place, TSchema>
+  /** Its schema in each part of a body that has it. */
+  readonly in: By<BodyPart, TSchema>
   /** Continues the message `"field" must be …`; if left out, the schema is described. */
-  readonly form?: string
+  readonly expected?: string
   /** The fields that are not allowed together with it. */
-  readonly excludes?: By<Place, readonly string[]>
+  readonly excludes?: By<BodyPart, readonly string[]>
   /** The permission that it needs besides that of its verb. */
   readonly needs?: By<Verb, Verb>
   /** The field of a select is known only when every row is, so that a stream does not have it. */
@@ -209,7 +209,7 @@ const NOT_OF_GROUPS = ['columns', 'after', 'total', 'expect', 'include']
 export const FIELDS = {
   table: {
     in: { operation: Type.String({ description: 'The table or view.' }), member: Table, related: Table },
-    form: 'the name of a table'
+    expected: 'the name of a table'
   },
   verb: {
     in: {
@@ -219,7 +219,7 @@ export const FIELDS = {
       delete: Type.Literal('delete')
     }
   },
-  on: { in: { member: On, related: On }, form: 'an object of columns: of this table to those of the other table' },
+  on: { in: { member: On, related: On }, expected: 'an object of columns: of this table to those of the other table' },
   data: {
     in: {
       insert: Type.Union([
@@ -231,11 +231,11 @@ export const FIELDS = {
       }),
       update: Changes
     },
-    form: 'an object of column values'
+    expected: 'an object of column values'
   },
   onConflict: {
     in: { insert: OnConflict },
-    form: 'an object with "key", a list of column names without repeats, and optionally "set", such a list or an ' +
+    expected: 'an object with "key", a list of column names without repeats, and optionally "set", such a list or an ' +
       'object of column values'
   },
   filters: {
@@ -246,15 +246,15 @@ export const FIELDS = {
       member: Type.Optional(Filters),
       related: Type.Optional(Filters)
     },
-    form: 'an object of filters',
+    expected: 'an object of filters',
     inDocuments: { update: { minProperties: 1 }, delete: { minProperties: 1 } }
   },
   columns: {
     in: { select: Columns, member: Columns },
-    form: 'a list of column names, not empty and without repeats; leave it out for all columns'
+    expected: 'a list of column names, not empty and without repeats; leave it out for all columns'
   },
   limit: { in: { select: Limit, member: Limit } },
-  orderBy: { in: { select: OrderBy, member: OrderBy }, form: 'a string or a list of objects' },
+  orderBy: { in: { select: OrderBy, member: OrderBy }, expected: 'a string or a list of objects' },
   groupBy: {
     in: {
       // repeats are found by src/request/fields.ts
@@ -268,14 +268,14 @@ export const FIELDS = {
         }
       ))
     },
-    form: 'a list of column names and of parts of time such as {"month": {"$month": "<column>"}}, not empty and ' +
+    expected: 'a list of column names and of parts of time such as {"month": {"$month": "<column>"}}, not empty and ' +
       'without repeats',
     excludes: { select: NOT_OF_GROUPS },
     isNoPage: true
   },
   aggregates: {
     in: { select: Aggregates, member: Aggregates },
-    form: `an object of 1 to ${MAX_AGGREGATES} names (1 to 64 letters, digits and _), each with one function such as ` +
+    expected: `an object of 1 to ${MAX_AGGREGATES} names (1 to 64 letters, digits and _), each with one function such as ` +
       '{"$sum": "<column>"} and optionally "filters"',
     excludes: { select: NOT_OF_GROUPS, member: ['columns', 'orderBy', 'limit', 'include'] },
     isNoPage: true
@@ -286,7 +286,7 @@ export const FIELDS = {
         description: 'Selects groups, as filters select rows: by the columns of groupBy and the names of aggregates.'
       }))
     },
-    form: 'an object of filters'
+    expected: 'an object of filters'
   },
   after: {
     in: {
@@ -294,7 +294,7 @@ export const FIELDS = {
         description: 'Returns the rows after a position: null for the first page, then `next` of the answer before.'
       }))
     },
-    form: 'null or an object of column values',
+    expected: 'null or an object of column values',
     excludes: { select: ['offset'] },
     isNoPage: true
   },
@@ -304,7 +304,7 @@ export const FIELDS = {
         Type.Integer({ minimum: 0, description: 'Rows to skip. Not allowed together with `after`, which is faster.' })
       )
     },
-    form: 'a whole number from 0',
+    expected: 'a whole number from 0',
     isNoPage: true
   },
   total: {
@@ -314,13 +314,13 @@ export const FIELDS = {
           'Counts the rows that the filters select: true for all of them, or a number at which the count stops.'
       }))
     },
-    form: 'true or a whole number from 1',
+    expected: 'true or a whole number from 1',
     needsAllRows: true,
     inDocuments: { select: { anyOf: [{ type: 'boolean', enum: [true] }, { ...COUNT, minimum: 1 }] } }
   },
   returning: {
     in: { insert: Returning, update: Returning, delete: Returning },
-    form: '"*", or a list of column names, not empty and without repeats',
+    expected: '"*", or a list of column names, not empty and without repeats',
     needs: { insert: 'select', update: 'select', delete: 'select' }
   },
   expect: {
@@ -329,7 +329,7 @@ export const FIELDS = {
       update: ExpectMatches,
       delete: ExpectMatches
     },
-    form: `a whole number from 0, or an object of ${BOUNDS.join(', ')} and such numbers`,
+    expected: `a whole number from 0, or an object of ${BOUNDS.join(', ')} and such numbers`,
     // a write shows with it whether rows match
     needs: { update: 'select', delete: 'select' },
     needsAllRows: true,
@@ -337,7 +337,7 @@ export const FIELDS = {
   },
   include: {
     in: { select: IncludeSchema, member: IncludeSchema },
-    form: 'an object of at least one member, such as {"<name>": {"table": "<table>"}}'
+    expected: 'an object of at least one member, such as {"<name>": {"table": "<table>"}}'
   },
   lock: {
     in: {
@@ -369,10 +369,10 @@ export const FIELDS = {
 } as const satisfies Readonly<Record<string, Field>>
 
 type Rows = typeof FIELDS
-type Having<P extends Place> = { readonly in: Readonly<Record<P, TSchema>> }
+type Having<P extends BodyPart> = { readonly in: Readonly<Record<P, TSchema>> }
 
-/** The schemas of the fields of a place, by their names. */
-export type FieldsIn<P extends Place> = {
+/** The schemas of the fields of a part, by their names. */
+export type FieldsIn<P extends BodyPart> = {
   -readonly [F in keyof Rows as Rows[F] extends Having<P> ? F : never]: Extract<Rows[F], Having<P>>['in'][P]
 }
 
@@ -394,5 +394,5 @@ export const schemasOf = (choose: (places: Field['in']) => TSchema | undefined):
     return schema === undefined ? [] : [[name, schema]]
   }))
 
-export const fieldsIn = <P extends Place>(place: P): FieldsIn<P> =>
+export const fieldsIn = <P extends BodyPart>(place: P): FieldsIn<P> =>
   schemasOf((places) => places[place]) as FieldsIn<P>

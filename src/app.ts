@@ -20,7 +20,7 @@ import { databaseUnavailable, withReason } from './errors.ts'
 import { boundConnections } from './http/connections.ts'
 import { createWriteHook } from './in-process/on-write.ts'
 import { createAddTables, type AddTables } from './openapi/documents.ts'
-import { AnswerBudget } from './response/budget.ts'
+import { ResponseBudget } from './response/budget.ts'
 import routes from './route.ts'
 import { createCollectors, createRequestLog } from './telemetry/request-log.ts'
 
@@ -52,7 +52,7 @@ export async function registerParts (
   { settings, tokens, readiness, registry }: RegisterOptions
 ): Promise<Registered> {
   const { limits, requestLog } = settings
-  const budget = new AnswerBudget(settings.answerMemory)
+  const budget = new ResponseBudget(settings.answerMemory)
   const onWrite = settings.onWrite && createWriteHook(settings.onWrite, limits, app.log)
   app.addHook('preClose', async () => readiness.end())
   boundConnections(app)

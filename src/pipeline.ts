@@ -4,7 +4,7 @@
  */
 import type { Body, SelectBody } from '../schemas/body.ts'
 import { type Access, authorize } from './access/authorize.ts'
-import { callerOf } from './access/grant.ts'
+import { principalOf } from './access/grant.ts'
 import { orUnavailable } from './access/granted-table.ts'
 import type { Table, TableSource } from './catalog/catalog.ts'
 import { StaleAttempt, toStale, withFreshCatalog } from './databases/stale-catalog.ts'
@@ -26,14 +26,14 @@ export interface PipelineRequest extends ReadOptions, Keyed {
   readonly access: Access
   readonly body: Body
   readonly limits: PlanLimits
-  /** Bytes that the answer may have, if they are fewer than the setting of the database allows. */
+  /** Bytes that the response may have, if they are fewer than the setting of the database allows. */
   readonly resultLimit?: number | undefined
   /** Collects telemetry. */
   readonly record?: RequestRecord | null | undefined
 }
 
-/** The answer to a request, and its plan. */
-export interface Handled { readonly plan: Plan, readonly answer: string | Buffer }
+/** The response to a request, and its plan. */
+export interface Handled { readonly plan: Plan, readonly response: string | Buffer }
 
 /** Handles a request with one body: plans, executes and responds. @throws ServiceError */
 export function handle (request: PipelineRequest): Promise<Handled> {
@@ -46,12 +46,12 @@ export function handle (request: PipelineRequest): Promise<Handled> {
     const needsTransaction = request.key !== undefined || (database.onWrite !== undefined && plan.verb !== 'select')
     const sink = needsTransaction ? undefined : createSink(plan, database.budget, maxBytesOf(request))
     try {
-      if (needsTransaction) return { plan, answer: await answerInTransaction(request, plan) }
+      if (needsTransaction) return { plan, response: await respondInTransaction(request, plan) }
       const result = await executePlan({ plan, database, sink, record }, request)
       if (sink?.refusal !== undefined) throw sink.refusal
       const { rowsOf, respond } = handlerOf(plan.verb)
       record?.executed(rowsOf(plan, result))
-      return { plan, answer: respond(plan, result, sink) }
+      return { plan, response: respond(plan, result, sink) }
     } catch (error) {
       const isUndone = needsTransaction || plan.verb === 'select' || plan.inTransaction === true
       throw toStale(error, tables, isUndone)
@@ -85,23 +85,23 @@ const maxBytesOf = ({ access: { database }, resultLimit = Infinity }: PipelineRe
   Math.min(database.resultLimit, resultLimit)
 
 /** Runs a write with an idempotency key or a hook in a transaction. */
-async function answerInTransaction (request: PipelineRequest, plan: Plan): Promise<string | Buffer> {
+async function respondInTransaction (request: PipelineRequest, plan: Plan): Promise<string | Buffer> {
   const { access: { grant, database, tableName }, body, record, client } = request
   const dryRun = plan.verb !== 'select' && plan.dryRun === true
   let rows = 0
   const work = async (tx: Transaction): Promise<string | Buffer> => {
     record?.attempted(tx.attempt)
-    const answered = await answerIn(tx, {
+    const result = await answerIn(tx, {
       plan,
       database,
       maxBytes: maxBytesOf(request),
       pendingWrite: { grant, body, dryRun }
     })
-    rows = answered.rows
-    return answered.answer
+    rows = result.rows
+    return result.answer
   }
   record?.compiled()
-  const answer = await transactOnce(
+  const response = await transactOnce(
     {
       ...request,
       grant,
@@ -119,7 +119,7 @@ async function answerInTransaction (request: PipelineRequest, plan: Plan): Promi
     work
   )
   record?.executed(rows)
-  return answer
+  return response
 }
 
 // Streams, which run until their last row has been taken.
@@ -171,7 +171,7 @@ function startStream (
     budget: database.budget
   })
   try {
-    streams.add(stream, callerOf(grant))
+    streams.add(stream, principalOf(grant))
   } catch (error) {
     stream.drop()
     throw error

@@ -19,12 +19,12 @@ import { isReadOnly, runOperations } from './operations/run-operations.ts'
 import type { RequestLimits } from './plan/write-options.ts'
 import { compileBodySchema, createOperationsCheck, type FindBodyError } from './request/check-body.ts'
 import { readConsistency } from './http/stream.ts'
-import type { AnswerBudget } from './response/budget.ts'
+import type { ResponseBudget } from './response/budget.ts'
 import { OWN_APP, type Collector } from './telemetry/record.ts'
 
 export interface RowsOptions {
   readonly limits: RequestLimits
-  readonly budget: AnswerBudget
+  readonly budget: ResponseBudget
   /** The collectors of streams. */
   readonly collectors: readonly Collector[]
 }
@@ -50,7 +50,7 @@ const keyOf = ({ headers, rowQueryBodyHash: bodyHash }: FastifyRequest, body: ob
   readKey({ header: headers[KEY], bodyHash, dryRun: (body as { dryRun?: boolean }).dryRun === true })
 
 /**
- * Sets Vary, because the answer to a select depends on the header Accept. An answer without it would show that the
+ * Sets Vary, because the response to a select depends on the header Accept. A response without it would show that the
  * request was refused before its body was read.
  */
 const varyByAccept: onSendHookHandler = (_request, reply, _payload, done) => {
@@ -128,7 +128,7 @@ export default fp(async function routes (app: FastifyInstance, { limits, budget,
         request.rowQueryIsWriting = body.verb !== 'select'
         return handle(
           key === undefined ? options : { ...options, key, onReplay: () => reply.header(REPLAYED, 'true') }
-        ).then(({ answer }) => answer)
+        ).then(({ response }) => response)
       }
     )
 

@@ -40,7 +40,7 @@ function databaseThat (t: Test, ...ends: Array<Error | string>) {
   }
   const database = createDatabase({ name: 'shop', dialect, resultLimit: 1e6, refreshInterval: 60_000, onRefreshError: () => {} })
   t.teardown(() => database.close())
-  const ask = (body: object) => handle({ access: { grant, database, tableName: 'orders', permissions: grant.permissions }, body: body as Body, limits: LIMITS }).then(({ answer }) => answer)
+  const ask = (body: object) => handle({ access: { grant, database, tableName: 'orders', permissions: grant.permissions }, body: body as Body, limits: LIMITS }).then(({ response }) => response)
   return { told, ask, change: () => { changes = true } }
 }
 

@@ -8,7 +8,7 @@ import { at, databaseNotFound, permissionDenied, tableNotFound, unauthenticated 
 import { namedTables, type NamedTable } from '../request/check-related.ts'
 import { isUsed } from '../request/fields.ts'
 import { findTableGrant, type Grant, permissionsOn, seesDatabase } from './grant.ts'
-import { findLost, findSeen, lostForNow, orUnavailable, type SeenTables } from './granted-table.ts'
+import { findMissing, findSeen, temporarilyMissing, orUnavailable, type SeenTables } from './granted-table.ts'
 import { checkClaims } from './rules.ts'
 
 // The permissions that a request needs.
@@ -146,7 +146,9 @@ const mayBeMended = ({ broken, loadedAt }: Catalog, names: readonly string[]): b
 function getTables (access: Access, catalog: Catalog, named: readonly NamedTable[]): SeenTables {
   const { grant, database, tableName } = access
   const seen = findSeen({ grant, database: database.name, catalog }, tableName)
-  if (seen === undefined) throw findLost(access) === undefined ? tableNotFound(tableName, database.name) : lostForNow()
+  if (seen === undefined) {
+    throw findMissing(access) === undefined ? tableNotFound(tableName, database.name) : temporarilyMissing()
+  }
   orUnavailable(access, seen, (tables) => {
     for (const { table, path } of named) tables.see(table, path)
   })

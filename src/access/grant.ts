@@ -185,5 +185,5 @@ export function seesDatabase (grant: Grant, database: string): boolean {
  * Identifies a caller among all callers: a token, a subject of an issuer, a caller of a host app; a JWT without a
  * subject is its role of its issuer.
  */
-export const callerOf = ({ owner, name, claims }: Grant): string =>
+export const principalOf = ({ owner, name, claims }: Grant): string =>
   owner ?? `role ${JSON.stringify([claims['iss'], name])}`

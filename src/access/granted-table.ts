@@ -99,7 +99,7 @@ export function describeTable (grant: Grant, database: string, catalog: Catalog,
   const granted = findTableGrant(grant, database, table.name)
   if (granted === undefined || (granted.columns === undefined && granted.rules.length === 0)) return table
   return findBrokenRule(granted.rules, table.columns) === undefined
-    ? getShape(catalog, table, granted.columns, granted.rules)
+    ? getSharedTable(catalog, table, granted.columns, granted.rules)
     : undefined
 }
 
@@ -124,7 +124,7 @@ function createGrantedTable (
   })
   const unchecked = findUncheckedKeys(grant, database, catalog, base)
   const isFree = rules.length === 0 && parents.length === 0 && unchecked.length === 0
-  const shape = columns === undefined && isFree ? base : getShape(catalog, base, columns, configured)
+  const shape = columns === undefined && isFree ? base : getSharedTable(catalog, base, columns, configured)
   const table = isFree
     ? shape
     : Object.freeze({ ...shape, granted: { ...(shape.granted as GrantedAccess), shape, rules, parents, unchecked } })
@@ -146,19 +146,19 @@ function tryBind (configured: readonly ConfiguredRule[], { claims }: Grant, { co
 const MAX_COLUMNS = 200_000
 
 /** The derived tables of each catalog, dropped with it. */
-const shapes = new WeakMap<Catalog, { readonly tables: Map<string, Table>, columns: number }>()
+const sharedTables = new WeakMap<Catalog, { readonly tables: Map<string, Table>, columns: number }>()
 
 /**
  * The derived tables of a catalog, without the values of rules: grants that see the same share one. The least recently
  * used ones are removed.
  */
-function getShape (
+function getSharedTable (
   catalog: Catalog,
   base: Table,
   columns: ColumnGrant | undefined,
   rules: readonly ConfiguredRule[]
 ): Table {
-  const kept = getOrCreate(shapes, catalog, () => ({ tables: new Map<string, Table>(), columns: 0 }))
+  const cached = getOrCreate(sharedTables, catalog, () => ({ tables: new Map<string, Table>(), columns: 0 }))
   const [filled, given] = [true, false].map((isEquality) =>
     rules
       .filter((rule) => rule.isEquality === isEquality)
@@ -171,23 +171,23 @@ function getShape (
     filled,
     given
   ])
-  const found = kept.tables.get(key)
-  const shape = found ?? createShape(base, columns, { filled: new Set(filled), given: new Set(given) })
-  kept.tables.delete(key)
-  kept.tables.set(key, shape)
+  const found = cached.tables.get(key)
+  const shape = found ?? createSharedTable(base, columns, { filled: new Set(filled), given: new Set(given) })
+  cached.tables.delete(key)
+  cached.tables.set(key, shape)
   if (found === undefined) {
-    kept.columns += base.columnList.length
-    for (const [oldest, { granted }] of kept.tables) {
-      if (kept.columns <= MAX_COLUMNS || oldest === key) break
-      kept.tables.delete(oldest)
-      kept.columns -= (granted as GrantedAccess).base.columnList.length
+    cached.columns += base.columnList.length
+    for (const [oldest, { granted }] of cached.tables) {
+      if (cached.columns <= MAX_COLUMNS || oldest === key) break
+      cached.tables.delete(oldest)
+      cached.columns -= (granted as GrantedAccess).base.columnList.length
     }
   }
   return shape
 }
 
 /** `filled`: the columns to which a rule gives a value; `given`: those with another rule. */
-function createShape (
+function createSharedTable (
   base: Table,
   grant: ColumnGrant | undefined,
   { filled, given }: Readonly<Record<'filled' | 'given', ReadonlySet<string>>>
@@ -287,10 +287,10 @@ function findNamed ({ grant, database, catalog }: Seen, name: string): Table | u
 interface Named { readonly grant: Grant, readonly database: Database, readonly tableName: string }
 
 /**
- * The tables as the grant saw them before the latest reading of the catalog lost a table or a part of one; undefined
- * unless the loss may be temporary.
+ * The tables as the grant saw them, with those that the latest reading of the catalog did not find, in whole or in
+ * part; undefined if none is missing or if their removal is confirmed.
  */
-export function findLost ({ grant, database, tableName }: Named): TableSource | undefined {
+export function findMissing ({ grant, database, tableName }: Named): TableSource | undefined {
   const catalog = database.latestCatalog()
   if (catalog?.missing === undefined) return undefined
   const tables = new Map([...catalog.tables, ...catalog.missing])
@@ -298,19 +298,20 @@ export function findLost ({ grant, database, tableName }: Named): TableSource | 
 }
 
 /**
- * Calls `work`, which plans, with the tables. If it refuses, but would accept the tables as they were a moment ago, the
- * refusal is DATABASE_UNAVAILABLE until the loss is confirmed. @throws what `work` throws
+ * Calls `work`, which plans, with the tables. If it refuses, but would accept the tables as they were a moment ago, it
+ * throws DATABASE_UNAVAILABLE until the removal is confirmed. @throws what `work` throws
  */
 export function orUnavailable<T> (named: Named, source: TableSource, work: (source: TableSource) => T): T {
   try {
     return work(source)
   } catch (error) {
-    const lost = isServiceError(error) ? findLost(named) : undefined
-    if (lost === undefined) throw error
-    work(lost)
-    throw lostForNow()
+    const missing = isServiceError(error) ? findMissing(named) : undefined
+    if (missing === undefined) throw error
+    work(missing)
+    throw temporarilyMissing()
   }
 }
 
-/** The error for a table, or a part of it, that the latest reading of the catalog lacks and that may come back. */
-export const lostForNow = (): ServiceError => withReason(databaseUnavailable(), 'lost from the catalog a moment ago')
+/** The error for a table, or a part of it, that the latest reading of the catalog did not find; it may come back. */
+export const temporarilyMissing = (): ServiceError =>
+  withReason(databaseUnavailable(), 'lost from the catalog a moment ago')

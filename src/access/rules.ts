@@ -208,6 +208,6 @@ function readStable (rule: ResolvedRule, { name, type }: Column, value: unknown)
 }
 
 function isStable (type: ColumnType, parameter: Value): boolean {
-  const shown: unknown = JSON.parse(type.echo(parameter))
+  const shown: unknown = JSON.parse(type.storedJson(parameter))
   return shown === null || isSame(type, type.read(shown), parameter)
 }

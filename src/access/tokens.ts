@@ -76,19 +76,19 @@ export function createTokenStore (fixed: readonly StoredToken[], changing: reado
 // Converts configured entries: those of tokens into stored tokens, those of roles into grants.
 
 /**
- * Converts the valid entries; an undefined one is known to be invalid. Adds a line that begins with `place` to `errors`
+ * Converts the valid entries; an undefined one is known to be invalid. Adds a line that begins with `path` to `errors`
  * for each invalid one.
  */
 export function readEntries (
   errors: string[],
-  place: string,
+  path: string,
   entries: ReadonlyArray<TokenOptions | undefined>,
   known: unknown
 ): StoredToken[] {
   const tokens = entries.flatMap((entry, index) =>
-    entry === undefined ? [] : collect(errors, `${place}.${index}.`, () => toToken(entry, known))
+    entry === undefined ? [] : collect(errors, `${path}.${index}.`, () => toToken(entry, known))
   )
-  errors.push(...UNIQUE.flatMap((field) => findRepeated(place, field, entries)))
+  errors.push(...UNIQUE.flatMap((field) => findRepeated(path, field, entries)))
   return tokens
 }
 
@@ -108,7 +108,7 @@ export function readRoles (errors: string[], roles: RolesOptions, known: unknown
 export const UNIQUE = ['sha256', 'name'] as const
 
 function findRepeated (
-  place: string,
+  path: string,
   field: (typeof UNIQUE)[number],
   entries: ReadonlyArray<TokenOptions | undefined>
 ): string[] {
@@ -118,7 +118,7 @@ function findRepeated (
     const { [field]: value } = entry
     const other = first.get(value)
     if (other === undefined) first.set(value, index)
-    return other === undefined ? [] : [`${place}.${index}.${field}: is the same as that of ${place}.${other}`]
+    return other === undefined ? [] : [`${path}.${index}.${field}: is the same as that of ${path}.${other}`]
   })
 }
 

@@ -12,7 +12,7 @@ import { openStream } from '../pipeline.ts'
 import { parseBody } from '../request/check-body.ts'
 import { checkStreamBody, STREAM_FORMATS } from '../http/stream.ts'
 import type { StreamFormat } from '../response/stream-rows.ts'
-import { AnswerBudget } from '../response/budget.ts'
+import { ResponseBudget } from '../response/budget.ts'
 import { GRACE } from '../response/row-stream.ts'
 import { commandGrant } from './command-grant.ts'
 import { COMMANDS, parseFlags } from './commands.ts'
@@ -110,7 +110,7 @@ async function open (config: DatabaseConfig, answerMemory: number): Promise<Data
     name,
     dialect,
     resultLimit,
-    budget: new AnswerBudget(answerMemory),
+    budget: new ResponseBudget(answerMemory),
     refreshInterval: NEVER,
     closeTimeout: config.statementTimeout,
     onRefreshError: () => {}

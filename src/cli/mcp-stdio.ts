@@ -11,7 +11,7 @@ import { createShop } from '../demo/shop.ts'
 import { unauthenticated } from '../errors.ts'
 import { LineTransport, recordCalls } from '../mcp/line-transport.ts'
 import { createToolServer, loadSdk, createTools } from '../mcp/tools.ts'
-import { AnswerBudget } from '../response/budget.ts'
+import { ResponseBudget } from '../response/budget.ts'
 import { createLog, openLogStream } from '../server/request-logger.ts'
 import { createCollectors } from '../telemetry/request-log.ts'
 import { createRegistry } from '../telemetry/registry.ts'
@@ -34,7 +34,7 @@ export async function mcp (args: string[]): Promise<number> {
     Promise.all([import('@modelcontextprotocol/server'), import('@modelcontextprotocol/server/stdio')])
   )
   const log = await createLog({ logLevel, logStream: await openLogStream(logFormat, process.stderr) ?? process.stderr })
-  const databases = await openDatabases(settings.databases, { log, budget: new AnswerBudget(settings.answerMemory) })
+  const databases = await openDatabases(settings.databases, { log, budget: new ResponseBudget(settings.answerMemory) })
   const grants = followGrant(granted, settings, log)
   const { requestLog } = settings
   const tracing = settings.tracing && isTracingSetUp()

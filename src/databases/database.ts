@@ -8,7 +8,7 @@ import { type KeyedDatabase, KeysInUse } from '../idempotency/run-once.ts'
 import { inPieces } from '../in-pieces.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { References } from '../plan/result-reference.ts'
-import { type AnswerBudget, UNLIMITED } from '../response/budget.ts'
+import { type ResponseBudget, UNLIMITED } from '../response/budget.ts'
 import type { StatementCounts } from '../sql/builder.ts'
 import { BrokenDefinitions } from './stale-catalog.ts'
 
@@ -104,7 +104,7 @@ export interface Database extends KeyedDatabase {
   /** Maximum size of an answer, in bytes. */
   readonly resultLimit: number
   /** The memory for answers, which all databases of a registration share. */
-  readonly budget: AnswerBudget
+  readonly budget: ResponseBudget
   /** Called in the transaction of each write, if there is one. */
   readonly onWrite: WriteHook | undefined
   /** Tables with a broken trigger, view or routine. */
@@ -149,7 +149,7 @@ interface DatabaseSettings {
   resultLimit: number
   /** One stream at a time if omitted. */
   streams?: StreamLimits | undefined
-  budget?: AnswerBudget | undefined
+  budget?: ResponseBudget | undefined
   /** Milliseconds between background refreshes of the catalog. */
   refreshInterval: number
   /** How long the answer to a request with an idempotency key is stored, in milliseconds. */

@@ -6,7 +6,7 @@ import type { MysqlAddress } from '../dialects/mysql/options.ts'
 import type { PoolLimits } from '../dialects/mysql/pool/pool.ts'
 import { MEMORY } from '../dialects/sqlite/protocol.ts'
 import { ServiceError } from '../errors.ts'
-import type { AnswerBudget } from '../response/budget.ts'
+import type { ResponseBudget } from '../response/budget.ts'
 import { createDatabase, type Database, limitStreams, type WriteHook } from './database.ts'
 
 /** The address of a database, parsed from its URL. */
@@ -46,7 +46,7 @@ export async function openDatabases (
   }: {
     readonly log: FastifyBaseLogger
     readonly onWrite?: WriteHook | undefined
-    readonly budget?: AnswerBudget | undefined
+    readonly budget?: ResponseBudget | undefined
   }
 ): Promise<ReadonlyMap<string, Database>> {
   const onRefreshError = (error: unknown, database: string): void => {

@@ -5,7 +5,7 @@ import { isServiceError, isTrouble, queryTimeout, withReason, type ServiceError 
 import type { Engine, Statement } from '../sql/statement.ts'
 import type { DriverValue } from '../types/column-type.ts'
 
-/** Takes the rows of a select (src/response/answer-sink.ts). */
+/** Takes the rows of a select (src/response/response-sink.ts). */
 export interface RowSink {
   /** Bytes that the answer may have. */
   readonly maxBytes: number

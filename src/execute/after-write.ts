@@ -14,7 +14,7 @@ import type {
 } from '../plan/plan.ts'
 import { keyAfter } from '../plan/row-keys.ts'
 import { rowRefused } from '../plan/row-rules.ts'
-import type { AnswerSink } from '../response/answer-sink.ts'
+import type { ResponseSink } from '../response/response-sink.ts'
 import { numberOf, type Result, type RowCounts } from '../response/result.ts'
 import type { Value } from '../types/column-type.ts'
 import { atRow, runInsert, type WatchRow } from './execute-insert.ts'
@@ -122,7 +122,7 @@ export async function runWithCheck (
   })
 }
 
-interface HowToRun { readonly sink: AnswerSink | undefined, readonly run: Run }
+interface HowToRun { readonly sink: ResponseSink | undefined, readonly run: Run }
 
 async function runChecked (
   runner: Runner,
@@ -233,7 +233,11 @@ async function watchInsert (
 interface KeyOfRow { readonly key: readonly Column[], readonly values: readonly Value[] }
 
 /** Inserts the rows singly, because triggers may number them in any way. */
-async function runRows (runner: Runner, plan: CheckedPlan<InsertPlan>, sink: AnswerSink | undefined): Promise<Result> {
+async function runRows (
+  runner: Runner,
+  plan: CheckedPlan<InsertPlan>,
+  sink: ResponseSink | undefined
+): Promise<Result> {
   const { table, rows, isList, returning } = plan
   const inserted: KeyOfRow[] = []
   let insertId: string | undefined

@@ -9,7 +9,7 @@ import { combine } from '../plan/filters/scope.ts'
 import type { DeletePlan, UpdatePlan } from '../plan/plan.ts'
 import { keyAfter, rowKeysOf } from '../plan/row-keys.ts'
 import { findUnexpected } from '../plan/write-options.ts'
-import type { AnswerSink } from '../response/answer-sink.ts'
+import type { ResponseSink } from '../response/response-sink.ts'
 import { checkForeignKeys } from './after-write.ts'
 import { areTaken, hasKey, keyChanged, readRows, STEP } from './read-rows.ts'
 import type { Lookup, Runner } from './runner.ts'
@@ -59,7 +59,7 @@ const rowsRemain = (): ServiceError =>
 export function runChange (
   runner: Runner,
   plan: UpdatePlan | DeletePlan,
-  { sink }: { readonly sink: AnswerSink | undefined }
+  { sink }: { readonly sink: ResponseSink | undefined }
 ): Promise<StatementResult> {
   if (sink !== undefined) {
     return plan.verb === 'update' ? updateReturning(runner, plan, sink) : deleteReturning(runner, plan, sink)
@@ -105,7 +105,7 @@ async function runCounted (runner: Runner, plan: UpdatePlan | DeletePlan): Promi
 }
 
 /** Locks the rows and keeps their keys, changes them, and reads them again. */
-async function updateReturning (runner: Runner, plan: UpdatePlan, sink: AnswerSink): Promise<StatementResult> {
+async function updateReturning (runner: Runner, plan: UpdatePlan, sink: ResponseSink): Promise<StatementResult> {
   const { table, assignments, returning, key } = plan as UpdatePlan & {
     readonly returning: readonly Column[]
     readonly key: readonly Column[]
@@ -131,7 +131,7 @@ async function updateReturning (runner: Runner, plan: UpdatePlan, sink: AnswerSi
  * Reads, locks and deletes the rows. The delete may count fewer, because foreign keys of the table to itself also
  * delete rows.
  */
-async function deleteReturning (runner: Runner, plan: DeletePlan, sink: AnswerSink): Promise<StatementResult> {
+async function deleteReturning (runner: Runner, plan: DeletePlan, sink: ResponseSink): Promise<StatementResult> {
   const returning = plan.returning as readonly Column[]
   await runner.select(lockingLookup(plan, returning), sink)
   requireCount(plan, sink.count)

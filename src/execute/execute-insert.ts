@@ -20,7 +20,7 @@ import { type BatchConflict, type RowBatch, toBatches } from '../sql/row-batches
 import type { Engine } from '../sql/statement.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
 import type { Parameter } from '../types/column-type.ts'
-import { TO_DEFAULT } from '../types/forms.ts'
+import { TO_DEFAULT } from '../types/update-operators.ts'
 import { addCounts, conditionOf, countsOf, withoutHidden } from './read-rows.ts'
 import type { Runner } from './runner.ts'
 

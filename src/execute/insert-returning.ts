@@ -8,7 +8,7 @@ import { boundValue } from '../plan/moments.ts'
 import type { Condition, Conflict, InsertPlan, PlannedRow } from '../plan/plan.ts'
 import { storedKey } from '../plan/row-keys.ts'
 import { planRules, withinRules } from '../plan/rule.ts'
-import type { AnswerSink } from '../response/answer-sink.ts'
+import type { ResponseSink } from '../response/response-sink.ts'
 import { EqualSink } from '../response/page-sink.ts'
 import { numberOf, type RowCounts, type RowsResult } from '../response/result.ts'
 import { compileStep } from '../sql/compile.ts'
@@ -32,7 +32,7 @@ const MAX_EQUAL = 100
 async function insertUnkeyed (
   plan: InsertPlan & { readonly returning: readonly Column[] },
   runner: Runner,
-  sink: AnswerSink
+  sink: ResponseSink
 ): Promise<StatementResult & RowsResult> {
   const { table, returning } = plan
   const condition = insertedCondition(plan)
@@ -77,7 +77,7 @@ const refuse = ({ table }: InsertPlan) =>
 type ReturningPlan = InsertPlan & { readonly returning: readonly Column[], readonly key: readonly Column[] }
 
 /** @throws NOT_SUPPORTED if a trigger has changed the key of a row; ServiceError */
-export function insertReturning (insertRun: InsertRun, sink: AnswerSink): Promise<StatementResult & RowsResult> {
+export function insertReturning (insertRun: InsertRun, sink: ResponseSink): Promise<StatementResult & RowsResult> {
   const { plan, runner } = insertRun
   const returning = plan.returning as readonly Column[]
   return plan.key === undefined
@@ -87,7 +87,7 @@ export function insertReturning (insertRun: InsertRun, sink: AnswerSink): Promis
 
 async function insertKeyed (
   insertRun: InsertRun & { readonly plan: ReturningPlan },
-  sink: AnswerSink
+  sink: ResponseSink
 ): Promise<StatementResult & RowsResult> {
   const { plan, runner } = insertRun
   const { table, rows, conflict, returning, key, isNumbered = false } = plan

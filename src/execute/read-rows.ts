@@ -10,8 +10,8 @@ import { type Condition, givenValue, type InsertPlan, type ManyMember, type Plan
 import { storedKey } from '../plan/row-keys.ts'
 import { withinRules, writesHidden } from '../plan/rule.ts'
 import { rowRefused } from '../plan/row-rules.ts'
-import type { AnswerSink } from '../response/answer-sink.ts'
-import type { Links } from '../response/links.ts'
+import type { ResponseSink } from '../response/response-sink.ts'
+import type { RelationValues } from '../response/relation-values.ts'
 import { MemberRows } from '../response/member-rows.ts'
 import type { RowCounts } from '../response/result.ts'
 import type { RowWriter } from '../response/row-writer.ts'
@@ -44,7 +44,7 @@ interface RowsToRead {
  */
 export async function readRows (
   runner: Runner,
-  sink: AnswerSink,
+  sink: ResponseSink,
   { table, columns, key, keys, optional }: RowsToRead
 ): Promise<void> {
   const select = async (conditions: readonly Condition[]): Promise<number> => {
@@ -214,7 +214,7 @@ const MEMBER_STEP = 250
 
 interface Reading {
   readonly runner: Runner
-  readonly answer: AnswerSink
+  readonly answer: ResponseSink
   readonly rows: Map<LinkCells, MemberRows>
 }
 
@@ -222,7 +222,7 @@ interface Reading {
  * Reads the members and puts them into the rows of the answer. Returns the number of rows that were read. @throws the
  * errors of the session and of the answer
  */
-export async function readMembers (runner: Runner, answer: AnswerSink): Promise<number> {
+export async function readMembers (runner: Runner, answer: ResponseSink): Promise<number> {
   const { writer } = answer
   if (writer === undefined || writer.links.size === 0) return 0
   const reading: Reading = { runner, answer, rows: new Map() }
@@ -247,10 +247,10 @@ async function readLinks (reading: Reading, { links }: RowWriter): Promise<void>
   }
 }
 
-const toOnValues = ({ values }: Links, from: number): OnValues[] =>
+const toOnValues = ({ values }: RelationValues, from: number): OnValues[] =>
   values.slice(from, from + MEMBER_STEP).map((each, index) => ({ id: from + index, values: each }))
 
-interface Step { readonly link: LinkCells, readonly rows: MemberRows, readonly values: Links }
+interface Step { readonly link: LinkCells, readonly rows: MemberRows, readonly values: RelationValues }
 
 async function readStep (reading: Reading, step: Step, onValues: readonly OnValues[]): Promise<void> {
   const { link: { member }, rows } = step

@@ -4,7 +4,7 @@ import type { Executor, StatementResult, RowSink } from '../dialects/dialect.ts'
 import { resultTooLarge, unsupported } from '../errors.ts'
 import { parseExactJson } from '../json/exact-json.ts'
 import type { Condition, CountPlan, SelectPlan } from '../plan/plan.ts'
-import { AnswerSink } from '../response/answer-sink.ts'
+import { ResponseSink } from '../response/response-sink.ts'
 import { CountSink, RowCounter, ValueSink } from '../response/page-sink.ts'
 import { type CompiledPlan, compileStatement } from '../sql/compile.ts'
 import { compileInsert } from '../sql/compile-insert.ts'
@@ -76,7 +76,7 @@ export class Runner {
   /** Runs the statement of a plan. `sink`: for a select. @throws the refusal of the sink of an answer */
   run (plan: CompiledPlan, sink?: RowSink): Promise<StatementResult> {
     const running = this.#run(compileStatement(plan, this.engine, this.database.statementCounts), sink)
-    return sink instanceof AnswerSink ? running.then((outcome) => requireRoom(sink, outcome)) : running
+    return sink instanceof ResponseSink ? running.then((outcome) => requireRoom(sink, outcome)) : running
   }
 
   /** Runs the statement of a batch of rows. */
@@ -139,7 +139,7 @@ export class Runner {
   }
 }
 
-function requireRoom ({ refusal }: AnswerSink, outcome: StatementResult): StatementResult {
+function requireRoom ({ refusal }: ResponseSink, outcome: StatementResult): StatementResult {
   if (refusal !== undefined) throw refusal
   return outcome
 }

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isIP, isIPv4, type Socket } from 'node:net'
 import type { FastifyInstance, onRequestHookHandler } from 'fastify'
-import { callerOf, type Grant } from '../access/grant.ts'
+import { principalOf, type Grant } from '../access/grant.ts'
 import type { Client } from '../dialects/dialect.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import { limitUnreadBody } from '../request/read-body.ts'
@@ -80,7 +80,7 @@ const waitingOn = new WeakMap<Socket, Waiting>()
  * memory with responses. Node assigns the socket to a response, and emits `socket`, when the responses before it are
  * finished.
  */
-const waitForAnswerBefore: onRequestHookHandler = ({ raw: { socket } }, { raw: response }, done) => {
+const waitForPreviousResponse: onRequestHookHandler = ({ raw: { socket } }, { raw: response }, done) => {
   if (response.socket !== null) {
     done()
     return
@@ -145,7 +145,7 @@ export function boundConnections (app: FastifyInstance): void {
       done()
     })
   }
-  app.addHook('onRequest', waitForAnswerBefore)
+  app.addHook('onRequest', waitForPreviousResponse)
 }
 
 /** The client that waits for a response. Its disconnection ends the statement. */
@@ -160,5 +160,5 @@ export class HttpClient implements Client {
 
   get destroyed (): boolean { return isClosed(this.#response) }
 
-  get caller (): string { return callerOf(this.#grant) }
+  get caller (): string { return principalOf(this.#grant) }
 }

@@ -132,11 +132,11 @@ export type Consistency = 'primary'
 
 /**
  * Reads the requested consistency. Writes always go to the primary. Unknown values are refused, because ignoring them
- * could return stale rows. `place` names the header or field in messages. @throws INVALID_BODY
+ * could return stale rows. `source` names the header or field in messages. @throws INVALID_BODY
  */
-export function readConsistency (verb: Verb, place: string, asked: unknown): Consistency | undefined {
+export function readConsistency (verb: Verb, source: string, asked: unknown): Consistency | undefined {
   if (asked === undefined || verb !== 'select') return undefined
-  if (String(asked).toLowerCase() !== 'primary') throw invalidBody(`${place} must be "primary"`)
+  if (String(asked).toLowerCase() !== 'primary') throw invalidBody(`${source} must be "primary"`)
   return 'primary'
 }
 

@@ -11,7 +11,7 @@ import { handle, type Handled, openStream, type PipelineRequest } from '../pipel
 import type { PlanLimits } from '../plan/write-options.ts'
 import { compileBodySchema, type FindBodyError, parseBody } from '../request/check-body.ts'
 import type { Bigints } from './field-types.ts'
-import { createRowReader, readAnswer, toJson } from './to-values.ts'
+import { createRowReader, readResponse, toJson } from './to-values.ts'
 
 /**
  * Refuses misspelt options, because `dryrun` would write and `consistancy` would read from a replica. `call`: for the
@@ -66,7 +66,7 @@ interface RequestAs extends Pick<PipelineRequest, 'client' | 'record' | 'resultL
   readonly readBody: () => Body
   readonly consistency?: {
     readonly asked: unknown
-    /** The header or field that asks for it, in messages. */ readonly place: string
+    /** The header or field that asks for it, in messages. */ readonly source: string
   }
 }
 
@@ -78,7 +78,7 @@ export async function executeAs (
 ): Promise<Handled> {
   const access = getAccess(databases, grant, { database, table })
   const body = readBody()
-  const asked = readConsistency(body.verb, consistency?.place ?? '', consistency?.asked)
+  const asked = readConsistency(body.verb, consistency?.source ?? '', consistency?.asked)
   return await handle({ ...options, access, body, limits, consistency: asked })
 }
 
@@ -95,13 +95,13 @@ const OPTIONS: ReadonlySet<string> = new Set<keyof ExecuteRequest>([
 export async function execute (inProcess: InProcess, request: ExecuteRequest): Promise<unknown> {
   requireKnown(request, OPTIONS, 'execute')
   const { database, table, body, grant, bigints = 'bigint', consistency: asked } = request
-  const { answer, plan } = await executeAs(toCallGrant(grant), inProcess, {
+  const { response, plan } = await executeAs(toCallGrant(grant), inProcess, {
     database,
     table,
     readBody: () => readBody<Body>(body, findBodyError),
-    consistency: { asked, place: '"consistency"' }
+    consistency: { asked, source: '"consistency"' }
   })
-  return readAnswer(answer, plan, bigints)
+  return readResponse(response, plan, bigints)
 }
 
 /**

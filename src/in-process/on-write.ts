@@ -25,7 +25,7 @@ import { type FindBodyError, findErrorInTransaction } from '../request/check-bod
 import { type ExecuteRequest, findBodyError, readBody } from './calls.ts'
 import type { Bigints } from './field-types.ts'
 import { requireKnown } from './calls.ts'
-import { readAnswer } from './to-values.ts'
+import { readResponse } from './to-values.ts'
 
 // Runs requests of the host app in an open transaction.
 
@@ -94,7 +94,7 @@ export function createCalls ({ tx, database, limits, dryRun, isHooked, onStale, 
         (pendingWrite === undefined || database.onWrite === undefined))
     try {
       const { answer } = isAtomic ? await answerIn(tx, request) : await tx.nested((part) => answerIn(part, request))
-      return readAnswer(answer, plan, bigints)
+      return readResponse(answer, plan, bigints)
     } catch (error) {
       const stale = toStale(error, tablesOf(plan))
       if (!(stale instanceof StaleAttempt)) throw error
@@ -192,7 +192,7 @@ export function createWriteHook (
         if (error instanceof ServiceError) tables.set(error, request.table)
         throw error
       })
-    const result = readAnswer(answer, plan, 'bigint')
+    const result = readResponse(answer, plan, 'bigint')
     const { data, filters } = plainValue(body, references) as { data?: unknown; filters?: unknown }
     try {
       await onWrite({

@@ -61,13 +61,13 @@ export interface RowsFields<Tables, T extends Name<Tables>, B = unknown, X = nev
 }
 
 /** The fields of a select that are known only when every row is (`needsAllRows` in schemas/fields.ts). */
-interface AnswerFields {
+interface ResponseFields {
   readonly expect?: Expect
   readonly total?: true | number
 }
 
-/** The fields of a select of rows that belong to the answer as a whole. */
-interface PageFields<T> extends AnswerFields {
+/** The fields of a select of rows that belong to the response as a whole. */
+interface PageFields<T> extends ResponseFields {
   readonly after?: Position<T> | null
   readonly offset?: number
 }
@@ -281,4 +281,4 @@ type ReturnedOf<T, R, N extends Bigints> = [R] extends [undefined]
   : { rows: Array<LargeIn<R extends ReadonlyArray<infer C extends keyof T> ? Pick<Row<T>, C> : Row<T>, N>> }
 
 /** The fields of a select whose rows are streamed, without those that need all rows. */
-export type Streamed<Fields> = Fields extends unknown ? Omit<Fields, keyof AnswerFields> : never
+export type Streamed<Fields> = Fields extends unknown ? Omit<Fields, keyof ResponseFields> : never

@@ -12,9 +12,9 @@ type Values = Record<string, unknown>
 /** `next`: a position, which has values of columns, or an offset. */
 interface Data { rows?: Values[], next?: Values | number | null }
 
-/** `data` of an answer to a plan. */
-export function readAnswer (answer: string | Buffer, plan: Plan, bigints: Bigints): unknown {
-  const { data } = parseExactJson(String(answer)) as { data: Data }
+/** `data` of the response to a plan. */
+export function readResponse (response: string | Buffer, plan: Plan, bigints: Bigints): unknown {
+  const { data } = parseExactJson(String(response)) as { data: Data }
   return toValues(data, namesOf(plan), bigints)
 }
 

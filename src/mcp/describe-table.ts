@@ -1,6 +1,6 @@
 import { type Access, getAccess } from '../access/authorize.ts'
 import type { Grant } from '../access/grant.ts'
-import { findLost, lostForNow } from '../access/granted-table.ts'
+import { findMissing, temporarilyMissing } from '../access/granted-table.ts'
 import type { Catalog, Column, Table } from '../catalog/catalog.ts'
 import { relationsBetween } from '../catalog/relations.ts'
 import { resultTooLarge, tableNotFound } from '../errors.ts'
@@ -163,7 +163,9 @@ function describeTable (
     tableName
   } = access
   const found = usableTables(catalog, grant, { database, verbs: tools }).find(({ table }) => table.name === tableName)
-  if (found === undefined) throw findLost(access) === undefined ? tableNotFound(tableName, database) : lostForNow()
+  if (found === undefined) {
+    throw findMissing(access) === undefined ? tableNotFound(tableName, database) : temporarilyMissing()
+  }
   const { table, verbs } = found
   const { name, kind, comment, primaryKey, uniqueKeys } = table
   const writable = {

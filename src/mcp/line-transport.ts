@@ -58,7 +58,7 @@ export class LineTransport implements Transport {
 
   send (message: JSONRPCMessage): Promise<void> {
     return this.#write(JSON.stringify(message)).finally(() => {
-      this.#settle(answeredId(message), 1)
+      this.#settle(respondedId(message), 1)
     })
   }
 
@@ -178,7 +178,7 @@ export class LineTransport implements Transport {
  * The id of the request that the message answers. A subscription is answered by its acknowledgement, because it ends
  * only with the connection.
  */
-function answeredId (message: JSONRPCMessage): unknown {
+function respondedId (message: JSONRPCMessage): unknown {
   if (!('method' in message)) return message.id
   return message.method === 'notifications/subscriptions/acknowledged'
     ? message.params?._meta?.['io.modelcontextprotocol/subscriptionId']

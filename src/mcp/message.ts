@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { isObject, type RawNumber } from '../json/exact-json.ts'
 import { clampNumbers, toNumber } from '../request/check-body.ts'
 import { createToolServer, type Sdk, type Tools } from './tools.ts'
-import type { Caller } from './tool.ts'
+import type { Principal } from './tool.ts'
 
 /** The codes of errors that are answered before the implementation of the protocol sees a message. */
 export const PARSE_ERROR = -32700
@@ -33,7 +33,7 @@ export function readMessage (message: unknown): ReadMessage {
   return { message }
 }
 
-/** The text of an answer to an invalid message. `id`: null if the message has none that is certain. */
+/** The text of a response to an invalid message. `id`: null if the message has none that is certain. */
 export function errorText (code: number, message: string, id: RawNumber | null = null): string {
   return JSON.stringify({ jsonrpc: '2.0', error: { code, message }, id })
 }
@@ -47,20 +47,20 @@ interface ServedMessage {
   /** The parsed message, which is not a list. */
   readonly message: unknown
   readonly headers: IncomingHttpHeaders
-  readonly caller: Caller
+  readonly principal: Principal
 }
 
-interface MessageAnswer { readonly status: number, readonly type: string | null, readonly text: string }
+interface MessageResponse { readonly status: number, readonly type: string | null, readonly text: string }
 
 /** The headers that the protocol reads, without Accept, because clients must accept JSON. */
 const NAMES = ['mcp-protocol-version', 'mcp-method', 'mcp-name']
 const FIXED = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
 
 /** Answers with JSON in all revisions of the protocol, because nothing is sent before a result. */
-export function createServeMessage (sdk: Sdk, tools: Tools): (served: ServedMessage) => Promise<MessageAnswer> {
+export function createServeMessage (sdk: Sdk, tools: Tools): (served: ServedMessage) => Promise<MessageResponse> {
   const { createMcpHandler, isLegacyRequest, WebStandardStreamableHTTPServerTransport: Transport } = sdk
-  const callers = new WeakMap<Request, Caller>()
-  const serverOf = (request: Request) => createToolServer(sdk, tools, () => callers.get(request) as Caller)
+  const principals = new WeakMap<Request, Principal>()
+  const serverOf = (request: Request) => createToolServer(sdk, tools, () => principals.get(request) as Principal)
   const handler = createMcpHandler(({ requestInfo }) => serverOf(requestInfo as Request), { legacy: 'reject' })
 
   /** Serves revisions before 2026-07-28. */
@@ -75,13 +75,13 @@ export function createServeMessage (sdk: Sdk, tools: Tools): (served: ServedMess
     }
   }
 
-  return async ({ message, headers, caller }) => {
+  return async ({ message, headers, principal }) => {
     const given = NAMES.flatMap((name) => typeof headers[name] === 'string' ? [[name, headers[name]] as const] : [])
     const request = new Request('http://localhost/', {
       method: 'POST',
       headers: { ...FIXED, ...Object.fromEntries(given) }
     })
-    callers.set(request, caller)
+    principals.set(request, principal)
     const isLegacy = await isLegacyRequest(request, message).catch(isTooDeep)
     if (isLegacy === undefined) return TOO_DEEP
     const response = await (isLegacy ? serveLegacy(request, message) : handler.fetch(request, { parsedBody: message }))
@@ -89,7 +89,7 @@ export function createServeMessage (sdk: Sdk, tools: Tools): (served: ServedMess
   }
 }
 
-const TOO_DEEP: MessageAnswer = {
+const TOO_DEEP: MessageResponse = {
   status: 400,
   type: 'application/json',
   text: errorText(INVALID_REQUEST, 'Invalid Request: the message is nested too deeply')

@@ -16,7 +16,7 @@ import type { RequestRecord } from '../telemetry/record.ts'
 export type Arguments = Readonly<Record<string, unknown>>
 
 /** The caller of a tool. */
-export interface Caller {
+export interface Principal {
   /** @throws UNAUTHENTICATED if the grant has ended */
   readonly grant: () => Grant
   /** The client whose disconnection ends the statement of a call. */
@@ -28,7 +28,7 @@ export interface Caller {
   readonly log: FastifyBaseLogger
 }
 
-export interface Call extends Omit<Caller, 'grant'> {
+export interface Call extends Omit<Principal, 'grant'> {
   readonly grant: Grant
 }
 

@@ -11,7 +11,7 @@ import { logRefusal } from '../telemetry/request-log.ts'
 import { createDescribeTable } from './describe-table.ts'
 import { createListTables } from './list-tables.ts'
 import { createRowTools, INSTRUCTIONS } from './row-tools.ts'
-import type { Arguments, Caller, Tool, ToolOptions } from './tool.ts'
+import type { Arguments, Principal, Tool, ToolOptions } from './tool.ts'
 
 /** A tool in the form of the protocol. */
 interface ToolDescription {
@@ -38,7 +38,7 @@ export interface Tools {
   list (grant: Grant): ToolDescription[]
   has (name: string): boolean
   /** Calls an existing tool, and returns a refusal as a result. */
-  call (name: string, args: Arguments, caller: Caller): Promise<ToolResult>
+  call (name: string, args: Arguments, principal: Principal): Promise<ToolResult>
 }
 
 export function createTools (options: ToolOptions): Tools {
@@ -53,11 +53,11 @@ export function createTools (options: ToolOptions): Tools {
         .filter(([, tool]) => tool.isUsable(grant))
         .map(([name, tool]) => describe(name, tool, grant)),
     has: (name) => tools.has(name),
-    async call (name, args, { grant, ...caller }) {
-      const { record, log, requestId } = caller
-      note(options, caller, name, args)
+    async call (name, args, { grant, ...principal }) {
+      const { record, log, requestId } = principal
+      note(options, principal, name, args)
       try {
-        return toResult(await (tools.get(name) as Tool).run(args, { ...caller, grant: grant() }))
+        return toResult(await (tools.get(name) as Tool).run(args, { ...principal, grant: grant() }))
       } catch (error) {
         const refusal = isServiceError(error) ? error : internal()
         logRefusal(log, { refusal, error: error as FastifyError, requestId, record })
@@ -88,7 +88,7 @@ function describe (
 /** Records the names of a call, but only if the service knows them, because the caller chooses them. */
 function note (
   { databases, verbs }: ToolOptions,
-  { record }: Omit<Caller, 'grant'>,
+  { record }: Omit<Principal, 'grant'>,
   name: string,
   { database }: Arguments
 ): void {
@@ -144,20 +144,20 @@ export async function loadSdk<T> (load: () => Promise<T>): Promise<T> {
 export function createToolServer (
   { Server, ProtocolError, ProtocolErrorCode }: Sdk,
   tools: Tools,
-  getCaller: (signal: AbortSignal) => Caller
+  getPrincipal: (signal: AbortSignal) => Principal
 ): Server {
   const server = new Server(
     { name: 'row-query', version },
     { capabilities: { tools: {} }, instructions: INSTRUCTIONS }
   )
   server.setRequestHandler('tools/list', (_request, { mcpReq: { signal } }) => ({
-    tools: tools.list(getCaller(signal).grant())
+    tools: tools.list(getPrincipal(signal).grant())
   }))
   server.setRequestHandler(
     'tools/call',
     async ({ params: { name, arguments: args = {} } }, { mcpReq: { signal } }) => {
       if (!tools.has(name)) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name}`)
-      return await tools.call(name, args as Arguments, getCaller(signal))
+      return await tools.call(name, args as Arguments, getPrincipal(signal))
     }
   )
   return server

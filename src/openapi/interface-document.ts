@@ -1,7 +1,7 @@
 /** The document of the interface: one path for all databases and tables, with a union of the verbs. */
 import { Type } from '@sinclair/typebox'
 import type { FastifyContextConfig } from 'fastify'
-import { ANSWERS } from '../../schemas/answer.ts'
+import { ANSWERS } from '../../schemas/responses.ts'
 import { BODIES } from '../../schemas/body.ts'
 import { VERBS, type Verb } from '../../schemas/grants.ts'
 import { mediaTypeOf, STREAM_FORMATS } from '../http/stream.ts'
@@ -14,7 +14,7 @@ import {
 } from './operation.ts'
 import { createOperationsItem, operationSchemas } from './operations-schemas.ts'
 import { refTo, type Schema } from './value-schema.ts'
-import { answerName, inDocument, requestName, unions } from './request-schemas.ts'
+import { responseName, inDocument, requestName, unions } from './request-schemas.ts'
 
 /** The part of schema names that is a table's name in the document of a database. */
 const NAME = 'Rows'
@@ -119,7 +119,7 @@ export function createInterfaceDocument ({ verbs, databases, settings }: Interfa
   })
   const schemas = verbs.flatMap((verb): Array<[string, Schema]> => [
     [requestName(NAME, verb), requestOf(verb)],
-    [answerName(NAME, verb), ANSWERS[verb]]
+    [responseName(NAME, verb), ANSWERS[verb]]
   ])
   const document = new Members()
   document.add({

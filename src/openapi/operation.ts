@@ -3,7 +3,7 @@
  * path.
  */
 import { STATUS_CODES } from 'node:http'
-import { RefusalSchema } from '../../schemas/answer.ts'
+import { RefusalSchema } from '../../schemas/responses.ts'
 import { MAX_LIMIT } from '../../schemas/fields.ts'
 import * as errors from '../errors.ts'
 import {

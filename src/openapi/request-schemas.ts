@@ -1,5 +1,5 @@
 /** The request and response schemas of one table: those of the interface, with the schemas of its columns. */
-import { ANSWERS } from '../../schemas/answer.ts'
+import { ANSWERS } from '../../schemas/responses.ts'
 import { BODIES } from '../../schemas/body.ts'
 import { fieldNamed, MAX_ROWS } from '../../schemas/fields.ts'
 import type { Verb } from '../../schemas/grants.ts'
@@ -8,7 +8,7 @@ import type { Column, Key, Table } from '../catalog/catalog.ts'
 import { keysOf } from '../plan/insert.ts'
 import { findPageKey, isPageable } from '../plan/page.ts'
 import { rowKeysOf } from '../plan/row-keys.ts'
-import type { UpdateForm } from '../types/column-type.ts'
+import type { UpdateOperator } from '../types/column-type.ts'
 import { includeField, includeRules } from './member-schemas.ts'
 import { pascalCase } from './names.ts'
 import { aggregatesField, groupBySchema, orderSchema, selectRules, sortable } from './select-schemas.ts'
@@ -60,7 +60,7 @@ const keyChoice = (names: readonly string[], length: number): Schema => ({
   uniqueItems: true
 })
 
-/** The schema of `onConflict`. A caller who may not update can only leave existing rows unchanged. */
+/** The schema of `onConflict`. Without the permission update it can only leave existing rows unchanged. */
 export function onConflictSchema ({ name, table, verbs }: Subject): Schema {
   const keys = keysOf(table)
   const [wide, single] = [
@@ -107,21 +107,24 @@ export function onConflictSchema ({ name, table, verbs }: Subject): Schema {
 
 // The schemas of forms such as `{"$inc": 5}`, and of `returning`.
 
-const titleOf = ({ schema }: UpdateForm): string => schema.title as string
+const titleOf = ({ schema }: UpdateOperator): string => schema.title as string
 
 /**
  * The forms of a column that are not already its values, as they are for a JSON column. An insert has only those that
  * need no stored value.
  */
-function ownForms ({ type: { holdsJson, forms = [] } }: Column, verb: 'insert' | 'update'): readonly UpdateForm[] {
-  return holdsJson === true ? [] : forms.filter(({ sql }) => verb === 'update' || sql === undefined)
+function ownOperators (
+  { type: { holdsJson, updates = [] } }: Column,
+  verb: 'insert' | 'update'
+): readonly UpdateOperator[] {
+  return holdsJson === true ? [] : updates.filter(({ sql }) => verb === 'update' || sql === undefined)
 }
 
 /** The schema of the values and forms that an insert or update accepts for a column. */
 export function changeSchema (column: Column, verb: 'insert' | 'update'): Schema {
   if (column.type.holdsJson === true && verb === 'update') return changedJson(column)
   const taken = takenSchema(column)
-  const forms = ownForms(column, verb)
+  const forms = ownOperators(column, verb)
   if (forms.length === 0) return taken
   const { description, 'x-sql-type': declaration, ...value } = taken
   return {
@@ -135,12 +138,12 @@ export function changeSchema (column: Column, verb: 'insert' | 'update'): Schema
 export function formSchemas (subjects: readonly VisibleTable[]): Schemas {
   const forms = subjects.flatMap(({ table, verbs }) => [
     ...(['insert', 'update'] as const).flatMap((verb) =>
-      verbs.includes(verb) ? writableColumns(table, verb).flatMap((column) => ownForms(column, verb)) : []
+      verbs.includes(verb) ? writableColumns(table, verb).flatMap((column) => ownOperators(column, verb)) : []
     ),
     ...(verbs.some((verb) => verb !== 'insert')
       ? [...table.columns.values()]
           .filter(({ type }) => type.moment?.isComparable === true)
-          .flatMap((column) => ownForms(column, 'insert'))
+          .flatMap((column) => ownOperators(column, 'insert'))
       : [])
   ])
   return Object.fromEntries(
@@ -159,7 +162,7 @@ export function formSchemas (subjects: readonly VisibleTable[]): Schemas {
 
 /** Names that forms may have in a document. */
 export function formNames (tables: readonly Table[]): string[] {
-  return tables.flatMap(({ columnList }) => columnList.flatMap((column) => ownForms(column, 'update')).map(titleOf))
+  return tables.flatMap(({ columnList }) => columnList.flatMap((column) => ownOperators(column, 'update')).map(titleOf))
 }
 
 /** `returning`, with the columns of a table. `name`: the prefix of the table's schema names. */
@@ -178,7 +181,7 @@ export function requestName (name: string, verb: Verb): string {
 }
 
 /** Name of a response schema. */
-export function answerName (name: string, verb: Verb): string {
+export function responseName (name: string, verb: Verb): string {
   return `${name}${pascalCase(verb)}Response`
 }
 
@@ -189,7 +192,7 @@ export function answerName (name: string, verb: Verb): string {
 export function unions (name: string, verbs: readonly Verb[], more: readonly string[] = []): Schemas {
   return {
     [`${name}Request`]: unionByVerb(verbs, (verb) => requestName(name, verb)),
-    [`${name}Response`]: anyOf([...verbs.map((verb) => answerName(name, verb)), ...more].map(refTo))
+    [`${name}Response`]: anyOf([...verbs.map((verb) => responseName(name, verb)), ...more].map(refTo))
   }
 }
 
@@ -263,7 +266,7 @@ export function positionSchema (table: Table): Schema {
 export const inDocument = (field: string, schema: Schema, verb: Verb, convert = withoutDefault): Schema =>
   ({ ...convert(schema), ...fieldNamed(field)?.inDocuments?.[verb] })
 
-export function selectAnswer (name: string, table: Table): Schema {
+export function selectResponse (name: string, table: Table): Schema {
   const { data, ...rest } = ANSWERS.select.properties
   const { description } = data.properties.next
   const next = hasPositions(table)
@@ -285,7 +288,7 @@ export function selectAnswer (name: string, table: Table): Schema {
 const NO_ID = orNull({ type: 'integer', description: 'Always null: no single column identifies a row.' })
 
 /** The response to a write, which has rows only if the caller may select. `own`: the schemas of other properties. */
-export function writeAnswer ({ name, verbs }: Subject, verb: Exclude<Verb, 'select'>, own: Schemas = {}): Schema {
+export function writeResponse ({ name, verbs }: Subject, verb: Exclude<Verb, 'select'>, own: Schemas = {}): Schema {
   const { data, ...rest } = ANSWERS[verb].properties
   const { rows, ...properties } = data.properties as typeof data.properties & { readonly rows: Schema }
   const returned = verbs.includes('select')

@@ -1,6 +1,6 @@
 /** The rules for a select besides its fields: the names in orders, and the combinations of fields. */
 import type { TSchema } from '@sinclair/typebox'
-import { groupsAnswer, GroupValueSchema } from '../../schemas/answer.ts'
+import { groupsResponse, GroupValueSchema } from '../../schemas/responses.ts'
 import { AggregateSchema, FIELDS, MEMBER_NAME, PartSchema, RESULT_NAME } from '../../schemas/fields.ts'
 import type { FilterOperator, OperandForm } from '../../schemas/filters.ts'
 import type { Column, Table } from '../catalog/catalog.ts'
@@ -147,7 +147,7 @@ export const GROUPS_RESPONSE = 'GroupsResponse'
  * The response to a select of groups, and its values, which all tables share because the names of aggregates are free.
  */
 export const GROUPS: Schemas = {
-  [GROUPS_RESPONSE]: groupsAnswer(refTo(VALUE) as unknown as TSchema),
+  [GROUPS_RESPONSE]: groupsResponse(refTo(VALUE) as unknown as TSchema),
   [VALUE]: GroupValueSchema
 }
 

@@ -8,7 +8,7 @@ import {
 import { joinWords, type Names } from './names.ts'
 import {
   hasConflicts, onConflictName, onConflictSchema, hasPositions, insertedId, positionName, positionSchema, requestName,
-  requestSchema, selectAnswer, unions, writeAnswer, changeSchema
+  requestSchema, selectResponse, unions, writeResponse, changeSchema
 } from './request-schemas.ts'
 import { membersOfRow } from './member-schemas.ts'
 import { closedObject, plainText, refTo, type Schema, type Schemas, findDefault, shownSchema } from './value-schema.ts'
@@ -56,18 +56,18 @@ export function tableSchemas (subject: Subject, filters: FilterSchemas, names: N
     schemas[`${name}Aggregate`] = aggregateSchema(name, columns)
     if (hasParts(table)) schemas[partName(name)] = partSchema(columns)
     if (hasPositions(table)) schemas[positionName(name)] = positionSchema(table)
-    schemas[`${name}SelectResponse`] = selectAnswer(name, table)
+    schemas[`${name}SelectResponse`] = selectResponse(name, table)
   }
   if (verbs.includes('insert')) {
     schemas[`${name}Insert`] = insertSchema(table)
     if (hasConflicts(table)) schemas[onConflictName(name)] = onConflictSchema(subject)
-    schemas[`${name}InsertResponse`] = writeAnswer(subject, 'insert', { id: insertedId(table) })
+    schemas[`${name}InsertResponse`] = writeResponse(subject, 'insert', { id: insertedId(table) })
   }
   if (verbs.includes('update')) {
     schemas[`${name}Update`] = updateSchema(table)
-    schemas[`${name}UpdateResponse`] = writeAnswer(subject, 'update')
+    schemas[`${name}UpdateResponse`] = writeResponse(subject, 'update')
   }
-  if (verbs.includes('delete')) schemas[`${name}DeleteResponse`] = writeAnswer(subject, 'delete')
+  if (verbs.includes('delete')) schemas[`${name}DeleteResponse`] = writeResponse(subject, 'delete')
   if (verbs.some((verb) => verb !== 'insert')) {
     schemas[`${name}Filters`] = filtersSchema(subject, columns, filters, names)
   }

@@ -13,7 +13,7 @@ const head = (database: string): string =>
   `/** The tables of the database ${quoted(database)} as the service shows them. ` +
   `Made by \`row-query types\`: not to be changed by hand. */
 
-/** What a select gives, an insert takes and an update takes, and the sum of numbers. Kysely takes it for its ColumnType. */
+/** The types of a column in a select, an insert, an update and a sum. Kysely accepts it as its ColumnType. */
 export interface Column<Select, Insert, Update, Sum = never> {
   readonly __select__: Select
   readonly __insert__: Insert

@@ -3,7 +3,7 @@ import type { Verb } from '../../schemas/grants.ts'
 import type { Column } from '../catalog/catalog.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import { parseExactJson } from '../json/exact-json.ts'
-import { readDefault } from '../types/forms.ts'
+import { readDefault } from '../types/update-operators.ts'
 
 // JSON Schemas of a document: plain objects, derived from those of TypeBox.
 
@@ -139,6 +139,6 @@ function describe (column: Column, members: readonly Schema[]): Schema {
 /** Returns the default of a column as JSON (`{ value: 0 }`) if it is a constant that the type accepts. */
 export function findDefault ({ type, defaultText }: Column): { readonly value: unknown } | undefined {
   const value = defaultText === null ? undefined : readDefault(type, defaultText)
-  const shown = value === undefined ? null : parseExactJson(type.echo(value))
+  const shown = value === undefined ? null : parseExactJson(type.storedJson(value))
   return shown === null ? undefined : { value: shown }
 }

@@ -12,7 +12,7 @@ import { tablesOf } from '../plan/filters/scope.ts'
 import { toStale, withFreshCatalog } from '../databases/stale-catalog.ts'
 import type { PlanLimits } from '../plan/write-options.ts'
 import { inOperation } from '../request/check-body.ts'
-import type { AnswerBudget, AnswerMemoryBudget } from '../response/budget.ts'
+import type { ResponseBudget, MemoryBudget } from '../response/budget.ts'
 import { dataOf, respondToOperations } from '../response/respond.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
 import { type PlannedOperation, planOperations } from './plan-operations.ts'
@@ -21,14 +21,14 @@ import { type PlannedOperation, planOperations } from './plan-operations.ts'
 
 export class Results {
   readonly #maxBytes: number
-  readonly #budget: AnswerBudget
+  readonly #budget: ResponseBudget
   readonly #answers: Array<string | Buffer> = []
   /** Parsed results that references lead to. */
   readonly #parsed = new Map<number, unknown>()
   #bytes = 0
 
   /** `maxBytes`: bytes that the whole answer may have; the budget may allow less. */
-  constructor (maxBytes: number, budget: AnswerBudget) {
+  constructor (maxBytes: number, budget: ResponseBudget) {
     this.#maxBytes = Math.min(maxBytes, budget.largest)
     this.#budget = budget
   }
@@ -39,7 +39,7 @@ export class Results {
   }
 
   /** The memory for the next answer. */
-  get budget (): AnswerMemoryBudget {
+  get budget (): MemoryBudget {
     return this.#budget.after(this.#bytes)
   }
 

@@ -1,7 +1,7 @@
 import { baseTable, type Column, type Table } from '../catalog/catalog.ts'
 import { at, columnNotWritable, invalidValue, notNullViolation, type Path, pointer, unsupported } from '../errors.ts'
 import { COLUMN, type Parameter } from '../types/column-type.ts'
-import { formSql } from '../types/forms.ts'
+import { operatorSql } from '../types/update-operators.ts'
 import { getColumn, readValue, readWith } from './columns.ts'
 import { isFields } from './filters/operators.ts'
 import { knownDefault } from './insert-key.ts'
@@ -53,7 +53,8 @@ function planAssignment (column: Column, given: unknown, table: Table, path: Pat
   const assignment = planValue(column, given, path, true)
   // an overflow would reveal a value that the grant does not see
   const { operator } = assignment
-  if (operator !== undefined && !table.columns.has(name) && formSql(column.type, operator)?.includes(COLUMN) === true) {
+  const sql = operator === undefined ? undefined : operatorSql(column.type, operator)
+  if (!table.columns.has(name) && sql?.includes(COLUMN) === true) {
     throw at(path, columnNotWritable(name, `${operator} is not allowed on it`))
   }
   return assignment
@@ -101,7 +102,7 @@ function planForm (column: Column, given: Record<string, unknown>, path: Path, i
   if (type.holdsJson === true && name === '$eq' && other === undefined) return toAssignment(column, operand, path)
   const found =
     other === undefined
-      ? type.forms?.find((each) => each.name === name && (isAllowed || each.sql === undefined))
+      ? type.updates?.find((each) => each.name === name && (isAllowed || each.sql === undefined))
       : undefined
   if (found === undefined) throw at(path, invalidValue(column.name, describeRefusal(column, keys, isAllowed)))
   const parameter = readWith(found.read, column, operand, [...path, name])
@@ -116,7 +117,7 @@ function describeRefusal ({ type, declaration }: Column, keys: readonly string[]
   if (!isAllowed) return `"${keys[0]}" is not allowed here; send a value`
   if (keys.length > 1) return 'expected a value, or an object with one operator'
   return `the type ${declaration} does not accept "${keys[0]}"; ` +
-    `${type.forms === undefined ? 'send a value' : `use a value or ${type.forms.map(({ name }) => name).join(', ')}`}`
+    `${type.updates === undefined ? 'send a value' : `use a value or ${type.updates.map(({ name }) => name).join(', ')}`}`
 }
 
 /** SQL NULL, or for a NOT NULL column the null of its type (JSON). */

@@ -4,7 +4,7 @@ import {
 } from '../catalog/catalog.ts'
 import { unsupported } from '../errors.ts'
 import type { Moment, Parameter } from '../types/column-type.ts'
-import { readDefault } from '../types/forms.ts'
+import { readDefault } from '../types/update-operators.ts'
 import { isMoment } from '../types/moment.ts'
 import { type Conflict, givenValue, type InsertPlan, type PlannedRow, type UpdatePlan } from './plan.ts'
 import { rowKeysOf } from './row-keys.ts'

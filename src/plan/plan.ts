@@ -4,14 +4,14 @@
  */
 import type { Column, ForeignKey, Index, Table } from '../catalog/catalog.ts'
 import type { Pair } from '../catalog/relations.ts'
-import type { FormSql, Moment, Parameter, Value } from '../types/column-type.ts'
+import type { SqlTemplate, Moment, Parameter, Value } from '../types/column-type.ts'
 
 export interface Assignment {
   readonly column: Column
   readonly parameter: Parameter | Moment
   /**
    * The update operator, such as `$inc`, that computes the new value from the stored one and the parameter
-   * (src/types/forms.ts). If omitted, the parameter is the new value.
+   * (src/types/update-operators.ts). If omitted, the parameter is the new value.
    */
   readonly operator?: string
 }
@@ -82,7 +82,7 @@ export interface Order {
 export interface ComputedColumn extends Column {
   /** The name of the function: `$sum`, `$month`. */
   readonly call: string
-  readonly sql: FormSql
+  readonly sql: SqlTemplate
   /** The column in `sql`; undefined for the number of rows. */
   readonly source: Column | undefined
   /** The rows that an aggregate is computed from; all of them if omitted. */

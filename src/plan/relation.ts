@@ -40,8 +40,10 @@ export function planOn (
       path,
       invalidBody(
         only === undefined
-          ? `no foreign key relates "${table.name}" and "${other.name}": say "on", such as {"<column of ${table.name}>": "<column of ${other.name}>"}`
-          : `several foreign keys relate "${table.name}" and "${other.name}": say "on", one of ${relations.map(textOf).join(', ')}`
+          ? `no foreign key relates "${table.name}" and "${other.name}": say "on", such as ` +
+            `{"<column of ${table.name}>": "<column of ${other.name}>"}`
+          : `several foreign keys relate "${table.name}" and "${other.name}": say "on", one of ` +
+            relations.map(textOf).join(', ')
       )
     )
   }

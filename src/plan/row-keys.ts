@@ -73,7 +73,7 @@ const isSum = ({ type }: Column, parameter: unknown): parameter is bigint =>
  * spaces, without which not every collation would find the row.
  */
 export function storedKey ({ type }: Column, parameter: Value): Value {
-  const shown = parseExactJson(type.echo(parameter))
+  const shown = parseExactJson(type.storedJson(parameter))
   return shown === null ? parameter : type.read(shown)
 }
 

@@ -1,4 +1,4 @@
-/** The memory for request bodies that have been received, in part or in full, and are not answered yet. */
+/** The memory for request bodies that have been received, in part or in full, and have no response yet. */
 
 import { requestTimeout, type ServiceError } from '../errors.ts'
 
@@ -14,19 +14,19 @@ const MIN_TIME = 1000
  */
 const TICK = 250
 
-/** The memory that one caller holds for all its bodies. */
+/** The memory that one principal holds for all its bodies. */
 interface Holder { bytes: number }
 
 /**
- * A budget in bytes. One caller holds at most half of the memory that the others leave free, so that no caller can use
- * up the whole. A body that needs more than the budget is accepted while nothing else is held, so that it is not
+ * A budget in bytes. One principal holds at most half of the memory that the others leave free, so that none can use up
+ * the whole. A body that needs more than the budget is accepted while nothing else is held, so that it is not
  * refused forever.
  */
 export class BodyMemory {
   readonly #total: number
   readonly #holders = new Map<string, Holder>()
-  /** Places of unfinished bodies, oldest first. */
-  readonly #unfinished = new Set<BodyPlace>()
+  /** The reservations of unfinished bodies, oldest first. */
+  readonly #unfinished = new Set<BodyReservation>()
   #held = 0
   #time = 0
   #clock: NodeJS.Timeout | undefined
@@ -40,12 +40,12 @@ export class BodyMemory {
     return this.#held
   }
 
-  /** Takes bytes for a place; slow bodies lose theirs first. @returns false if they do not fit */
-  take (place: BodyPlace, bytes: number): boolean {
-    if (!this.#fits(place, bytes) && !this.#makeRoom(place, bytes)) return false
+  /** Reserves bytes; the reservations of slow bodies are cancelled first. @returns false if the bytes do not fit */
+  take (reservation: BodyReservation, bytes: number): boolean {
+    if (!this.#fits(reservation, bytes) && !this.#makeRoom(reservation, bytes)) return false
     this.#held += bytes
-    const holder = this.#holders.get(place.owner)
-    if (holder === undefined) this.#holders.set(place.owner, { bytes })
+    const holder = this.#holders.get(reservation.owner)
+    if (holder === undefined) this.#holders.set(reservation.owner, { bytes })
     else holder.bytes += bytes
     return true
   }
@@ -66,14 +66,14 @@ export class BodyMemory {
     this.#time += TICK
   }
 
-  /** Allows the place to be taken away while it is slow. */
-  addUnfinished (place: BodyPlace): void {
-    this.#unfinished.add(place)
+  /** Allows the reservation to be cancelled while its body is slow. */
+  addUnfinished (reservation: BodyReservation): void {
+    this.#unfinished.add(reservation)
     this.#clock ??= setInterval(() => this.tick(), TICK).unref()
   }
 
-  removeUnfinished (place: BodyPlace): void {
-    if (!this.#unfinished.delete(place) || this.#unfinished.size > 0) return
+  removeUnfinished (reservation: BodyReservation): void {
+    if (!this.#unfinished.delete(reservation) || this.#unfinished.size > 0) return
     clearInterval(this.#clock)
     this.#clock = undefined
   }
@@ -82,25 +82,26 @@ export class BodyMemory {
     return this.#holders.get(owner)?.bytes ?? 0
   }
 
-  #fits ({ owner, bytes: own }: BodyPlace, bytes: number): boolean {
+  #fits ({ owner, bytes: own }: BodyReservation, bytes: number): boolean {
     const held = this.#heldBy(owner)
     return this.#held === own || (held + bytes) * 2 <= this.#total - (this.#held - held)
   }
 
-  /** Takes the places of slow bodies, of the same caller and of those that hold more. */
-  #makeRoom (place: BodyPlace, bytes: number): boolean {
+  /** Cancels the reservations of slow bodies, those of the same owner and of owners that hold more. */
+  #makeRoom (reservation: BodyReservation, bytes: number): boolean {
     for (const other of this.#unfinished) {
-      if (other === place || !other.isSlow()) continue
-      if (other.owner !== place.owner && this.#heldBy(other.owner) <= this.#heldBy(place.owner) + bytes) continue
+      if (other === reservation || !other.isSlow()) continue
+      const { owner } = reservation
+      if (other.owner !== owner && this.#heldBy(other.owner) <= this.#heldBy(owner) + bytes) continue
       other.lose()
-      if (this.#fits(place, bytes)) return true
+      if (this.#fits(reservation, bytes)) return true
     }
     return false
   }
 }
 
-/** The memory that one body holds. */
-export class BodyPlace {
+/** The memory that is reserved for one body. */
+export class BodyReservation {
   readonly owner: string
   bytes = 0
   /** Called when another body has taken the memory of this one, which is unfinished and slow. */
@@ -116,14 +117,14 @@ export class BodyPlace {
   #received = 0
   #receivedAt = 0
 
-  /** `owner`: identifies the caller. */
+  /** `owner`: identifies the principal. */
   constructor (memory: BodyMemory, owner: string) {
     this.#memory = memory
     this.owner = owner
   }
 
   /**
-   * Takes memory until the place holds so many bytes. @returns false if they do not fit, or if the place was given up
+   * Increases the reservation to `bytes`. @returns false if they do not fit, or if the reservation was cancelled
    */
   hold (bytes: number): boolean {
     const more = bytes - this.bytes
@@ -133,7 +134,7 @@ export class BodyPlace {
     return true
   }
 
-  /** Allows the place to be taken away while its body is slow, until `finish`. */
+  /** Allows the reservation to be cancelled while its body is slow, until `finish`. */
   begin (): void {
     this.#measuredAt = this.#receivedAt = this.#memory.time
     this.#memory.addUnfinished(this)

@@ -15,7 +15,7 @@ import { stepsOf } from '../json/pointer.ts'
 import { findSyntaxError } from '../json/syntax.ts'
 import { findIncludeError, findRelatedError } from './check-related.ts'
 import {
-  describeForm, findCombinationError, findExcluded, findOwnError, findRowsError, withNames
+  describeExpected, findCombinationError, findExcluded, findOwnError, findRowsError, withNames
 } from './fields.ts'
 
 /** Returns the first error of a parsed body. */
@@ -33,9 +33,9 @@ export function parseBody (text: string): unknown {
 }
 
 function describeSyntax (text: string): string {
-  const place = findSyntaxError(text)
+  const position = findSyntaxError(text)
   if (text.trim() === '') return 'the body is empty'
-  return place === undefined ? 'it cannot be parsed' : `error at ${place}`
+  return position === undefined ? 'it cannot be parsed' : `error at ${position}`
 }
 
 /**
@@ -149,7 +149,8 @@ function describe (schema: TObject, body: object, verb: string): ServiceError {
     at(
       path,
       invalidBody(
-        `${describeForm(field, schema.properties[field] as TSchema)}${isUnset ? '; leave it out instead of sending null' : ''}`
+        describeExpected(field, schema.properties[field] as TSchema) +
+        (isUnset ? '; leave it out instead of sending null' : '')
       )
     )
   )
@@ -188,7 +189,7 @@ type FieldChecks = ReadonlyMap<string, FieldCheck>
 const compileFields = (properties: TProperties): FieldChecks =>
   new Map(Object.entries(properties).map(([field, schema]) => {
     const check = TypeCompiler.Compile(schema)
-    return [field, { isValid: (value) => check.Check(value), requirement: describeForm(field, schema) }]
+    return [field, { isValid: (value) => check.Check(value), requirement: describeExpected(field, schema) }]
   }))
 
 const mustBe = (field: string, { requirement }: FieldCheck): ServiceError => at([field], invalidBody(requirement))
@@ -248,8 +249,8 @@ export function findErrorInTransaction (
 ): ServiceError | undefined {
   const given = Object.keys(fields).filter((field) => optional.has(field))
   const body = given.length === 0 ? fields : without(fields, optional)
-  const misplaced = ofWholeOnly.find((field) => Object.hasOwn(body, field))
-  if (misplaced !== undefined) return at([misplaced], invalidBody(`"${misplaced}" is not allowed ${ofWhole}`))
+  const wholeOnly = ofWholeOnly.find((field) => Object.hasOwn(body, field))
+  if (wholeOnly !== undefined) return at([wholeOnly], invalidBody(`"${wholeOnly}" is not allowed ${ofWhole}`))
   const error = findBodyError(body)
   if (error !== undefined) return error
   const verb = body['verb'] as Verb
@@ -263,14 +264,14 @@ export function findErrorInTransaction (
   return findExcluded('selectInTransaction', fields)
 }
 
-/** Adds the index of the operation to the details of a refusal. */
+/** Adds the index of the operation to the details of an error. */
 export function inOperation (index: number, error: ServiceError): ServiceError {
   const { details, message } = error
-  const place = pointer('operations', index)
+  const path = pointer('operations', index)
   return withDetails(
     error,
     ...(details.length === 0
-      ? [{ path: place, message }]
-      : details.map((detail) => ({ ...detail, path: place + detail.path })))
+      ? [{ path, message }]
+      : details.map((detail) => ({ ...detail, path: path + detail.path })))
   )
 }

@@ -10,7 +10,7 @@ import { type CombinatorForm, COMBINATORS } from '../../schemas/filters.ts'
 import { at, invalidBody, type Path, type ServiceError } from '../errors.ts'
 import { isObject } from '../json/exact-json.ts'
 import { stepsOf } from '../json/pointer.ts'
-import { describeForm, findExcluded, findFunctionError, findOwnError, withNames } from './fields.ts'
+import { describeExpected, findExcluded, findFunctionError, findOwnError, withNames } from './fields.ts'
 
 /** Returns the first error of a member that does not match its schema. */
 function describeMember (member: object, schema: TObject, path: Path): ServiceError {
@@ -19,16 +19,16 @@ function describeMember (member: object, schema: TObject, path: Path): ServiceEr
   const { properties } = schema
   const steps = stepsOf(within)
   const field = steps[0] as string
-  const place = [...path, ...steps]
+  const memberPath = [...path, ...steps]
   if (!Object.hasOwn(properties, field)) {
     return at(
-      place,
+      memberPath,
       invalidBody(`"${field}" is not a field of a member; its fields are ${Object.keys(properties).join(', ')}`)
     )
   }
   return (
-    findOwnError({ field, path: place, type }, member) ??
-    at(place, invalidBody(describeForm(field, properties[field] as TSchema)))
+    findOwnError({ field, path: memberPath, type }, member) ??
+    at(memberPath, invalidBody(describeExpected(field, properties[field] as TSchema)))
   )
 }
 
@@ -82,18 +82,18 @@ const related = TypeCompiler.Compile(RelatedSchema)
 
 /** Returns the first error in the form of the members of filters, not thrown. */
 export function findRelatedError (filters: unknown, path: Path): ServiceError | undefined {
-  return findMembers(filters, [...path], ({ key, members, path: place }) => {
+  return findMembers(filters, [...path], ({ key, members, path: memberPath }) => {
     if (!isObject(members) || Object.keys(members).length === 0) {
       return at(
-        place,
+        memberPath,
         invalidBody(`"${key}" must be an object of at least one member, such as {"<table>": {"filters": {}}}`)
       )
     }
     for (const [name, member] of Object.entries(members)) {
       if (!isObject(member)) {
-        return at([...place, name], invalidBody('a member must be an object, such as {"table": "<table>"}'))
+        return at([...memberPath, name], invalidBody('a member must be an object, such as {"table": "<table>"}'))
       }
-      if (!related.Check(member)) return describeMember(member, RelatedSchema, [...place, name])
+      if (!related.Check(member)) return describeMember(member, RelatedSchema, [...memberPath, name])
     }
     return undefined
   })
@@ -102,7 +102,7 @@ export function findRelatedError (filters: unknown, path: Path): ServiceError | 
 /** Another table that a request names. */
 export interface NamedTable {
   readonly table: string
-  /** The place in the body that names it. */
+  /** The path in the body that names it. */
   readonly path: Path
   /** The field that names it: `include`, `$some` or `$none`. */
   readonly by: string
@@ -110,10 +110,10 @@ export interface NamedTable {
 
 /** Adds the tables that the members of filters name; their form must have been checked. */
 function nameRelated (filters: unknown, path: Path, named: NamedTable[]): void {
-  findMembers(filters, [...path], ({ key, members, path: place }) => {
+  findMembers(filters, [...path], ({ key, members, path: memberPath }) => {
     for (const [name, { table }] of Object.entries(members as Readonly<Record<string, Related>>)) {
       const steps = table === undefined ? [name] : [name, 'table']
-      named.push({ table: table ?? name, path: [...place, ...steps], by: key })
+      named.push({ table: table ?? name, path: [...memberPath, ...steps], by: key })
     }
     return undefined
   })
@@ -163,9 +163,10 @@ export function namedTables (body: Body): readonly NamedTable[] {
 
 function nameMembers (include: Include, path: Path, named: NamedTable[]): void {
   for (const [name, { table, filters, include: inner }] of Object.entries(include)) {
-    const place = [...path, name]
-    named.push({ table: table ?? name, path: table === undefined ? place : [...place, 'table'], by: 'include' })
-    nameRelated(filters, [...place, 'filters'], named)
-    if (inner !== undefined) nameMembers(inner, [...place, 'include'], named)
+    const memberPath = [...path, name]
+    const tablePath = table === undefined ? memberPath : [...memberPath, 'table']
+    named.push({ table: table ?? name, path: tablePath, by: 'include' })
+    nameRelated(filters, [...memberPath, 'filters'], named)
+    if (inner !== undefined) nameMembers(inner, [...memberPath, 'include'], named)
   }
 }

@@ -3,7 +3,7 @@ import { Kind, type TArray, type TSchema, TypeRegistry } from '@sinclair/typebox
 import { ValueErrorType } from '@sinclair/typebox/errors'
 import type { AggregateCall, Body, SelectBody } from '../../schemas/body.ts'
 import {
-  type Field, fieldNamed, FIELDS, MAX_CELLS, MAX_LIMIT, MAX_ROWS, type Place
+  type Field, fieldNamed, FIELDS, MAX_CELLS, MAX_LIMIT, MAX_ROWS, type BodyPart
 } from '../../schemas/fields.ts'
 import { at, invalidBody, invalidOrderBy, limitOutOfRange, type Path, type ServiceError } from '../errors.ts'
 import { isObject } from '../json/exact-json.ts'
@@ -19,12 +19,12 @@ export function findCombinationError (body: Body): ServiceError | undefined {
   return findExcluded(body.verb, body) ?? (body.verb === 'select' ? findInGroups(body) : undefined)
 }
 
-/** Place -> its fields that exclude others, with these; those that exclude fewer come first. */
+/** Part of a body -> its fields that exclude others, with these; those that exclude fewer come first. */
 const EXCLUDING = Map.groupBy(
   Object.entries<Field>(FIELDS)
     .flatMap(([by, { excludes = {} }]) => Object.entries(excludes).map(([place, names]) => ({ place, by, names })))
     .sort((a, b) => a.names.length - b.names.length),
-  ({ place }) => place as Place
+  ({ place }) => place as BodyPart
 )
 
 /** Whether a body uses a field; false is the same as leaving it out. */
@@ -34,7 +34,7 @@ export const isUsed = (fields: object, name: string): boolean => {
 }
 
 /** Finds a field of a body or member that another one excludes. */
-export function findExcluded (place: Place, fields: object, path: Path = []): ServiceError | undefined {
+export function findExcluded (place: BodyPart, fields: object, path: Path = []): ServiceError | undefined {
   for (const { by, names } of EXCLUDING.get(place) ?? []) {
     const field = isUsed(fields, by) ? names.find((name) => Object.hasOwn(fields, name)) : undefined
     if (field !== undefined) return refuse([...path, field], `"${field}" is not allowed with "${by}"`)
@@ -60,7 +60,7 @@ function findRepeat (groupBy: GroupBy = []): ServiceError | undefined {
   const repeated = groupBy.findIndex(
     (entry, index) => !isName(entry) && names.indexOf(nameOf(entry)) !== names.lastIndexOf(names[index] as string)
   )
-  if (repeated < 0) return refuse(['groupBy'], `"groupBy" must be ${FIELDS.groupBy.form}`)
+  if (repeated < 0) return refuse(['groupBy'], `"groupBy" must be ${FIELDS.groupBy.expected}`)
   return refuse(['groupBy', repeated, names[repeated] as string], `"${names[repeated]}" is already a name of "groupBy"`)
 }
 
@@ -71,7 +71,9 @@ export function findFunctionError (
 ): ServiceError | undefined {
   for (const name in aggregates) {
     const { filters, ...call } = aggregates[name] as AggregateCall
-    if (Object.keys(call).length !== 1) return refuse([...path, name], `"aggregates" must be ${FIELDS.aggregates.form}`)
+    if (Object.keys(call).length !== 1) {
+      return refuse([...path, name], `"aggregates" must be ${FIELDS.aggregates.expected}`)
+    }
   }
   return undefined
 }
@@ -132,7 +134,7 @@ const refuse = (path: Path, message: string): ServiceError => at(path, invalidBo
 
 // The expected form of a field, for messages: derived from its schema.
 
-const TYPE_FORMS = new Map<unknown, string>([
+const EXPECTED_TYPES = new Map<unknown, string>([
   ['boolean', 'true or false'],
   ['integer', 'a whole number'],
   ['number', 'a number'],
@@ -141,7 +143,7 @@ const TYPE_FORMS = new Map<unknown, string>([
 ])
 
 /** Continues the sentence `"field" must be …`. */
-function formOf (field: string, schema: TSchema): string {
+function expectedOf (field: string, schema: TSchema): string {
   const {
     type,
     anyOf = [],
@@ -154,12 +156,12 @@ function formOf (field: string, schema: TSchema): string {
   if (type === 'array') {
     return maxItems === undefined ? `a list of ${field}` : `a list of ${minItems} to ${maxItems} ${field}`
   }
-  return TYPE_FORMS.get(type) ?? 'what the OpenAPI document says'
+  return EXPECTED_TYPES.get(type) ?? 'what the OpenAPI document says'
 }
 
 /** Says what a field must be, for messages. */
-export const describeForm = (field: string, schema: TSchema): string =>
-  `"${field}" must be ${fieldNamed(field)?.form ?? formOf(field, schema)}`
+export const describeExpected = (field: string, schema: TSchema): string =>
+  `"${field}" must be ${fieldNamed(field)?.expected ?? expectedOf(field, schema)}`
 
 /** The requirement for a list of terms, for messages. */
 const ORDER_TERMS =

@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { bodyInPieces, bodyTooLarge, invalidRequest, overloaded, type ServiceError } from '../errors.ts'
-import type { BodyPlace } from './body-memory.ts'
+import type { BodyReservation } from './body-memory.ts'
 
 // Bounds the small parts in which a body arrives: each takes Node about a microsecond, and its client six bytes.
 
@@ -56,7 +56,7 @@ interface ReadBodyOptions {
   readonly headers: IncomingHttpHeaders
   /** Maximum size in bytes. */
   readonly limit: number
-  readonly place: BodyPlace
+  readonly reservation: BodyReservation
 }
 
 /** Called at the end. `body` is undefined if there is an error. */
@@ -67,12 +67,12 @@ const NONE = Buffer.alloc(0)
 
 /**
  * Reads a body into one buffer, because chunks of a few bytes each would take more memory than their content. A body
- * that arrives at once is not copied. Its place then holds the memory that the body will take when it is parsed.
+ * that arrives at once is not copied. Its reservation then holds the memory that the body will take when it is parsed.
  * @returns a function that ends the reading with an error
  */
 export function readBody (
   payload: Payload,
-  { headers, limit, place }: ReadBodyOptions,
+  { headers, limit, reservation }: ReadBodyOptions,
   onBody: OnBody
 ): (error: ServiceError) => void {
   const declared = headers['content-length'] === undefined ? undefined : Number(headers['content-length'])
@@ -84,7 +84,7 @@ export function readBody (
     payload.removeListener('data', onData)
     payload.removeListener('end', onEnd)
     payload.removeListener('error', onError)
-    place.finish()
+    reservation.finish()
     onBody(error, body)
   }
   const onError = (error: Error): void => end(error)
@@ -97,26 +97,26 @@ export function readBody (
     if (padding > Math.max(limit, MAX_PADDING)) return end(bodyInPieces())
     if (before === 0) {
       buffer = chunk
-      if (!place.hold(length)) return end(overloaded())
-      if (length !== declared) place.begin()
+      if (!reservation.hold(length)) return end(overloaded())
+      if (length !== declared) reservation.begin()
       return
     }
     if (length > buffer.length) {
       const size = Math.min(Math.max(FIRST_SIZE, length * 2), Math.max(length, declared ?? limit))
-      if (!place.hold(size)) return end(overloaded())
+      if (!reservation.hold(size)) return end(overloaded())
       const larger = Buffer.allocUnsafeSlow(size)
       buffer.copy(larger, 0, 0, before)
       buffer = larger
     }
     chunk.copy(buffer, before)
-    place.progress(length)
+    reservation.progress(length)
   }
   const onEnd = (): void => {
     if (declared !== undefined && (payload.receivedEncodedLength || length) !== declared) {
       return end(invalidRequest('the length of the body differs from Content-Length'))
     }
     const body = buffer.subarray(0, length)
-    if (place.hold(weighBody(body))) end(undefined, body)
+    if (reservation.hold(weighBody(body))) end(undefined, body)
     else end(overloaded())
   }
 
@@ -148,9 +148,9 @@ const [MAX_BYTES, MAX_TIME, MAX_PAUSE] = [16_777_216, 5000, 1000] as const
 /**
  * Returns the answer as a stream that ends when the client has sent its body. Otherwise Node would close the connection
  * after the answer while bytes arrive, and the system would reset it, so that the client would get an error in place of
- * the answer. Because the headers have the length, the client has the answer at once.
+ * the response. Because the headers have the length, the client has the response at once.
  */
-export function answerBeforeEnd (request: IncomingMessage, text: string): Readable {
+export function respondBeforeEnd (request: IncomingMessage, text: string): Readable {
   const answer = new Readable({ read () {} })
   answer.push(text)
   const end = (): void => {

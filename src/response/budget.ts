@@ -1,6 +1,6 @@
 /**
- * The memory for answers of one registration of the plugin: those being written, and those that clients have not read
- * yet.
+ * The memory for responses of one registration of the plugin: those being written, and those that clients have not
+ * read yet.
  */
 import type { ServerResponse } from 'node:http'
 import type { Http2ServerResponse } from 'node:http2'
@@ -12,28 +12,28 @@ import type { Http2ServerResponse } from 'node:http2'
 export const isClosed = (response: ServerResponse | Http2ServerResponse): boolean =>
   'stream' in response ? response.stream.destroyed : response.destroyed
 
-/** Sent answers of up to so many bytes are not counted, because they fit into the send buffer of a connection. */
+/** Sent responses of up to so many bytes are not counted, because they fit into the send buffer of a connection. */
 const SMALL = 16_384
 /**
- * Answers of up to so many bytes may use the whole budget, larger ones three quarters of it, so that a few large ones
+ * Responses of up to so many bytes may use the whole budget, larger ones three quarters of it, so that a few large ones
  * do not block the others.
  */
 const MEDIUM = 1_048_576
 const FOR_LARGE = 0.75
 
-/** The memory for one answer. */
-export interface AnswerMemoryBudget {
-  /** The maximum size of the answer, in bytes. */
+/** The memory for one response. */
+export interface MemoryBudget {
+  /** The maximum size of the response, in bytes. */
   readonly largest: number
-  /** The bytes before it, if it is a part of a larger answer. */
+  /** The bytes of the earlier parts, if it is a part of a larger response. */
   readonly before: number
   take (bytes: number, size: number): boolean
   give (bytes: number): void
 }
 
-export class AnswerBudget implements AnswerMemoryBudget {
+export class ResponseBudget implements MemoryBudget {
   readonly #bytes: number
-  /** The maximum size of an answer, in bytes. */
+  /** The maximum size of a response, in bytes. */
   readonly largest: number
   readonly before = 0
   #used = 0
@@ -44,9 +44,9 @@ export class AnswerBudget implements AnswerMemoryBudget {
   }
 
   /**
-   * Takes `bytes` for an answer that then has `size` bytes; returns false if fewer are left. The larger an answer is,
-   * the more of the budget it may use, so that a nearly complete answer is not refused because of others that have just
-   * begun.
+   * Reserves `bytes` for a response that then has `size` bytes; returns false if fewer are left. The larger a response
+   * is, the more of the budget it may use, so that a nearly complete one is not rejected because of others that have
+   * just begun.
    */
   take (bytes: number, size: number): boolean {
     if (this.#used + bytes > (size > MEDIUM ? (this.largest + size) / 2 : this.#bytes)) return false
@@ -58,8 +58,8 @@ export class AnswerBudget implements AnswerMemoryBudget {
     this.#used -= bytes
   }
 
-  /** The memory for the next part of an answer, of which `before` bytes are held: its size is that of the whole. */
-  after (before: number): AnswerMemoryBudget {
+  /** The memory for the next part of a response that holds `before` bytes already; sizes are those of the whole. */
+  after (before: number): MemoryBudget {
     return {
       largest: this.largest - before,
       before,
@@ -68,7 +68,7 @@ export class AnswerBudget implements AnswerMemoryBudget {
     }
   }
 
-  /** Counts an answer until its client has read it, or has disconnected. */
+  /** Counts a response until its client has read it, or has disconnected. */
   countUnsent (response: ServerResponse, payload: unknown): void {
     const { length = 0 } = (payload ?? '') as { length?: number }
     if (length <= SMALL || isClosed(response)) return
@@ -82,18 +82,18 @@ export class AnswerBudget implements AnswerMemoryBudget {
   }
 }
 
-/** The budget of answers outside of a registration. */
-export const UNLIMITED = new AnswerBudget(Infinity)
+/** The budget of responses outside of a registration. */
+export const UNLIMITED = new ResponseBudget(Infinity)
 
 /** The number of bytes that are taken from the budget at a time. */
 const STEP = 1_048_576
 
-/** The memory that one answer has taken from the budget. */
-export class AnswerMemory {
-  readonly #budget: AnswerMemoryBudget
+/** The memory that one response has taken from the budget. */
+export class ResponseMemory {
+  readonly #budget: MemoryBudget
   #taken = 0
 
-  constructor (budget: AnswerMemoryBudget) {
+  constructor (budget: MemoryBudget) {
     this.#budget = budget
   }
 
@@ -103,8 +103,8 @@ export class AnswerMemory {
   }
 
   /**
-   * Takes more, for an answer of `length` bytes that becomes no larger than `maxBytes`. Returns false if the budget is
-   * exhausted.
+   * Reserves more, for a response of `length` bytes that becomes no larger than `maxBytes`. Returns false if the budget
+   * is exhausted.
    */
   extend (length: number, maxBytes: number): boolean {
     const more = Math.max(Math.min(STEP, maxBytes - this.#taken), length - this.#taken)

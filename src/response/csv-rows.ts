@@ -1,5 +1,5 @@
 /**
- * Writes rows as lines of CSV (RFC 4180) with the values of the JSON answer: texts without their quotes, lists and
+ * Writes rows as lines of CSV (RFC 4180) with the values of the JSON response: texts without their quotes, lists and
  * objects as JSON text, nothing for null. A JSON column is always its JSON text, so that the text "1" and the number 1
  * are two cells, and so are JSON's null and NULL.
  */
@@ -17,7 +17,7 @@ const [QUOTE, COMMA, SPACE, CR, LF, T, Z] = [0x22, 0x2c, 0x20, 0x0d, 0x0a, 0x54,
 const [OPEN, NEXT, END] = ['"', ',', '\r\n'].map((text) => Buffer.from(text)) as [Buffer, Buffer, Buffer]
 /** Position of the space between day and time: `2026-11-20 10:15:00`. */
 const BETWEEN_DAY_AND_TIME = 10
-/** Room for longer values is limited to what the answer may still have. */
+/** Room for longer values is limited to what the response may still have. */
 const LONG = 512
 /** Maximum number of bytes around the value of a cell: two quotes, a comma or the end of the line, a Z. */
 const AROUND = 5
@@ -39,7 +39,7 @@ export class CsvRows implements RowFormat {
   readonly #member = new Output()
 
   /**
-   * `columns`: the columns of the answer. `cells`: the positions of these and of the members; if omitted, the columns
+   * `columns`: the columns of the response. `cells`: the positions of these and of the members; if omitted, the columns
    * are all cells. `isNative`: as for RowWriter.
    */
   constructor (columns: readonly Column[], cells: Cells | undefined, isNative: boolean) {

@@ -1,5 +1,5 @@
 /**
- * Writes rows of MySQL's text protocol as JSON, from bytes to bytes. Because it runs for every value of every answer,
+ * Writes rows of MySQL's text protocol as JSON, from bytes to bytes. Because it runs for every value of every response,
  * it is one function that keeps its position in local variables and reserves memory once per row.
  */
 import type { Column } from '../catalog/catalog.ts'

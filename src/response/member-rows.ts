@@ -7,7 +7,7 @@ import { inPieces } from '../in-pieces.ts'
 import type { DriverValue } from '../types/column-type.ts'
 import { isLongRow, sizeOf } from './encode-row.ts'
 import { isBeyond, RowWriter, type Gap } from './row-writer.ts'
-import type { Links } from './links.ts'
+import type { RelationValues } from './relation-values.ts'
 import { Output } from './output.ts'
 
 const COMMA = 0x2c
@@ -16,13 +16,13 @@ const GROUP_SIZE = 128
 /** The number of bytes of a first cell that are compared with the previous row. */
 const COMPARED = 32
 
-/** The answer that contains the rows in the end. */
-export interface WholeAnswer extends Pick<RowSink, 'maxBytes' | 'full' | 'overflow'> {
-  /** Counts bytes that become a part of it, and other memory until it is whole. */
+/** The response into which the rows are inserted. */
+export interface WholeResponse extends Pick<RowSink, 'maxBytes' | 'full' | 'overflow'> {
+  /** Counts bytes that become a part of it, and the memory that is needed until it is complete. */
   hold (bytes: number, memory: number): void
 }
 
-/** The related rows of one number, which are consecutive and separated by commas. */
+/** The related rows of one value id, which are consecutive and separated by commas. */
 interface Group extends Mark { count: number, end: number, gapsEnd: number }
 
 /** A state of the rows. */
@@ -39,38 +39,38 @@ export interface Fragment {
 }
 
 export class MemberRows implements RowSink {
-  readonly #answer: WholeAnswer
+  readonly #response: WholeResponse
   readonly #output = new Output()
   readonly writer: RowWriter
   readonly #groups = new Map<number, Group>()
   /** The number of rows so far. */
   rows = 0
-  /** What the answer has been told of: bytes of rows, and memory that is needed to put them into their places. */
+  /** Reported to the response: the bytes of rows, and the memory that is needed to insert them. */
   #countedBytes = 0
   #countedMemory = 0
   /** The state before the rows of the running statement. */
   #kept: Mark = { rows: 0, bytes: 0, gaps: 0 }
-  /** Numbers the values, if the first cell of a row is its value; otherwise the cell is the number. */
-  #values: Links | undefined
+  /** Gives the value id if the first cell of a row is its value; otherwise the cell is the value id. */
+  #values: RelationValues | undefined
   /**
-   * The number of the last row of the running statement, its group, the bytes of its first cell, and the number of rows
-   * so far.
+   * The value id of the last row of the running statement, its group, the bytes of its first cell, and the number of
+   * rows so far.
    */
   #last: number | undefined
   #group: Group | undefined
   readonly #lastCell = new Uint8Array(COMPARED)
   #lastLength = -1
   #seen = 0
-  readonly #perPlace: number
+  readonly #perValue: number
 
-  constructor (link: LinkCells, answer: WholeAnswer, isNative: boolean) {
-    this.#answer = answer
+  constructor (link: LinkCells, response: WholeResponse, isNative: boolean) {
+    this.#response = response
     this.writer = new RowWriter(cellsOfMember(link.member), link.member.columns, isNative)
-    this.#output.maxBytes = answer.maxBytes
-    this.#perPlace = link.member.kind === 'many' ? link.member.limit : 1
+    this.#output.maxBytes = response.maxBytes
+    this.#perValue = link.member.kind === 'many' ? link.member.limit : 1
   }
 
-  get maxBytes (): number { return this.#answer.maxBytes }
+  get maxBytes (): number { return this.#response.maxBytes }
 
   /** The number of rows of the running statement. */
   get count (): number { return this.#seen }
@@ -78,19 +78,19 @@ export class MemberRows implements RowSink {
   get full (): boolean {
     const bytes = this.#output.length
     const memory = this.writer.size + this.#groups.size * GROUP_SIZE
-    this.#answer.hold(bytes - this.#countedBytes, memory - this.#countedMemory)
+    this.#response.hold(bytes - this.#countedBytes, memory - this.#countedMemory)
     this.#countedBytes = bytes
     this.#countedMemory = memory
-    return this.#answer.full
+    return this.#response.full
   }
 
-  overflow (): void { this.#answer.overflow() }
+  overflow (): void { this.#response.overflow() }
 
   /**
    * Prepares for the next statement, whose rows are appended. `values`: set if the first cell is a value; otherwise it
    * is the number of the values.
    */
-  expect (values?: Links): void {
+  expect (values?: RelationValues): void {
     this.#kept = this.#mark()
     this.#values = values
   }
@@ -112,7 +112,7 @@ export class MemberRows implements RowSink {
     const start = afterLength(bytes, offset)
     if (!this.#isLast(bytes, start, length)) {
       this.#setLast(
-        this.#values?.findPlaceOfBytes(bytes, start, start + length) ??
+        this.#values?.getIdOfBytes(bytes, start, start + length) ??
           Number(bytes.toString('latin1', start, start + length))
       )
       this.#keep(bytes, start, length)
@@ -126,7 +126,7 @@ export class MemberRows implements RowSink {
 
   row (values: ReadonlyArray<DriverValue | null>): Promise<void> | undefined {
     const first = values[0] as DriverValue
-    this.#setLast(this.#values?.findPlace(first) ?? Number(String(first)))
+    this.#setLast(this.#values?.getId(first) ?? Number(String(first)))
     if (!this.#add()) return undefined
     const size = sizeOf(values)
     if (isLongRow(size)) return this.#takeLong(values)
@@ -156,9 +156,9 @@ export class MemberRows implements RowSink {
     for (let each = 0; each < this.#lastLength; each++) this.#lastCell[each] = bytes[start + each] as number
   }
 
-  #setLast (place: number): void {
-    if (place !== this.#last) this.#group = undefined
-    this.#last = place
+  #setLast (valueId: number): void {
+    if (valueId !== this.#last) this.#group = undefined
+    this.#last = valueId
   }
 
   /** Prepares the next row. Returns whether the row was requested. */
@@ -168,7 +168,7 @@ export class MemberRows implements RowSink {
       this.#group = { ...this.#mark(), count: 0, end: 0, gapsEnd: 0 }
       this.#groups.set(this.#last as number, this.#group)
     } else {
-      if (this.#group.count === this.#perPlace) return false
+      if (this.#group.count === this.#perValue) return false
       this.#output.reserve(1)
       this.#output.byte(COMMA)
     }
@@ -188,10 +188,10 @@ export class MemberRows implements RowSink {
    * Whether all requested rows of a number have arrived, although the statement was cut off after its last row. Removes
    * the rows of an incomplete number.
    */
-  hasAll (place: number): boolean {
-    const group = this.#groups.get(place)
+  hasAll (valueId: number): boolean {
+    const group = this.#groups.get(valueId)
     if (group === undefined) return false
-    if (place !== this.#last || group.count === this.#perPlace) return true
+    if (valueId !== this.#last || group.count === this.#perValue) return true
     this.#cut(group)
     return false
   }
@@ -201,12 +201,12 @@ export class MemberRows implements RowSink {
     this.rows = rows
     this.#output.length = bytes
     this.writer.keepGaps(gaps)
-    for (const [place, group] of this.#groups) if (group.rows >= rows) this.#groups.delete(place)
+    for (const [valueId, group] of this.#groups) if (group.rows >= rows) this.#groups.delete(valueId)
   }
 
   /** The rows of a number, with commas between them; undefined if it has none. */
-  find (place: number): Fragment | undefined {
-    const group = this.#groups.get(place)
+  find (valueId: number): Fragment | undefined {
+    const group = this.#groups.get(valueId)
     return (
       group && {
         bytes: this.#output.bytes,

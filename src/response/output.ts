@@ -1,4 +1,4 @@
-/** A growing buffer into which an answer is written from the driver's bytes, without intermediate strings. */
+/** A growing buffer into which a response is written from the driver's bytes, without intermediate strings. */
 
 const FIRST_SIZE = 65_536
 /** Up to this size the buffer grows fourfold, because unused memory is cheaper than copying. */
@@ -40,7 +40,7 @@ export class Output {
     this.length = 0
   }
 
-  /** Frees the memory when the content has been copied, and keeps a small buffer for another answer. */
+  /** Frees the memory when the content has been copied, and keeps a small buffer for another response. */
   recycle (): void {
     const { bytes } = this
     if (bytes === NONE || bytes.length > LARGE || !keep(bytes)) return this.drop()
@@ -101,14 +101,14 @@ export class Output {
   }
 }
 
-/** Keeps a buffer for other answers. Returns whether there was a place for it. */
+/** Keeps a buffer for other responses. Returns false if enough are kept already. */
 function keep (bytes: Buffer): boolean {
   if (spare.length >= MAX_SPARE) return false
   spare.push(bytes)
   return true
 }
 
-/** Keeps the memory of what was taken from an output for other answers. Nobody may read it any more. */
+/** Keeps the memory of a buffer that an output has returned for other responses. It must not be read any more. */
 export function giveBack ({ buffer }: Buffer): void {
   if (buffer.byteLength === FIRST_SIZE) keep(Buffer.from(buffer))
 }
@@ -124,9 +124,9 @@ function copyOf (bytes: Buffer, length: number): Buffer {
   return copy
 }
 
-// The text around the data of an answer, and around its rows.
+// The text around the data of a response, and around its rows.
 
-/** The text before the data of every answer. */
+/** The text before the data of every response. */
 export const ENVELOPE = '{"success":true,"data":'
 
 /** The text before the first row. */

@@ -6,8 +6,8 @@ import { getOrCreate } from '../get-or-create.ts'
 import { cellsOf } from '../plan/cells.ts'
 import type { SelectPlan } from '../plan/plan.ts'
 import type { DriverValue } from '../types/column-type.ts'
-import { AnswerSink } from './answer-sink.ts'
-import type { AnswerMemoryBudget } from './budget.ts'
+import { ResponseSink } from './response-sink.ts'
+import type { MemoryBudget } from './budget.ts'
 import { writeValue } from './encode-row.ts'
 import type { CountResult } from './result.ts'
 import { RowWriter } from './row-writer.ts'
@@ -16,19 +16,19 @@ import { RowWriter } from './row-writer.ts'
  * The position of the next page and the total number of rows, as members of the answer; empty if the request asked for
  * neither.
  */
-export function pageMembers ({ page, limit }: SelectPlan, { total }: CountResult, sink: AnswerSink): string {
+export function pageMembers ({ page, limit }: SelectPlan, { total }: CountResult, sink: ResponseSink): string {
   const members = total === undefined ? '' : `,"total":${total}`
   if (!(sink instanceof PageSink)) return members
   const next = !sink.hasMore ? 'null' : page?.by === 'offset' ? String(page.offset + limit) : sink.position()
   return `,"next":${next}${members}`
 }
 
-/** The sink for the rows of a select. `maxBytes`: bytes that the answer may have. */
-export function createSelectSink (plan: SelectPlan, maxBytes: number, budget?: AnswerMemoryBudget): AnswerSink {
+/** The sink for the rows of a select. `maxBytes`: bytes that the response may have. */
+export function createSelectSink (plan: SelectPlan, maxBytes: number, budget?: MemoryBudget): ResponseSink {
   const { columns, page, order, limit: rows } = plan
   const writer =
     plan.members === undefined ? undefined : new RowWriter(cellsOf(plan), columns, plan.table.engine === 'sqlite')
-  if (page === undefined) return new AnswerSink(columns, maxBytes, budget, writer)
+  if (page === undefined) return new ResponseSink(columns, maxBytes, budget, writer)
   const byPosition = page.by === 'position'
   return new PageSink({
     columns,
@@ -43,31 +43,31 @@ export function createSelectSink (plan: SelectPlan, maxBytes: number, budget?: A
 }
 
 interface PageOptions {
-  /** The columns of the answer. */
+  /** The columns of the response. */
   readonly columns: readonly Column[]
-  /** The columns after those of the answer, for the position. */
+  /** The columns after those of the response, for the position. */
   readonly hidden: readonly Column[]
   /** The columns of the position; none if the next page is known by its offset. */
   readonly position: readonly Column[]
   /** Columns of the key that can be NULL in several rows. */
   readonly nullableKey?: readonly Column[]
-  /** Maximum number of rows in the answer. */
+  /** Maximum number of rows in the response. */
   readonly rows: number
-  /** Bytes that the answer may have. */
+  /** Bytes that the response may have. */
   readonly maxBytes: number
-  readonly budget?: AnswerMemoryBudget | undefined
+  readonly budget?: MemoryBudget | undefined
   readonly writer: RowWriter | undefined
 }
 
-/** The columns of the answer by the columns of the rows. */
+/** The columns of the response by the columns of the rows. */
 const shownColumns = new WeakMap<readonly Column[], readonly Column[]>()
 
-/** Takes the rows of a page, and one more that is not in the answer but shows that another page follows. */
-export class PageSink extends AnswerSink {
+/** Takes the rows of a page, and one more that is not in the response but shows that another page follows. */
+export class PageSink extends ResponseSink {
   readonly #shown: number
   readonly #hidden: number
   /** The indexes of the columns of the position in a row. */
-  readonly #places: readonly number[]
+  readonly #indexes: readonly number[]
   readonly #nullableKey: ReadonlySet<string>
   readonly #rows: number
   /** The columns as the database has them now. */
@@ -81,12 +81,12 @@ export class PageSink extends AnswerSink {
     this.#columns = [...columns, ...hidden]
     this.#shown = columns.length
     this.#hidden = hidden.length
-    this.#places = position.map((column) => this.#columns.indexOf(column))
+    this.#indexes = position.map((column) => this.#columns.indexOf(column))
     this.#nullableKey = new Set(nullableKey.map(({ name }) => name))
     this.#rows = rows
   }
 
-  /** Twice the size of the answer, because the row that is not in it may be as large. */
+  /** Twice the size of the response, because the row that is not in it may be as large. */
   override get maxBytes (): number {
     return super.maxBytes * 2
   }
@@ -126,9 +126,9 @@ export class PageSink extends AnswerSink {
 
   /** The position of the last row as JSON. @throws UNREADABLE_VALUE; NOT_SUPPORTED if others may have it as well */
   position (): string {
-    const members = this.#places.map((place) => {
-      const column = this.#columns[place] as Column
-      const value = this.#last[place] as DriverValue | null
+    const members = this.#indexes.map((index) => {
+      const column = this.#columns[index] as Column
+      const value = this.#last[index] as DriverValue | null
       if (value === null && this.#nullableKey.has(column.name)) {
         throw unsupported('/after', `the page ends with a row whose key "${column.name}" is NULL: use "offset"`)
       }
@@ -147,11 +147,11 @@ export class PageSink extends AnswerSink {
 
   /** Whether the row that was just taken is the last one of a complete page. */
   #isLast (): boolean {
-    return this.count === this.#rows && this.#places.length > 0
+    return this.count === this.#rows && this.#indexes.length > 0
   }
 }
 
-// Sinks that read rows for the service itself, not for an answer.
+// Sinks that read rows for the service itself, not for a response.
 
 /** Counts rows. */
 export class RowCounter implements RowSink {

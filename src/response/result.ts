@@ -1,11 +1,11 @@
-/** The result of a plan, from which its answer is written. */
+/** The result of a plan, from which its response is written. */
 import { type Column, mayFillColumns, type Table } from '../catalog/catalog.ts'
 import type { StatementResult } from '../dialects/dialect.ts'
 import { boundValue } from '../plan/moments.ts'
 import type { InsertPlan, PlannedRow } from '../plan/plan.ts'
 import type { DriverValue, Parameter, Value } from '../types/column-type.ts'
 
-/** The outcome of the statement of a plan, and the additional facts of its answer. */
+/** The outcome of the statement of a plan, and the additional facts of its response. */
 export interface Result extends StatementResult, RowsResult, CountResult {}
 
 /** The number of rows with each outcome. */
@@ -38,7 +38,7 @@ export interface CountResult {
   readonly total?: string | undefined
 }
 
-// Finds `id` in the answer to an insert, as JSON.
+// Finds `id` in the response to an insert, as JSON.
 
 /**
  * The number that the database gave to the row, or the value that the request gave to its key; null if neither is
@@ -56,7 +56,7 @@ export function idOfInserted (
   if (given === undefined || given === null || mayFillColumns(table)) {
     return identity.autoIncrement ? shownNumber(identity, insertId) : 'null'
   }
-  return identity.type.echo(given)
+  return identity.type.storedJson(given)
 }
 
 /** The id of the only row of an upsert, as it is after the statement. */
@@ -71,7 +71,7 @@ export function idOfUpserted ({ table, rows, conflict }: InsertPlan, outcome: St
   const assigned = set?.kind === 'assignments' ? set.assignments.find(({ column }) => column === identity) : undefined
   if (assigned !== undefined) {
     return assigned.operator === undefined && assigned.parameter !== null
-      ? identity.type.echo(boundValue(assigned.parameter) as Value)
+      ? identity.type.storedJson(boundValue(assigned.parameter) as Value)
       : 'null'
   }
   const isWritten = set?.kind === 'columns' ? set.columns.includes(identity) : set?.kind === 'given'
@@ -83,7 +83,7 @@ export function idOfUpserted ({ table, rows, conflict }: InsertPlan, outcome: St
   // row
   const isOfRow = isWritten || conflict?.key.includes(identity) === true
   const isKnown = isOfRow && given !== undefined && given !== null && (identity.autoIncrement || !mayFillColumns(table))
-  return isKnown ? identity.type.echo(given) : 'null'
+  return isKnown ? identity.type.storedJson(given) : 'null'
 }
 
 /** The value of a column in a row. */
@@ -97,7 +97,7 @@ const SHORT = 15
 
 /** The number as JSON. */
 export function shownNumber (column: Column, insertId: string): string {
-  return insertId.length <= SHORT ? insertId : column.type.echo(numberOf(column, insertId))
+  return insertId.length <= SHORT ? insertId : column.type.storedJson(numberOf(column, insertId))
 }
 
 /** The number as a value of the column, because the database does not report whether it is signed. */

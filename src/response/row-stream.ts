@@ -7,7 +7,7 @@ import { valuesIn } from '../dialects/mysql/connection/packets.ts'
 import { overloaded, resultTooLarge, withReason } from '../errors.ts'
 import { inPieces } from '../in-pieces.ts'
 import type { DriverValue } from '../types/column-type.ts'
-import { AnswerMemory, UNLIMITED, type AnswerBudget } from './budget.ts'
+import { ResponseMemory, UNLIMITED, type ResponseBudget } from './budget.ts'
 import { isLongRow, sizeOf } from './encode-row.ts'
 import { isBeyond } from './row-writer.ts'
 import { giveBack, Output } from './output.ts'
@@ -29,7 +29,7 @@ export interface RowStreamOptions {
   readonly maxBytes: number
   /** Maximum number of rows; more rows are an error. */
   readonly most?: number | undefined
-  readonly budget?: AnswerBudget
+  readonly budget?: ResponseBudget
 }
 
 class Chunks extends Readable {
@@ -57,7 +57,7 @@ export class RowStream implements PausableSink {
   readonly #output = new Output()
   /** The size of the complete rows in the output, in bytes. */
   #whole = 0
-  readonly #memory: AnswerMemory
+  readonly #memory: ResponseMemory
   readonly #most: number
   readonly #started = Promise.withResolvers<void>()
   #source: RowSource | undefined
@@ -84,7 +84,7 @@ export class RowStream implements PausableSink {
     this.maxBytes = Math.min(maxBytes, budget.largest)
     this.#rows = rows
     this.#most = most
-    this.#memory = new AnswerMemory(budget)
+    this.#memory = new ResponseMemory(budget)
     if (!this.#memory.extend(0, MEMORY)) throw overloaded()
     this.#output.maxBytes = this.maxBytes
     this.readable = new Chunks({
@@ -95,7 +95,7 @@ export class RowStream implements PausableSink {
         done(error)
       }
     })
-    this.readable.on('error', () => {}) // who reads it gets the error as well
+    this.readable.on('error', () => {}) // the reader gets the error as well
   }
 
   /**

@@ -6,7 +6,7 @@ import type { LongWork } from '../in-pieces.ts'
 import type { Cells, JoinedCells, LinkCells, RowCells } from '../plan/cells.ts'
 import type { DriverValue } from '../types/column-type.ts'
 import { createRowLayout, type RowLayout, writeLongRow, writeRow, writeValue } from './encode-row.ts'
-import { Links, UNRELATED } from './links.ts'
+import { RelationValues, UNRELATED } from './relation-values.ts'
 import type { Output } from './output.ts'
 
 const CLOSE = 0x7d
@@ -14,13 +14,13 @@ const CLOSE = 0x7d
 const GAP_SIZE = 64
 const NULL = Buffer.from('null')
 
-/** A place in an output at which the rows of a member are inserted. */
+/** An offset in an output at which the rows of a member are inserted. */
 export interface Gap {
   /** The number of bytes before it. */
   readonly at: number
   readonly link: LinkCells
   /** The number of the values by which rows are related (Links). */
-  readonly place: number
+  readonly valueId: number
 }
 
 /** The layouts of rows, by the columns of the statement and by their first cell. */
@@ -43,7 +43,7 @@ type MemberPart =
     readonly after: Buffer
     readonly empty: Buffer
     readonly cells: LinkCells
-    readonly links: Links
+    readonly links: RelationValues
   }
 
 export class RowWriter {
@@ -56,12 +56,12 @@ export class RowWriter {
   #starts = new Uint32Array(0)
   /** The gaps in the order of the output. */
   readonly gaps: Gap[] = []
-  readonly links: ReadonlyMap<LinkCells, Links>
+  readonly links: ReadonlyMap<LinkCells, RelationValues>
 
   /** `isNative`: as for Links. */
   constructor ({ cells, row, links }: Cells, columns: readonly Column[], isNative: boolean) {
     this.#columns = columns
-    this.links = new Map(links.map((link) => [link, new Links(link.member, isNative)]))
+    this.links = new Map(links.map((link) => [link, new RelationValues(link.member, isNative)]))
     this.#row = this.#partOf(row)
     this.#from = row.members.length === 0 && cells.length === row.columns.length ? row.from : undefined
   }
@@ -90,7 +90,7 @@ export class RowWriter {
       after: Buffer.from(after),
       empty: Buffer.from(empty),
       cells,
-      links: this.links.get(cells) as Links
+      links: this.links.get(cells) as RelationValues
     }
   }
 
@@ -138,7 +138,7 @@ export class RowWriter {
     for (let each = 0; each < members.length; each++) {
       const member = members[each] as MemberPart
       if (member.kind === 'link') {
-        this.#addGap(output, member, member.links.placeOfCells(bytes, starts, member.cells.links))
+        this.#addGap(output, member, member.links.idOfCells(bytes, starts, member.cells.links))
       } else if (beginMember(output, member, readLength(bytes, starts[member.cells.presence] as number) >= 0)) {
         this.#writeText(output, bytes, member.row)
       }
@@ -163,7 +163,7 @@ export class RowWriter {
         this.#addGap(
           output,
           member,
-          member.links.placeOf(member.cells.links.map((cell) => values[cell] as DriverValue | null))
+          member.links.idOf(member.cells.links.map((cell) => values[cell] as DriverValue | null))
         )
       } else if (beginMember(output, member, values[member.cells.presence] !== null)) {
         this.#writeValues(output, values, member.row)
@@ -187,7 +187,7 @@ export class RowWriter {
         this.#addGap(
           output,
           member,
-          member.links.placeOf(member.cells.links.map((cell) => values[cell] as DriverValue | null))
+          member.links.idOf(member.cells.links.map((cell) => values[cell] as DriverValue | null))
         )
       } else if (beginMember(output, member, values[member.cells.presence] !== null)) {
         yield * this.#writeLong(output, values, member.row)
@@ -197,10 +197,10 @@ export class RowWriter {
     close(output)
   }
 
-  #addGap (output: Output, { cells, before, after, empty }: MemberPart & { kind: 'link' }, place: number): void {
-    if (place === UNRELATED) return output.raw(empty)
+  #addGap (output: Output, { cells, before, after, empty }: MemberPart & { kind: 'link' }, valueId: number): void {
+    if (valueId === UNRELATED) return output.raw(empty)
     output.raw(before)
-    this.gaps.push({ at: output.length, link: cells, place })
+    this.gaps.push({ at: output.length, link: cells, valueId })
     output.raw(after)
   }
 

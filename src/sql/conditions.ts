@@ -6,7 +6,7 @@ import type { Column } from '../catalog/catalog.ts'
 import { ESCAPE } from '../plan/filters/operators.ts'
 import type { Condition, Exists, Operator, Order, SelectPlan } from '../plan/plan.ts'
 import {
-  COLUMN, type ColumnType, FILTER, type FormSql, GIVEN, type Moment, type Parameter, type Value, type Wrapping
+  COLUMN, type ColumnType, FILTER, type SqlTemplate, GIVEN, type Moment, type Parameter, type Value, type Wrapping
 } from '../types/column-type.ts'
 import { isMoment } from '../types/moment.ts'
 import type { ColumnToken, Rows } from './builder.ts'
@@ -58,7 +58,7 @@ interface Replacements {
 
 /** Replaces the symbols in the SQL of an update operator or a computation. */
 export function compileForm (
-  texts: FormSql,
+  texts: SqlTemplate,
   { column, given = null, filter = sql`` }: Replacements
 ): AliasableExpression<Parameter> {
   return sql.join<Parameter>(

@@ -11,7 +11,7 @@ import {
   isComputed, type ListMember, type ManyMember, type Order, type Page, type Plan, type SelectPlan, type UpdatePlan
 } from '../plan/plan.ts'
 import { type Cell, COLUMN, FILTER, GIVEN, type Parameter } from '../types/column-type.ts'
-import { formSql } from '../types/forms.ts'
+import { operatorSql } from '../types/update-operators.ts'
 import { findOutlying, rowsOf } from './conditions.ts'
 import { builderFor, type KeyOfColumn, columnKeysOf } from './builder.ts'
 import type { Engine } from './statement.ts'
@@ -136,7 +136,7 @@ export function assignmentsKey (assignments: readonly Assignment[], { columnKey,
 
 /** Adds the parameter each time it occurs in the SQL of an update operator. */
 export function addParameters ({ column, parameter, operator }: Assignment, parameters: Cell[]): void {
-  const texts = operator === undefined ? undefined : formSql(column.type, operator)
+  const texts = operator === undefined ? undefined : operatorSql(column.type, operator)
   if (texts === undefined) parameters.push(parameter)
   else for (const part of texts) if (part === GIVEN) parameters.push(parameter)
 }

@@ -3,7 +3,7 @@ import { type Column, KEYS_TABLE, type Table } from '../catalog/catalog.ts'
 import { writesHidden } from '../plan/rule.ts'
 import type { Assignment, DeletePlan, UpdatePlan } from '../plan/plan.ts'
 import type { Parameter } from '../types/column-type.ts'
-import { formSql } from '../types/forms.ts'
+import { operatorSql } from '../types/update-operators.ts'
 import { bind, compileCondition, compileForm } from './conditions.ts'
 import { type BuiltStatement, queriesOn, type Rows, type TableBuilder, textOf } from './builder.ts'
 import { statementBuilder } from './aliased-tables.ts'
@@ -19,7 +19,7 @@ const toRow = (assignments: readonly Assignment[], builder: TableBuilder) =>
  * given row.
  */
 export function newValue ({ column, parameter, operator }: Assignment, builder: TableBuilder): Expression<Parameter> {
-  const texts = operator === undefined ? undefined : formSql(column.type, operator)
+  const texts = operator === undefined ? undefined : operatorSql(column.type, operator)
   return texts === undefined
     ? bind(parameter)
     : compileForm(texts, { column: sql.ref(`t.${builder.token(column)}`), given: parameter })

@@ -9,12 +9,12 @@ import {
   FILTER,
   type Computation,
   type ColumnType,
-  type FormSql,
+  type SqlTemplate,
   type Totals
 } from './column-type.ts'
 import { decimalType } from './decimal.ts'
 import { doubleType } from './float.ts'
-import { sqlOf } from './forms.ts'
+import { sqlOf } from './update-operators.ts'
 import { integerType } from './integer.ts'
 
 const COUNT = createType({
@@ -70,7 +70,7 @@ const OVERFLOW = sqlOf`9223372036854775807 + count(${COLUMN})`
  * the 18 leading digits of the absolute values, each rounded up. `whole`: the maximum number of digits of a sum before
  * the point, at least 35.
  */
-function guardDecimals (sql: FormSql, whole: number): FormSql {
+function guardDecimals (sql: SqlTemplate, whole: number): SqlTemplate {
   const [divisor, limit] = [`1${'0'.repeat(whole - LEADING_DIGITS)}`, `1${'0'.repeat(LEADING_DIGITS)}`]
   return [
     ...sqlOf`if(sum(abs(${COLUMN}) div ${divisor}) + count(${COLUMN}) > ${limit}, `,
@@ -89,7 +89,7 @@ const LEADING_DIGITS = 18
  */
 export const doubleTotals = (): Totals => {
   const type = createType({ ...doubleType({ unsigned: false }), sentAs: new Set(['double']) })
-  const guard = (sql: FormSql): FormSql => [
+  const guard = (sql: SqlTemplate): SqlTemplate => [
     'cast(if(abs(',
     ...sql,
     `) > ${Number.MAX_VALUE}, `,

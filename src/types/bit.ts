@@ -31,7 +31,7 @@ export function bitType (length: number): ColumnType {
       return BigInt('0b' + value)
     },
     write: (value) => show(BigInt('0x' + (value as Buffer).toString('hex'))),
-    echo: (parameter) => show(parameter as bigint),
+    storedJson: (parameter) => show(parameter as bigint),
     keeps: (value) => length === 1 || String(value).length === length,
     defaultOf: (text) => {
       const [, bits] = BIT_LITERAL.exec(text) ?? []

@@ -50,20 +50,20 @@ export type DriverValue = Buffer | Uint8Array | string | number | bigint | typeo
 /** SQL text before and after a column or a placeholder. Always a constant of this folder, never text of a request. */
 export type Wrapping = readonly [before: string, after: string]
 
-/** The places of the column and of the parameter in the SQL of a form. */
+/** The slots of the column and of the parameter in a template. */
 export const COLUMN = Symbol('column')
 export const GIVEN = Symbol('given')
-/** The place after a call of an aggregate function for SQLite's FILTER clause. */
+/** The slot after a call of an aggregate function for SQLite's FILTER clause. */
 export const FILTER = Symbol('filter')
 
 /**
- * The SQL of a form or an aggregate function, with its places. Its texts are constants of this folder, never text of a
- * request.
+ * The SQL of an update operator or an aggregate function, with its slots. Its texts are constants of this folder, never
+ * text of a request.
  */
-export type FormSql = ReadonlyArray<string | typeof COLUMN | typeof GIVEN | typeof FILTER>
+export type SqlTemplate = ReadonlyArray<string | typeof COLUMN | typeof GIVEN | typeof FILTER>
 
-/** A form in place of a value in `data`: `{"$inc": 5}` computes the new value from the stored one. */
-export interface UpdateForm {
+/** An object in place of a value in `data`: `{"$inc": 5}` computes the new value from the stored one. */
+export interface UpdateOperator {
   /** The key of the object: `$inc`. */
   readonly name: string
   /** JSON Schema of the operand, with the name of the form in `title`, because columns of the same kind share it. */
@@ -74,7 +74,7 @@ export interface UpdateForm {
    * The SQL of the new value from the stored one and the parameter. If omitted, the new value is the parameter, and
    * inserts also accept the form.
    */
-  readonly sql?: FormSql
+  readonly sql?: SqlTemplate
 }
 
 /**
@@ -109,7 +109,7 @@ export interface LongValue {
 /** The SQL and the result type of an aggregate function, or of a part of time, of a column. */
 export interface Computation {
   readonly type: ColumnType
-  readonly sql: FormSql
+  readonly sql: SqlTemplate
 }
 
 /** `$sum` and `$avg` of a type. */
@@ -142,7 +142,7 @@ export interface ColumnType {
   /** The fast alternative to `write`, if there is one. */
   readonly wireFormat?: WireFormat | undefined
   /** Returns the JSON text with which a select shows a stored parameter; the text `null` if that cannot be known. */
-  readonly echo: (parameter: Value) => string
+  readonly storedJson: (parameter: Value) => string
   /** Whether a JSON value that `read` accepts is certainly stored unchanged. Always if omitted. */
   readonly keeps?: (value: unknown) => boolean
   /**
@@ -154,8 +154,8 @@ export interface ColumnType {
   readonly roundsDefaults?: true
   /** Converts a parameter for insert and update, if these need another one than conditions. */
   readonly stored?: (parameter: Value) => Value
-  /** The forms that an update accepts for the column; none if omitted. */
-  readonly forms?: readonly UpdateForm[]
+  /** The update operators of the column; none if omitted. */
+  readonly updates?: readonly UpdateOperator[]
   /** Set for columns of time. */
   readonly moment?: MomentForm
   readonly comparison: Comparison
@@ -218,7 +218,7 @@ export interface ColumnType {
    * values pass no comparison, and sums and `$min` pass over them, as over NULL. It is true if an equality with a
    * parameter of the type is, unless `comparedColumn` is set.
    */
-  readonly own?: FormSql
+  readonly own?: SqlTemplate
   /** SQLite: the values of positions, if they may be others than `own`. */
   readonly positions?: Positions
   /**
@@ -296,7 +296,8 @@ export class ValueUnreadable extends Error {
 export function createType (own: Pick<ColumnType, 'schema' | 'read' | 'write'> & Partial<ColumnType>): ColumnType {
   const { comparison = 'order', structured = false } = own
   return Object.freeze({
-    echo: (parameter: Value) => own.write(Buffer.isBuffer(parameter) ? parameter : Buffer.from(String(parameter))),
+    storedJson: (parameter: Value) =>
+      own.write(Buffer.isBuffer(parameter) ? parameter : Buffer.from(String(parameter))),
     comparison,
     sortable: comparison !== 'none' && !structured,
     ranked: comparison === 'order' || comparison === 'text',

@@ -73,7 +73,7 @@ export function doubleType (bounds: FloatBounds): ColumnType {
     schema: numberSchema('double', bounds),
     read: (value) => doubleParameter(signed(readFixed(value, fixed, fixed && largest(fixed)), unsigned)),
     keeps: (value) => areSameDigits(numberText(value), jsonNumber(readDouble(value))),
-    ...(fixed !== undefined && { echo: (parameter: Value) => Number(parameter).toFixed(fixed.scale) }),
+    ...(fixed !== undefined && { storedJson: (parameter: Value) => Number(parameter).toFixed(fixed.scale) }),
     write: (value) => withoutZerofill(textOf(value)),
     wireFormat: zerofill ? undefined : 'plain',
     defaultOf: defaultNumber,
@@ -101,7 +101,7 @@ export function floatType (bounds: FloatBounds): ColumnType {
     ...(fixed !== undefined && {
       stored: (parameter: Value) =>
         Math.abs(Number(parameter)) > largest(fixed) ? Math.sign(Number(parameter)) * largest(fixed) : parameter,
-      echo: (parameter: Value) => shortestFloat(Math.fround(Number(parameter))),
+      storedJson: (parameter: Value) => shortestFloat(Math.fround(Number(parameter))),
       // MySQL would compare with the largest number of the column
       outlying: { includes: (parameter: Value) => Math.abs(Number(parameter)) > largest(fixed), wrapping: AS_DOUBLE }
     }),

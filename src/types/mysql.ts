@@ -8,13 +8,13 @@ import {
   GIVEN,
   RELATED_TEXT,
   type ColumnType,
-  type FormSql,
+  type SqlTemplate,
   type TypeFacts,
   type Wrapping
 } from './column-type.ts'
 import { decimalType } from './decimal.ts'
 import { computedDoubleType, doubleType, floatType, type FixedPoint } from './float.ts'
-import { incrementDecimal, incrementDouble, incrementInteger, mergeForm, sqlOf, withNow } from './forms.ts'
+import { incrementDecimal, incrementDouble, incrementInteger, mergeForm, sqlOf, withNow } from './update-operators.ts'
 import { bitType } from './bit.ts'
 import { integerType, tinyBoolType, yearType } from './integer.ts'
 import { geometryType, vectorType } from './geometry.ts'
@@ -92,7 +92,7 @@ const YEARS = { first: Date.UTC(1901, 0) / 1000, last: Date.UTC(2156, 0) / 1000 
 /** A BIGINT has 20 digits. */
 const INTEGER_TOTALS = exactTotals({ precision: 20, scale: 0 })
 const wholeNumbers = (type: ColumnType): ColumnType =>
-  createType({ ...type, equated: DIGITS, forms: INCREMENT_INTEGER, totals: INTEGER_TOTALS })
+  createType({ ...type, equated: DIGITS, updates: INCREMENT_INTEGER, totals: INTEGER_TOTALS })
 const integer =
   (bits: number) =>
     (facts: TypeFacts): ColumnType =>
@@ -106,10 +106,10 @@ const decimal = (facts: TypeFacts): ColumnType => {
   }
   // a sum with the uncast text would be a double
   const sum = sqlOf`${COLUMN} + cast(${GIVEN} as decimal(${String(bounds.precision)},${String(bounds.scale)}))`
-  return createType({ ...decimalType(bounds), forms: [incrementDecimal(bounds, sum)], totals: exactTotals(bounds) })
+  return createType({ ...decimalType(bounds), updates: [incrementDecimal(bounds, sum)], totals: exactTotals(bounds) })
 }
 const double = (facts: TypeFacts, type: ColumnType): ColumnType =>
-  createType({ ...type, forms: [incrementDouble(SUM, fixedPoint(facts))], totals: doubleTotals })
+  createType({ ...type, updates: [incrementDouble(SUM, fixedPoint(facts))], totals: doubleTotals })
 const digitsOf = (facts: TypeFacts) => ({ digits: facts.scale ?? 0 })
 const text = (facts: TypeFacts): ColumnType =>
   textType({ characters: facts.length, bytes: null, charset: facts.charset })
@@ -148,12 +148,16 @@ const MARIADB_JSON = withMerge(
   removalsFirst
 )
 
-function withMerge (type: ColumnType, sql: FormSql, write: (patch: unknown) => string = JSON.stringify): ColumnType {
+function withMerge (
+  type: ColumnType,
+  sql: SqlTemplate,
+  write: (patch: unknown) => string = JSON.stringify
+): ColumnType {
   const read = (patch: unknown): string => {
     type.read(patch)
     return write(patch)
   }
-  return createType({ ...type, forms: [mergeForm(read, sql)] })
+  return createType({ ...type, updates: [mergeForm(read, sql)] })
 }
 
 /** MySQL shows TINYINT(1) UNSIGNED as `tinyint unsigned`, as it does with every width. */
@@ -172,7 +176,10 @@ const factories = new Map<string, (facts: TypeFacts) => ColumnType>([
   [
     'year',
     () =>
-      withNow(createType({ ...yearType(), forms: INCREMENT_YEAR, totals: INTEGER_TOTALS }), { kind: 'year', ...YEARS })
+      withNow(
+        createType({ ...yearType(), updates: INCREMENT_YEAR, totals: INTEGER_TOTALS }),
+        { kind: 'year', ...YEARS }
+      )
   ],
   ['bit', (facts) => bitType(facts.length ?? 1)],
   ['decimal', decimal],

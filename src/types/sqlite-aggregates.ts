@@ -7,12 +7,12 @@ import {
   ValueUnreadable,
   type Computation,
   type ColumnType,
-  type FormSql,
+  type SqlTemplate,
   type Totals
 } from './column-type.ts'
 import { decimalSchema, parseDigits, readDecimal } from './decimal.ts'
 import { doubleType } from './float.ts'
-import { sqlOf } from './forms.ts'
+import { sqlOf } from './update-operators.ts'
 import { integerBounds } from './integer.ts'
 
 /** Decimal digits of a 64-bit integer. */
@@ -57,8 +57,8 @@ export const decimalTotals = (given: Fraction) => (): Totals => {
 
 /** FLOAT and DOUBLE. */
 export const doubleTotals = (write: ColumnType['write']) => (): Totals => {
-  const type = createType({ ...doubleType({ unsigned: false }), wireFormat: undefined, write, echo: write })
-  const guard = (sql: FormSql): FormSql => [
+  const type = createType({ ...doubleType({ unsigned: false }), wireFormat: undefined, write, storedJson: write })
+  const guard = (sql: SqlTemplate): SqlTemplate => [
     'case when abs(',
     ...sql,
     `) > ${Number.MAX_VALUE} then `,

@@ -15,13 +15,13 @@ import {
   ValueUnreadable,
   type ColumnType,
   type DriverValue,
-  type FormSql,
+  type SqlTemplate,
   type TypeFacts,
   type Value
 } from './column-type.ts'
 import { parseDigits, readDecimal, decimalSchema } from './decimal.ts'
 import { doubleType, jsonNumber } from './float.ts'
-import { incrementDecimal, incrementDouble, incrementInteger, mergeForm, sqlOf, withNow } from './forms.ts'
+import { incrementDecimal, incrementDouble, incrementInteger, mergeForm, sqlOf, withNow } from './update-operators.ts'
 import { integerBounds, integerType, tinyBoolType } from './integer.ts'
 import { jsonType, requireDouble, wholeNumber } from './json.ts'
 import { isJson } from './json-text.ts'
@@ -50,7 +50,7 @@ function writeNative (value: DriverValue): string {
 /** A type of MySQL that writes values as SQLite returns them. `own`: as in ColumnType. */
 function native (
   type: ColumnType,
-  own: FormSql | undefined,
+  own: SqlTemplate | undefined,
   write: ColumnType['write'] = writeNative,
   long: ColumnType['long'] = write === writeNative ? longNative : undefined
 ): ColumnType {
@@ -60,7 +60,7 @@ function native (
     wireFormat: undefined,
     write,
     long,
-    echo: write,
+    storedJson: write,
     ...(own !== undefined && { own }),
     ...positions
   })
@@ -81,12 +81,12 @@ const OWN_TIME = ownText(
   ])
 )
 
-function ownText (form: FormSql): FormSql {
+function ownText (form: SqlTemplate): SqlTemplate {
   return [...OWN_TEXT, ' and (', ...form, ')']
 }
 
 /** A text of this form, which may have a fraction of the second. */
-function withFraction (form: string): FormSql {
+function withFraction (form: string): SqlTemplate {
   const glob = globOf(form)
   const fraction = sqlOf`${COLUMN} glob '${glob}.*[0-9]' and rtrim(${COLUMN}, '0123456789') glob '${glob}.'`
   return [...sqlOf`${COLUMN} glob '${glob}' or (`, ...fraction, ')']
@@ -100,10 +100,10 @@ function globOf (form: string): string {
 const longNative: ColumnType['long'] = (value) => typeof value === 'string' ? longText(value) : longBinary(value)
 
 function sqliteDecimal ({ length, scale }: TypeFacts): ColumnType {
-  const places = scale ?? (length === null ? 6 : 0)
+  const digits = scale ?? (length === null ? 6 : 0)
   const bounds = {
-    precision: places + Math.min((length ?? Infinity) - places, EXACT_DIGITS),
-    scale: places,
+    precision: digits + Math.min((length ?? Infinity) - digits, EXACT_DIGITS),
+    scale: digits,
     unsigned: false
   }
   const write = (value: DriverValue): string => {
@@ -122,7 +122,7 @@ function sqliteDecimal ({ length, scale }: TypeFacts): ColumnType {
   const totals = decimalTotals({ scale: bounds.scale, padded: length !== null })
   const read = (value: unknown): Value => readExact(readDecimal(value, bounds))
   return native(
-    createType({ schema: decimalSchema(bounds), read, write, forms: [increment], order: numericOrder, totals }),
+    createType({ schema: decimalSchema(bounds), read, write, updates: [increment], order: numericOrder, totals }),
     OWN_NUMBER,
     write
   )
@@ -144,7 +144,7 @@ const NUMBERS = "('integer', 'real')"
  * infinity for a double. It fails by the absolute value of the least integer ("integer overflow"), which depends on the
  * column so that it is not computed in advance.
  */
-function sumWithin (sum: FormSql, classes: string, condition: FormSql): FormSql {
+function sumWithin (sum: SqlTemplate, classes: string, condition: SqlTemplate): SqlTemplate {
   return [
     ...sqlOf`case when ${COLUMN} is null then null when typeof(${COLUMN}) in ${classes} and `,
     ...condition,
@@ -200,7 +200,7 @@ const SQLITE_JSON = native({
     const { min, max } = integerBounds(64, false)
     return wholeNumber(text, min, max) ?? requireDouble(text)
   },
-  forms: [mergeForm(JSON_TEXT.read, sqlOf`json_patch(coalesce(${COLUMN}, '{}'), ${GIVEN})`)]
+  updates: [mergeForm(JSON_TEXT.read, sqlOf`json_patch(coalesce(${COLUMN}, '{}'), ${GIVEN})`)]
 }, OWN_JSON, writeJson, longNativeJson)
 
 /** Refuses NUL characters, which end the pattern in SQLite's LIKE: `%\0%` would be `%`, which matches every text. */
@@ -213,7 +213,7 @@ function readPattern (value: unknown): string {
 /** Compares bytes, whatever the collation of the column. */
 const EXACT: NonNullable<ColumnType['exact']> = { parameter: ['', ' collate binary'] }
 
-const SQLITE_INTEGER = createType({ ...integerType(64, false), forms: [INCREMENT_INTEGER], totals: integerTotals })
+const SQLITE_INTEGER = createType({ ...integerType(64, false), updates: [INCREMENT_INTEGER], totals: integerTotals })
 
 const unpadded = { scale: 6, padded: false }
 
@@ -232,7 +232,7 @@ const byPrefix: ReadonlyArray<
 > = [
   [
     /^bool|^tinyint\(1\)/,
-    () => native(createType({ ...tinyBoolType(false), forms: [INCREMENT_TINY], totals: integerTotals }), OWN_NUMBER),
+    () => native(createType({ ...tinyBoolType(false), updates: [INCREMENT_TINY], totals: integerTotals }), OWN_NUMBER),
     related('integer')
   ],
   [/^datetime/, sqliteDatetime, byLength('datetime')],
@@ -265,7 +265,11 @@ const byPrefix: ReadonlyArray<
     /real|floa|doub/,
     () =>
       native(
-        createType({ ...doubleType({ unsigned: false }), forms: [INCREMENT_REAL], totals: doubleTotals(writeNative) }),
+        createType({
+          ...doubleType({ unsigned: false }),
+          updates: [INCREMENT_REAL],
+          totals: doubleTotals(writeNative)
+        }),
         OWN_NUMBER
       )
   ]

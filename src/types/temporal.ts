@@ -1,9 +1,9 @@
 import { Type } from '@sinclair/typebox'
 import {
-  COLUMN, type ColumnType, type Computation, createType, expected, type FormSql, naturalOrder, textOf, type Value,
+  COLUMN, type ColumnType, type Computation, createType, expected, type SqlTemplate, naturalOrder, textOf, type Value,
   ValueRefused
 } from './column-type.ts'
-import { sqlOf } from './forms.ts'
+import { sqlOf } from './update-operators.ts'
 import { integerType } from './integer.ts'
 
 const DATE = /^\d{4}-\d\d-\d\d$/
@@ -266,7 +266,7 @@ const PARTS = Object.keys(types) as readonly Name[]
 /** The computations of the parts of a column. A DATE has no hours. */
 type Parts = ReadonlyMap<string, Computation>
 
-function partsOf (sqls: Readonly<Record<Name, FormSql>>, hasHours: boolean): Parts {
+function partsOf (sqls: Readonly<Record<Name, SqlTemplate>>, hasHours: boolean): Parts {
   return new Map(
     PARTS.filter((name) => hasHours || name !== '$hour').map((name) => [name, { type: types[name], sql: sqls[name] }])
   )
@@ -274,7 +274,7 @@ function partsOf (sqls: Readonly<Record<Name, FormSql>>, hasHours: boolean): Par
 
 const IS_WHOLE_DAY = sqlOf`year(${COLUMN}) > 0 and month(${COLUMN}) > 0 and dayofmonth(${COLUMN}) > 0`
 
-const MYSQL: Readonly<Record<Name, FormSql>> = {
+const MYSQL: Readonly<Record<Name, SqlTemplate>> = {
   $year: sqlOf`year(${COLUMN})`,
   $month: sqlOf`date_format(${COLUMN}, '%Y-%m')`,
   $week: ['if(', ...IS_WHOLE_DAY, ...sqlOf`, date_format(${COLUMN}, '%x-W%v'), null)`],
@@ -288,9 +288,10 @@ const MYSQL: Readonly<Record<Name, FormSql>> = {
 const DAY_GLOB = '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]'
 const DAY = sqlOf`typeof(${COLUMN}) = 'text' and ${COLUMN} glob '${DAY_GLOB}*'`
 const HOUR = sqlOf`typeof(${COLUMN}) = 'text' and ${COLUMN} glob '${DAY_GLOB}[ T][0-9][0-9]*'`
-const when = (condition: FormSql, value: FormSql): FormSql => ['case when ', ...condition, ' then ', ...value, ' end']
+const when = (condition: SqlTemplate, value: SqlTemplate): SqlTemplate =>
+  ['case when ', ...condition, ' then ', ...value, ' end']
 
-const SQLITE: Readonly<Record<Name, FormSql>> = {
+const SQLITE: Readonly<Record<Name, SqlTemplate>> = {
   $year: when(DAY, sqlOf`cast(substr(${COLUMN}, 1, 4) as integer)`),
   $month: when(DAY, sqlOf`substr(${COLUMN}, 1, 7)`),
   $week: when(

@@ -29,9 +29,9 @@ type FindMember = (text: string) => number | undefined
  * `?`. So any such character matches a `?`, and the server decides whether the member exists.
  */
 function createFindMember (members: readonly string[]): FindMember {
-  const places = new Map(members.map((member, place) => [member, place]))
-  const vague = members.flatMap((member, place) => member.includes('?') ? [{ place, pattern: toPattern(member) }] : [])
-  return (text) => places.get(text) ?? vague.find(({ pattern }) => pattern.test(text))?.place
+  const indexes = new Map(members.map((member, bit) => [member, bit]))
+  const vague = members.flatMap((member, bit) => member.includes('?') ? [{ bit, pattern: toPattern(member) }] : [])
+  return (text) => indexes.get(text) ?? vague.find(({ pattern }) => pattern.test(text))?.bit
 }
 
 /** The members without `?`, which are known exactly. */
@@ -144,7 +144,7 @@ export function textType ({ characters, bytes, charset }: TextBounds): ColumnTyp
 /** CHAR: the server removes trailing spaces when it returns a value. */
 export function charType (bounds: TextBounds): ColumnType {
   const text = textType(bounds)
-  return createType({ ...text, echo: (parameter) => JSON.stringify((parameter as string).replace(/ +$/, '')) })
+  return createType({ ...text, storedJson: (parameter) => JSON.stringify((parameter as string).replace(/ +$/, '')) })
 }
 
 /** Counts characters as MySQL does: a surrogate pair is one character. */
@@ -191,7 +191,7 @@ export function enumType (members: readonly string[]): ColumnType {
     // a collation may consider all characters beyond U+FFFF equal
     keeps: (member) => member === '' || exactMembers(members).includes(String(member)),
     defaultOf: exactDefault,
-    echo: (member) => JSON.stringify(member === zero ? '' : member),
+    storedJson: (member) => JSON.stringify(member === zero ? '' : member),
     comparison: 'equality',
     ...(new Set(members).size < members.length && { unplaced: true as const }),
     ranking: {
@@ -211,18 +211,18 @@ export function setType (members: readonly string[]): ColumnType {
     read: (value) => {
       if (!Array.isArray(value)) throw expected('a list of ' + quoted(members))
       const chosen = value
-        .map((member) => ({ member, place: findMember(readString(member)) }))
-        .sort((a, b) => Number(a.place) - Number(b.place))
-      if (chosen.some(({ place }) => place === undefined)) throw expected('a list of ' + quoted(members))
+        .map((member) => ({ member, bit: findMember(readString(member)) }))
+        .sort((a, b) => Number(a.bit) - Number(b.bit))
+      if (chosen.some(({ bit }) => bit === undefined)) throw expected('a list of ' + quoted(members))
       if (new Set(chosen.map(({ member }) => member)).size !== chosen.length) {
         throw new ValueRefused('contains a member twice')
       }
       return chosen.map(({ member }) => member).join(',')
     },
     readMember: (value) => {
-      const place = findMember(readString(value))
-      if (place === undefined) throw expected('one of ' + quoted(members))
-      return 1n << BigInt(place)
+      const bit = findMember(readString(value))
+      if (bit === undefined) throw expected('one of ' + quoted(members))
+      return 1n << BigInt(bit)
     },
     write: (value) => {
       const text = textOf(value)
@@ -269,7 +269,7 @@ export function formType ({
       return normal(value)
     },
     write: (value) => JSON.stringify(textOf(value)),
-    ...(rewritten && { echo: () => 'null' }),
+    ...(rewritten && { storedJson: () => 'null' }),
     wireFormat: 'escaped'
   })
 }

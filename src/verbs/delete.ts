@@ -7,7 +7,7 @@ import { namesMoment, bindCondition } from '../plan/moments.ts'
 import type { DeletePlan } from '../plan/plan.ts'
 import { restrictRows } from '../plan/row-rules.ts'
 import { counting, isPlainChange, planChangeOptions, type PlanLimits, refuseWritten } from '../plan/write-options.ts'
-import type { AnswerSink } from '../response/answer-sink.ts'
+import type { ResponseSink } from '../response/response-sink.ts'
 import { finishWrite } from '../response/respond.ts'
 import type { Result } from '../response/result.ts'
 import type { Clock } from '../types/moment.ts'
@@ -25,7 +25,7 @@ export const remove = {
 
   run: runChange,
 
-  respond: (plan: DeletePlan, { changed }: Result, sink: AnswerSink | undefined): string | Buffer =>
+  respond: (plan: DeletePlan, { changed }: Result, sink: ResponseSink | undefined): string | Buffer =>
     finishWrite(plan, `"deleted":${changed}`, sink),
 
   rowsOf: (_plan: DeletePlan, { changed }: Result): number => changed

@@ -6,8 +6,8 @@ import { checkForeignKeys, refuse } from '../execute/after-write.ts'
 import { executeInsert } from '../execute/execute-insert.ts'
 import { Runner } from '../execute/runner.ts'
 import { isOneStatement, type Plan } from '../plan/plan.ts'
-import { AnswerSink } from '../response/answer-sink.ts'
-import type { AnswerMemoryBudget } from '../response/budget.ts'
+import { ResponseSink } from '../response/response-sink.ts'
+import type { MemoryBudget } from '../response/budget.ts'
 import { createSelectSink } from '../response/page-sink.ts'
 import type { Result } from '../response/result.ts'
 import { compileClock } from '../sql/compile.ts'
@@ -26,14 +26,14 @@ interface Execution {
   readonly plan: Plan
   readonly database: Database
   /** Takes the rows of the answer; undefined for an answer without rows. The creator must drop it. */
-  readonly sink: AnswerSink | undefined
+  readonly sink: ResponseSink | undefined
   readonly record?: RequestRecord | null | undefined
 }
 
 /** The sink for the rows of an answer; undefined for an answer without rows. `maxBytes`: its maximum size. */
-export function createSink (plan: Plan, budget: AnswerMemoryBudget, maxBytes: number): AnswerSink | undefined {
+export function createSink (plan: Plan, budget: MemoryBudget, maxBytes: number): ResponseSink | undefined {
   if (plan.verb === 'select') return createSelectSink(plan, maxBytes, budget)
-  return plan.returning === undefined ? undefined : new AnswerSink(plan.returning, maxBytes, budget)
+  return plan.returning === undefined ? undefined : new ResponseSink(plan.returning, maxBytes, budget)
 }
 
 /**
@@ -124,7 +124,7 @@ export interface PlanToAnswer {
   /** Bytes that the answer may have. */
   readonly maxBytes: number
   /** The memory for it; that of the database if omitted. */
-  readonly budget?: AnswerMemoryBudget
+  readonly budget?: MemoryBudget
   readonly record?: RequestRecord | null | undefined
   /** The arguments of the hook for writes, which is not called if they are omitted. */
   readonly pendingWrite?: Pick<PendingWrite, 'grant' | 'body' | 'references' | 'dryRun'>

@@ -6,7 +6,7 @@ import { permissionDenied } from '../errors.ts'
 import type { Runner } from '../execute/runner.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { PlanLimits } from '../plan/write-options.ts'
-import type { AnswerSink } from '../response/answer-sink.ts'
+import type { ResponseSink } from '../response/response-sink.ts'
 import type { Result } from '../response/result.ts'
 import type { Clock } from '../types/moment.ts'
 import { remove } from './delete.ts'
@@ -31,9 +31,9 @@ interface VerbHandler<B extends Body, P extends Plan> {
    * Runs the plan with a runner, which may be that of a transaction. `sink`: takes the rows of the response. @throws
    * ServiceError, StaleCatalog
    */
-  run (runner: Runner, plan: P, options: { readonly sink: AnswerSink | undefined }): Promise<Result>
+  run (runner: Runner, plan: P, options: { readonly sink: ResponseSink | undefined }): Promise<Result>
   /** The body of the response. */
-  respond (plan: P, result: Result, sink: AnswerSink | undefined): string | Buffer
+  respond (plan: P, result: Result, sink: ResponseSink | undefined): string | Buffer
   /** The number of rows that the plan has returned or, if it is a write, changed. */
   rowsOf (plan: P, result: Result): number
 }

@@ -13,7 +13,7 @@ import { givesMoment, isIdMoment, bindRows } from '../plan/moments.ts'
 import type { InsertPlan, PlannedRow } from '../plan/plan.ts'
 import { restrictInsert } from '../plan/row-rules.ts'
 import type { PlanLimits } from '../plan/write-options.ts'
-import type { AnswerSink } from '../response/answer-sink.ts'
+import type { ResponseSink } from '../response/response-sink.ts'
 import { finishWrite } from '../response/respond.ts'
 import { findParameter, idOfInserted, idOfUpserted, type Result, type RowCounts } from '../response/result.ts'
 
@@ -30,7 +30,7 @@ export const insert = {
 
   bindClock: bindRows,
 
-  run (runner: Runner, plan: InsertPlan, { sink }: { readonly sink: AnswerSink | undefined }): Promise<Result> {
+  run (runner: Runner, plan: InsertPlan, { sink }: { readonly sink: ResponseSink | undefined }): Promise<Result> {
     const run = (watchRow?: WatchRow): Promise<Result> =>
       sink === undefined
         ? runInsert({ plan, runner, watchRow })
@@ -38,7 +38,7 @@ export const insert = {
     return isCheckedAfterWrite(plan) ? runWithCheck(runner, plan, { sink, run }) : run()
   },
 
-  respond: (plan: InsertPlan, result: Result, sink: AnswerSink | undefined): string | Buffer =>
+  respond: (plan: InsertPlan, result: Result, sink: ResponseSink | undefined): string | Buffer =>
     finishWrite(plan, insertedText(result.bound ?? plan, result), sink),
 
   rowsOf: (_plan: InsertPlan, { changed }: Result): number => changed

@@ -16,7 +16,7 @@ import type { Member, SelectPlan } from '../plan/plan.ts'
 import { findUnexpected } from '../plan/write-options.ts'
 import { restrictRows } from '../plan/row-rules.ts'
 import { counting, type PlanLimits } from '../plan/write-options.ts'
-import type { AnswerSink } from '../response/answer-sink.ts'
+import type { ResponseSink } from '../response/response-sink.ts'
 import { pageMembers } from '../response/page-sink.ts'
 import type { Result } from '../response/result.ts'
 
@@ -28,8 +28,8 @@ export const select = {
 
   run: runSelect,
 
-  respond: (plan: SelectPlan, result: Result, sink: AnswerSink | undefined): string | Buffer =>
-    (sink as AnswerSink).finish(pageMembers(plan, result, sink as AnswerSink)),
+  respond: (plan: SelectPlan, result: Result, sink: ResponseSink | undefined): string | Buffer =>
+    (sink as ResponseSink).finish(pageMembers(plan, result, sink as ResponseSink)),
 
   rowsOf: (_plan: SelectPlan, { rows }: Result): number => rows
 }
@@ -107,9 +107,9 @@ function rejectLists (members: readonly Member[], path: Path): void {
 async function runSelect (
   runner: Runner,
   plan: SelectPlan,
-  { sink: given }: { readonly sink: AnswerSink | undefined }
+  { sink: given }: { readonly sink: ResponseSink | undefined }
 ): Promise<Result> {
-  const sink = given as AnswerSink
+  const sink = given as ResponseSink
   const total = plan.total && await runner.count(plan.table, plan.condition, plan.total.limit, plan.lock)
   const outcome = await runner.run(plan, sink)
   requireExpected(plan, sink.count)

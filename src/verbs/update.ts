@@ -13,7 +13,7 @@ import { findUpdateKey } from '../plan/row-keys.ts'
 import { restrictUpdate } from '../plan/row-rules.ts'
 import { withTouched, writesHidden } from '../plan/rule.ts'
 import { counting, isPlainChange, planChangeOptions, type PlanLimits, refuseWritten } from '../plan/write-options.ts'
-import type { AnswerSink } from '../response/answer-sink.ts'
+import type { ResponseSink } from '../response/response-sink.ts'
 import { finishWrite } from '../response/respond.ts'
 import type { Result } from '../response/result.ts'
 import type { Clock } from '../types/moment.ts'
@@ -33,12 +33,12 @@ export const update = {
     assignments: bindAssignments(plan.assignments, clock)
   }),
 
-  run (runner: Runner, plan: UpdatePlan, { sink }: { readonly sink: AnswerSink | undefined }): Promise<Result> {
+  run (runner: Runner, plan: UpdatePlan, { sink }: { readonly sink: ResponseSink | undefined }): Promise<Result> {
     const run = (): Promise<Result> => runChange(runner, plan, { sink })
     return isCheckedAfterWrite(plan) ? runWithCheck(runner, plan, { sink, run }) : run()
   },
 
-  respond: (plan: UpdatePlan, result: Result, sink: AnswerSink | undefined): string | Buffer =>
+  respond: (plan: UpdatePlan, result: Result, sink: ResponseSink | undefined): string | Buffer =>
     finishWrite(plan, `"updated":${updatedRows(plan, result)}`, sink),
 
   rowsOf: updatedRows

@@ -10,7 +10,7 @@ import { alone } from '../../src/catalog/catalog.ts'
 import { createPlan } from '../../src/verbs/index.ts'
 import type { DeletePlan, UpdatePlan } from '../../src/plan/plan.ts'
 import { rowKeysOf } from '../../src/plan/row-keys.ts'
-import { AnswerSink } from '../../src/response/answer-sink.ts'
+import { ResponseSink } from '../../src/response/response-sink.ts'
 import { LIMITS } from '../support/sql.ts'
 import { mysqlColumn, tableOf } from '../support/tables.ts'
 
@@ -29,7 +29,7 @@ const executor = (write: StatementResult): Executor => ({
 
 const run = (body: object, table: Table, write: StatementResult): Promise<StatementResult> => {
   const plan = createPlan(body as never, alone(table), LIMITS) as UpdatePlan | DeletePlan
-  return runChange(new Runner(executor(write).run, database), plan, { sink: plan.returning && new AnswerSink(plan.returning, 10_000) })
+  return runChange(new Runner(executor(write).run, database), plan, { sink: plan.returning && new ResponseSink(plan.returning, 10_000) })
 }
 
 t.test('more rows than were locked are a conflict, which may be tried again', async (t) => {

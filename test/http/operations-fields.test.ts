@@ -14,7 +14,7 @@ const rows: Readonly<Record<string, Field>> = {
   mark: { in: { selectInTransaction: Type.Optional(Type.String({ maxLength: 3, description: 'A mark.' })) } },
   label: {
     in: { select: Type.Optional(Type.String({ maxLength: 5 })) },
-    form: 'a short text',
+    expected: 'a short text',
     excludes: { select: ['offset'] },
     needs: { select: 'delete' },
     needsAllRows: true,

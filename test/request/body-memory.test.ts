@@ -1,13 +1,13 @@
 import { EventEmitter } from 'node:events'
 import t from 'tap'
-import { BodyMemory, BodyPlace } from '../../src/request/body-memory.ts'
+import { BodyMemory, BodyReservation } from '../../src/request/body-memory.ts'
 import { weighBody } from '../../src/request/read-body.ts'
 import { readBody, type Payload } from '../../src/request/read-body.ts'
 
 t.test('a caller holds at most half of what the others leave, and all is given back', async (t) => {
   const memory = new BodyMemory(1000)
-  const place = (owner: string): BodyPlace => new BodyPlace(memory, owner)
-  const [first, second, other, third] = [place('a'), place('a'), place('b'), place('c')]
+  const reservation = (owner: string): BodyReservation => new BodyReservation(memory, owner)
+  const [first, second, other, third] = [reservation('a'), reservation('a'), reservation('b'), reservation('c')]
   t.ok(first.hold(300))
   t.ok(first.hold(200), 'it holds more already')
   t.ok(second.hold(200))
@@ -22,42 +22,42 @@ t.test('a caller holds at most half of what the others leave, and all is given b
 
 t.test('a body that needs more than all of it is taken while there is no other', async (t) => {
   const memory = new BodyMemory(1000)
-  const [large, small] = [new BodyPlace(memory, 'a'), new BodyPlace(memory, 'b')]
+  const [large, small] = [new BodyReservation(memory, 'a'), new BodyReservation(memory, 'b')]
   t.ok(large.hold(10))
   t.ok(large.hold(5000))
   t.notOk(small.hold(1))
   large.leave()
   t.ok(small.hold(1))
-  t.notOk(new BodyPlace(memory, 'a').hold(5000))
+  t.notOk(new BodyReservation(memory, 'a').hold(5000))
 })
 
 t.test('a slow body loses its place to one of the same caller, or of a caller that holds less', async (t) => {
   const lost: string[] = []
   const memory = new BodyMemory(1_000_000)
   const wait = (milliseconds: number): void => { for (let time = 0; time < milliseconds; time += 250) memory.tick() }
-  const begin = (name: string, owner: string, bytes: number): BodyPlace => {
-    const place = new BodyPlace(memory, owner)
-    place.onLost = ({ code }) => { lost.push(`${name} ${code}`) }
-    t.ok(place.hold(bytes))
-    place.begin()
-    return place
+  const begin = (name: string, owner: string, bytes: number): BodyReservation => {
+    const reservation = new BodyReservation(memory, owner)
+    reservation.onLost = ({ code }) => { lost.push(`${name} ${code}`) }
+    t.ok(reservation.hold(bytes))
+    reservation.begin()
+    return reservation
   }
   const stalled = begin('stalled', 'a', 200_000)
   const fast = begin('fast', 'a', 200_000)
   const small = begin('small', 'c', 10)
   wait(750)
-  t.notOk(new BodyPlace(memory, 'a').hold(200_000), 'too early to tell')
+  t.notOk(new BodyReservation(memory, 'a').hold(200_000), 'too early to tell')
   fast.progress(100_000)
   wait(250)
   fast.progress(180_000)
-  t.notOk(new BodyPlace(memory, 'b').hold(450_000), 'it would hold more')
+  t.notOk(new BodyReservation(memory, 'b').hold(450_000), 'it would hold more')
   t.same(lost, [])
-  t.ok(new BodyPlace(memory, 'a').hold(200_000))
+  t.ok(new BodyReservation(memory, 'a').hold(200_000))
   t.same(lost, ['stalled REQUEST_TIMEOUT'])
   stalled.leave()
   wait(1000)
   fast.progress(200_000)
-  t.ok(new BodyPlace(memory, 'b').hold(390_000), 'it has become slow')
+  t.ok(new BodyReservation(memory, 'b').hold(390_000), 'it has become slow')
   t.same(lost, ['stalled REQUEST_TIMEOUT', 'fast REQUEST_TIMEOUT'])
   small.finish()
   small.leave()
@@ -66,13 +66,13 @@ t.test('a slow body loses its place to one of the same caller, or of a caller th
 /** Reads chunks, and returns what became of them and how much was held at most. */
 function read (chunks: ReadonlyArray<Buffer | string>, declared?: number, { memory = new BodyMemory(1e9), limit = 100_000 } = {}) {
   const payload = Object.assign(new EventEmitter(), { resume: () => payload }) as unknown as Payload & EventEmitter
-  const place = new BodyPlace(memory, 'a')
+  const reservation = new BodyReservation(memory, 'a')
   const seen: Array<[error: string | undefined, text: string | undefined]> = []
   let held = 0
-  readBody(payload, { headers: declared === undefined ? {} : { 'content-length': String(declared) }, limit, place }, (error, body) => { seen.push([(error as { code?: string } | undefined)?.code, body?.toString()]) })
+  readBody(payload, { headers: declared === undefined ? {} : { 'content-length': String(declared) }, limit, reservation }, (error, body) => { seen.push([(error as { code?: string } | undefined)?.code, body?.toString()]) })
   for (const chunk of chunks) {
     payload.emit('data', chunk)
-    held = Math.max(held, place.bytes)
+    held = Math.max(held, reservation.bytes)
   }
   payload.emit('end')
   return { seen, held, listeners: payload.eventNames() }
@@ -107,7 +107,7 @@ t.test('a body that is too large, has another length or finds no memory is refus
   t.same(read([part], 70_000).seen, [['INVALID_REQUEST', undefined]])
   for (const [chunks, free] of [[[part], 50_000], [[part, Buffer.alloc(30_000)], 70_000], [[part], 70_000]] as const) {
     const memory = new BodyMemory(free * 2 + 2)
-    new BodyPlace(memory, 'other').hold(1)
+    new BodyReservation(memory, 'other').hold(1)
     t.same(read(chunks, undefined, { memory }).seen, [['OVERLOADED', undefined]])
   }
 })

@@ -6,7 +6,7 @@ import type { Column } from '../../src/catalog/catalog.ts'
 import type { RowSink } from '../../src/dialects/dialect.ts'
 import { inPieces, type LongWork } from '../../src/in-pieces.ts'
 import type { Cells } from '../../src/plan/cells.ts'
-import { AnswerSink } from '../../src/response/answer-sink.ts'
+import { ResponseSink } from '../../src/response/response-sink.ts'
 import { CsvRows } from '../../src/response/csv-rows.ts'
 import { JsonRows, type RowFormat } from '../../src/response/row-writer.ts'
 import { Output } from '../../src/response/output.ts'
@@ -128,7 +128,7 @@ t.test('members of a long row are long as well', async (t) => {
 })
 
 t.test('others are served while a long row is written', async (t) => {
-  const sink = new AnswerSink([text], Infinity)
+  const sink = new ResponseSink([text], Infinity)
   sink.begin([text])
   const taking = (sink as RowSink).row([Buffer.from(repeat('x', LONG))])
   let turns = 0
@@ -140,13 +140,13 @@ t.test('others are served while a long row is written', async (t) => {
 
 t.test('a long row that does not fit is not written to its end', async (t) => {
   for (const [values, most] of [[[Buffer.from(repeat('\0', LONG))], 3 * LONG], [[Buffer.from(repeat('x', LONG))], LONG - 1]] as const) {
-    const sink = new AnswerSink([text], most)
+    const sink = new ResponseSink([text], most)
     sink.begin([text])
     await (sink as RowSink).row(values)
     t.ok(sink.full)
     t.match(sink.refusal, { code: 'RESULT_TOO_LARGE' })
   }
-  const dropped = new AnswerSink([text], Infinity)
+  const dropped = new ResponseSink([text], Infinity)
   dropped.begin([text])
   const taking = (dropped as RowSink).row([Buffer.from(repeat('x', LONG))])
   dropped.drop()
@@ -157,7 +157,7 @@ t.test('a long row that does not fit is not written to its end', async (t) => {
 t.test('a long value that cannot be read is refused by its column', async (t) => {
   const bytes = shapes.read({ type: 'LineString', coordinates: Array.from({ length: 100_000 }, () => [1, 2]) }) as Buffer
   for (const broken of [bytes.subarray(0, -1), Buffer.concat([bytes, Buffer.from('x')])]) {
-    const sink = new AnswerSink([geometry], Infinity)
+    const sink = new ResponseSink([geometry], Infinity)
     sink.begin([geometry])
     await t.rejects((sink as RowSink).row([broken]) as Promise<void>, { code: 'UNREADABLE_VALUE' })
   }

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { Writable } from 'node:stream'
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { UNLIMITED, AnswerBudget } from '../../src/response/budget.ts'
+import { UNLIMITED, ResponseBudget } from '../../src/response/budget.ts'
 import { RowStream } from '../../src/response/row-stream.ts'
 import { createStreamRows } from '../../src/response/stream-rows.ts'
 import type { RowSource } from '../../src/dialects/dialect.ts'
@@ -137,7 +137,7 @@ t.test('a row that is too large is an error, and no part of it is sent', async (
 })
 
 t.test('a stream takes its memory from that of answers, and gives it back', async (t) => {
-  const budget = new AnswerBudget(4 * MEGABYTE)
+  const budget = new ResponseBudget(4 * MEGABYTE)
   const first = createStream({ budget })
   const add = async ({ add, told }: typeof first, megabytes: number): Promise<unknown> => {
     add(megabytes * MEGABYTE)

@@ -10,7 +10,7 @@ import { openSqlite } from '../../src/dialects/sqlite/dialect.ts'
 import { alone } from '../../src/catalog/catalog.ts'
 import { createPlan } from '../../src/verbs/index.ts'
 import type { Statement } from '../../src/sql/statement.ts'
-import { AnswerSink } from '../../src/response/answer-sink.ts'
+import { ResponseSink } from '../../src/response/response-sink.ts'
 import { createTestDatabase, enginesAndSqlite } from '../servers/engines.ts'
 import { addressOf } from './mysql.ts'
 import { createProxy, type Proxy } from './recorder.ts'
@@ -25,7 +25,7 @@ export interface DialectTest {
   sql (statement: string, values?: unknown[]): Promise<any[]>
   statement (table: string, body: object): Statement
   /** A sink for the rows of a select of all columns. */
-  sink (table: string): AnswerSink
+  sink (table: string): ResponseSink
 }
 
 export interface DialectOptions {
@@ -68,9 +68,9 @@ async function compilers (dialect: Dialect): Promise<Pick<DialectTest, 'statemen
   const { tables } = createCatalog(await dialect.introspect(), 0)
   return {
     statement: (table, body) => compilePlan(createPlan(body as Body, alone(tables.get(table) as Table), LIMITS), dialect.engine),
-    sink: (table) => new AnswerSink((tables.get(table) as Table).columnList, 2 ** 20)
+    sink: (table) => new ResponseSink((tables.get(table) as Table).columnList, 2 ** 20)
   }
 }
 
 /** The rows in a sink. */
-export const rowsIn = (sink: RowSink): any[] => JSON.parse(String((sink as AnswerSink).finish())).data.rows
+export const rowsIn = (sink: RowSink): any[] => JSON.parse(String((sink as ResponseSink).finish())).data.rows

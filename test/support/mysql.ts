@@ -11,7 +11,7 @@ import { sessionStatement } from '../../src/dialects/mysql/connection/session-se
 import { alone } from '../../src/catalog/catalog.ts'
 import { planSelect } from '../../src/verbs/select.ts'
 import { compileStatement } from '../../src/sql/compile.ts'
-import { AnswerSink } from '../../src/response/answer-sink.ts'
+import { ResponseSink } from '../../src/response/response-sink.ts'
 
 const MEGABYTE = 2 ** 20
 
@@ -44,12 +44,12 @@ export async function readTables (url: string): Promise<ReadonlyMap<string, Tabl
 export const senders = (connection: Connection): Record<'bytes' | 'plain', SendCommand> => ({ bytes: createCommandSender(connection) as SendCommand, plain: sendPlainCommand })
 
 /** Selects all rows of a table with one of the readers. */
-export function selectAll (connection: Connection, table: Table, send: SendCommand, limit = 256 * MEGABYTE): Promise<{ answer: Buffer, tooLarge: number, sink: AnswerSink }> {
+export function selectAll (connection: Connection, table: Table, send: SendCommand, limit = 256 * MEGABYTE): Promise<{ answer: Buffer, tooLarge: number, sink: ResponseSink }> {
   const plan = planSelect({ verb: 'select', limit: 1000 }, alone(table), { depth: 1, conditions: 1, values: 1, pattern: 1000, offset: 100_000 })
-  return sendStatement(connection, writeStatement(compileStatement(plan, 'mysql')), new AnswerSink(plan.columns, limit), send)
+  return sendStatement(connection, writeStatement(compileStatement(plan, 'mysql')), new ResponseSink(plan.columns, limit), send)
 }
 
-export function sendStatement (connection: Connection, sql: string, sink: AnswerSink, send: SendCommand): Promise<{ answer: Buffer, tooLarge: number, sink: AnswerSink }> {
+export function sendStatement (connection: Connection, sql: string, sink: ResponseSink, send: SendCommand): Promise<{ answer: Buffer, tooLarge: number, sink: ResponseSink }> {
   let tooLarge = 0
   return new Promise((resolve, reject) => send(connection, {
     sql,

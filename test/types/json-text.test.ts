@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import t from 'tap'
-import { AnswerSink } from '../../src/response/answer-sink.ts'
+import { ResponseSink } from '../../src/response/response-sink.ts'
 import { isJson } from '../../src/types/json-text.ts'
 import { mysqlType } from '../../src/types/mysql.ts'
 import '../support/seed.ts'
@@ -68,7 +68,7 @@ t.test('a response is valid JSON whatever bytes a JSON column of MariaDB contain
   const type = mysqlType({ name: 'longtext', declaration: 'longtext', length: null, bytes: null, scale: null, charset: 'utf8mb4', srid: null, json: true })
   const column = { ...mysqlColumn('j', 'longtext'), type }
   fc.assert(fc.property(fc.oneof(nearly.map((text) => Buffer.from(text)), fc.uint8Array({ maxLength: 2000 }).map((bytes) => Buffer.from(bytes))), (cell) => {
-    const [bytes, plain] = [new AnswerSink([column], 1e6), new AnswerSink([column], 1e6)]
+    const [bytes, plain] = [new ResponseSink([column], 1e6), new ResponseSink([column], 1e6)]
     const packet = packetOf(cell)
     bytes.textRow(packet, 0, packet.length)
     plain.row([cell])

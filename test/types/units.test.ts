@@ -98,7 +98,7 @@ t.test('the key of a new row is shown as a select shows it', async (t) => {
     [binaryType({ bytes: 4, padded: true }), 'AQI=', '"AQIAAA=="'], [datetimeType({ scale: 3, padded: true }), '2026-01-01 00:00:00', '"2026-01-01T00:00:00.000"'],
     [timestampType({ scale: 0, padded: true }), '2026-01-01T02:00:00+02:00', '"2026-01-01T00:00:00Z"'], [textType({ characters: 9, bytes: null }), 'a"b', '"a\\"b"'], [floatType({ unsigned: false }), 0.1, '0.1']
   ]
-  for (const [type, value, text] of shown) t.equal(type.echo(type.read(value)), text)
+  for (const [type, value, text] of shown) t.equal(type.storedJson(type.read(value)), text)
 })
 
 t.test('facts that information_schema omits have the default of the type', async (t) => {
@@ -185,7 +185,7 @@ t.test('DOUBLE(M,D) accepts only numbers with its digits', async (t) => {
   const double = doubleType({ unsigned: false, fixed: { precision: 10, scale: 2 } })
   for (const value of [1, 1.5, -12.25, 99999999.99, 0.1]) t.equal(double.read(value), value)
   t.equal(double.read(-0.01), -1 + 0.99, 'as the servers compute it')
-  t.equal(double.echo(double.read(-0.01)), '-0.01')
+  t.equal(double.storedJson(double.read(-0.01)), '-0.01')
   for (const value of [1.005, 0.001, -1e-7, 100000000, 1e300]) t.throws(() => double.read(value), { name: 'ValueRefused', message: /^can have at most (2|8) digits/ })
   t.throws(() => double.read(JSON.rawJSON('0.' + '0'.repeat(500) + '1')), { name: 'ValueRefused' }, 'a number of any length')
   t.equal(floatType({ unsigned: false, fixed: { precision: 7, scale: 3 } }).read(1234.001), Math.fround(1234.001))
@@ -202,7 +202,7 @@ t.test('the key of a new row is shown as the server stores it, or as null', asyn
   const echo = (declaration: string, value: unknown): string => {
     const type = mysqlType({ ...none, name: declaration.replace(/\(.*/, ''), declaration, length: 9 })
     const parameter = type.read(value)
-    return type.echo(type.stored?.(parameter) ?? parameter)
+    return type.storedJson(type.stored?.(parameter) ?? parameter)
   }
   t.equal(echo('char(9)', 'ab  '), '"ab"')
   t.equal(echo('varchar(9)', 'ab  '), '"ab  "')

@@ -21,7 +21,7 @@ t.test('the fast row reader works with the mysql2 of TEST_MYSQL2', { skip }, asy
   const { version } = createRequire(import.meta.url)(join(path, 'package.json')) as { version: string }
   const hooks = join(folder, 'hooks.mjs')
   writeFileSync(hooks, hooksFor(path))
-  for (const file of ['test/dialects/mysql/connection/statement-command.test.ts', 'test/response/answer-sink.test.ts']) {
+  for (const file of ['test/dialects/mysql/connection/statement-command.test.ts', 'test/response/response-sink.test.ts']) {
     const env = { ...process.env, TEST_MYSQL2: '', TEST_ENGINES: JSON.stringify(await engines()) }
     const { status, stdout } = spawnSync(process.execPath, ['--import', pathToFileURL(hooks).href, file], { encoding: 'utf8', env })
     t.equal(status, 0, `${file} with mysql2 ${version}`, { failures: stdout.split('\n').filter((line) => line.includes('not ok')) })

@@ -15,7 +15,7 @@ import type { Order, Reply } from '../../../src/dialects/sqlite/protocol.ts'
 import { Session } from '../../../src/dialects/sqlite/session.ts'
 import { createSessions } from '../../../src/dialects/sqlite/sessions.ts'
 import { planSelect } from '../../../src/verbs/select.ts'
-import { AnswerSink } from '../../../src/response/answer-sink.ts'
+import { ResponseSink } from '../../../src/response/response-sink.ts'
 import { compileStatement } from '../../../src/sql/compile.ts'
 import { LIMITS } from '../../support/sql.ts'
 import { until } from '../../support/until.ts'
@@ -255,7 +255,7 @@ async function openDialect (t: Test, ...statements: string[]) {
   const { tables } = createCatalog(await dialect.introspect(), 0)
   const select = async (body: object) => {
     const plan = planSelect({ verb: 'select', ...body }, alone(tables.get('items') as Table), LIMITS)
-    const sink = new AnswerSink(plan.columns, MEGABYTE)
+    const sink = new ResponseSink(plan.columns, MEGABYTE)
     await dialect.read(compileStatement(plan, 'sqlite'), sink)
     return JSON.parse(String(sink.finish())).data.rows
   }

@@ -3,7 +3,7 @@ import t from 'tap'
 import type { TableFacts } from '../../../../src/catalog/catalog.ts'
 import { createDefinitions, createDifferences, type Differences, readDefinition } from '../../../../src/dialects/mysql/connection/definitions.ts'
 import { isEof, isOk, readColumnCount, readEof, readOk } from '../../../../src/dialects/mysql/connection/packets.ts'
-import { AnswerSink } from '../../../../src/response/answer-sink.ts'
+import { ResponseSink } from '../../../../src/response/response-sink.ts'
 import { valueClass } from '../../../../src/types/value-classes.ts'
 import { mysqlColumn, tableOf } from '../../../support/tables.ts'
 
@@ -152,7 +152,7 @@ t.test('a difference that remains after reading the catalog is known, and the co
   t.notOk(definitions.isExpected(0, sent), 'a catalog that was read before says nothing')
   differences.review(factsOf('int'), performance.now() + 1)
   t.ok(definitions.isExpected(0, sent))
-  const writer = new AnswerSink([column], 1000)
+  const writer = new ResponseSink([column], 1000)
   writer.begin(definitions.columns)
   const row = Buffer.concat([text('1,"admin":true')])
   writer.textRow(row, 0, row.length)

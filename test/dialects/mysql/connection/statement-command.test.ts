@@ -8,7 +8,7 @@ import { tryReader } from '../../../../src/dialects/mysql/connection/try-reader.
 import { createCatalog } from '../../../../src/catalog/catalog.ts'
 import { alone } from '../../../../src/catalog/catalog.ts'
 import { createPlan } from '../../../../src/verbs/index.ts'
-import { AnswerSink } from '../../../../src/response/answer-sink.ts'
+import { ResponseSink } from '../../../../src/response/response-sink.ts'
 import { createTestDatabase, engines } from '../../../servers/engines.ts'
 import { addressOf, connect, run, senders, sendStatement } from '../../../support/mysql.ts'
 import { startService } from '../../../support/service.ts'
@@ -99,7 +99,7 @@ for (const engine of servers) {
       const dialect = openDialect()
       const table = createCatalog(await dialect.introspect(), 0).tables.get('items')
       const plan = createPlan(body as never, alone(table as never), LIMITS)
-      const sink = new AnswerSink(plan.verb === 'select' ? plan.columns : [], 10_000)
+      const sink = new ResponseSink(plan.verb === 'select' ? plan.columns : [], 10_000)
       const statement = compilePlan(plan, 'mysql')
       const outcome = plan.verb === 'select' ? await dialect.read(statement, sink) : await dialect.write(statement)
       await dialect.close()
@@ -157,7 +157,7 @@ for (const engine of servers) {
     for (const size of sizes) {
       const [before, after] = ["select length('", "') as n"]
       const n = size - 1 - before.length - after.length
-      const { sink } = await sendStatement(connection, before + 'x'.repeat(n) + after, new AnswerSink([mysqlColumn('n', 'int')], 1000), bytes)
+      const { sink } = await sendStatement(connection, before + 'x'.repeat(n) + after, new ResponseSink([mysqlColumn('n', 'int')], 1000), bytes)
       t.match(String(sink.finish()), `{"n":${n}}`, `${size} bytes`)
     }
   })

@@ -9,7 +9,7 @@ const database = new DatabaseSync(':memory:')
 
 /** The value that a form makes of a stored one. */
 function apply (declaration: string, stored: string, name: string, operand: unknown): unknown {
-  const form = sqliteColumn('c', declaration).type.forms?.find((each) => each.name === name)
+  const form = sqliteColumn('c', declaration).type.updates?.find((each) => each.name === name)
   if (form?.sql === undefined) throw new Error(`${declaration} has no ${name}`)
   const parameter = form.read(operand)
   const parameters = form.sql.flatMap((part) => part === GIVEN ? [parameter] : [])
@@ -69,7 +69,7 @@ t.test('a sum that does not fit, or of what is no number, is an error', async (t
 
 t.test('$now has the digits of the declaration, in the form in which values are stored', async (t) => {
   const clock = systemClock()
-  const now = (declaration: string) => valueAt(sqliteColumn('c', declaration).type.forms?.find(({ name }) => name === '$now')?.read(true) as Moment, clock) as string
+  const now = (declaration: string) => valueAt(sqliteColumn('c', declaration).type.updates?.find(({ name }) => name === '$now')?.read(true) as Moment, clock) as string
   const forms: Array<[declaration: string, form: RegExp]> = [
     ['datetime', /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/], ['timestamp', /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/], ['time', /^\d\d:\d\d:\d\d$/], ['date', /^\d{4}-\d\d-\d\d$/],
     ['datetime(1)', /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.[1-9])?$/], ['timestamp(6)', /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{0,2}[1-9])?$/], ['time(3)', /^\d\d:\d\d:\d\d(\.\d{0,2}[1-9])?$/]
@@ -98,7 +98,7 @@ t.test('a form is offered by the types that can have it, on both engines', async
     ['varchar(10)', []], ['text', []], ['blob', []], ['something', []]
   ]
   for (const column of [mysqlColumn, sqliteColumn]) {
-    for (const [declaration, forms] of expected) t.same((column('c', declaration).type.forms ?? []).map(({ name }) => name), forms, declaration)
+    for (const [declaration, forms] of expected) t.same((column('c', declaration).type.updates ?? []).map(({ name }) => name), forms, declaration)
   }
 })
 
@@ -110,7 +110,7 @@ t.test('operands that are not of the form are refused', async (t) => {
   ]
   for (const column of [mysqlColumn, sqliteColumn]) {
     for (const [declaration, name, operand] of refused) {
-      const form = column('c', declaration).type.forms?.find((each) => each.name === name)
+      const form = column('c', declaration).type.updates?.find((each) => each.name === name)
       t.throws(() => form?.read(operand), { name: 'ValueRefused' }, `${declaration} ${JSON.stringify(operand)}`)
     }
   }

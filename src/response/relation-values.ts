@@ -7,7 +7,7 @@ import { NOT_TEXT, RELATED_TEXT, ValueRefused, type DriverValue, type Value } fr
 import type { Column } from '../catalog/catalog.ts'
 import { writeValue } from './encode-row.ts'
 
-/** The number if no row is related. */
+/** The value id if no row is related. */
 export const UNRELATED = -1
 
 /** Memory of different values of `on`, in bytes, about, without their texts. */
@@ -18,12 +18,12 @@ const CHARACTER_SIZE = 4
 /** The number of digits that a double represents exactly. */
 const SAFE_DIGITS = 15
 
-/** Numbers the different values of `on` in some rows. */
-export class Links {
+/** Gives an id to each different value of `on` in some rows: 0, 1, 2, … */
+export class RelationValues {
   readonly #on: ListMember['on']
   readonly #isNative: boolean
-  readonly #places = new Map<string, number>()
-  /** The parameters for each number. */
+  readonly #ids = new Map<string, number>()
+  /** The parameters for each id. */
   readonly values: Array<readonly Value[]> = []
   /** Memory of the values, in bytes, about. */
   size = 0
@@ -38,42 +38,42 @@ export class Links {
   }
 
   clear (): void {
-    this.#places.clear()
+    this.#ids.clear()
     this.values.length = 0
     this.size = 0
   }
 
   /**
-   * The number of the values. NULL, and a value that the other column cannot store, are not related to any row. @throws
+   * The id of the values. NULL, and a value that the other column cannot store, are not related to any row. @throws
    * UNREADABLE_VALUE
    */
-  placeOf (values: ReadonlyArray<DriverValue | null>): number {
+  idOf (values: ReadonlyArray<DriverValue | null>): number {
     if (values.includes(null)) return UNRELATED
     const given = values as readonly DriverValue[]
     const invalid = given.indexOf(NOT_TEXT)
     if (invalid >= 0) writeValue((this.#on[invalid] as ListMember['on'][number]).column, NOT_TEXT)
     if (!this.#isNative) {
-      return this.#placeOfTexts(
+      return this.#idOfTexts(
         given.map((value, index) => writeValue((this.#on[index] as ListMember['on'][number]).column, value))
       )
     }
     const key = given.map(nativeKey).join()
-    const found = this.#places.get(key)
+    const found = this.#ids.get(key)
     if (found !== undefined) return found
     return this.#add(key, this.values.push(given as readonly Value[]) - 1)
   }
 
-  #add (key: string, place: number): number {
-    this.#places.set(key, place)
+  #add (key: string, id: number): number {
+    this.#ids.set(key, id)
     this.size += VALUES_SIZE + CHARACTER_SIZE * key.length
-    return place
+    return id
   }
 
   /**
-   * The number of the values in a row of MySQL's text protocol, whose cells begin at the positions in `starts`. @throws
+   * The id of the values in a row of MySQL's text protocol, whose cells begin at the positions in `starts`. @throws
    * UNREADABLE_VALUE
    */
-  placeOfCells (bytes: Buffer, starts: Uint32Array, cells: readonly number[]): number {
+  idOfCells (bytes: Buffer, starts: Uint32Array, cells: readonly number[]): number {
     const texts: string[] = []
     for (let index = 0; index < cells.length; index++) {
       const at = starts[cells[index] as number] as number
@@ -82,38 +82,38 @@ export class Links {
       const start = afterLength(bytes, at)
       texts.push(textOf((this.#on[index] as ListMember['on'][number]).column, bytes, start, start + length))
     }
-    return this.#placeOfTexts(texts)
+    return this.#idOfTexts(texts)
   }
 
   /** `texts`: the values as JSON. */
-  #placeOfTexts (texts: readonly string[]): number {
+  #idOfTexts (texts: readonly string[]): number {
     const key = texts.length === 1 ? texts[0] as string : texts.join()
-    const found = this.#places.get(key)
+    const found = this.#ids.get(key)
     if (found !== undefined) return found
     const parameters = this.#toParameters(texts)
     return this.#add(key, parameters === undefined ? UNRELATED : this.values.push(parameters) - 1)
   }
 
   /**
-   * The number of the value in a row of the other table, if `on` is one pair of columns that are not texts. @throws
+   * The id of the value in a row of the other table, if `on` is one pair of columns that are not texts. @throws
    * UNREADABLE_VALUE
    */
-  findPlace (value: DriverValue): number {
+  getId (value: DriverValue): number {
     const [{ other }] = this.#on as [ListMember['on'][number]]
     return this.#find(writeValue(other, value))
   }
 
   /** The same for the bytes from `start` to `end`. @throws UNREADABLE_VALUE */
-  findPlaceOfBytes (bytes: Buffer, start: number, end: number): number {
+  getIdOfBytes (bytes: Buffer, start: number, end: number): number {
     const [{ other }] = this.#on as [ListMember['on'][number]]
     return this.#find(textOf(other, bytes, start, end))
   }
 
   #find (text: string): number {
-    const place = this.#places.get(text)
+    const id = this.#ids.get(text)
     // the column has another scale than the catalog knows, so that equal values have other texts
-    if (place === undefined) throw new StaleCatalog()
-    return place
+    if (id === undefined) throw new StaleCatalog()
+    return id
   }
 
   #toParameters (texts: readonly string[]): Value[] | undefined {

@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { writeStatement } from '../../src/dialects/mysql/literal.ts'
-import { AnswerSink } from '../../src/response/answer-sink.ts'
+import { ResponseSink } from '../../src/response/response-sink.ts'
 import { createTestDatabase, engines } from '../servers/engines.ts'
 import { connect, readTables, run, selectAll, senders, sendStatement } from '../support/mysql.ts'
 import { seed } from '../support/seed.ts'
@@ -32,7 +32,7 @@ for (const engine of await engines()) {
           return value === null ? null : table.columnList[index + 1]?.type.read(value) ?? null
         })
         const pieces = [`insert into one values (${row}, `, ...columns.slice(1).map(() => ', '), ')']
-        await sendStatement(connection, writeStatement({ pieces, parameters }), new AnswerSink([], 0), senders(connection).plain)
+        await sendStatement(connection, writeStatement({ pieces, parameters }), new ResponseSink([], 0), senders(connection).plain)
       }
       const { bytes, plain } = senders(connection)
       const [fast, slow] = [await selectAll(connection, table, bytes), await selectAll(connection, table, plain)]
@@ -96,7 +96,7 @@ for (const engine of await engines()) {
     const table = (await readTables(database.url)).get('few')
     if (table === undefined) throw new Error('no table')
     for (const send of Object.values(senders(connection))) {
-      const failing = sendStatement(connection, 'select if(id < 3, id, (select id from few)) from few', new AnswerSink(table.columnList, 1000), send)
+      const failing = sendStatement(connection, 'select if(id < 3, id, (select id from few)) from few', new ResponseSink(table.columnList, 1000), send)
       await t.rejects(failing, { code: 'ER_SUBQUERY_NO_1_ROW' })
       t.equal(String((await selectAll(connection, table, send)).answer), '{"success":true,"data":{"rows":[{"id":1},{"id":2},{"id":3}],"count":3}}', 'the connection goes on')
     }

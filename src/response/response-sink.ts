@@ -1,5 +1,5 @@
 /**
- * Writes the rows of a select into its answer as they arrive: the rows (row-writer.ts) and the text around them
+ * Writes the rows of a select into its response as they arrive: the rows (row-writer.ts) and the text around them
  * (output.ts), within its memory (budget.ts).
  */
 import type { Column } from '../catalog/catalog.ts'
@@ -9,7 +9,7 @@ import { overloaded, resultTooLarge, type ServiceError } from '../errors.ts'
 import { inPieces } from '../in-pieces.ts'
 import type { LinkCells } from '../plan/cells.ts'
 import type { DriverValue } from '../types/column-type.ts'
-import { AnswerMemory, type AnswerMemoryBudget, UNLIMITED } from './budget.ts'
+import { ResponseMemory, type MemoryBudget, UNLIMITED } from './budget.ts'
 import { isLongRow, sizeOf } from './encode-row.ts'
 import { isBeyond, JsonRows, type RowWriter } from './row-writer.ts'
 import type { Fragment, MemberRows } from './member-rows.ts'
@@ -28,10 +28,10 @@ function writeFragment (
 ): boolean {
   let from = start
   for (let next = gap; next < gapsEnd; next++) {
-    const { at, link, place } = gaps[next] as Fragment['gaps'][number]
+    const { at, link, valueId } = gaps[next] as Fragment['gaps'][number]
     copy(output, bytes, from, at)
     from = at
-    const related = rows.get(link)?.find(place)
+    const related = rows.get(link)?.find(valueId)
     if (related !== undefined && (isFull() || !writeFragment(output, related, rows, isFull))) return false
   }
   copy(output, bytes, from, end)
@@ -53,48 +53,48 @@ function copy (output: Output, bytes: Buffer, from: number, to: number): void {
 }
 
 const COMMA = 0x2c
-/** Bytes up to which an answer is cheaper to send as a string. */
-const SHORT_ANSWER = 65_536
+/** Bytes up to which a response is cheaper to send as a string. */
+const SHORT_RESPONSE = 65_536
 
-/** Takes no memory before the first row. `drop` must be called if `finish` is not, to return the memory. */
-export class AnswerSink implements RowSink {
+/** Reserves no memory before the first row. Whoever does not call `finish` must call `drop`, which frees it. */
+export class ResponseSink implements RowSink {
   #output = new Output()
   readonly #rows: JsonRows
-  /** Bytes of rows of members that are not in the answer yet. */
+  /** Bytes of the rows of members that have been read and wait to be inserted. */
   #held = 0
-  /** Memory that is needed to put them into their places, in bytes. */
-  #places = 0
-  /** Whether these rows are being put into the answer. */
+  /** Memory that is needed to insert them, in bytes. */
+  #insertMemory = 0
+  /** Whether the rows of members are being inserted. */
   #isInserting = false
-  /** Bytes that the answer may have. */
+  /** The maximum size of the response, in bytes. */
   readonly #maxBytes: number
-  readonly #memory: AnswerMemory
-  /** Bytes of memory that any answer may have. */
+  readonly #memory: ResponseMemory
+  /** The maximum memory of any response, in bytes. */
   readonly #largest: number
-  /** The bytes before it, if it is a part of a larger answer. */
+  /** The bytes of the earlier parts, if it is a part of a larger response. */
   readonly #before: number
-  /** The length up to which no more memory must be taken, in bytes. */
+  /** The length up to which the reserved memory suffices, in bytes. */
   #room: number
   #refusal: ServiceError | undefined
   #isDropped = false
-  /** The length and the number of rows before those of the next select. */
+  /** The bytes and the number of the rows to which the next select appends its own. */
   #keptLength = 0
   #keptCount = 0
   count = 0
 
-  /** `maxBytes`: the maximum size of the answer; the budget may allow less. `writer`: writes rows that have members. */
+  /** `maxBytes`: the maximum size of the response; the budget may allow less. `writer`: writes rows with members. */
   constructor (
     columns: readonly Column[],
     maxBytes: number,
-    budget: AnswerMemoryBudget = UNLIMITED,
+    budget: MemoryBudget = UNLIMITED,
     writer?: RowWriter
   ) {
     this.#rows = new JsonRows(columns, writer)
-    this.#memory = new AnswerMemory(budget)
+    this.#memory = new ResponseMemory(budget)
     this.#largest = budget.largest
     this.#before = budget.before
     this.#maxBytes = Math.min(maxBytes, largestOf(budget, writer))
-    this.#room = Math.min(this.#maxBytes, SHORT_ANSWER)
+    this.#room = Math.min(this.#maxBytes, SHORT_RESPONSE)
     this.#output.maxBytes = this.#maxBytes
   }
 
@@ -105,7 +105,7 @@ export class AnswerSink implements RowSink {
 
   begin (columns: readonly Column[]): void {
     this.#output.length = this.#keptLength
-    this.#held = this.#places = 0
+    this.#held = this.#insertMemory = 0
     this.writer?.clear()
     this.#rows.begin(columns)
     this.count = this.#keptCount
@@ -134,12 +134,12 @@ export class AnswerSink implements RowSink {
 
   get full (): boolean {
     return (
-      this.#isDropped || (this.#output.length + this.#held + this.#memoryOfPlaces() > this.#room && !this.#extend())
+      this.#isDropped || (this.#output.length + this.#held + this.#memoryToInsert() > this.#room && !this.#extend())
     )
   }
 
-  #memoryOfPlaces (): number {
-    return this.writer === undefined ? 0 : this.#places + this.writer.size
+  #memoryToInsert (): number {
+    return this.writer === undefined ? 0 : this.#insertMemory + this.writer.size
   }
 
   overflow (): void {
@@ -151,7 +151,7 @@ export class AnswerSink implements RowSink {
     )
   }
 
-  /** The reason why the answer cannot be sent, if the sink is full. */
+  /** The reason why the response cannot be sent, if the sink is full. */
   get refusal (): ServiceError | undefined {
     return this.#refusal
   }
@@ -168,15 +168,15 @@ export class AnswerSink implements RowSink {
     this.drop()
   }
 
-  /** Takes more memory; if there is none, returns false and refuses the answer. */
+  /** Reserves more memory; if there is none, rejects the response and returns false. */
   #extend (): boolean {
     const maxBytes = this.#isInserting ? this.#maxBytes + this.#held : this.#maxBytes
     const length = this.#output.length + this.#held
-    const places = this.#memoryOfPlaces()
-    if (length > maxBytes || length + places > this.#largest) this.overflow()
-    else if (!this.#memory.extend(length + places, maxBytes + places)) this.#refuse(overloaded())
+    const insertMemory = this.#memoryToInsert()
+    if (length > maxBytes || length + insertMemory > this.#largest) this.overflow()
+    else if (!this.#memory.extend(length + insertMemory, maxBytes + insertMemory)) this.#refuse(overloaded())
     else {
-      this.#room = Math.min(maxBytes + places, this.#memory.taken)
+      this.#room = Math.min(maxBytes + insertMemory, this.#memory.taken)
       return true
     }
     return false
@@ -202,13 +202,13 @@ export class AnswerSink implements RowSink {
     return inPieces(this.#rows.longRow(this.#output, values), () => this.full)
   }
 
-  /** Counts bytes of rows of members, which are put into the answer later, and the memory that this needs. */
+  /** Counts the bytes of rows of members, which are inserted later, and the memory that the insertion needs. */
   hold (bytes: number, memory: number): void {
     this.#held += bytes
-    this.#places += memory
+    this.#insertMemory += memory
   }
 
-  /** Puts the rows of members into their places. */
+  /** Inserts the rows of members into the rows that they are related to. */
   insertMembers (rows: RowsByMember): void {
     if (this.writer === undefined || this.full) return
     const before = this.#output
@@ -222,13 +222,13 @@ export class AnswerSink implements RowSink {
     before.recycle()
     if (this.full) return this.#output.drop()
     this.writer.clear()
-    this.#held = this.#places = 0
+    this.#held = this.#insertMemory = 0
     this.#isInserting = false
-    this.#room = Math.min(this.#maxBytes, Math.max(this.#memory.taken, SHORT_ANSWER))
+    this.#room = Math.min(this.#maxBytes, Math.max(this.#memory.taken, SHORT_RESPONSE))
   }
 
   /**
-   * Returns the answer; a short one as a string, which Node sends together with the headers. Nothing can be written
+   * Returns the response; a short one as a string, which Node sends together with the headers. Nothing can be written
    * afterwards. `members`: further members after `count`, each preceded by a comma. @throws RESULT_TOO_LARGE,
    * OVERLOADED if they do not fit
    */
@@ -242,7 +242,7 @@ export class AnswerSink implements RowSink {
   }
 
   /**
-   * Returns the answer to a write, with `members` after its rows. It cannot be refused, because the write may be
+   * Returns the response to a write, with `members` after its rows. It cannot be rejected, because the write may be
    * committed.
    */
   finishWrite (members: string): Buffer | string {
@@ -252,7 +252,7 @@ export class AnswerSink implements RowSink {
 
   #end (): Buffer | string {
     this.#memory.release()
-    return this.#output.end(SHORT_ANSWER)
+    return this.#output.end(SHORT_RESPONSE)
   }
 
   #separate (): void {
@@ -263,8 +263,8 @@ export class AnswerSink implements RowSink {
 }
 
 /**
- * The size of the largest possible answer; half of the budget with members, because the answer is copied while their
- * rows are inserted.
+ * The size of the largest possible response; half of the budget with members, because the response is copied while
+ * their rows are inserted.
  */
-const largestOf = ({ largest }: AnswerMemoryBudget, writer: RowWriter | undefined): number =>
+const largestOf = ({ largest }: MemoryBudget, writer: RowWriter | undefined): number =>
   writer !== undefined && writer.links.size > 0 ? Math.floor(largest / 2) : largest

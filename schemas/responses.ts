@@ -23,7 +23,7 @@ export const GroupValueSchema = Type.Union([
 ])
 
 /** The answer with groups. `value`: the schema of a value in `rows`, or a reference to one. */
-export const groupsAnswer = (value: TSchema) =>
+export const groupsResponse = (value: TSchema) =>
   answer(
     {
       rows: Type.Array(

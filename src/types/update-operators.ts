@@ -1,32 +1,32 @@
-/** The forms of an update (`{"$inc": 5}`). Their SQL depends on the engine and is in mysql.ts and sqlite.ts. */
+/** The update operators (`{"$inc": 5}`). Their SQL depends on the engine and is in mysql.ts and sqlite.ts. */
 import { Type } from '@sinclair/typebox'
 import { isObject } from '../json/exact-json.ts'
 import {
-  type ColumnType, createType, expected, type FormSql, type MomentForm, type UpdateForm, type Value
+  type ColumnType, createType, expected, type SqlTemplate, type MomentForm, type UpdateOperator, type Value
 } from './column-type.ts'
 import { decimalSchema, digitsName, readDecimal } from './decimal.ts'
 import { doubleType, type FixedPoint, largest } from './float.ts'
 import { integerBounds, readInteger } from './integer.ts'
 import { CALENDAR, NowSchema, readMoment } from './moment.ts'
 
-/** The SQL of a form: ``sqlOf`${COLUMN} + ${GIVEN}` ``. */
-export function sqlOf (texts: TemplateStringsArray, ...places: FormSql): FormSql {
-  return texts.flatMap((text, index) => index < places.length ? [text, places[index] as string] : [text])
+/** The SQL of an update operator: ``sqlOf`${COLUMN} + ${GIVEN}` ``. */
+export function sqlOf (texts: TemplateStringsArray, ...slots: SqlTemplate): SqlTemplate {
+  return texts.flatMap((text, index) => index < slots.length ? [text, slots[index] as string] : [text])
 }
 
-/** A form that only the service assigns: the column gets its default. */
+/** An update operator that only the service uses: the column gets its default. */
 export const TO_DEFAULT = '$default'
-const DEFAULT_SQL: FormSql = ['default']
+const DEFAULT_SQL: SqlTemplate = ['default']
 
-/** The SQL by which a form of a column computes the new value; undefined if the parameter is the new value. */
-export function formSql ({ forms }: Pick<ColumnType, 'forms'>, name: string): FormSql | undefined {
-  return name === TO_DEFAULT ? DEFAULT_SQL : forms?.find((form) => form.name === name)?.sql
+/** The SQL by which an update operator computes the new value; undefined if the parameter is the new value. */
+export function operatorSql ({ updates }: Pick<ColumnType, 'updates'>, name: string): SqlTemplate | undefined {
+  return name === TO_DEFAULT ? DEFAULT_SQL : updates?.find((operator) => operator.name === name)?.sql
 }
 
 const INT64 = integerBounds(64, false)
 
 /** `$inc` of an integer column. The operand has 64 bits, whatever the size of the column. */
-export function incrementInteger (sql: FormSql): UpdateForm {
+export function incrementInteger (sql: SqlTemplate): UpdateOperator {
   return {
     name: '$inc',
     schema: Type.Integer({ title: 'IncrementInteger', format: 'int64' }),
@@ -38,9 +38,9 @@ export function incrementInteger (sql: FormSql): UpdateForm {
 /** `$inc` of a DECIMAL column. The operand has no more digits than the column. */
 export function incrementDecimal (
   bounds: { precision: number; scale: number },
-  sql: FormSql,
+  sql: SqlTemplate,
   toParameter: (text: string) => Value = (text) => text
-): UpdateForm {
+): UpdateOperator {
   const signed = { ...bounds, unsigned: false }
   return {
     name: '$inc',
@@ -51,7 +51,7 @@ export function incrementDecimal (
 }
 
 /** `$inc` of a FLOAT or DOUBLE column. `fixed`: the digits of FLOAT(M,D), to which the server would round. */
-export function incrementDouble (sql: FormSql, fixed?: FixedPoint): UpdateForm {
+export function incrementDouble (sql: SqlTemplate, fixed?: FixedPoint): UpdateOperator {
   const schema =
     fixed === undefined
       ? Type.Number({ title: 'IncrementNumber', format: 'double' })
@@ -73,15 +73,19 @@ export function withNow (type: ColumnType, own: Partial<MomentForm> & Pick<Momen
     isComparable: own.kind === 'date' || own.kind === 'moment',
     ...own
   }
-  const now: UpdateForm = { name: '$now', schema: NowSchema, read: (operand) => readMoment(operand, moment, 'data') }
-  return createType({ ...type, moment, forms: [...type.forms ?? [], now] })
+  const now: UpdateOperator = {
+    name: '$now',
+    schema: NowSchema,
+    read: (operand) => readMoment(operand, moment, 'data')
+  }
+  return createType({ ...type, moment, updates: [...type.updates ?? [], now] })
 }
 
 /**
  * `$merge`: a JSON Merge Patch (RFC 7396). A stored value that is NULL or not an object is first replaced by an empty
  * object.
  */
-export function mergeForm (read: (value: unknown) => Value, sql: FormSql): UpdateForm {
+export function mergeForm (read: (value: unknown) => Value, sql: SqlTemplate): UpdateOperator {
   return {
     name: '$merge',
     schema: Type.Object(
