@@ -1,7 +1,7 @@
 /** Temporarily blocks addresses that send too many invalid tokens: 429, before the next token is looked up. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { clientAddress } from '../src/http/connections.ts'
+import { clientAddress } from '../src/http/client-connections.ts'
 import { rateLimited } from '../src/errors.ts'
 import type { RateLimit } from './rate-limit.ts'
 

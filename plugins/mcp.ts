@@ -2,7 +2,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { getGrant } from '../src/access/authorize.ts'
-import { HttpClient } from '../src/http/connections.ts'
+import { HttpClient } from '../src/http/client-connections.ts'
 import { MCP_PATH, type McpSettings } from '../src/config/settings.ts'
 import { invalidJson, methodNotAllowed, originNotAllowed } from '../src/errors.ts'
 import type { InProcess } from '../src/in-process/calls.ts'

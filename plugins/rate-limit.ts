@@ -3,7 +3,7 @@ import fastifyRateLimit from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { principalOf } from '../src/access/grant.ts'
-import { clientAddress } from '../src/http/connections.ts'
+import { clientAddress } from '../src/http/client-connections.ts'
 import { rateLimited } from '../src/errors.ts'
 
 export interface RateLimit {

@@ -257,7 +257,7 @@ export const FIELDS = {
   orderBy: { in: { select: OrderBy, member: OrderBy }, expected: 'a string or a list of objects' },
   groupBy: {
     in: {
-      // repeats are found by src/request/fields.ts
+      // repeats are found by src/request/check-fields.ts
       select: Type.Optional(Type.Array(
         Type.Union([Type.String(), Type.Record(ResultName, PartSchema, { ...closed, ...one })]),
         {

@@ -13,7 +13,7 @@ import { isClosed } from '../response/budget.ts'
 import { GRACE, type RowStream } from '../response/row-stream.ts'
 import type { StreamFormat } from '../response/stream-rows.ts'
 import { type Collector, RequestRecord, slowClients } from '../telemetry/record.ts'
-import { HttpClient } from './connections.ts'
+import { HttpClient } from './client-connections.ts'
 
 /** The header Content-Type of each format. */
 const CONTENT_TYPES: Readonly<Record<StreamFormat, string>> = {

@@ -3,7 +3,7 @@ import { type Column, KEYS_TABLE, OF_RESULT, type Table, type TableFacts } from 
 import type { Dialect } from '../dialects/dialect.ts'
 import { controlTable } from '../dialects/transaction-commands.ts'
 import type { Engine, Statement } from '../sql/statement.ts'
-import { DELETE_OLD, DELETED_AT_ONCE, INSERT_RESERVATION, SELECT_ANSWER, UPDATE_ANSWER } from '../sql/write.ts'
+import { DELETE_OLD, DELETED_AT_ONCE, INSERT_RESERVATION, SELECT_ANSWER, UPDATE_ANSWER } from '../sql/compile-write.ts'
 import type { Parameter } from '../types/column-type.ts'
 import { unknownType } from '../types/text.ts'
 

@@ -6,7 +6,7 @@ import type { FilterOperator, OperandForm } from '../../schemas/filters.ts'
 import type { Column, Table } from '../catalog/catalog.ts'
 import { acceptsOperator, operators } from '../plan/filters/operators.ts'
 import { findAggregate } from '../plan/groups.ts'
-import { findPageKey } from '../plan/page.ts'
+import { findPageKey } from '../plan/page-after.ts'
 import { NOW } from '../types/moment.ts'
 import {
   anyOf, bare, closedObject, defining, membersOf, orNull, refTo, requiring, type Schema, type Schemas

@@ -10,7 +10,7 @@ import { type ColumnScope, getColumn } from './columns.ts'
 import { planGroup } from './filters/resolve-filters.ts'
 import { createFilterScope, createRowScope, type FilterScope } from './filters/scope.ts'
 import { planOrder } from './order-by.ts'
-import { planPage } from './page.ts'
+import { planPage } from './page-after.ts'
 import type { ComputedColumn, SelectPlan } from './plan.ts'
 import { counting, type PlanLimits } from './write-options.ts'
 

@@ -10,7 +10,7 @@ import { createFilterScope, createRowScope, type EqualColumns } from './filters/
 import type { PlanLimits } from './write-options.ts'
 import { planAggregate } from './groups.ts'
 import { planOrder } from './order-by.ts'
-import { completeOrder, findKey } from './page.ts'
+import { completeOrder, findKey } from './page-after.ts'
 import type { Member, Order } from './plan.ts'
 import { withinRules } from './rule.ts'
 

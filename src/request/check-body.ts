@@ -16,7 +16,7 @@ import { findSyntaxError } from '../json/syntax.ts'
 import { findIncludeError, findRelatedError } from './check-related.ts'
 import {
   describeExpected, findCombinationError, findExcluded, findOwnError, findRowsError, withNames
-} from './fields.ts'
+} from './check-fields.ts'
 
 /** Returns the first error of a parsed body. */
 export type FindBodyError = (body: unknown) => ServiceError | undefined

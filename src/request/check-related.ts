@@ -10,7 +10,7 @@ import { type CombinatorForm, COMBINATORS } from '../../schemas/filters.ts'
 import { at, invalidBody, type Path, type ServiceError } from '../errors.ts'
 import { isObject } from '../json/exact-json.ts'
 import { stepsOf } from '../json/pointer.ts'
-import { describeExpected, findExcluded, findFunctionError, findOwnError, withNames } from './fields.ts'
+import { describeExpected, findExcluded, findFunctionError, findOwnError, withNames } from './check-fields.ts'
 
 /** Returns the first error of a member that does not match its schema. */
 function describeMember (member: object, schema: TObject, path: Path): ServiceError {

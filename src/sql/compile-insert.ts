@@ -15,7 +15,7 @@ import type { BatchConflict, RowBatch } from './row-batches.ts'
 import { addParameters, assignmentsKey, conditionKey } from './statement-key.ts'
 import type { StatementCounts } from './builder.ts'
 import type { CompiledStatement, Engine, Statement } from './statement.ts'
-import { newValue, skipsUnchanged } from './write.ts'
+import { newValue, skipsUnchanged } from './compile-write.ts'
 
 // Builds inserts, and the change of a row that exists in a unique key.
 

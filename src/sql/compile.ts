@@ -7,13 +7,13 @@ import {
 import { rowKeysOf } from '../plan/row-keys.ts'
 import { integerType } from '../types/integer.ts'
 import { comparedColumns, confirmColumns, relatedColumns, compileWithMembers } from './compile-members.ts'
-import { withoutValues, compileCount, compileDefinitions, compileSelect } from './select.ts'
+import { withoutValues, compileCount, compileDefinitions, compileSelect } from './compile-select.ts'
 import { builderFor, type BuiltStatement } from './builder.ts'
 import { selectedColumns } from './conditions.ts'
 import { keyOf } from './statement-key.ts'
 import type { StatementCounts } from './builder.ts'
 import type { CompiledStatement, Engine, Statement } from './statement.ts'
-import { compileDelete, compileUpdate } from './write.ts'
+import { compileDelete, compileUpdate } from './compile-write.ts'
 
 /**
  * Whether an update or delete can match at most one row, because its condition holds all columns of a unique key equal

@@ -215,7 +215,7 @@ function compileExists (
 }
 
 // The terms of ORDER BY. They contain no NULLS FIRST or LAST: MySQL, MariaDB and SQLite sort NULL as the lowest value,
-// first in ascending and last in descending order. The rows after a position depend on this (src/plan/page.ts).
+// first in ascending and last in descending order. The rows after a position depend on this (src/plan/page-after.ts).
 
 /** `expressionOf`: the SQL of the column of a term. */
 export function orderTerms (

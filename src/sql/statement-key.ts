@@ -15,7 +15,7 @@ import { operatorSql } from '../types/update-operators.ts'
 import { findOutlying, rowsOf } from './conditions.ts'
 import { builderFor, type KeyOfColumn, columnKeysOf } from './builder.ts'
 import type { Engine } from './statement.ts'
-import { skipsUnchanged } from './write.ts'
+import { skipsUnchanged } from './compile-write.ts'
 
 interface StatementKey {
   /** Equal for plans of one table whose statements have the same text. */

@@ -2,7 +2,7 @@
 import t from 'tap'
 import type { Triggers } from '../../src/catalog/catalog.ts'
 import { planAssignments } from '../../src/plan/assignments.ts'
-import { planInsert } from '../../src/plan/insert.ts'
+import { planInsert } from '../../src/plan/inserted-rows.ts'
 import { mysqlColumn, tableOf } from '../support/tables.ts'
 
 const table = tableOf({
