@@ -4,8 +4,7 @@
  */
 import { type Static, Type } from '@sinclair/typebox'
 import { MAX_INCLUDE } from './fields.ts'
-import { ClaimsSchema, GrantDatabasesSchema, PermissionsSchema, VERBS } from './grants.ts'
-import { RolesSchema } from './grants.ts'
+import { ClaimsSchema, GrantDatabasesSchema, PermissionsSchema, VERBS, RolesSchema } from './grants.ts'
 import { DEFAULT_OPERATIONS, MAX_OPERATIONS } from './body.ts'
 import { closed, Milliseconds, ServerSchema } from './server-settings.ts'
 

@@ -6,7 +6,7 @@ import type { Body, SelectBody } from '../schemas/body.ts'
 import { type Access, authorize } from './access/authorize.ts'
 import { principalOf } from './access/grant.ts'
 import { orUnavailable } from './access/granted-table.ts'
-import type { Table, TableSource } from './catalog/catalog.ts'
+import type { TableSource } from './catalog/catalog.ts'
 import { StaleAttempt, toStale, withFreshCatalog } from './databases/stale-catalog.ts'
 import type { Client, ReadOptions, Transaction } from './dialects/dialect.ts'
 import { databaseUnavailable } from './errors.ts'
@@ -41,8 +41,7 @@ export function handle (request: PipelineRequest): Promise<Handled> {
   const { database } = access
   return withFreshCatalog(database, async (stale) => {
     const plan = await planRequest(request, (source) => createPlan(request.body, source, request.limits))
-    const tables = tablesOf(plan)
-    if (stale?.isUndone === false) throw refusalOfWrite(stale, tables)
+    if (stale?.isUndone === false) throw refusalOfWrite(stale, plan)
     const needsTransaction = request.key !== undefined || (database.onWrite !== undefined && plan.verb !== 'select')
     const sink = needsTransaction ? undefined : createSink(plan, database.budget, maxBytesOf(request))
     try {
@@ -54,7 +53,7 @@ export function handle (request: PipelineRequest): Promise<Handled> {
       return { plan, response: respond(plan, result, sink) }
     } catch (error) {
       const isUndone = needsTransaction || plan.verb === 'select' || plan.inTransaction === true
-      throw toStale(error, tables, isUndone)
+      throw toStale(error, plan, isUndone)
     } finally {
       sink?.drop()
     }
@@ -65,8 +64,8 @@ export function handle (request: PipelineRequest): Promise<Handled> {
  * The error for a plain write that may have run. The second planning has already rejected a dropped column by its name.
  * The client can send the write again, unless something outside of the table is missing: then it would fail each time.
  */
-const refusalOfWrite = ({ stale }: StaleAttempt, tables: readonly Table[]): Error =>
-  stale.isElsewhere ? new StaleAttempt(stale, tables) : databaseUnavailable()
+const refusalOfWrite = ({ stale }: StaleAttempt, plan: Plan): Error =>
+  stale.isElsewhere ? new StaleAttempt(stale, plan) : databaseUnavailable()
 
 /** Authorizes a request and plans it. @throws ServiceError */
 async function planRequest<P extends Plan> (
@@ -151,7 +150,7 @@ export function openStream (request: StreamRequest): Promise<OpenStream> {
       await Promise.race([stream.started, ended])
       return { plan, stream }
     } catch (error) {
-      throw toStale(stream.failure ?? error, tablesOf(plan))
+      throw toStale(stream.failure ?? error, plan)
     }
   })
 }

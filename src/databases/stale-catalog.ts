@@ -5,6 +5,8 @@
 import { baseTable, type Catalog, type Table } from '../catalog/catalog.ts'
 import { StaleCatalog } from '../dialects/dialect.ts'
 import { brokenDefinition, databaseUnavailable, withReason, withRetryAfter, type ServiceError } from '../errors.ts'
+import { tablesOf } from '../plan/filters/scope.ts'
+import type { Plan } from '../plan/plan.ts'
 
 /** The maximum number of remembered errors; the oldest one is forgotten first. */
 const MAX_KNOWN = 1000
@@ -77,16 +79,6 @@ const keyOf = (tables: readonly Table[], reason: string | undefined): string =>
 const factsOf = (tables: readonly Table[]): string =>
   JSON.stringify(tables.map(baseTable), (key, value) => (key === 'type' ? undefined : value))
 
-export interface Unresolved {
-  readonly stale: StaleCatalog
-  /**
-   * The tables of the plan in the first catalog that the database refused, if there was one, and in the present
-   * catalog.
-   */
-  readonly before: readonly Table[] | undefined
-  readonly tables: readonly Table[]
-}
-
 /** The facts about a database. */
 export interface KnownDatabase {
   readonly broken: BrokenDefinitions
@@ -100,16 +92,17 @@ interface RefreshableDatabase extends KnownDatabase {
 }
 
 /**
- * Returns the answer if the error remains although the catalog was read again. If the tables are the same in both
- * catalogs, a definition is broken. If the catalog does have the missing object, which may have been renamed for a
- * moment, this is concluded only if the error lasts.
+ * Returns the error of a request whose second attempt was stale, too. `before`: the tables of the first attempt. If the
+ * tables are the same in both catalogs, a definition is broken. If the catalog does have the missing object, which may
+ * have been renamed for a moment, this is concluded only if the error lasts.
  */
 export function toUnresolved (
   { broken, latestCatalog }: KnownDatabase,
-  { stale: { reason, missing, isRebuilt }, before, tables }: Unresolved
+  { stale: { reason, missing, isRebuilt }, tables }: Pick<StaleAttempt, 'stale' | 'tables'>,
+  before: readonly Table[]
 ): ServiceError {
   if (isRebuilt) return withReason(databaseUnavailable(), reason)
-  if (before === undefined || factsOf(before) !== factsOf(tables)) return databaseUnavailable()
+  if (factsOf(before) !== factsOf(tables)) return databaseUnavailable()
   const left = isThere(missing, tables, latestCatalog()) ? broken.suspect(tables, reason) : 0
   if (left > 0) return withRetryAfter(withReason(databaseUnavailable(), reason), left)
   broken.note(tables, reason)
@@ -139,17 +132,17 @@ export class StaleAttempt extends Error {
   /** Whether the attempt has changed nothing for certain, so that the request can run again. */
   readonly isUndone: boolean
 
-  constructor (stale: StaleCatalog, tables: readonly Table[], isUndone = true) {
+  constructor (stale: StaleCatalog, plan: Plan, isUndone = true) {
     super(stale.message)
     this.stale = stale
-    this.tables = tables
+    this.tables = tablesOf(plan)
     this.isUndone = isUndone || stale.isUndone
   }
 }
 
-/** Converts the error of an attempt. */
-export const toStale = (error: unknown, tables: readonly Table[], isUndone = true): unknown =>
-  error instanceof StaleCatalog ? new StaleAttempt(error, tables, isUndone) : error
+/** Converts the error of an attempt to run a plan. */
+export const toStale = (error: unknown, plan: Plan, isUndone = true): unknown =>
+  error instanceof StaleCatalog ? new StaleAttempt(error, plan, isUndone) : error
 
 /**
  * Runs an attempt and, if it is stale, reads the catalog and runs it once more. The second attempt gets the error of
@@ -167,7 +160,7 @@ export async function withFreshCatalog<T> (
     rejectKnownBroken(database, error)
     await database.refresh()
     return await attempt(error).catch((again: unknown) => {
-      throw again instanceof StaleAttempt ? toUnresolvedError(database, again, error) : again
+      throw again instanceof StaleAttempt ? toUnresolved(database, again, error.tables) : again
     })
   } finally {
     database.running.end()
@@ -178,10 +171,3 @@ export async function withFreshCatalog<T> (
 export function rejectKnownBroken ({ broken }: KnownDatabase, { stale: { reason }, tables }: StaleAttempt): void {
   if (broken.has(tables, reason)) throw withReason(brokenDefinition(), reason)
 }
-
-/** The error for a request whose second attempt was stale, too. */
-export const toUnresolvedError = (
-  database: KnownDatabase,
-  { stale, tables }: StaleAttempt,
-  first: StaleAttempt
-): ServiceError => toUnresolved(database, { stale, before: first.tables, tables })

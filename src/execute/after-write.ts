@@ -7,8 +7,7 @@ import { foreignKeyViolation, resultTooLarge, type ServiceError, unsupported } f
 import { isNull } from '../plan/filters/operators.ts'
 import { combine } from '../plan/filters/scope.ts'
 import { foreignKeyCheckOf, textOf } from '../plan/foreign-keys.ts'
-import { mayChange } from '../plan/insert-key.ts'
-import { findInsertKey } from '../plan/insert-key.ts'
+import { mayChange, findInsertKey } from '../plan/insert-key.ts'
 import type {
   AfterWrite, Condition, Conflict, ForeignKeyCheck, InsertPlan, Plan, PlannedRow, UpdatePlan, WrittenForeignKey
 } from '../plan/plan.ts'

@@ -1,8 +1,7 @@
 /** The hook of a host app for writes. */
 import { types } from 'node:util'
 import type { FastifyBaseLogger } from 'fastify'
-import type { Body } from '../../schemas/body.ts'
-import type { BodyInTransaction } from '../../schemas/body.ts'
+import type { Body, BodyInTransaction } from '../../schemas/body.ts'
 import { type Access, authorize, getAccess, requireLock } from '../access/authorize.ts'
 import { orUnavailable } from '../access/granted-table.ts'
 import { InvalidGrant, toCallGrant } from '../access/host-grant.ts'
@@ -15,16 +14,14 @@ import {
 } from '../errors.ts'
 import { answerIn, type PlanToAnswer } from '../verbs/execute.ts'
 import { isObject } from '../json/exact-json.ts'
-import { rejectKnownBroken, StaleAttempt, toUnresolvedError, toStale } from '../databases/stale-catalog.ts'
+import { rejectKnownBroken, StaleAttempt, toUnresolved, toStale } from '../databases/stale-catalog.ts'
 import { createPlan } from '../verbs/index.ts'
-import { tablesOf } from '../plan/filters/scope.ts'
 import { isOneStatement } from '../plan/plan.ts'
 import type { References } from '../plan/result-reference.ts'
 import { lockRows, type PlanLimits, requireUndoable } from '../plan/write-options.ts'
 import { type FindBodyError, findErrorInTransaction } from '../request/check-body.ts'
-import { type ExecuteRequest, findBodyError, readBody } from './calls.ts'
+import { type ExecuteRequest, findBodyError, readBody, requireKnown } from './calls.ts'
 import type { Bigints } from './field-types.ts'
-import { requireKnown } from './calls.ts'
 import { readResponse } from './to-values.ts'
 
 // Runs requests of the host app in an open transaction.
@@ -96,11 +93,11 @@ export function createCalls ({ tx, database, limits, dryRun, isHooked, onStale, 
       const { answer } = isAtomic ? await answerIn(tx, request) : await tx.nested((part) => answerIn(part, request))
       return readResponse(answer, plan, bigints)
     } catch (error) {
-      const stale = toStale(error, tablesOf(plan))
+      const stale = toStale(error, plan)
       if (!(stale instanceof StaleAttempt)) throw error
       rejectKnownBroken(database, stale)
       onStale(stale)
-      throw before === undefined ? databaseUnavailable() : toUnresolvedError(database, stale, before)
+      throw before === undefined ? databaseUnavailable() : toUnresolved(database, stale, before.tables)
     }
   }
 

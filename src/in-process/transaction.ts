@@ -6,9 +6,8 @@ import { databaseNotFound, databaseUnavailable, invalidBody, type ServiceError, 
 import { type StaleAttempt, withFreshCatalog } from '../databases/stale-catalog.ts'
 import type { Consistency } from '../http/stream.ts'
 import { createCalls, type TransactionRequest } from './on-write.ts'
-import type { InProcess } from './calls.ts'
+import { type InProcess, requireKnown } from './calls.ts'
 import type { AnyDatabases, Bigints, Name } from './field-types.ts'
-import { requireKnown } from './calls.ts'
 import type { BodyInTransaction, BodyOf, Exactly, ResultOf, SelectFields, SelectResult, Streamed } from './requests.ts'
 
 // The types of `execute` and `transaction`: the body, and the result that belongs to it.

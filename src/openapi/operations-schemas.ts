@@ -2,9 +2,8 @@
  * The schemas of several operations in one transaction. Without tables, or for many tables, there is one for each verb,
  * with values of any type.
  */
-import { BODIES } from '../../schemas/body.ts'
+import { BODIES, OPERATIONS, OperationsBodySchema, propertiesOf } from '../../schemas/body.ts'
 import { type Verb, VERBS } from '../../schemas/grants.ts'
-import { OPERATIONS, OperationsBodySchema, propertiesOf } from '../../schemas/body.ts'
 import { mayUse } from '../access/authorize.ts'
 import { pascalCase } from './names.ts'
 import { createPathItem, type Operation } from './operation.ts'

@@ -1,6 +1,5 @@
 /** Authorizes and plans all operations of a request before the first one runs. */
-import type { Body } from '../../schemas/body.ts'
-import type { Operation } from '../../schemas/body.ts'
+import type { Body, Operation } from '../../schemas/body.ts'
 import { authorize, type Access, requireLock } from '../access/authorize.ts'
 import { permissionsOn, type Grant } from '../access/grant.ts'
 import { orUnavailable } from '../access/granted-table.ts'

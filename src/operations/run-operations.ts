@@ -183,7 +183,7 @@ class OperationsRun {
       this.#rows += rows
     } catch (error) {
       if (error instanceof ServiceError && error.statusCode < 500) throw inOperation(index, error)
-      throw toStale(error, tablesOf(operation.plan))
+      throw toStale(error, operation.plan)
     }
   }
 }

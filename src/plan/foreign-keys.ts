@@ -3,9 +3,8 @@ import type { Column, GrantedAccess, Parent, Rule, Table } from '../catalog/cata
 import { permissionDenied } from '../errors.ts'
 import type { Moment, Parameter, Value } from '../types/column-type.ts'
 import { isMoment } from '../types/moment.ts'
-import { mayCompute, mayDefault, mayMix } from './insert-key.ts'
+import { mayCompute, mayDefault, mayMix, knownDefault } from './insert-key.ts'
 import { combine } from './filters/scope.ts'
-import { knownDefault } from './insert-key.ts'
 import type {
   Assignment,
   Condition,

@@ -2,10 +2,9 @@
 import type { TObject, TProperties, TSchema } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { Errors, ValueErrorType } from '@sinclair/typebox/errors'
-import type { Body, BodySchema } from '../../schemas/body.ts'
+import { type Body, type BodySchema, OperationsBodySchema, propertiesOf } from '../../schemas/body.ts'
 import { fieldsIn, MAX_INCLUDE, verbsWith } from '../../schemas/fields.ts'
 import { type Verb, VERBS } from '../../schemas/grants.ts'
-import { OperationsBodySchema, propertiesOf } from '../../schemas/body.ts'
 import {
   at, filtersRequired, invalidBody, invalidJson, pointer, type ServiceError, valueNotAllowed, withDetails
 } from '../errors.ts'

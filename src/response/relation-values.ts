@@ -44,10 +44,11 @@ export class RelationValues {
   }
 
   /**
-   * The id of the values. NULL, and a value that the other column cannot store, are not related to any row. @throws
-   * UNREADABLE_VALUE
+   * The id of the values in these cells of a row. NULL, and a value that the other column cannot store, are not related
+   * to any row. @throws UNREADABLE_VALUE
    */
-  idOf (values: ReadonlyArray<DriverValue | null>): number {
+  idOf (row: ReadonlyArray<DriverValue | null>, cells: readonly number[]): number {
+    const values = cells.map((cell) => row[cell] as DriverValue | null)
     if (values.includes(null)) return UNRELATED
     const given = values as readonly DriverValue[]
     const invalid = given.indexOf(NOT_TEXT)

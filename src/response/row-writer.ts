@@ -160,11 +160,7 @@ export class RowWriter {
     }).join(''))
     for (const member of members) {
       if (member.kind === 'link') {
-        this.#addGap(
-          output,
-          member,
-          member.links.idOf(member.cells.links.map((cell) => values[cell] as DriverValue | null))
-        )
+        this.#addGap(output, member, member.links.idOf(values, member.cells.links))
       } else if (beginMember(output, member, values[member.cells.presence] !== null)) {
         this.#writeValues(output, values, member.row)
       }
@@ -184,11 +180,7 @@ export class RowWriter {
     output.length--
     for (const member of members) {
       if (member.kind === 'link') {
-        this.#addGap(
-          output,
-          member,
-          member.links.idOf(member.cells.links.map((cell) => values[cell] as DriverValue | null))
-        )
+        this.#addGap(output, member, member.links.idOf(values, member.cells.links))
       } else if (beginMember(output, member, values[member.cells.presence] !== null)) {
         yield * this.#writeLong(output, values, member.row)
       }

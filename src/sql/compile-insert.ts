@@ -10,10 +10,11 @@ import { knownDefault } from '../plan/insert-key.ts'
 import type { Condition } from '../plan/plan.ts'
 import { type Cell, DEFAULT, type Parameter, type Value } from '../types/column-type.ts'
 import { bind, compileCondition } from './conditions.ts'
-import { builderFor, type BuiltStatement, type ColumnToken, type TableBuilder } from './builder.ts'
+import {
+  builderFor, type BuiltStatement, type ColumnToken, type TableBuilder, type StatementCounts
+} from './builder.ts'
 import type { BatchConflict, RowBatch } from './row-batches.ts'
 import { addParameters, assignmentsKey, conditionKey } from './statement-key.ts'
-import type { StatementCounts } from './builder.ts'
 import type { CompiledStatement, Engine, Statement } from './statement.ts'
 import { newValue, skipsUnchanged } from './compile-write.ts'
 

@@ -8,11 +8,10 @@ import { type Cells, cellsOf, tablesIn } from '../plan/cells.ts'
 import { leavesOf } from '../plan/filters/scope.ts'
 import type { Condition, Order, SelectPlan } from '../plan/plan.ts'
 import { compileCondition, orderTerms, rowsOf, wrap } from './conditions.ts'
-import { builderFor, type BuiltStatement } from './builder.ts'
+import { builderFor, type BuiltStatement, type StatementCounts } from './builder.ts'
 import { severalTables, type SeveralTables } from './aliased-tables.ts'
 import { findIndex } from './compile-select.ts'
 import { rowsKey } from './statement-key.ts'
-import type { StatementCounts } from './builder.ts'
 import type { CompiledStatement, Engine, Statement } from './statement.ts'
 
 /** The columns of its table that a condition compares, without those of IS NULL, which is the same for every type. */

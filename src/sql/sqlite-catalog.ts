@@ -27,19 +27,20 @@ const objects = db
 
 export const TABLES = toText(objects)
 
+export interface ColumnRow {
+  name: string
+  type: string
+  notnull: number
+  dflt_value: string | null
+  pk: number
+  hidden: number
+}
+
 /** The parameter is the name of the table. */
 export const COLUMNS = toText(
   db
     .selectFrom(
-      sql<{
-        cid: number
-        name: string
-        type: string
-        notnull: number
-        dflt_value: string | null
-        pk: number
-        hidden: number
-      }>`pragma_table_xinfo(${null})`.as('c')
+      sql<ColumnRow & { cid: number }>`pragma_table_xinfo(${null})`.as('c')
     )
     .select(['name', 'type', 'notnull', 'dflt_value', 'pk', 'hidden'])
     .orderBy('cid')

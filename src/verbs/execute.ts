@@ -96,25 +96,22 @@ async function runAtMoment (tx: Executor, runner: Runner, execution: Execution):
   return bound.verb === 'insert' ? { ...result, bound } : result
 }
 
-function runAll (runner: Runner, execution: Execution): Promise<Result> {
-  const { plan, sink, record } = execution
-  if (plan.foreignKeyChecks !== undefined) return runWithForeignKeyChecks(runner, execution)
+function runAll (runner: Runner, { plan, sink, record }: Execution): Promise<Result> {
   record?.compiled()
-  return handlerOf(plan.verb).run(runner, plan, { sink })
+  const running = handlerOf(plan.verb).run(runner, plan, { sink })
+  return plan.foreignKeyChecks === undefined ? running : withForeignKeyChecks(runner, plan, running)
 }
 
 /**
- * Runs a write that refers to rows of a table with rules, and checks them even if the write is refused for another
+ * Checks the rows of tables with rules to which a running write refers, even if the write is refused for another
  * reason. An update of no row refers to nothing.
  */
-async function runWithForeignKeyChecks (runner: Runner, execution: Execution): Promise<Result> {
-  const { plan, sink, record } = execution
-  record?.compiled()
-  const result = await handlerOf(plan.verb).run(runner, plan, { sink }).catch(
+async function withForeignKeyChecks (runner: Runner, plan: Plan, running: Promise<Result>): Promise<Result> {
+  const result = await running.catch(
     async (error: unknown) => await refuse(runner, plan, { error, checks: plan.foreignKeyChecks })
   )
-  const isIdle = execution.plan.verb === 'update' && (result.matched ?? result.changed) === 0
-  if (!isIdle) await checkForeignKeys(runner, execution.plan)
+  const isIdle = plan.verb === 'update' && (result.matched ?? result.changed) === 0
+  if (!isIdle) await checkForeignKeys(runner, plan)
   return result
 }
 
@@ -147,11 +144,12 @@ export async function answerIn (
   const sink = createSink(plan, budget, maxBytes)
   try {
     const result = await runIn(tx, { plan, database, sink, record })
-    const answer = handlerOf(plan.verb).respond(plan, result, sink)
+    const { respond, rowsOf } = handlerOf(plan.verb)
+    const answer = respond(plan, result, sink)
     if (pendingWrite !== undefined && plan.verb !== 'select') {
       await database.onWrite?.({ tx, plan, database, answer, ...pendingWrite })
     }
-    return { answer, rows: handlerOf(plan.verb).rowsOf(plan, result) }
+    return { answer, rows: rowsOf(plan, result) }
   } finally {
     sink?.drop()
   }

@@ -235,7 +235,7 @@ t.test('the time that is left does not depend on the time of the clock', async (
 t.test('a table that was rebuilt is no broken definition', async (t) => {
   const broken = new BrokenDefinitions()
   const tables = [table('t')]
-  const answer = (isRebuilt: boolean) => toUnresolved({ broken, latestCatalog: () => undefined }, { stale: new StaleCatalog('why', { isRebuilt }), before: tables, tables })
+  const answer = (isRebuilt: boolean) => toUnresolved({ broken, latestCatalog: () => undefined }, { stale: new StaleCatalog('why', { isRebuilt }), tables }, tables)
   t.match(answer(true), { code: 'DATABASE_UNAVAILABLE', reason: 'why' })
   t.notOk(broken.has(tables, 'why'))
   t.match(answer(false), { code: 'BROKEN_DEFINITION', reason: 'why' })

@@ -6,7 +6,7 @@ import { linkTables } from '../../catalog/relations.ts'
 import { writesOf } from '../../catalog/triggers.ts'
 import { getOrCreate } from '../../get-or-create.ts'
 import { inPieces } from '../../in-pieces.ts'
-import { COLUMNS, FOREIGN_KEYS, INDEXES, TABLES, TRIGGERS } from '../../sql/sqlite-catalog.ts'
+import { type ColumnRow, COLUMNS, FOREIGN_KEYS, INDEXES, TABLES, TRIGGERS } from '../../sql/sqlite-catalog.ts'
 import type { ColumnType } from '../../types/column-type.ts'
 import { readDefault } from '../../types/update-operators.ts'
 import { sqliteType } from '../../types/sqlite.ts'
@@ -99,14 +99,6 @@ async function collationsOf (ask: Ask, table: string, columns: readonly string[]
 }
 
 interface TableRow { name: string, type: 'table' | 'view', sql: string }
-interface ColumnRow {
-  name: string
-  type: string
-  notnull: number
-  dflt_value: string | null
-  pk: number
-  hidden: number
-}
 interface ForeignRow {
   table: string
   id: number
