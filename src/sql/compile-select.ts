@@ -185,10 +185,10 @@ export function compileSelect (plan: SelectPlan, engine: Engine): BuiltStatement
   const lock = plan.lock === undefined || engine === 'sqlite' ? undefined : LOCKS[plan.lock]
   const builder = statementBuilder(engine, plan.table, lock && LOCKED)
   const forced = engine === 'mysql' ? findIndex(plan) : undefined
-  let query = from(builder, forced?.index)
-  for (const [index, column] of selectedColumns(plan).entries()) {
-    query = query.select(({ ref }) => wrap(column.type.selected, ref(builder.token(column))).as(`v${index}`))
-  }
+  // one call for all columns, because each call copies the query
+  let query = from(builder, forced?.index).select(({ ref }) =>
+    selectedColumns(plan).map((column, index) => wrap(column.type.selected, ref(builder.token(column))).as(`v${index}`))
+  )
   for (const condition of [plan.condition, ...plan.page?.by === 'position' ? [plan.page.after] : []]) {
     if (!isTrue(condition)) query = query.where(compileCondition(condition, builder))
   }
@@ -250,9 +250,6 @@ const LOCKED = sql` ${LOCKS.share}`
 /** Selects no rows, so that the result only shows the present definitions of the columns. */
 export function compileDefinitions (table: Table, columns: readonly Column[]): BuiltStatement {
   const builder = builderFor('mysql', table)
-  let query = builder.db.selectFrom('t')
-  for (const [index, column] of columns.entries()) {
-    query = query.select(({ ref }) => ref(builder.token(column)).as(`v${index}`))
-  }
-  return builder.build(query.limit(0))
+  const selected = columns.map((column, index) => sql.ref(builder.token(column)).as(`v${index}`))
+  return builder.build(builder.db.selectFrom('t').select(selected).limit(0))
 }
