@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import type { FastifyBaseLogger } from 'fastify'
-import { ConfigError } from '../config-errors.ts'
+import { ConfigError, orThrow } from '../config-errors.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import type { MysqlAddress } from '../dialects/mysql/options.ts'
 import type { PoolLimits } from '../dialects/mysql/pool/pool.ts'
@@ -57,13 +57,7 @@ export async function openDatabases (
   const onCleanUpError = (error: unknown, database: string): void => {
     log.warn({ database, code: (error as ServiceError).code }, 'old idempotency keys could not be deleted')
   }
-  const onPlainReader = (reason: string): void => {
-    log.warn(
-      { reason },
-      'rows are read more slowly: the fast reader does not work with the installed version of mysql2'
-    )
-  }
-  const dialects = await openDialects(configs, onPlainReader)
+  const dialects = await openDialects(configs)
   const databases = await Promise.all(
     configs.map(
       async (
@@ -112,11 +106,8 @@ function atMost (milliseconds: number, promise: Promise<unknown>): Promise<void>
 }
 
 /** Opens all databases or none. @throws ConfigError with a line for each that could not be opened */
-async function openDialects (
-  configs: readonly DatabaseConfig[],
-  onPlainReader: (reason: string) => void
-): Promise<Dialect[]> {
-  const attempts = await Promise.allSettled(configs.map((config) => openDialect(config, onPlainReader)))
+async function openDialects (configs: readonly DatabaseConfig[]): Promise<Dialect[]> {
+  const attempts = await Promise.allSettled(configs.map(openDialect))
   const open = attempts.flatMap((attempt) => (attempt.status === 'fulfilled' ? [attempt.value] : []))
   if (open.length === configs.length) return open
   await Promise.all(open.map((dialect) => dialect.close()))
@@ -126,25 +117,19 @@ async function openDialects (
 }
 
 /**
- * Opens a SQLite file at once, but connects to a MySQL server later. @throws ConfigError if the file cannot be opened
+ * Opens a SQLite file at once, but connects to a MySQL server later. @throws ConfigError if the file cannot be opened,
+ * or the installed mysql2 cannot be used
  */
 export async function openDialect (
-  { name, address, replicas, pool, statementTimeout, streamTimeout, setup }: DatabaseConfig,
-  onPlainReader?: (reason: string) => void
+  { name, address, replicas, pool, statementTimeout, streamTimeout, setup }: DatabaseConfig
 ): Promise<Dialect> {
+  const refuse = (reason: string) => new ConfigError([`databases.${name}.${reason}`])
   if (address.engine === 'mysql') {
     const { createMysqlDialect } = await import('../dialects/mysql/dialect.ts')
-    return createMysqlDialect({
-      address: address.address,
-      replicas,
-      pool,
-      statementTimeout,
-      streamTimeout,
-      onPlainReader
-    })
+    const settings = { address: address.address, replicas, pool, statementTimeout, streamTimeout }
+    return orThrow(() => createMysqlDialect(settings), (error) => refuse(`url: ${error.message}`))
   }
   const { path } = address
-  const refuse = (reason: string) => new ConfigError([`databases.${name}.${reason}`])
   // SQLite would create an empty file for a misspelled name
   if (path !== MEMORY && !existsSync(path)) throw refuse(`url: ${path} does not exist`)
   const { openSqlite } = await import('../dialects/sqlite/dialect.ts')

@@ -5,8 +5,7 @@ import { parseDatabaseUrl } from '../../src/config/database-url.ts'
 import { createMysqlDialect } from '../../src/dialects/mysql/dialect.ts'
 import { writeStatement } from '../../src/dialects/mysql/literal.ts'
 import { connectionOptions, type MysqlAddress } from '../../src/dialects/mysql/options.ts'
-import { sendPlainCommand } from '../../src/dialects/mysql/connection/try-reader.ts'
-import { createCommandSender, type SendCommand } from '../../src/dialects/mysql/connection/statement-command.ts'
+import { sendCommand } from '../../src/dialects/mysql/connection/statement-command.ts'
 import { sessionStatement } from '../../src/dialects/mysql/connection/session-settings.ts'
 import { alone } from '../../src/catalog/catalog.ts'
 import { planSelect } from '../../src/verbs/select.ts'
@@ -41,7 +40,18 @@ export async function readTables (url: string): Promise<ReadonlyMap<string, Tabl
   }
 }
 
-export const senders = (connection: Connection): Record<'bytes' | 'plain', SendCommand> => ({ bytes: createCommandSender(connection) as SendCommand, plain: sendPlainCommand })
+export type SendCommand = typeof sendCommand
+
+/** Reads rows by mysql2's public interface. */
+const sendPlain: SendCommand = (connection, { sql, sink, listener }) => {
+  connection.query({ sql, rowsAsArray: true, typeCast: false }, async (error, answer) => {
+    for (const row of Array.isArray(answer) ? answer as unknown as Buffer[][] : []) await (sink as ResponseSink).row(row)
+    listener.done(error)
+  })
+}
+
+/** Two readers of rows, which read the same. */
+export const senders: Record<'bytes' | 'plain', SendCommand> = { bytes: sendCommand, plain: sendPlain }
 
 /** Selects all rows of a table with one of the readers. */
 export function selectAll (connection: Connection, table: Table, send: SendCommand, limit = 256 * MEGABYTE): Promise<{ answer: Buffer, tooLarge: number, sink: ResponseSink }> {

@@ -10,10 +10,9 @@ import { runStatement, type ExecutionOptions, type Stoppable } from './execute/e
 import { runTransaction } from './transaction/transaction.ts'
 import { introspectMysql } from './introspect.ts'
 import type { MysqlAddress } from './options.ts'
-import { sendPlainCommand, trialOf, tryReader, type Trial } from './connection/try-reader.ts'
 import { createMysqlPool, type MysqlPool, type PoolLimits } from './pool/pool.ts'
-import type { SendCommand } from './connection/statement-command.ts'
-import { destroy, ask, within, type Ask } from './connection/session.ts'
+import { requirePrivateMethods } from './connection/statement-command.ts'
+import { ask, within, type Ask } from './connection/session.ts'
 import { stopStatement } from './connection/kill.ts'
 
 export interface MysqlSettings {
@@ -26,26 +25,25 @@ export interface MysqlSettings {
   readonly statementTimeout: number
   /** Time limit of a stream, in milliseconds. */
   readonly streamTimeout?: number
-  /** Called with the reason if the fast reader of rows cannot be used with this version of mysql2. */
-  readonly onPlainReader?: ((reason: string) => void) | undefined
 }
 
-/** Connects only when a connection is needed, because the database may start after the service. */
+/**
+ * Connects only when a connection is needed, because the database may start after the service. @throws Error if the
+ * installed mysql2 cannot be used
+ */
 export function createMysqlDialect ({
   address,
   replicas = [],
   pool: limits,
   statementTimeout,
-  streamTimeout = STREAM_TIMEOUT,
-  onPlainReader
+  streamTimeout = STREAM_TIMEOUT
 }: MysqlSettings): Dialect {
+  requirePrivateMethods()
   const [primary, ...copies] = [address, ...replicas].map((each) =>
     createMysqlPool(each, limits, statementTimeout)
   ) as [MysqlPool, ...MysqlPool[]]
   const readPools = createReplicaOrder(primary, copies)
   const primaryOnly = [primary]
-  let reader: SendCommand | undefined
-  const send: SendCommand = (connection, command) => (reader ?? sendPlainCommand)(connection, command)
   const all = [primary, ...copies]
   const differences = createDifferences()
   const options: ExecutionOptions = {
@@ -53,7 +51,6 @@ export function createMysqlDialect ({
       onTimeout: ({ value }) => value.stop(),
       onCheck: (execution) => execution.check()
     }),
-    send,
     known: new WeakMap(),
     differences
   }
@@ -68,7 +65,6 @@ export function createMysqlDialect ({
   return {
     engine: 'mysql',
     async introspect () {
-      reader ??= (await trialOf(() => tryOn(primary, onPlainReader))).send
       const since = performance.now()
       const tables = await withSession(primary, statementTimeout, introspectMysql)
       differences.review(tables, since)
@@ -126,21 +122,6 @@ export function createMysqlDialect ({
       await Promise.all(all.map((pool) => pool.close()))
     }
   }
-}
-
-/** Tries the reader of bytes on a session, which is destroyed if an answer may still arrive on it. */
-async function tryOn (pool: MysqlPool, onPlainReader: MysqlSettings['onPlainReader']): Promise<Trial> {
-  const session = await pool.acquire()
-  const trial = await tryReader(session.connection).catch((error: MysqlError) => {
-    pool.discard(session)
-    throw error.code === undefined ? error : toConnectError(error)
-  })
-  if (trial.isSpoilt) {
-    destroy(session.connection)
-    pool.discard(session)
-  } else pool.putBack(session)
-  if (trial.reason !== undefined) onPlainReader?.(trial.reason)
-  return trial
 }
 
 /** Discards the session after an error, because a late answer would be read as that of the next statement. */

@@ -1,4 +1,4 @@
-import type { ConnectionOptions, QueryOptions, SslOptions } from 'mysql2'
+import type { ConnectionOptions, SslOptions } from 'mysql2'
 
 export interface Host { readonly host: string, readonly port: number }
 
@@ -48,12 +48,6 @@ export function connectionOptions (
     bigNumberStrings: true
   }
 }
-
-/**
- * Returns each value as the bytes that the server sent, in the order of the columns, because they are exact and cheap
- * to write.
- */
-export const AS_BYTES: Pick<QueryOptions, 'rowsAsArray' | 'typeCast'> = { rowsAsArray: true, typeCast: false }
 
 /** Parses the versions of MySQL and MariaDB, and knows the oldest that the service supports. */
 

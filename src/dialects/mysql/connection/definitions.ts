@@ -14,8 +14,6 @@ export interface Definitions {
   readonly columns: readonly Column[]
   /** Whether the definition in `bytes` from `from` to `end`, of the column at `index`, is as expected. */
   isExpectedIn (index: number, bytes: Buffer, from: number, end: number): boolean
-  /** The same for a parsed definition. */
-  isExpected (index: number, definition: ColumnDefinition): boolean
 }
 
 /**
@@ -73,7 +71,6 @@ export function createDefinitions ({
     get columns () {
       return columns
     },
-    isExpected,
     isExpectedIn (index, bytes, from, end) {
       if (isSame(index, bytes, from, end)) return true
       if (!isExpected(index, readDefinition(bytes, from, end))) return false

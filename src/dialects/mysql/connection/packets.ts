@@ -1,5 +1,4 @@
 /** Reads the packets of a server's answer (MySQL source code documentation, "Client/Server Protocol"). */
-import type { ResultSetHeader } from 'mysql2'
 
 // Reads length-encoded data of MySQL's protocol: the values of a row, integers and texts of other packets. Only this
 // file knows the format ("Protocol::LengthEncodedInteger" in the documentation of MySQL's source code). `readLength`
@@ -147,28 +146,6 @@ export function readOk ({ buffer, offset, end }: PacketBytes, capabilities: numb
   const info = reader.at < end ? reader.text() : ''
   const changesSession = (status & SESSION_STATE_CHANGED) !== 0 && (reader.at >= end || reader.hasChangedVariable())
   return { affectedRows, insertId, status, warnings, info, changesSession }
-}
-
-/** mysql2's types lack the list of changes. */
-export interface Header extends ResultSetHeader {
-  readonly stateChanges?: { readonly systemVariables: Readonly<Record<string, string>> }
-}
-
-/** Converts what mysql2 has parsed. */
-export function toOkPacket ({
-  affectedRows,
-  insertId,
-  serverStatus: status,
-  warningStatus: warnings,
-  info,
-  stateChanges
-}: Header): OkPacket {
-  // mysql2 reads the id as a signed number, but AUTO_INCREMENT numbers are unsigned
-  const digits = insertId >= 0 ? String(insertId) : String(BigInt.asUintN(64, BigInt(insertId)))
-  const changesSession =
-    (status & SESSION_STATE_CHANGED) !== 0 &&
-    (stateChanges === undefined || Object.keys(stateChanges.systemVariables).length > 0)
-  return { affectedRows, insertId: digits, status, warnings, info, changesSession }
 }
 
 function requireLast (status: number): void {

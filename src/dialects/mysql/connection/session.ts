@@ -3,12 +3,14 @@
  * a time limit.
  */
 import type { Socket } from 'node:net'
-import mysql, { type Connection, type ConnectionOptions, type ResultSetHeader } from 'mysql2'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import mysql, { type Connection } from 'mysql2'
 import { getOrCreate } from '../../../get-or-create.ts'
 import {
-  AS_BYTES, connectionOptions, type Host, type MysqlAddress, parseServerVersion, versionProblem, type ServerVersion
+  connectionOptions, type Host, type MysqlAddress, parseServerVersion, versionProblem, type ServerVersion
 } from '../options.ts'
-import { toOkPacket } from './packets.ts'
+import { copyValues, type OkPacket } from './packets.ts'
+import { sendCommand } from './statement-command.ts'
 import { ReadMemory, ISOLATION, sessionStatement, transactionStatement } from './session-settings.ts'
 
 export interface Session {
@@ -90,7 +92,7 @@ export async function openSession (
 ): Promise<Session> {
   return await connectTo(address, host, async (connection, memory) => {
     const settings = sessionStatement(statementTimeout)
-    const header = await send(connection, settings)
+    const { changesSession } = await send(connection, settings)
     await send(connection, ISOLATION)
     const { server, product, maxPacket } = await confirm(connection, address.database)
     const settingsInTransaction = transactionStatement(statementTimeout)
@@ -105,7 +107,7 @@ export async function openSession (
       maxPacket,
       settings,
       settingsInTransaction,
-      reportsChanges: toOkPacket(header).changesSession,
+      reportsChanges: changesSession,
       open: true,
       holdsSnapshot: false,
       ending: undefined,
@@ -166,9 +168,7 @@ export async function connectTo<T> (
   const memory = new ReadMemory()
   // TLS reads into its own memory
   const stream = address.ssl === undefined ? { stream: () => memory.connect(host) } : {}
-  const connection = new Mysql2.Connection({
-    config: new Utf8Config({ ...connectionOptions(address, host), ...stream })
-  })
+  const connection = mysql.createConnection({ ...connectionOptions(address, host), ...stream })
   try {
     const failed = new Promise<never>((_resolve, reject) => {
       connection.on('error', reject)
@@ -181,28 +181,6 @@ export async function connectTo<T> (
     destroy(connection)
     throw error
   }
-}
-
-/** The class that mysql2's createConnection uses, which is exported but not in its types. */
-const Mysql2 = mysql as unknown as {
-  readonly Connection: new (options: { config: object }) => Connection
-  readonly ConnectionConfig: new (options: ConnectionOptions) => object
-}
-
-/** mysql2's number of utf8mb4. */
-const UTF8MB4 = 45
-
-/**
- * Keeps the encoding of statements at utf8mb4. mysql2 uses the character set that the server last reported for the
- * client, and in latin1 it would cut a character such as U+0127 to a quote after the literal was escaped. No other
- * encoding is ever correct, because a session that is not in utf8mb4 is not used.
- *
- * The accessor belongs to the class, because one on the object would turn the object into a hash table, and mysql2
- * reads 60 fields of the config for each statement.
- */
-class Utf8Config extends Mysql2.ConnectionConfig {
-  get charsetNumber (): number { return UTF8MB4 }
-  set charsetNumber (_reported: number) {}
 }
 
 export async function identify (connection: Connection): Promise<string> {
@@ -219,10 +197,19 @@ export function within<T> (milliseconds: number, promise: Promise<T>): Promise<T
 }
 
 /** Runs a statement without rows. @throws the driver's error */
-export function send (connection: Connection, sql: string): Promise<ResultSetHeader> {
-  return new Promise((resolve, reject) => {
-    connection.query<ResultSetHeader>(sql, (error, header) => error === null ? resolve(header) : reject(error))
-  })
+export function send (connection: Connection, sql: string): Promise<OkPacket> {
+  return new Promise((resolve, reject) =>
+    sendCommand(connection, {
+      sql,
+      sink: undefined,
+      listener: {
+        stop () {},
+        wait () {},
+        fail: reject,
+        done: (error, ok) => error === null ? resolve(ok as OkPacket) : reject(error)
+      }
+    })
+  )
 }
 
 /** A row as text. */
@@ -238,30 +225,34 @@ const ROWS = 500
  * error
  */
 export function ask (connection: Connection, sql: string): Promise<Array<Array<string | null>>> {
-  return new Promise((resolve, reject) => {
-    const rows: Array<Array<string | null>> = []
-    const texts = new Map<string, string>()
-    const toText = (value: Buffer | null): string | null => {
-      if (value === null) return null
-      const text = value.toString()
-      return getOrCreate(texts, text, () => text)
-    }
-    const end = (settle: () => void): void => {
-      connection.off('error', fail)
-      settle()
-    }
-    // mysql2 reports a lost connection only to the connection, if the rows are read one by one
-    const fail = (error: Error): void => end(() => reject(error))
-    connection.on('error', fail)
-    connection.query({ sql, ...AS_BYTES })
-      .on('result', (row: unknown) => {
-        if (!Array.isArray(row) || rows.push(row.map(toText)) % ROWS > 0) return
-        connection.pause()
-        setImmediate(() => connection.resume())
-      })
-      .on('error', fail)
-      .on('end', () => end(() => resolve(rows)))
-  })
+  const rows: Array<Array<string | null>> = []
+  const texts = new Map<string, string>()
+  const toText = (value: Buffer | null): string | null => {
+    if (value === null) return null
+    const text = value.toString()
+    return getOrCreate(texts, text, () => text)
+  }
+  return new Promise((resolve, reject) =>
+    sendCommand(connection, {
+      sql,
+      sink: {
+        full: false,
+        begin () {},
+        textRow (bytes, from, end) {
+          return rows.push(copyValues(bytes, from, end).map(toText)) % ROWS === 0 ? nextTurn() : undefined
+        }
+      },
+      listener: {
+        stop () {},
+        wait (taking) {
+          connection.pause()
+          taking.then(() => connection.resume())
+        },
+        fail: reject,
+        done: (error) => error === null ? resolve(rows) : reject(error)
+      }
+    })
+  )
 }
 
 /** Whether the server answers a ping. */

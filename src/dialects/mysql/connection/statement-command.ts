@@ -1,10 +1,9 @@
 /**
  * The command that runs a statement. mysql2 connects, frames packets and queues commands; this file replaces its
  * command for queries: the bytes of each row go to the sink as they are, and the connection's options are not copied.
- * It relies on private parts of mysql2, so it is used only if a trial has shown that it works (try-reader.ts);
- * otherwise try-reader.ts does the same by mysql2's public interface.
+ * It relies on private parts of mysql2, whose version is therefore pinned.
  */
-import type { Connection, QueryError } from 'mysql2'
+import mysql, { type Connection, type QueryError } from 'mysql2'
 import { StaleCatalog, type RowSink } from '../../dialect.ts'
 import type { Definitions } from './definitions.ts'
 import { isEof, isOk, readColumnCount, readEof, readOk, type OkPacket, type PacketBytes } from './packets.ts'
@@ -12,12 +11,11 @@ import { isEof, isOk, readColumnCount, readEof, readOk, type OkPacket, type Pack
 /** The parts of mysql2's packet that are used. */
 interface Packet extends PacketBytes {
   isError (): boolean
-  asError (encoding: string): QueryError
+  asError (encoding: 'utf8'): QueryError
 }
 
 /** The parts of mysql2's connection that are used. */
 interface CommandConnection {
-  readonly clientEncoding: string
   readonly serverCapabilityFlags: number
   /** Calls `execute` of the command at once, or after the commands before it. */
   addCommand (command: StatementCommand): void
@@ -29,7 +27,7 @@ interface CommandConnection {
 export type CommandDone = (error: QueryError | null, ok?: OkPacket) => void
 
 /** The part of a sink that commands need. */
-export type CommandSink = Pick<RowSink, 'begin' | 'textRow' | 'row' | 'full'>
+export type CommandSink = Pick<RowSink, 'begin' | 'textRow' | 'full'>
 
 export interface CommandOptions {
   readonly sql: string
@@ -37,8 +35,6 @@ export interface CommandOptions {
   readonly sink: CommandSink | undefined
   /** The expected column definitions; any definitions are accepted if omitted. */
   readonly definitions?: Definitions | undefined
-  /** Whether the sink may pause the connection between two rows. */
-  readonly isPausable?: boolean | undefined
   readonly listener: CommandListener
 }
 
@@ -60,15 +56,16 @@ export interface CommandListener {
 }
 
 /** Runs a statement on a connection. */
-export type SendCommand = (connection: Connection, options: CommandOptions) => void
+export function sendCommand (connection: Connection, options: CommandOptions): void {
+  ;(connection as unknown as CommandConnection).addCommand(new StatementCommand(options))
+}
 
-/** Creates the sender of commands that read rows as bytes; undefined if mysql2 lacks the methods for it. */
-export function createCommandSender (connection: object): SendCommand | undefined {
-  const methods = connection as Record<string, unknown>
-  if (!['addCommand', '_resetSequenceId', 'writePacket'].every((name) => typeof methods[name] === 'function')) {
-    return undefined
-  }
-  return (target, options) => (target as unknown as CommandConnection).addCommand(new StatementCommand(options))
+const PRIVATE_METHODS = ['addCommand', '_resetSequenceId', 'writePacket']
+
+/** @throws Error if the installed mysql2 lacks a private method that commands need */
+export function requirePrivateMethods (connection: object = mysql.Connection.prototype): void {
+  const missing = PRIVATE_METHODS.find((name) => typeof Reflect.get(connection, name) !== 'function')
+  if (missing !== undefined) throw new Error(`the installed version of mysql2 lacks the method ${missing}`)
 }
 
 const COM_QUERY = 3
@@ -129,7 +126,7 @@ class StatementCommand {
       return false
     }
     if (!packet.isError()) return this.#take(packet, connection)
-    this.onResult(packet.asError(connection.clientEncoding))
+    this.onResult(packet.asError('utf8'))
     return true
   }
 

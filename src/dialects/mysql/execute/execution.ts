@@ -21,14 +21,13 @@ import { writeStatement } from '../literal.ts'
 import type { MysqlPool } from '../pool/pool.ts'
 import type { OkPacket } from '../connection/packets.ts'
 import { NOT_COMPLETE, warnsOfRest } from '../transaction/undo.ts'
-import type { CommandDone, SendCommand } from '../connection/statement-command.ts'
+import { sendCommand, type CommandDone } from '../connection/statement-command.ts'
 import { destroy, type Session } from '../connection/session.ts'
 import { stopStatement, type Stop } from '../connection/kill.ts'
 
 export interface ExecutionOptions {
   /** The time limits of running statements. */
   readonly timeouts: Pick<TimeoutQueue<Stoppable>, 'push' | 'remove'>
-  readonly send: SendCommand
   /** Expectations of cached statements. */
   readonly known: KnownStatements
   readonly differences: KnownDifferences
@@ -152,21 +151,15 @@ class Execution implements Stoppable {
   }
 
   #send (): void {
-    const { session, request: { statement, sink, pausable }, options: { send } } = this.#run
+    const { session, request: { statement, sink } } = this.#run
     const sql = writeStatement(statement)
     if (isTooLarge(sql, session)) return this.done(TOO_LARGE)
-    send(session.connection, {
-      sql,
-      sink,
-      definitions: this.#expectations.definitions,
-      isPausable: pausable !== undefined,
-      listener: this
-    })
+    sendCommand(session.connection, { sql, sink, definitions: this.#expectations.definitions, listener: this })
   }
 
   /** Runs the confirmation, and then the statement if every column has the type of the catalog. */
   #confirm (confirmation: Confirmation): void {
-    const { pool, session, options: { send } } = this.#run
+    const { pool, session } = this.#run
     const { statement, definitions } = confirmation
     const since = performance.now()
     this.#confirmation = confirmation
@@ -179,7 +172,7 @@ class Execution implements Stoppable {
       session.memory.free()
       this.#send()
     }
-    send(session.connection, {
+    sendCommand(session.connection, {
       sql: writeStatement(statement),
       sink: undefined,
       definitions,

@@ -39,9 +39,9 @@ const IN_TRANSACTION = 1
  * long
  */
 export async function undo ({ connection, memory }: Session, sql: string): Promise<boolean> {
-  const { warningStatus } = await within(PATIENCE, send(connection, sql))
+  const { warnings } = await within(PATIENCE, send(connection, sql))
   memory.free()
-  return warningStatus > 0
+  return warnings > 0
 }
 
 /** The error if a part wrote tables without transactions. */
@@ -60,9 +60,9 @@ interface Owner {
  */
 export async function isOpen (session: Session, pool: Owner): Promise<boolean> {
   try {
-    const { serverStatus } = await within(PATIENCE, send(session.connection, 'do 0'))
+    const { status } = await within(PATIENCE, send(session.connection, 'do 0'))
     session.memory.free()
-    return (serverStatus & IN_TRANSACTION) !== 0
+    return (status & IN_TRANSACTION) !== 0
   } catch {
     pool.discard(session)
     return false

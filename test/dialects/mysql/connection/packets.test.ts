@@ -1,7 +1,7 @@
 /** Packets of an answer, byte by byte: those of the servers of the tests have small numbers only. */
 import t from 'tap'
 import type { TableFacts } from '../../../../src/catalog/catalog.ts'
-import { createDefinitions, createDifferences, type Differences, readDefinition } from '../../../../src/dialects/mysql/connection/definitions.ts'
+import { createDefinitions, createDifferences, type Definitions, type Differences, readDefinition } from '../../../../src/dialects/mysql/connection/definitions.ts'
 import { isEof, isOk, readColumnCount, readEof, readOk } from '../../../../src/dialects/mysql/connection/packets.ts'
 import { ResponseSink } from '../../../../src/response/response-sink.ts'
 import { valueClass } from '../../../../src/types/value-classes.ts'
@@ -124,13 +124,14 @@ const column = mysqlColumn('n', 'int')
 const table = tableOf({ name: 'things', columns: [column] })
 const factsOf = (declaration: string): readonly TableFacts[] => [{ ...table, columns: [{ ...column, declaration }] }]
 const create = (differences: Differences) => createDefinitions({ table, columns: [column], expected: ({ type }) => type.sentAs, differences })
+const isExpected = (definitions: Definitions, sent: Sent): boolean => {
+  const { bytes, from, end } = definitionOf(sent)
+  return definitions.isExpectedIn(0, bytes, from, end)
+}
 
 t.test('the same bytes are not parsed again; others are', async (t) => {
   const definitions = create(createDifferences())
-  const ask = (sent: Sent): boolean => {
-    const { bytes, from, end } = definitionOf(sent)
-    return definitions.isExpectedIn(0, bytes, from, end)
-  }
+  const ask = (sent: Sent): boolean => isExpected(definitions, sent)
   t.ok(ask({ type: INT }))
   t.ok(ask({ type: INT }))
   t.ok(ask({ type: 8, length: 20 }), 'another whole number is read alike')
@@ -144,26 +145,26 @@ t.test('the same bytes are not parsed again; others are', async (t) => {
 t.test('a difference that remains after reading the catalog is known, and the column is shown as text', async (t) => {
   const differences = createDifferences()
   const definitions = create(differences)
-  const sent = read({ type: VARCHAR })
+  const sent = { type: VARCHAR }
   differences.review(factsOf('int'), performance.now())
-  t.notOk(definitions.isExpected(0, sent), 'the catalog is to be read again')
-  t.notOk(definitions.isExpected(0, sent), 'by everybody who meets it')
+  t.notOk(isExpected(definitions, sent), 'the catalog is to be read again')
+  t.notOk(isExpected(definitions, sent), 'by everybody who meets it')
   differences.review(factsOf('int'), performance.now() - 1000)
-  t.notOk(definitions.isExpected(0, sent), 'a catalog that was read before says nothing')
+  t.notOk(isExpected(definitions, sent), 'a catalog that was read before says nothing')
   differences.review(factsOf('int'), performance.now() + 1)
-  t.ok(definitions.isExpected(0, sent))
+  t.ok(isExpected(definitions, sent))
   const writer = new ResponseSink([column], 1000)
   writer.begin(definitions.columns)
   const row = Buffer.concat([text('1,"admin":true')])
   writer.textRow(row, 0, row.length)
   t.same(JSON.parse(String(writer.finish())).data.rows, [{ n: '1,"admin":true' }])
 
-  t.ok(definitions.isExpected(0, read({ type: INT })))
+  t.ok(isExpected(definitions, { type: INT }))
   t.equal(definitions.columns[0], column, 'what is as expected again is read as it was')
   differences.review(factsOf('varchar(20)'), performance.now() + 1)
-  t.notOk(definitions.isExpected(0, sent), 'what another catalog says is forgotten')
+  t.notOk(isExpected(definitions, sent), 'what another catalog says is forgotten')
   differences.review([], performance.now() + 1)
-  t.notOk(definitions.isExpected(0, sent))
+  t.notOk(isExpected(definitions, sent))
 })
 
 t.test('the number of known differences is limited', async (t) => {
@@ -179,6 +180,6 @@ t.test('the number of known differences is limited', async (t) => {
 t.test('a column of an unknown type accepts any class of values', async (t) => {
   const unknown = mysqlColumn('x', 'xml')
   const definitions = createDefinitions({ table, columns: [unknown], expected: ({ type }) => type.sentAs, differences: createDifferences() })
-  t.ok(definitions.isExpected(0, read({ type: BLOB })))
-  t.ok(definitions.isExpected(0, read({ type: INT })))
+  t.ok(isExpected(definitions, { type: BLOB }))
+  t.ok(isExpected(definitions, { type: INT }))
 })
