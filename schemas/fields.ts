@@ -2,7 +2,7 @@
  * The fields of bodies: a row for each, with all that is said of it where bodies are checked, described and typed. The
  * schemas of bodies, the messages, permissions, documents and tools are derived from these rows.
  */
-import { type Static, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
+import { type Static, type TObject, type TOptional, type TProperties, type TSchema, Type } from '@sinclair/typebox'
 import { BOUNDS } from './filters.ts'
 import { type Verb, VERBS } from './grants.ts'
 import { closed } from './server-settings.ts'
@@ -14,8 +14,6 @@ import { closed } from './server-settings.ts'
  */
 export type BodyPart = Verb | 'selectInTransaction' | 'operation' | 'operations' | 'member' | 'related'
 type By<P extends BodyPart, T> = Readonly<Partial<Record<P, T>>>
-/** A part of a JSON Schema. */
-type Keywords = Readonly<Record<string, unknown>>
 
 export interface Field {
   /** Its schema in each part of a body that has it. */
@@ -30,8 +28,6 @@ export interface Field {
   readonly needsAllRows?: true
   /** The field makes a select a page already, or cannot be in one. */
   readonly isNoPage?: true
-  /** The keywords that documents have instead of those of its schema. */
-  readonly inDocuments?: By<Verb, Keywords>
 }
 
 const Values = (options: { description?: string, minProperties?: number } = {}) =>
@@ -49,12 +45,12 @@ export const MAX_LIMIT = 1000
 
 /** A number of rows that JavaScript represents exactly. */
 const RowCount = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
-/** The same in documents. */
-const COUNT = { type: 'integer', format: 'int64', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }
 
-const boundsOf = <T>(count: T) => Object.fromEntries(BOUNDS.map((bound) => [bound, count])) as
-  Record<(typeof BOUNDS)[number], T>
-const Bounds = Type.Object(boundsOf(Type.Optional(RowCount)), { ...closed, minProperties: 1 })
+const Bounds = Type.Object(
+  Object.fromEntries(BOUNDS.map((bound) => [bound, Type.Optional(RowCount)])) as
+    Record<(typeof BOUNDS)[number], TOptional<typeof RowCount>>,
+  { ...closed, minProperties: 1 }
+)
 
 const expectOf = (description: string) =>
   Type.Optional(Type.Union([RowCount, Bounds], { description: `${description} If it does not hold: 412.` }))
@@ -63,7 +59,6 @@ const ExpectMatches = expectOf(
   'The number of rows that the filters match, or its bounds, such as {"$lte": 10}; nothing is changed if it does not ' +
   'hold.'
 )
-const COUNTED: Keywords = { anyOf: [COUNT, { ...Bounds, properties: boundsOf(COUNT) }] }
 
 const DryRun = Type.Optional(Type.Boolean({ description: 'true: returns the answer and changes nothing.' }))
 
@@ -246,8 +241,7 @@ export const FIELDS = {
       member: Type.Optional(Filters),
       related: Type.Optional(Filters)
     },
-    expected: 'an object of filters',
-    inDocuments: { update: { minProperties: 1 }, delete: { minProperties: 1 } }
+    expected: 'an object of filters'
   },
   columns: {
     in: { select: Columns, member: Columns },
@@ -315,8 +309,7 @@ export const FIELDS = {
       }))
     },
     expected: 'true or a whole number from 1',
-    needsAllRows: true,
-    inDocuments: { select: { anyOf: [{ type: 'boolean', enum: [true] }, { ...COUNT, minimum: 1 }] } }
+    needsAllRows: true
   },
   returning: {
     in: { insert: Returning, update: Returning, delete: Returning },
@@ -332,8 +325,7 @@ export const FIELDS = {
     expected: `a whole number from 0, or an object of ${BOUNDS.join(', ')} and such numbers`,
     // a write shows with it whether rows match
     needs: { update: 'select', delete: 'select' },
-    needsAllRows: true,
-    inDocuments: { select: COUNTED, update: COUNTED, delete: COUNTED }
+    needsAllRows: true
   },
   include: {
     in: { select: IncludeSchema, member: IncludeSchema },

@@ -9,7 +9,7 @@ import { COMBINATORS, OPERATORS } from '../../schemas/filters.ts'
 import { type Verb, VERBS } from '../../schemas/grants.ts'
 import type { ServiceError } from '../errors.ts'
 import { executeAs, findBodyError } from '../in-process/calls.ts'
-import type { Schema } from '../openapi/value-schema.ts'
+import { type Schema, toDocument } from '../openapi/value-schema.ts'
 import { clampNumbers } from '../request/check-body.ts'
 import { dataOf } from '../response/respond.ts'
 import {
@@ -105,7 +105,7 @@ function toolSchema ({ properties, required = [] }: TObject, { databases, limit 
   const { verb, ...fields } = properties as Record<string, Schema>
   const own = Object.entries(fields).map(([name, schema]) => [
     name,
-    name === 'limit' ? withLimit(schema, limit) : simplify(schema)
+    name === 'limit' ? withLimit(schema, limit) : toDocument(schema, true)
   ])
   return {
     type: 'object',
@@ -124,35 +124,6 @@ const withLimit = (schema: Schema, limit: number): Schema => ({
   default: limit,
   description: `Rows to return at most; ${limit} if left out.`
 })
-
-/**
- * Lists names of properties that begin with `$` as `propertyNames`, because the APIs of some models refuse tools whose
- * schemas have properties with characters other than letters, digits, `_`, `.` and `-`.
- */
-function simplify (schema: Schema): Schema {
-  const { properties, patternProperties, anyOf, items, additionalProperties, ...rest } = schema as Schema &
-    Record<'properties' | 'patternProperties', Readonly<Record<string, Schema>> | undefined> & { anyOf?: Schema[] }
-  const names = Object.keys(properties ?? {})
-  const isPlain = names.every((name) => /^[\w.-]{1,64}$/.test(name))
-  const [[pattern, values] = []] = Object.entries(patternProperties ?? {})
-  return {
-    ...rest,
-    ...(properties !== undefined &&
-      (isPlain ? { properties: mapValues(properties, simplify) } : { propertyNames: { enum: names } })),
-    ...(values !== undefined && {
-      additionalProperties: simplify(values),
-      ...(pattern !== '^(.*)$' && { propertyNames: { pattern } })
-    }),
-    ...(anyOf !== undefined && { anyOf: anyOf.map(simplify) }),
-    ...(items !== undefined && { items: simplify(items as Schema) }),
-    ...(typeof additionalProperties === 'object'
-      ? { additionalProperties: simplify(additionalProperties as Schema) }
-      : additionalProperties === false && isPlain && values === undefined && { additionalProperties })
-  }
-}
-
-const mapValues = <T, R>(record: Readonly<Record<string, T>>, convert: (value: T) => R): Record<string, R> =>
-  Object.fromEntries(Object.entries(record).map(([key, value]) => [key, convert(value)]))
 
 /** The default limit of a select. */
 const LIMIT = 50

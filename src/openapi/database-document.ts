@@ -8,16 +8,12 @@ import {
 } from './visible.ts'
 import { type DocumentText, Members, writeDocument, createNames, type Names, pascalCase } from './names.ts'
 import {
-  REFUSAL, refusalSchema, responseReferences, sharedResponses, createHead, createPathItem, securitySchemes
+  REFUSAL, refusalSchema, responseReferences, sharedResponses, createHead, createOperationsItem, createPathItem,
+  securitySchemes
 } from './operation.ts'
-import { createFilterSchemas, nameOfFilter, GROUPS } from './select-schemas.ts'
-import { formNames, formSchemas } from './request-schemas.ts'
-import { canInclude, MEMBER_NAMES, memberSchemas } from './member-schemas.ts'
-import {
-  createOperationsItem, OPERATION, OPERATION_NAMES, operationSchemas, MAX_TYPED_TABLES, TYPED_NAMES, typedOperations
-} from './operations-schemas.ts'
+import { canInclude, requestSchemas, RESERVED, sharedSchemas } from './request-schemas.ts'
+import { createFilterSchemas, filterKey, operatorSchemas, rowSchemas, sharedNames } from './table-schemas.ts'
 import { membersOf, plainText, refTo, type Schema } from './value-schema.ts'
-import { ENDINGS, filterKey, tableSchemas } from './table-schemas.ts'
 
 // Example requests for a table, one for each verb, which can be sent unchanged.
 
@@ -91,8 +87,12 @@ function filterWithoutMatch (column: Column): object {
   return { [key]: membersOf(column.type.schema).some(({ type }) => type === 'integer') ? 0 : exampleOf(column) }
 }
 
-/** Schema names that no table may use. */
-const SHARED = [REFUSAL, ...Object.keys(GROUPS), ...MEMBER_NAMES, ...OPERATION_NAMES, ...TYPED_NAMES]
+/** The suffixes of schema names. A table reserves all of them, whatever verbs the document has. */
+const ENDINGS = [
+  ...['Row', 'Column', 'Filters', 'Related', 'Position', 'Aggregate', 'Part', 'Insert', 'OnConflict', 'Update'],
+  ...['Request', 'Response', 'Member'],
+  ...['Select', 'Insert', 'Update', 'Delete'].flatMap((verb) => [`${verb}Request`, `${verb}Response`, `${verb}Operation`])
+]
 
 export interface DatabaseDocument {
   /** Name of the database in paths. */
@@ -116,7 +116,7 @@ function * describeDatabase ({
   settings,
   maxBytes = Infinity
 }: DatabaseDocument): LongWork<DocumentText> {
-  const names = createNames([...SHARED, ...filterNames(tables), ...formNames(tables.map(({ table }) => table))])
+  const names = createNames([REFUSAL, ...RESERVED, ...sharedNames(tables.map(({ table }) => table))])
   const filters = createFilterSchemas(settings.limits)
   const subjects = nameTables(tables, names, settings.limits)
   const [document, paths, components, schemas] = [new Members(), new Members(), new Members(), new Members()]
@@ -125,17 +125,19 @@ function * describeDatabase ({
   let fitting = 0
   for (const subject of subjects) {
     yield paths.add(Object.fromEntries([pathOf(subject, database)]))
-    for (const [name, schema] of Object.entries(tableSchemas(subject, filters, names))) {
-      yield schemas.add({ [name]: schema })
-    }
+    const own = { ...rowSchemas(subject, filters, names), ...requestSchemas(subject) }
+    for (const [name, schema] of Object.entries(own)) yield schemas.add({ [name]: schema })
     const bytes = document.bytes + paths.bytes + schemas.bytes
     if (bytes > maxBytes) throw documentTooLarge(subjects, fitting, maxBytes)
     if (bytes < maxBytes * OF_TABLES) fitting++
   }
   components.add({ securitySchemes, ...(subjects.length > 0 && { responses: sharedResponses(refTo(REFUSAL)) }) })
-  for (const [name, schema] of Object.entries({ ...filters.schemas, ...sharedSchemas(subjects, settings.limits) })) {
-    yield schemas.add({ [name]: schema })
+  const shared = subjects.length > 0 && {
+    ...operatorSchemas(subjects),
+    ...sharedSchemas(subjects, tablesByVerb(subjects), settings.limits),
+    [REFUSAL]: refusalSchema
   }
+  for (const [name, schema] of Object.entries({ ...filters.schemas, ...shared })) yield schemas.add({ [name]: schema })
   components.addObject('schemas', schemas)
   document.addObject('paths', paths)
   document.addObject('components', components)
@@ -160,11 +162,6 @@ function documentTooLarge (subjects: readonly Subject[], fitting: number, maxByt
   )
 }
 
-/** Names of the filter schemas that tables share. */
-function filterNames (tables: readonly VisibleTable[]): string[] {
-  return tables.flatMap(({ table }) => [...table.columns.values()].map((column) => nameOfFilter(column) ?? ''))
-}
-
 function nameTables (tables: readonly VisibleTable[], names: Names, limits: DocumentLimits): Subject[] {
   const visible = new Map(tables.map(({ table }) => [table.name, table]))
   const prefixes = new Map(tables.map(({ table }) => [table, names.take(pascalCase(table.name), ENDINGS)]))
@@ -181,7 +178,7 @@ function nameTables (tables: readonly VisibleTable[], names: Names, limits: Docu
     })),
     isVisible: ({ referencedTable, referencedColumns }) =>
       referencedColumns.every((column) => visible.get(referencedTable)?.columns.has(column) === true),
-    members: hasMembers ? (related.get(table) ?? []) : undefined
+    hasMembers
   }))
 }
 
@@ -228,22 +225,4 @@ function encodeSegment (name: string): string {
 
 function tagOf ({ table: { name, comment, kind } }: Subject): Schema {
   return { name, description: plainText(comment || `The ${kind} ${name}`) }
-}
-
-function sharedSchemas (subjects: readonly Subject[], limits: DocumentLimits): Record<string, Schema> {
-  const verbs = new Set(subjects.flatMap((subject) => subject.verbs))
-  const isTyped = subjects.length <= MAX_TYPED_TABLES
-  return {
-    ...(verbs.has('select') && GROUPS),
-    ...(subjects[0]?.members !== undefined && memberSchemas(subjects, limits, isTyped)),
-    ...formSchemas(subjects),
-    ...(subjects.length > 0 && {
-      ...operationSchemas(
-        tablesByVerb(subjects),
-        limits.operations,
-        isTyped ? typedOperations(OPERATION, subjects) : undefined
-      ),
-      [REFUSAL]: refusalSchema
-    })
-  }
 }

@@ -2,7 +2,6 @@
 import { Type } from '@sinclair/typebox'
 import type { FastifyContextConfig } from 'fastify'
 import { ANSWERS } from '../../schemas/responses.ts'
-import { BODIES } from '../../schemas/body.ts'
 import { VERBS, type Verb } from '../../schemas/grants.ts'
 import { mediaTypeOf, STREAM_FORMATS } from '../http/stream.ts'
 import type { StreamFormat } from '../response/stream-rows.ts'
@@ -10,11 +9,11 @@ import type { DocumentSettings } from './visible.ts'
 import { allOf } from '../in-pieces.ts'
 import { Members, writeDocument, type DocumentText, pascalCase } from './names.ts'
 import {
-  errorResponses, REFUSAL, refusalSchema, createHead, createPathItem, routeResponse, securitySchemes
+  errorResponses, REFUSAL, refusalSchema, createHead, createOperationsItem, createPathItem, routeResponse,
+  securitySchemes
 } from './operation.ts'
-import { createOperationsItem, operationSchemas } from './operations-schemas.ts'
+import { operationSchemas, requestName, requestOfAny, responseName, unions } from './request-schemas.ts'
 import { refTo, type Schema } from './value-schema.ts'
-import { responseName, inDocument, requestName, unions } from './request-schemas.ts'
 
 /** The part of schema names that is a table's name in the document of a database. */
 const NAME = 'Rows'
@@ -59,10 +58,14 @@ function routeSchema (operationId: string): Schema {
     ...text,
     tags: ['rows'],
     params,
-    body: { oneOf: VERBS.map(requestOf) },
+    body: { oneOf: VERBS.map((verb) => withoutNames(requestOfAny(verb))) },
     response: { ...routeResponse({ anyOf: VERBS.map((verb) => ANSWERS[verb]) }), ...Object.fromEntries(refusals) }
   }
 }
+
+/** OpenAPI 3.0, in which the document of a host app may be, does not have the keyword `propertyNames`. */
+const withoutNames = (schema: Schema): Schema =>
+  JSON.parse(JSON.stringify(schema, (keyword, value) => keyword === 'propertyNames' ? undefined : value))
 
 declare module 'fastify' {
   interface FastifySchema {
@@ -118,7 +121,7 @@ export function createInterfaceDocument ({ verbs, databases, settings }: Interfa
     refusals: errorResponses(refTo(REFUSAL))
   })
   const schemas = verbs.flatMap((verb): Array<[string, Schema]> => [
-    [requestName(NAME, verb), requestOf(verb)],
+    [requestName(NAME, verb), requestOfAny(verb)],
     [responseName(NAME, verb), ANSWERS[verb]]
   ])
   const document = new Members()
@@ -138,14 +141,4 @@ export function createInterfaceDocument ({ verbs, databases, settings }: Interfa
     }
   })
   return allOf(writeDocument(document))
-}
-
-/** The schema of the body, in the form of documents. */
-function requestOf (verb: Verb): Schema {
-  const { properties, ...rest } = BODIES[verb]
-  const fields = Object.entries(properties as Record<string, Schema>).map(([field, schema]) => [
-    field,
-    inDocument(field, schema, verb)
-  ])
-  return { ...rest, properties: { ...Object.fromEntries(fields), verb: { type: 'string', enum: [verb] } } }
 }

@@ -11,7 +11,8 @@ import {
   unauthenticated, withDetails
 } from '../errors.ts'
 import { pascalCase } from './names.ts'
-import type { Schema } from './value-schema.ts'
+import { OPERATIONS_REQUEST, OPERATIONS_RESPONSE } from './request-schemas.ts'
+import { refTo, type Schema } from './value-schema.ts'
 import type { DocumentSettings } from './visible.ts'
 
 /** Version of OpenAPI. */
@@ -80,6 +81,25 @@ export function createPathItem ({
       responses: { [OK]: done, ...refusals }
     }
   }
+}
+
+/** The path item of operations. `table`: a table to select from, for an example that can be sent unchanged. */
+export function createOperationsItem (
+  table: string | undefined,
+  own: Pick<Operation, 'operationId' | 'tags' | 'parameters' | 'refusals'>
+): Schema {
+  const select = { table, verb: 'select', limit: 1 }
+  return createPathItem({
+    ...own,
+    summary: 'Runs several operations in one transaction',
+    description:
+      'All of them happen, or none. The header `Idempotency-Key` makes a request have one effect and one answer, ' +
+      'however often it is sent.',
+    request: refTo(OPERATIONS_REQUEST),
+    answer: refTo(OPERATIONS_RESPONSE),
+    examples:
+      table === undefined ? {} : { operations: { summary: 'two operations', value: { operations: [select, select] } } }
+  })
 }
 
 /** The successful response in the form of a Fastify route schema. */

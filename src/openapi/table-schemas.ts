@@ -1,84 +1,57 @@
-/** The schemas of one table: rows, data of inserts and updates, filters. */
-import { COMBINATORS, type CombinatorForm } from '../../schemas/filters.ts'
+/** The schemas of a table's rows: as they are returned, inserted, updated, filtered, grouped and paged. */
+import type { TObject } from '@sinclair/typebox'
+import { AggregateSchema, PartSchema } from '../../schemas/fields.ts'
+import { COMBINATORS, type CombinatorForm, type FilterOperator, type OperandForm } from '../../schemas/filters.ts'
 import { mayFillColumns, type Column, type Table } from '../catalog/catalog.ts'
-import { type Subject, writableColumns } from './visible.ts'
-import {
-  canFilter, type FilterSchemas, aggregateSchema, GROUPS_RESPONSE, hasParts, partName, partSchema
-} from './select-schemas.ts'
+import { acceptsOperator, operators } from '../plan/filters/operators.ts'
+import { findAggregate } from '../plan/groups.ts'
+import { keysOf } from '../plan/inserted-rows.ts'
+import { findPageKey, isPageable } from '../plan/page-after.ts'
+import type { UpdateOperator } from '../types/column-type.ts'
+import { NOW } from '../types/moment.ts'
 import { joinWords, type Names } from './names.ts'
 import {
-  hasConflicts, onConflictName, onConflictSchema, hasPositions, insertedId, positionName, positionSchema, requestName,
-  requestSchema, selectResponse, unions, writeResponse, changeSchema
-} from './request-schemas.ts'
-import { membersOfRow } from './member-schemas.ts'
-import { closedObject, plainText, refTo, type Schema, type Schemas, findDefault, shownSchema } from './value-schema.ts'
+  anyOf, bare, closedObject, findDefault, membersOf, orNull, plainText, refTo, type Schema, type Schemas, shownSchema,
+  takenSchema
+} from './value-schema.ts'
+import { type DocumentLimits, type Subject, type VisibleTable, writableColumns } from './visible.ts'
 
-/** The suffixes of schema names. A table reserves all of them, whatever verbs the document has. */
-export const ENDINGS = [
-  'Row',
-  'Position',
-  'Insert',
-  'Update',
-  'Filters',
-  'Column',
-  'Request',
-  'Response',
-  'SelectRequest',
-  'InsertRequest',
-  'UpdateRequest',
-  'DeleteRequest',
-  'SelectResponse',
-  'InsertResponse',
-  'UpdateResponse',
-  'DeleteResponse',
-  'Aggregate',
-  'Part',
-  'OnConflict',
-  'Related',
-  'Member',
-  'Operation',
-  'SelectOperation',
-  'InsertOperation',
-  'UpdateOperation',
-  'DeleteOperation'
-]
+const namesOf = (columns: readonly Column[]): string[] => columns.map(({ name }) => name)
+const columnsOf = ({ columns }: Table): Column[] => [...columns.values()]
 
-export function tableSchemas (subject: Subject, filters: FilterSchemas, names: Names): Schemas {
+/** The schemas of a table, without those of its requests and responses. */
+export function rowSchemas (subject: Subject, filters: FilterSchemas, names: Names): Schemas {
   const { name, verbs, table } = subject
-  const columns = [...table.columns.values()]
-  const schemas: Record<string, Schema> = {}
+  const columns = columnsOf(table)
+  const schemas: Array<readonly [ending: string, schema: Schema | undefined]> = []
   // filters can contain a row, under $is
   if (verbs.some((verb) => verb !== 'insert')) {
-    schemas[`${name}Row`] = rowSchema(subject, columns)
-    schemas[`${name}Column`] = { type: 'string', enum: columns.map((column) => column.name) }
+    schemas.push(
+      ['Row', rowSchema(subject, columns)],
+      ['Column', { type: 'string', enum: namesOf(columns) }],
+      ['Filters', filtersSchema(subject, columns, filters, names)],
+      ['Related', subject.related.length > 0 ? relatedSchema(subject) : undefined]
+    )
   }
   if (verbs.includes('select')) {
-    schemas[`${name}Aggregate`] = aggregateSchema(name, columns)
-    if (hasParts(table)) schemas[partName(name)] = partSchema(columns)
-    if (hasPositions(table)) schemas[positionName(name)] = positionSchema(table)
-    schemas[`${name}SelectResponse`] = selectResponse(name, table)
+    schemas.push(
+      ['Aggregate', aggregateSchema(name, columns)],
+      ['Part', hasParts(table) ? partSchema(columns) : undefined],
+      ['Position', positionSchema(table)]
+    )
   }
   if (verbs.includes('insert')) {
-    schemas[`${name}Insert`] = insertSchema(table)
-    if (hasConflicts(table)) schemas[onConflictName(name)] = onConflictSchema(subject)
-    schemas[`${name}InsertResponse`] = writeResponse(subject, 'insert', { id: insertedId(table) })
+    schemas.push(['Insert', insertSchema(table)], ['OnConflict', onConflictSchema(subject)])
   }
   if (verbs.includes('update')) {
-    schemas[`${name}Update`] = updateSchema(table)
-    schemas[`${name}UpdateResponse`] = writeResponse(subject, 'update')
+    const updatable = writableColumns(table, 'update')
+    const changes = updatable.map((column) => [column.name, changeSchema(column, 'update')] as const)
+    schemas.push(['Update', closedObject(changes, { minProperties: 1 })])
   }
-  if (verbs.includes('delete')) schemas[`${name}DeleteResponse`] = writeResponse(subject, 'delete')
-  if (verbs.some((verb) => verb !== 'insert')) {
-    schemas[`${name}Filters`] = filtersSchema(subject, columns, filters, names)
-  }
-  if (subject.related.length > 0 && verbs.some((verb) => verb !== 'insert')) {
-    schemas[`${name}Related`] = relatedSchema(subject)
-  }
-  for (const verb of verbs) schemas[requestName(name, verb)] = requestSchema(subject, verb)
-  return { ...schemas, ...unions(name, verbs, verbs.includes('select') ? [GROUPS_RESPONSE] : []) }
+  return Object.fromEntries(schemas.flatMap(([ending, schema]) => schema ? [[name + ending, schema]] : []))
 }
 
-function rowSchema ({ table, verbs, isVisible, members }: Subject, columns: readonly Column[]): Schema {
+function rowSchema ({ table, verbs, isVisible, hasMembers }: Subject, columns: readonly Column[]): Schema {
   const foreignKeys = table.foreignKeys.filter(isVisible)
   const references = new Map(
     foreignKeys
@@ -112,8 +85,12 @@ function rowSchema ({ table, verbs, isVisible, members }: Subject, columns: read
       })
     }
   )
-  return { ...open, ...members !== undefined && verbs.includes('select') ? membersOfRow : { additionalProperties } }
+  // generators of clients do not read this keyword, so members have no type in them
+  const members = hasMembers && verbs.includes('select') && { unevaluatedProperties: refTo('Related') }
+  return { ...open, ...(members || { additionalProperties }) }
 }
+
+// Inserts and updates
 
 /**
  * Puts defaults into `x-default`, because the database fills them in. With the keyword `default`, some generators make
@@ -121,7 +98,7 @@ function rowSchema ({ table, verbs, isVisible, members }: Subject, columns: read
  */
 function insertSchema (table: Table): Schema {
   const writable = writableColumns(table, 'insert')
-  const required = writable.filter((column) => !isOptional(table, column)).map(({ name }) => name)
+  const required = namesOf(writable.filter((column) => !isOptional(table, column)))
   return closedObject(writable.map((column) => {
     const found = findDefault(column)
     return [
@@ -131,13 +108,6 @@ function insertSchema (table: Table): Schema {
   }), required.length > 0 ? { required } : {})
 }
 
-function updateSchema (table: Table): Schema {
-  return closedObject(
-    writableColumns(table, 'update').map((column) => [column.name, changeSchema(column, 'update')]),
-    { minProperties: 1 }
-  )
-}
-
 /**
  * Whether an insert may omit the column. A known trigger may fill it; triggers that the account cannot see are ignored.
  */
@@ -145,6 +115,157 @@ export function isOptional (table: Table, column: Column): boolean {
   if (table.granted?.given.has(column.name) === true) return false
   return !table.requiredColumns.includes(column) || (table.triggers.known && mayFillColumns(table))
 }
+
+/**
+ * The update operators of a column that are not already its values, as they are for a JSON column. An insert has only
+ * those that need no stored value.
+ */
+function operatorsOf (
+  { type: { holdsJson, updates = [] } }: Column,
+  verb: 'insert' | 'update'
+): readonly UpdateOperator[] {
+  return holdsJson === true ? [] : updates.filter(({ sql }) => verb === 'update' || sql === undefined)
+}
+
+const titleOf = ({ schema }: UpdateOperator): string => schema.title as string
+
+/** The values and operators that an insert or update accepts for a column. */
+function changeSchema (column: Column, verb: 'insert' | 'update'): Schema {
+  const taken = takenSchema(column, verb)
+  const own = operatorsOf(column, verb)
+  if (own.length === 0) return taken
+  const { description, 'x-sql-type': declaration, ...value } = taken
+  return {
+    ...anyOf([...membersOf(value), ...own.map((operator) => refTo(titleOf(operator)))]),
+    ...(description !== undefined && { description }),
+    'x-sql-type': declaration
+  }
+}
+
+/** The operators that the writes and filters of these tables accept, by the names of their schemas. */
+export function operatorSchemas (subjects: readonly VisibleTable[]): Schemas {
+  const used = subjects.flatMap(({ table, verbs }) => [
+    ...(['insert', 'update'] as const).flatMap((verb) =>
+      verbs.includes(verb) ? writableColumns(table, verb).flatMap((column) => operatorsOf(column, verb)) : []
+    ),
+    ...(verbs.some((verb) => verb !== 'insert')
+      ? columnsOf(table)
+        .filter(({ type }) => type.moment?.isComparable === true)
+        .flatMap((column) => operatorsOf(column, 'insert'))
+      : [])
+  ])
+  return Object.fromEntries(used.map(({ name, schema, sql }) => [schema.title as string, closedObject(
+    [[name, anyOf(membersOf(schema).map(bare))]],
+    {
+      required: [name],
+      description:
+        sql === undefined ? `${String(schema.description)}` : `Computes the new value from the stored one: ${name}.`
+    }
+  )]))
+}
+
+/** Names of schemas that the tables of a document share: operators, and filters by type. */
+export const sharedNames = (tables: readonly Table[]): string[] => tables.flatMap(({ columnList }) =>
+  columnList.flatMap((column) => [...operatorsOf(column, 'update').map(titleOf), filterName(column) ?? ''])
+)
+
+/** The schema of `onConflict`. Without the permission update it can only leave existing rows unchanged. */
+function onConflictSchema ({ name, table, verbs }: Subject): Schema | undefined {
+  const keys = keysOf(table)
+  if (keys.length === 0) return undefined
+  // a list of one column, or of the columns of another key
+  const sorted = ({ columns }: { readonly columns: readonly string[] }): string =>
+    columns.length === 1 ? '' : [...columns].sort().join('\0')
+  const choices = [...Map.groupBy(keys, sorted).values()].map((same) => ({
+    type: 'array',
+    items: { type: 'string', enum: [...new Set(same.flatMap(({ columns }) => columns))] },
+    minItems: same[0]?.columns.length,
+    maxItems: same[0]?.columns.length,
+    uniqueItems: true
+  }))
+  const listed = keys.map(({ columns }) => columns.map((column) => `"${column}"`).join(', ')).join('; or ')
+  const updatable = verbs.includes('update') ? namesOf(writableColumns(table, 'update')) : []
+  const set =
+    updatable.length > 0
+      ? {
+          ...anyOf([
+            { type: 'array', items: { type: 'string', enum: updatable }, uniqueItems: true },
+            refTo(`${name}Update`)
+          ]),
+          description:
+            'What to change in a row that exists: columns, which get the value of the row in `data`, or values. If ' +
+            'left out, every column that the row in `data` has, except those of the key. An empty list changes nothing.'
+        }
+      : {
+          type: 'array',
+          items: { type: 'string' },
+          maxItems: 0,
+          description: 'Empty: existing rows stay as they are.'
+        }
+  return closedObject(
+    [['key', { ...anyOf(choices), description: plainText(`The columns of one unique key: ${listed}.`) }], ['set', set]],
+    {
+      required: verbs.includes('update') ? ['key'] : ['key', 'set'],
+      description: 'Updates the rows that have the same values in a unique key, instead of refusing them.'
+    }
+  )
+}
+
+/** Whether there can be conflicts, which need a unique key. */
+export const hasConflicts = (table: Table): boolean => keysOf(table).length > 0
+
+// Groups and pages
+
+/** Columns by which rows can be sorted and grouped. */
+export const sortable = (table: Table): Column[] => columnsOf(table).filter(({ type }) => type.sortable)
+
+/** Whether rows can be grouped by a part of time. */
+export const hasParts = (table: Table): boolean => columnsOf(table).some(({ type }) => type.parts !== undefined)
+
+/** Functions of one column, with the names of the columns that each of them accepts. */
+function functionsOf (
+  { properties }: TObject,
+  columns: readonly Column[],
+  accepts: (name: string, column: Column) => boolean
+): Array<[string, Schema]> {
+  return Object.entries<Schema>(properties).flatMap(([name, { description }]): Array<[string, Schema]> => {
+    const operands = namesOf(columns.filter((column) => accepts(name, column)))
+    if (name === '$count') operands.push('*')
+    return operands.length === 0 ? [] : [[name, { type: 'string', enum: operands, description }]]
+  })
+}
+
+/** One part of time and its column. */
+function partSchema (columns: readonly Column[]): Schema {
+  const { minProperties, maxProperties, description } = PartSchema
+  const parts = functionsOf(PartSchema, columns, (name, { type }) => type.parts?.has(name) === true)
+  return closedObject(parts, { minProperties, maxProperties, description })
+}
+
+/** One function and its column, and filters. */
+function aggregateSchema (name: string, columns: readonly Column[]): Schema {
+  const { properties: { filters }, minProperties, maxProperties, description } = AggregateSchema
+  const calls = functionsOf(AggregateSchema, columns, (call, { type }) => findAggregate(call, type) !== undefined)
+  const own = { ...refTo(`${name}Filters`), description: filters.description }
+  return closedObject([...calls, ['filters', own]], { minProperties, maxProperties, description })
+}
+
+/** Whether the rows of a table can be paged through by position. */
+export const hasPositions = (table: Table): boolean => findPageKey(table) !== undefined
+
+/** A position: values of the columns of the order, which always include the key. */
+function positionSchema (table: Table): Schema | undefined {
+  const key = findPageKey(table)
+  return key && closedObject(
+    sortable(table).filter(isPageable).map((column) => [column.name, bare(shownSchema(column))]),
+    {
+      required: namesOf(key),
+      description: 'A position between two rows: a value for each column of the order, the key among them.'
+    }
+  )
+}
+
+// Filters. Columns with the same bounds share one schema.
 
 /** Name of a column in filters: names that begin with `$` get another `$`, so `$$or` is the column `$or`. */
 export function filterKey ({ name }: Column): string {
@@ -156,15 +277,11 @@ export function filterKey ({ name }: Column): string {
  * document cannot say which columns relate rows.
  */
 function relatedSchema ({ related }: Subject): Schema {
-  const member = (name: string): Schema => closedObject([['filters', refTo(`${name}Filters`)]])
-  return closedObject(
-    related.map(({ table, name }) => [table, member(name)]),
-    {
-      minProperties: 1,
-      description:
-        'Related tables, and which of their rows count. Other members have "table" and "on", as those of include.'
-    }
-  )
+  return closedObject(related.map(({ table, name }) => [table, closedObject([['filters', refTo(`${name}Filters`)]])]), {
+    minProperties: 1,
+    description:
+      'Related tables, and which of their rows count. Other members have "table" and "on", as those of include.'
+  })
 }
 
 function filtersSchema (
@@ -180,24 +297,124 @@ function filtersSchema (
     propertyNames: refTo(`${name}Column`),
     minProperties: 1,
     ...(incomparable.length > 0 && {
-      properties: Object.fromEntries(incomparable.map((column) => [column.name, { type: 'null' }]))
+      properties: Object.fromEntries(namesOf(incomparable).map((column) => [column, { type: 'null' }]))
     })
   }
-  const forms: Readonly<Record<CombinatorForm, Schema>> = {
+  const combinators: Readonly<Record<CombinatorForm, Schema | undefined>> = {
     list: { type: 'array', items: own, minItems: 1 },
     filters: own,
     row,
-    members: refTo(`${name}Related`)
+    members: related.length > 0 ? refTo(`${name}Related`) : undefined
   }
   return closedObject([
-    ...columns
-      .filter(canFilter)
-      .map((column): [string, Schema] => [
-        filterKey(column),
-        filters.refTo(column, () => names.take(`${name}${joinWords(column.name)}Filter`))
-      ]),
-    ...Object.entries(COMBINATORS)
-      .filter(([, form]) => form !== 'members' || related.length > 0)
-      .map(([key, form]): [string, Schema] => [key, forms[form]])
+    // values of unknown types cannot be compared, so a NOT NULL column of such a type has no filter
+    ...columns.filter(({ type, nullable }) => type.comparison !== 'none' || nullable).map((column) => [
+      filterKey(column),
+      filters.refTo(column, () => names.take(`${name}${joinWords(column.name)}Filter`))
+    ] as const),
+    ...Object.entries(COMBINATORS).flatMap(([key, form]) => {
+      const schema = combinators[form]
+      return schema === undefined ? [] : [[key, schema] as const]
+    })
   ])
+}
+
+export interface FilterSchemas {
+  /** Returns a reference to the filter schema of a column. `ownName`: names one that is not shared. */
+  refTo (column: Column, ownName: () => string): Schema
+  /** All schemas that were referenced, by name. */
+  readonly schemas: Schemas
+}
+
+/** Name of the filter schema of a column; undefined for ENUM and SET columns, which have their own members. */
+function filterName ({ nullable, type: { schema: { title }, holdsJson } }: Column): string | undefined {
+  return title === undefined ? undefined : `${nullable && holdsJson !== true ? 'Nullable' : ''}${title}Filter`
+}
+
+export function createFilterSchemas (limits: DocumentLimits): FilterSchemas {
+  const schemas: Record<string, Schema> = {}
+  return {
+    schemas,
+    refTo (column, ownName) {
+      const name = filterName(column) ?? ownName()
+      schemas[name] ??= filterOn(column, limits)
+      return refTo(name)
+    }
+  }
+}
+
+/** The schemas and limits that operands depend on, in addition to the operator. */
+interface Operands {
+  /** A value of the column. */
+  readonly value: Schema
+  /** The same, or the present time for a column of time. */
+  readonly compared: Schema
+  /** The same, and null if the column may be NULL. */
+  readonly orNull: Schema
+  readonly comparedOrNull: Schema
+  readonly pattern: Schema
+  /** Maximum length of a list. */
+  readonly maxItems: number
+}
+
+/** The schema of an operand by its form. */
+const operandSchemas: Readonly<
+  Record<OperandForm, (operands: Operands, bounds: { readonly minItems?: number }) => Schema>
+> = {
+  compared: ({ compared }) => compared,
+  comparedOrNull: ({ comparedOrNull }) => comparedOrNull,
+  valueOrNull: ({ orNull }) => orNull,
+  values: ({ orNull: items, maxItems }, bounds) => ({ type: 'array', items, ...bounds, maxItems }),
+  pair: ({ compared: items }) => ({ type: 'array', items, minItems: 2, maxItems: 2 }),
+  pattern: ({ pattern }) => pattern,
+  boolean: () => ({ type: 'boolean' }),
+  // a value of a SET is a list of its members
+  members: ({ value: { items }, maxItems }, bounds) => ({
+    anyOf: [items as Schema, { type: 'array', items, ...bounds, maxItems }]
+  })
+}
+
+function operandSchema ({ operand, minItems }: FilterOperator, given: Operands): Schema {
+  return operandSchemas[operand](given, minItems === undefined ? {} : { minItems })
+}
+
+/** An object whose keys all begin with `$` is read as operators, not as a JSON value. */
+const LIKE_OPERATORS: Schema = { type: 'object', minProperties: 1, propertyNames: { pattern: '^\\$' } }
+
+/**
+ * A filter is a plain value, null, a list of values (`$in`) or an object with operators. A NOT NULL column is not
+ * compared with null, because the result is known, and an update whose filters are always true is refused.
+ */
+function filterOn ({ type, nullable }: Column, { values: maxItems, pattern: maxLength }: DocumentLimits): Schema {
+  const value = anyOf(membersOf(type.schema).map(bare))
+  const ifNull = (schema: Schema): Schema => nullable ? orNull(schema) : schema
+  const compared = type.moment?.isComparable === true ? anyOf([...membersOf(value), refTo(NOW)]) : value
+  const given: Operands = {
+    value,
+    compared,
+    orNull: ifNull(value),
+    comparedOrNull: ifNull(compared),
+    pattern: { type: 'string', maxLength, ...type.readPattern !== undefined && { pattern: '^[^\\u0000]*$' } },
+    maxItems
+  }
+  const usable = [...operators].filter(
+    ([, operator]) => acceptsOperator(operator, type) && (operator.needs !== 'none' || nullable)
+  )
+  const own = closedObject(
+    usable.map(([name, operator]) => [name, operandSchema(operator, given)]),
+    { minProperties: 1 }
+  )
+  if (type.comparison === 'none') return { anyOf: [{ type: 'null' }, own] }
+  // any JSON value is allowed, which includes objects with operators
+  if (type.holdsJson === true) {
+    return { not: { ...LIKE_OPERATORS, not: own }, description: 'Any JSON value, or an object of operators.' }
+  }
+  return {
+    anyOf: [
+      ...membersOf(compared),
+      ...(nullable ? [{ type: 'null' }] : []),
+      ...(type.structured ? [] : [{ type: 'array', items: given.orNull, minItems: 1, maxItems }]),
+      own
+    ]
+  }
 }

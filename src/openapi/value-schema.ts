@@ -53,19 +53,6 @@ export function closedObject (properties: Iterable<readonly [string, Schema]>, r
 }
 
 /**
- * A condition: the object has the property. It defines the property, because Redocly reports undefined required
- * properties as errors.
- */
-export function requiring (name: string, schema: Schema = {}): Schema {
-  return { required: [name], ...defining({ [name]: schema }) }
-}
-
-/** A condition on some properties of an object. */
-export function defining (properties: Readonly<Record<string, Schema | false>>): Schema {
-  return { properties, additionalProperties: true }
-}
-
-/**
  * Escapes HTML, links and images in a text of the database, such as a comment, for descriptions, which are Markdown
  * (CommonMark). Other characters stay unescaped: generators copy descriptions into comments of source code.
  */
@@ -74,24 +61,19 @@ export function plainText (text: string): string {
 }
 
 /**
- * The forms in which a value that looks like a form can be sent to a JSON column: `{"$eq": value}`; an update also
- * takes `{"$merge": {…}}`.
+ * JSON values that look like an operator are only sent in one: `{"$eq": value}`, and in an update `{"$merge": {…}}`.
  */
-const JSON_FORMS = { maxProperties: 1, ...requiring('$eq') }
-const JSON_CHANGES = { maxProperties: 1, anyOf: [requiring('$eq'), requiring('$merge', { type: 'object' })] }
-const notLikeForm = (forms: Schema): Schema => ({
-  not: { type: 'object', minProperties: 1, propertyNames: { pattern: '^\\$' }, not: forms }
+const notLikeOperator = (...operators: Schema[]): Schema => ({
+  not: { type: 'object', minProperties: 1, propertyNames: { pattern: '^\\$' }, not: anyOf(operators) }
 })
+const EQUAL = { required: ['$eq'], properties: { $eq: {} }, maxProperties: 1 }
+const MERGE = { required: ['$merge'], properties: { $merge: { type: 'object' } }, maxProperties: 1 }
 
 /** The schema of values that insert and update accept. */
-export function takenSchema (column: Column): Schema {
+export function takenSchema (column: Column, verb?: Verb): Schema {
   const schema = ownSchema(column)
-  return column.type.holdsJson === true ? { ...schema, ...notLikeForm(JSON_FORMS) } : schema
-}
-
-/** The schema of any JSON value that an update accepts. */
-export function changedJson (column: Column): Schema {
-  return { ...ownSchema(column), ...notLikeForm(JSON_CHANGES) }
+  if (column.type.holdsJson !== true) return schema
+  return { ...schema, ...(verb === 'update' ? notLikeOperator(EQUAL, MERGE) : notLikeOperator(EQUAL)) }
 }
 
 function ownSchema (column: Column): Schema {
@@ -120,9 +102,56 @@ export function bare ({ title, examples, description, writeOnly, ...schema }: Sc
   return schema
 }
 
-/** Replaces `default` by `x-default`, for the same reason as in insertSchema (table-schemas.ts). */
-export function withoutDefault ({ default: fallback, ...schema }: Schema): Schema {
-  return fallback === undefined ? schema : { ...schema, 'x-default': fallback }
+const mapValues = (schemas: Schemas, convert: (schema: Schema) => Schema): Schemas =>
+  Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, convert(schema)]))
+
+/** The largest number of the format int32. */
+const INT32 = 2 ** 31 - 1
+/** The pattern of any name. */
+const ANY = '^(.*)$'
+
+/** What TypeBox writes in another way than documents. */
+interface TypeBoxSchema {
+  readonly [keyword: string]: unknown
+  readonly maximum?: number
+  readonly anyOf?: readonly Schema[]
+  readonly items?: Schema
+  readonly properties?: Schemas
+  readonly patternProperties?: Schemas
+}
+
+/**
+ * Converts a schema of TypeBox to what generators of clients support: `enum` for constants, `additionalProperties` for
+ * free names, the format of large integers, and `x-default` for `default`, for the same reason as in insertSchema
+ * (table-schemas.ts). `forTool`: keeps defaults, and lists names of properties that begin with `$` as `propertyNames`,
+ * because the APIs of some models refuse them.
+ */
+export function toDocument (schema: Schema, forTool = false): Schema {
+  const {
+    default: fallback, const: constant, anyOf, items, properties, patternProperties, additionalProperties: more, ...rest
+  } = schema as TypeBoxSchema
+  const convert = (each: Schema): Schema => toDocument(each, forTool)
+  const constants = anyOf?.map((each) => each['const']) ?? [undefined]
+  if (!constants.includes(undefined)) return { ...rest, type: 'string', enum: constants }
+  const [[pattern, values] = []] = Object.entries(patternProperties ?? {})
+  const names = Object.keys(properties ?? {})
+  const areNamed = !forTool || names.every((name) => /^[\w.-]{1,64}$/.test(name))
+  return {
+    ...rest,
+    ...(fallback !== undefined && { [forTool ? 'default' : 'x-default']: fallback }),
+    ...(constant !== undefined && { enum: [constant] }),
+    ...(!forTool && (rest.maximum ?? 0) > INT32 && { format: 'int64' }),
+    ...(anyOf !== undefined && { anyOf: anyOf.map(convert) }),
+    ...(items !== undefined && { items: convert(items) }),
+    ...(names.length > 0 && (areNamed
+      ? { properties: mapValues(properties as Schemas, convert) }
+      : { propertyNames: { enum: names } })),
+    ...(values !== undefined
+      ? { additionalProperties: convert(values), ...(pattern !== ANY && { propertyNames: { pattern } }) }
+      : typeof more === 'object'
+        ? { additionalProperties: convert(more as Schema) }
+        : more !== undefined && areNamed && { additionalProperties: more })
+  }
 }
 
 function describe (column: Column, members: readonly Schema[]): Schema {

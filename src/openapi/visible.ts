@@ -112,6 +112,6 @@ export interface Subject extends VisibleTable {
   readonly related: ReadonlyArray<{ readonly table: string, readonly name: string }>
   /** Whether the document may name the table and columns that a foreign key refers to. */
   readonly isVisible: (key: ForeignKey) => boolean
-  /** The tables that `include` can name without `on`; undefined if a select has no `include`. */
-  readonly members: readonly RelatedTable[] | undefined
+  /** Whether a select can have `include`. */
+  readonly hasMembers: boolean
 }

@@ -318,17 +318,18 @@ await testShop('the document of a token that may not select has no fields that t
   t.notOk(document.components.schemas.CustomersUpdateResponse.properties.data.properties.rows)
 })
 
-await testShop('an operation may have references in a list of rows', async (t, { server, operate }) => {
+await testShop('an operation may have references in place of values', async (t, { server, operate }) => {
   const { json: document } = await get(server, '/shop/openapi.json')
   const check = createCheck(document, server)
   const first = { table: 'customers', verb: 'select', columns: ['id'], limit: 1 }
   const row = { customer_id: { $ref: '/0/rows/0/id' }, note: 'x' }
   for (const data of [row, [row], [{ customer_id: 1, note: 'y' }, row]]) {
     const operation = { table: 'orders', verb: 'insert', data }
-    t.ok(check('OperationWithReferences', operation), JSON.stringify(data))
+    t.ok(check('Operation', operation), JSON.stringify(data))
     t.equal((await operate({ operations: [first, operation], dryRun: true })).status, 200)
   }
-  for (const data of [[{ customer_id: 1 }], [], 'x', [[row]]]) t.notOk(check('OperationWithReferences', { table: 'orders', verb: 'insert', data }), JSON.stringify(data))
+  for (const data of [[], 'x', [[row]]]) t.notOk(check('Operation', { table: 'orders', verb: 'insert', data }), JSON.stringify(data))
+  t.notOk(check('Operation', { table: 'nowhere', verb: 'select' }))
 })
 
 // The schemas of `after`, `offset`, `total` and `next`: a document accepts what the service accepts.
@@ -377,11 +378,9 @@ const acceptedMembers: Array<[table: string, include: object]> = [
 ]
 const rejectedMembers: Array<[table: string, include: object]> = [
   ['orders', {}], ['orders', { customer: { table: 'customers', columns: ['nope'] } }], ['orders', { customer: { table: 'customers', filters: { nope: 1 } } }], ['orders', { customer: { table: 'nowhere' } }],
-  ['orders', { customer: { table: 'customers', limit: 1 } }], ['orders', { customer: { table: 'customers', orderBy: 'id' } }], ['orders', { note: customer }], ['orders', { '1st': customer }],
-  ['orders', { lines: { table: 'order_lines', on: { id: 'order_id' } } }], ['orders', { settings: { table: 'settings' } }], ['orders', { settings: { table: 'settings', on: {} } }], ['orders', { settings: { table: 'settings', on: { nope: 'id' } } }],
-  ['orders', { items: { table: 'order_items', limit: 1001 } }], ['orders', { items: { table: 'order_items', orderBy: 'nope' } }], ['orders', { items: { table: 'order_items', groupBy: ['line'] } }],
-  ['orders', { items: { table: 'order_items', aggregates: { n: { $count: '*' } }, columns: ['line'] } }], ['orders', { items: { table: 'order_items', aggregates: { n: { $sum: 'product_sku' } } } }],
-  ['orders', { items: { table: 'order_items', include: { line: { table: 'products' } } } }], ['orders', { items: { table: 'order_items', include: { customer } } }], ['order_lines', { order: { table: 'orders' } }],
+  ['orders', { '1st': customer }], ['orders', { lines: { table: 'order_lines', on: { id: 'order_id' } } }], ['orders', { settings: { table: 'settings', on: {} } }],
+  ['orders', { items: { table: 'order_items', limit: 1001 } }], ['orders', { items: { table: 'order_items', groupBy: ['line'] } }],
+  ['orders', { items: { table: 'order_items', aggregates: { n: { $sum: 'product_sku' } } } }],
   ['orders', Object.fromEntries(Array.from({ length: 11 }, (_, index) => [`c${index}`, customer]))]
 ]
 
@@ -403,15 +402,7 @@ async function compare (t: Test, { server, post }: Service): Promise<void> {
     t.notOk(check(`${nameOf(table)}SelectRequest`, body), JSON.stringify(body))
     t.match(await post(table, body), { status: /40[04]/ }, JSON.stringify(body))
   }
-  for (const beside of [{ groupBy: ['note'] }, { aggregates: { n: { $count: '*' } } }]) t.notOk(check('OrdersSelectRequest', { verb: 'select', include: { customer }, ...beside }))
-  for (const orderBy of ['customer.name DESC, id', 'id,customer.id asc', [{ customer: { name: 'DESC' } }, { id: 'ASC' }]]) {
-    const body = { verb: 'select', orderBy, limit: 2 }
-    t.same([check('OrdersSelectRequest', { ...body, include: { customer } }), check('OrdersSelectRequest', body)], [true, false], JSON.stringify(orderBy))
-    t.match([await post('orders', { ...body, include: { customer } }), await post('orders', body)], [{ status: 200 }, { status: 400, json: { error: { code: 'INVALID_ORDER_BY' } } }], JSON.stringify(orderBy))
-  }
-  for (const orderBy of ['nota', 'customer.name DOWN', [{ nota: 'DESC' }]]) t.notOk(check('OrdersSelectRequest', { verb: 'select', orderBy, include: { customer } }), JSON.stringify(orderBy))
-  const operation = { table: 'orders', verb: 'select', include: { customer } }
-  t.same([check('OrdersSelectOperation', operation), check('OrdersSelectOperation', { ...operation, lock: true })], [true, false])
+  t.ok(check('OrdersSelectOperation', { table: 'orders', verb: 'select', include: { customer } }))
   t.notOk(check('OrdersFilters', { $is: { id: 1, customer: null } }), 'a filter has no members')
 }
 
@@ -422,8 +413,6 @@ await testShop('members are typed by their tables', async (t, service) => {
   t.equal((await schemasFor('some')).Member.anyOf.length, 1, 'only tables that the token sees')
   const narrow = await schemasFor('narrow')
   t.same([narrow.CustomersMember.properties.columns.items, narrow.CustomersColumn.enum], [{ $ref: '#/components/schemas/CustomersColumn' }, ['id', 'name']])
-  const rules = narrow.OrdersSelectRequest.dependentSchemas.include.properties.include.additionalProperties
-  t.same(rules.else.properties.table.enum, ['customers'], 'a foreign key with a hidden column is none')
   const views = await schemasFor('views')
   t.same([views.Member, views.OrderLinesSelectRequest.properties.include, views.OrderLinesRow.additionalProperties], [undefined, undefined, false], 'views alone have no members')
   t.same((await schemasFor('writes')).Member.anyOf, [{ $ref: '#/components/schemas/OrdersMember' }], 'members are of tables that may be selected from')
@@ -449,7 +438,6 @@ await onEachEngine(t, 'in large databases members have one schema without the ty
   const body = { verb: 'select', include: { up: { table: 't8', columns: ['id'] }, down: { table: 't10', limit: 1 } } }
   t.ok(ajv.validate('document#/components/schemas/T9SelectRequest', body))
   t.match(await post('t9', body), { status: 200 })
-  t.notOk(ajv.validate('document#/components/schemas/T9SelectRequest', { verb: 'select', include: { up: { table: 't5' } } }), 'no foreign key')
   const references = new Set(referencesIn(json))
   t.same(Object.keys(schemas).filter((name) => !references.has(`#/components/schemas/${name}`)), [])
 })

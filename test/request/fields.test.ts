@@ -5,14 +5,14 @@ import { type Field, FIELDS, fieldsIn, type BodyPart } from '../../schemas/field
 /** The places whose fields a body of this place has. */
 const ofBody = (place: BodyPart): BodyPart[] => place === 'selectInTransaction' ? [place, 'select'] : [place]
 
-for (const [name, { in: places, excludes = {}, needs = {}, inDocuments = {}, ...row }] of Object.entries<Field>(FIELDS)) {
+for (const [name, { in: places, excludes = {}, needs = {}, ...row }] of Object.entries<Field>(FIELDS)) {
   t.test(name, async (t) => {
     for (const [place, names] of Object.entries(excludes) as Array<[BodyPart, string[]]>) {
       t.ok(places[place], place)
       const others = ofBody(place).flatMap((each) => Object.keys(fieldsIn(each)))
       t.same(names.filter((each) => !others.includes(each) || each === name), [], `excluded in ${place}`)
     }
-    for (const verb of Object.keys({ ...needs, ...inDocuments }) as BodyPart[]) t.ok(places[verb] ?? (verb === 'select' && places.selectInTransaction), verb)
+    for (const verb of Object.keys(needs) as BodyPart[]) t.ok(places[verb] ?? (verb === 'select' && places.selectInTransaction), verb)
     if (row.needsAllRows === true || row.isNoPage === true) t.ok(places.select)
   })
 }
