@@ -1,5 +1,5 @@
 /** JSON whose numbers keep their digits, and its text as the page shows it. */
-import { parseSafely } from '../src/json/parser.ts'
+import { parseSafely } from '../src/json/exact-json.ts'
 
 /** A number that JavaScript would round or write differently. */
 export class Digits {

@@ -4,7 +4,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import fp from 'fastify-plugin'
 import { shownId } from './response-headers.ts'
 import { clientGone } from '../src/dialects/dialect.ts'
-import { logRefusal } from '../src/telemetry/request-log.ts'
+import { logRefusal } from '../src/telemetry/record.ts'
 import { respondBeforeEnd } from '../src/request/read-body.ts'
 import type {} from './telemetry.ts' // declares request.rowQueryRecord
 import {

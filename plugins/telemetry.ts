@@ -4,7 +4,6 @@ import fp from 'fastify-plugin'
 import type { Database } from '../src/databases/database.ts'
 import { VERBS, type Verb } from '../schemas/grants.ts'
 import { RequestRecord, timingOf, type Collector } from '../src/telemetry/record.ts'
-import { isTracingSetUp } from '../src/telemetry/spans.ts'
 import { shownId } from './response-headers.ts'
 
 declare module 'fastify' {
@@ -17,15 +16,15 @@ declare module 'fastify' {
 export interface TelemetryOptions {
   readonly databases: ReadonlyMap<string, Database>
   readonly collectors: readonly Collector[]
-  readonly settings: { readonly requestLog: boolean, readonly tracing: boolean, readonly serverTiming: boolean }
+  readonly settings: { readonly requestLog: boolean, readonly serverTiming: boolean }
 }
 
 export default fp(
   async function telemetry (
     app: FastifyInstance,
-    { databases, collectors, settings: { requestLog, tracing, serverTiming } }: TelemetryOptions
+    { databases, collectors, settings: { requestLog, serverTiming } }: TelemetryOptions
   ) {
-    const isDetailed = serverTiming || (tracing && isTracingSetUp())
+    const isDetailed = serverTiming || collectors.some((collector) => collector.isDetailed)
     const begin = (): RequestRecord => new RequestRecord(requestLog, isDetailed)
     app.decorateRequest('rowQueryRecord', null)
     app.addHook('onRequest', (request, _reply, done) => {

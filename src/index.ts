@@ -2,6 +2,7 @@
  * The public API of the package. Importing it loads only the check of the options; registering the plugin loads the
  * rest (src/app.ts).
  */
+import { createRequire } from 'node:module'
 import createError from '@fastify/error'
 import type { FastifyInstance, FastifyPluginAsync, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
@@ -16,7 +17,6 @@ import type { InProcessTransaction, InProcessTransactionOptions, Execute, Stream
 import type { AnyDatabases, Name } from './in-process/field-types.ts'
 import type { TransformObject } from './openapi/documents.ts'
 import type { Registered } from './app.ts'
-import { createRegistry } from './telemetry/registry.ts'
 
 export type { Config as RowQueryConfig, DatabaseOptions, TokenOptions } from '../schemas/options.ts'
 export type { AppOptions as RowQueryOptions } from './config/settings.ts'
@@ -160,3 +160,17 @@ export const rowQuery: FastifyPluginAsync<PluginOptions> = fp(
 )
 
 export default rowQuery
+
+/**
+ * The registry is a property of `createRowQuery()`, which cannot wait for an import, so `require` loads prom-client
+ * when the registry is first used: at the start with `metrics`, and otherwise never.
+ */
+function createRegistry (): () => Registry {
+  let registry: Registry | undefined
+  return () => {
+    if (registry !== undefined) return registry
+    const prometheus = createRequire(import.meta.url)('prom-client') as typeof import('prom-client')
+    registry = new prometheus.Registry()
+    return registry
+  }
+}

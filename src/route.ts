@@ -14,7 +14,7 @@ import { findWantedStream, sendStream, type WantedStream, readConsistency } from
 import { readKey } from './idempotency/run-once.ts'
 import { handle } from './pipeline.ts'
 import { shownInHost } from './openapi/interface-document.ts'
-import { isReadOnly, runOperations } from './operations/run-operations.ts'
+import { isReadOnly, runOperations } from './verbs/operations.ts'
 import type { RequestLimits } from './plan/write-options.ts'
 import { compileBodySchema, createOperationsCheck, type FindBodyError } from './request/check-body.ts'
 import type { ResponseBudget } from './response/budget.ts'

@@ -5,7 +5,7 @@ import { Type } from '@sinclair/typebox'
 import type { FastifyBaseLogger } from 'fastify'
 import { type TokenOptions, TokenSchema } from '../../schemas/options.ts'
 import { ConfigError, findConfigErrors, orThrow } from '../config-errors.ts'
-import { parseConfigJson } from '../json/syntax.ts'
+import { parseConfigJson } from '../json/exact-json.ts'
 import { readEntries, UNIQUE, type StoredToken } from './tokens.ts'
 
 /** A token file and the parser of its content. */

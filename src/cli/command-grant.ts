@@ -6,9 +6,8 @@ import { createGrant, withClaims, type Grant } from '../access/grant.ts'
 import { checkClaims, type Claims } from '../access/rules.ts'
 import type { StoredToken } from '../access/tokens.ts'
 import { ConfigError, orThrow } from '../config-errors.ts'
-import { parseConfigJson } from '../json/syntax.ts'
+import { parseConfigJson, isObject } from '../json/exact-json.ts'
 import type { Settings } from '../config/settings.ts'
-import { isObject } from '../json/exact-json.ts'
 
 /** The values of the flags `--token-name`, `--role` and `--claims`. */
 export interface GrantFlags {

@@ -13,9 +13,7 @@ import { LineTransport, recordCalls } from '../mcp/line-transport.ts'
 import { createToolServer, loadSdk, createTools } from '../mcp/tools.ts'
 import { ResponseBudget } from '../response/budget.ts'
 import { createLog, openLogStream } from '../server/request-logger.ts'
-import { createCollectors } from '../telemetry/request-log.ts'
-import { createRegistry } from '../telemetry/registry.ts'
-import { isTracingSetUp } from '../telemetry/spans.ts'
+import { createCollectors } from '../telemetry/collectors.ts'
 import { commandGrant, type CommandGrant } from './command-grant.ts'
 import { COMMANDS, parseFlags } from './commands.ts'
 
@@ -37,14 +35,10 @@ export async function mcp (args: string[]): Promise<number> {
   const databases = await openDatabases(settings.databases, { log, budget: new ResponseBudget(settings.answerMemory) })
   const grants = followGrant(granted, settings, log)
   const { requestLog } = settings
-  const tracing = settings.tracing && isTracingSetUp()
-  const collectors = await createCollectors(
-    { requestLog, metrics: false, tracing },
-    { databases, registry: createRegistry(), log }
-  )
+  const collectors = await createCollectors({ ...settings, metrics: false }, { databases, log })
   const tools = recordCalls(
     createTools({ databases, limits: settings.limits, ...(settings.mcp ?? withMcpDefaults()) }),
-    { collectors, requestLog, tracing }
+    { collectors, requestLog }
   )
   const transport = new LineTransport({
     input: process.stdin,

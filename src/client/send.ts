@@ -1,5 +1,5 @@
 /** Sends a request, reads its answer, and repeats requests that may be repeated. */
-import { parseSafely } from '../json/parser.ts'
+import { parseSafely } from '../json/exact-json.ts'
 import {
   type ClientOptions, connectionFailed, type ErrorDetail, type RequestOptions, RowQueryError
 } from './client-options.ts'

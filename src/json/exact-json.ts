@@ -4,7 +4,141 @@
  * text; every other number is an ordinary number. `JSON.stringify` writes both unchanged.
  */
 
-import { endOfString, parseSafely } from './parser.ts'
+// Our own JSON parser, for texts whose keys have escapes, and for the client in any runtime. `JSON.parse` of V8 13.6
+// (Node 24) and 14.6 (Node 26) may return another key for one with an escape: it expects the keys of earlier objects,
+// and compares an expected key with the characters of the text, including escapes. Once `{"caf\\":1}` has been
+// parsed, by any request, it reads `{"caf\u00e9":1}` as `{"caf\\":1}`. Keys without a backslash are compared
+// correctly, and texts that are not keys are not compared at all, so this parser uses `JSON.parse` for single
+// strings, numbers and words.
+
+/** Converts a number. `source`: its text. */
+type ReadNumber = (value: number, source: string) => unknown
+
+// separate constants, because the bundler of the client then replaces their names by their values
+const QUOTE = 0x22
+const COMMA = 0x2c
+const COLON = 0x3a
+const OPEN_LIST = 0x5b
+const BACKSLASH = 0x5c
+const CLOSE_LIST = 0x5d
+const OPEN_OBJECT = 0x7b
+const CLOSE_OBJECT = 0x7d
+const SPACES = '\t\n\r '
+/** The characters that end a number or a word. */
+const ENDS = `${SPACES},]}`
+/** A backslash, or a character that JSON does not allow in a string. */
+const SPECIAL = /[^ -[\]-\uffff]/
+
+/** Lists with fewer items are copied. */
+const SHORT = 16
+
+/**
+ * Index of the closing quote of the string that begins at `start`, or the length of the text. An even number of
+ * backslashes precedes a closing quote.
+ */
+function endOfString (text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let first = end
+    while (text.charCodeAt(first - 1) === BACKSLASH) first--
+    if ((end - first) % 2 === 0) return end
+  }
+  return text.length
+}
+
+/**
+ * Like `JSON.parse`, but converts each number by `readNumber`. @throws JsonError if the text is not JSON, RangeError if
+ * the nesting is too deep
+ */
+export function parseSafely (text: string, readNumber: ReadNumber): unknown {
+  let at = 0
+
+  /** Moves to the next character that is not a space, and returns it. */
+  const next = (): number => {
+    while (at < text.length && SPACES.includes(text.charAt(at))) at++
+    return text.charCodeAt(at)
+  }
+
+  const readString = (): string => {
+    const start = at
+    at = endOfString(text, start) + 1
+    const string = text.slice(start, at)
+    // without a closing quote, `at` is beyond the text
+    return at > text.length || SPECIAL.test(string) ? parsePart(string, start) as string : string.slice(1, -1)
+  }
+
+  const readOther = (): unknown => {
+    const start = at
+    while (at < text.length && !ENDS.includes(text.charAt(at))) at++
+    const source = text.slice(start, at)
+    const value = parsePart(source, start)
+    return typeof value === 'number' ? readNumber(value, source) : value
+  }
+
+  /** Reads the items between brackets. */
+  const readItems = (close: number, readItem: () => void): void => {
+    at++
+    if (next() !== close) {
+      for (readItem(); next() === COMMA; readItem()) at++
+      if (text.charCodeAt(at) !== close) fail(at)
+    }
+    at++
+  }
+
+  const readObject = (): object => {
+    const object = {}
+    readItems(CLOSE_OBJECT, () => {
+      if (next() !== QUOTE) fail(at)
+      const key = readString()
+      if (next() !== COLON) fail(at)
+      at++
+      const value = readValue()
+      // an assignment would set the prototype
+      if (key === '__proto__') {
+        Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true })
+      } else (object as Record<string, unknown>)[key] = value
+    })
+    return object
+  }
+
+  const readList = (): unknown[] => {
+    const list: unknown[] = []
+    readItems(CLOSE_LIST, () => { list.push(readValue()) })
+    // a copy of a short list lacks the room that V8 reserves for more items
+    return list.length < SHORT ? list.slice() : list
+  }
+
+  const readValue = (): unknown => {
+    switch (next()) {
+      case QUOTE: return readString()
+      case OPEN_OBJECT: return readObject()
+      case OPEN_LIST: return readList()
+      default: return readOther()
+    }
+  }
+
+  const value = readValue()
+  next()
+  if (at < text.length) fail(at)
+  return value
+}
+
+/**
+ * The error for a text that is not JSON. `at`: the index of the wrong character, or of the beginning of the wrong
+ * string; the length of the text if it ends too early.
+ */
+interface JsonError extends SyntaxError { readonly at: number }
+
+/** Parses a part of the text. `at`: the index of the part. @throws JsonError */
+function parsePart (source: string, at: number): unknown {
+  try {
+    return JSON.parse(source)
+  } catch (error) {
+    throw Object.assign(error as SyntaxError, { at })
+  }
+}
+
+/** Throws, because an empty text is not a value. @throws JsonError */
+const fail = (at: number): unknown => parsePart('', at)
 
 /** A number with its original text. Frozen, without a prototype; only `JSON.rawJSON` creates it. */
 export interface RawNumber { readonly rawJSON: string }
@@ -22,20 +156,18 @@ export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value)
 
 /** The result of scanning JSON text before parsing it. */
-export interface Overview {
+interface Overview {
   /** Number of key-value pairs: colons outside of strings. */
   readonly pairs: number
   /**
-   * False if `JSON.parse` reads the text exactly. No key has an escape (src/json/parser.ts), and JavaScript writes
+   * False if `JSON.parse` reads the text exactly. No key has an escape, and JavaScript writes
    * every number as in the text: numbers of at most 15 digits (exact in a double) without an exponent, without a
    * trailing zero after the point, not -0, and not so small that JavaScript writes an exponent.
    */
   readonly mayChange: boolean
 }
 
-const [QUOTE, COLON, MINUS, POINT, ZERO, NINE, SMALL_E, CASE] = [
-  0x22, 0x3a, 0x2d, 0x2e, 0x30, 0x39, 0x65, 0x20
-] as const
+const [MINUS, POINT, ZERO, NINE, SMALL_E, CASE] = [0x2d, 0x2e, 0x30, 0x39, 0x65, 0x20] as const
 /** Maximum length, digits and point, of a number that JavaScript writes unchanged. */
 const MAX_PLAIN_LENGTH = 15
 /** Prefix of numbers that JavaScript writes with an exponent. */
@@ -130,4 +262,62 @@ function countKeys (parsed: unknown): number {
 export function numberText (value: unknown): string | undefined {
   if (typeof value === 'number') return Object.is(value, -0) ? '-0' : String(value)
   return JSON.isRawJSON(value) ? value.rawJSON : undefined
+}
+
+// Finds syntax errors in JSON text, parses configuration files, and writes JSON on one line.
+
+/**
+ * The position of the first syntax error, such as `line 3 column 14`, without any part of the text. Undefined if the
+ * text is JSON, or nested too deeply to check.
+ */
+export function findSyntaxError (text: string): string | undefined {
+  try {
+    parseSafely(text, Number)
+    return undefined
+  } catch (error) {
+    const { at } = error as Partial<JsonError>
+    if (at === undefined) return undefined
+    const lines = text.slice(0, at).split('\n')
+    return `line ${lines.length} column ${(lines.at(-1) as string).length + 1}`
+  }
+}
+
+/**
+ * The characters besides CR and LF at which some readers end a line, such as those of Java, Python and Node's readline.
+ * In JSON, only strings can contain them.
+ */
+export const LINE_ENDS = ['\u0085', '\u2028', '\u2029'] as const
+
+const PATTERN = new RegExp(`[${LINE_ENDS.join('')}]`, 'g')
+
+/** Escapes the ends of lines, so that every reader sees one line. */
+export function onOneLine (json: string): string {
+  return json.replace(PATTERN, escapeOf)
+}
+
+/** The escape of a character in JSON. */
+export const escapeOf = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+
+/**
+ * Integers that a double cannot represent become bigints, because claims of tokens must be exact. A repeated key is
+ * refused: JSON.parse would use the last one.
+ * @throws Error with the reason; it contains no part of the file, which can contain secrets
+ */
+export function parseConfigJson (text: string): unknown {
+  if (text.trim() === '') throw new Error('is empty')
+  const parsed = parseOrThrow(text)
+  if (repeatsKey(lookOver(text), parsed)) throw new Error('has a key twice in one object')
+  return parsed
+}
+
+function parseOrThrow (text: string): unknown {
+  try {
+    return parseSafely(text, keepInteger)
+  } catch {
+    throw new Error(['is not valid JSON', findSyntaxError(text)].join(', '))
+  }
+}
+
+function keepInteger (value: number, source: string): number | bigint {
+  return !Number.isSafeInteger(value) && /^-?\d+$/.test(source) ? BigInt(source) : value
 }

@@ -6,7 +6,7 @@ import { isUtf8 } from 'node:buffer'
 import type { Readable, Writable } from 'node:stream'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server'
 import { ServiceError } from '../errors.ts'
-import { onOneLine } from '../json/syntax.ts'
+import { onOneLine } from '../json/exact-json.ts'
 import { parseBody } from '../request/check-body.ts'
 import { type Collector, RequestRecord } from '../telemetry/record.ts'
 import { errorText, INVALID_REQUEST, PARSE_ERROR, readMessage } from './message.ts'
@@ -192,14 +192,13 @@ export function recordCalls (
   tools: Tools,
   {
     collectors,
-    requestLog,
-    tracing
-  }: { readonly collectors: readonly Collector[]; readonly requestLog: boolean; readonly tracing: boolean }
+    requestLog
+  }: { readonly collectors: readonly Collector[], readonly requestLog: boolean }
 ): Tools {
   return {
     ...tools,
     async call (name, args, caller) {
-      const record = new RequestRecord(requestLog, tracing)
+      const record = new RequestRecord(requestLog, collectors.some((collector) => collector.isDetailed))
       const grant = caller.grant
       const noted = (): ReturnType<typeof grant> => {
         const found = grant()

@@ -11,7 +11,7 @@ import {
 import { getOrCreate } from '../get-or-create.ts'
 import { isObject, lookOver, parseExactJson, repeatsKey } from '../json/exact-json.ts'
 import { stepsOf } from '../json/pointer.ts'
-import { findSyntaxError } from '../json/syntax.ts'
+import { findSyntaxError } from '../json/exact-json.ts'
 import { findIncludeError, findRelatedError } from './check-related.ts'
 import {
   describeExpected, findCombinationError, findExcluded, findOwnError, findRowsError, withNames

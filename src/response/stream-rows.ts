@@ -1,7 +1,7 @@
 /** The writers of the formats of streams. */
 import type { Column } from '../catalog/catalog.ts'
 import { type LongWork, PART } from '../in-pieces.ts'
-import { escapeOf, LINE_ENDS } from '../json/syntax.ts'
+import { escapeOf, LINE_ENDS } from '../json/exact-json.ts'
 import { cellsOf } from '../plan/cells.ts'
 import type { SelectPlan } from '../plan/plan.ts'
 import type { DriverValue } from '../types/column-type.ts'

@@ -1,25 +1,79 @@
 /** The stand-alone server: a Fastify app with the plugin, health checks and metrics. */
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { type Server as HttpServer, type IncomingMessage, METHODS } from 'node:http'
+import { createSecureContext, type SecureContextOptions, type TlsOptions, type Server as TlsServer } from 'node:tls'
 import * as fastify from 'fastify'
-import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { METHODS, type IncomingMessage } from 'node:http'
+import Fastify, {
+  type FastifyBaseLogger, type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest
+} from 'fastify'
 import { sendError, toRefusal } from '../../plugins/errors.ts'
 import health from '../../plugins/probes.ts'
-import { requestId } from '../../plugins/response-headers.ts'
 import type { RateLimit } from '../../plugins/rate-limit.ts'
+import { requestId } from '../../plugins/response-headers.ts'
 import root from '../../plugins/root.ts'
 import { FailedLoginsSchema, type RowQueryOptions } from '../../schemas/options.ts'
 import type { HttpsOptions } from '../../schemas/server-settings.ts'
-import { createRowQuery, type RowQuery } from '../index.ts'
-import { withoutPort } from '../http/client-connections.ts'
-import { answerBrokenRequest, answerConnect, routeToNothing } from './client-error.ts'
-import { readCertificate, reloadCertificate } from './tls.ts'
+import { ConfigError, orThrow } from '../config-errors.ts'
 import { HTTP_DEFAULTS, type HttpSettings } from '../config/split-config.ts'
 import { withDefaults } from '../config/with-defaults.ts'
-import { httpServerOptions, limitConnections, createDrain, type Drain } from './connections.ts'
-import { OWN_APP } from '../telemetry/record.ts'
-import { createRequestLogger, loggerOptions, type LogFormat, type LogStream } from './request-logger.ts'
-import { limitUnreadBody } from '../request/read-body.ts'
 import { invalidRequest, notFound, type ServiceError } from '../errors.ts'
+import { withoutPort } from '../http/client-connections.ts'
+import { createRowQuery, type RowQuery } from '../index.ts'
+import { limitUnreadBody } from '../request/read-body.ts'
+import { OWN_APP } from '../telemetry/record.ts'
+import { answerBrokenRequest, answerConnect, routeToNothing } from './client-error.ts'
+import { createDrain, type Drain, httpServerOptions, limitConnections } from './connections.ts'
+import { createRequestLogger, type LogFormat, loggerOptions, type LogStream } from './request-logger.ts'
+
+// Reads the files of the TLS certificate and checks them.
+
+const MIN_VERSION = 'TLSv1.2'
+
+/**
+ * Returns the options for a TLS server. With `ca`, clients must present a certificate. @throws ConfigError that names
+ * the invalid setting
+ */
+export function readCertificate (paths: HttpsOptions): TlsOptions {
+  return { ...readContext(paths), ...(paths.ca !== undefined && { requestCert: true, rejectUnauthorized: true }) }
+}
+
+/** Reads the files again. New connections use the new certificate. */
+function reloadCertificate (server: HttpServer, paths: HttpsOptions, log: FastifyBaseLogger): void {
+  try {
+    (server as unknown as TlsServer).setSecureContext(readContext(paths))
+    log.info('certificate reloaded')
+  } catch (error) {
+    log.error(
+      { errors: (error as ConfigError).errors },
+      'the certificate cannot be used; the previous one stays in use'
+    )
+  }
+}
+
+function readContext ({ cert: certPath, key: keyPath, ca: caPath }: HttpsOptions): SecureContextOptions {
+  const cert = read('cert', certPath)
+  const key = read('key', keyPath)
+  const ca = caPath === undefined ? undefined : read('ca', caPath)
+  const certificate = parse('cert', 'is not a certificate in PEM format', () => new X509Certificate(cert))
+  const privateKey = parse('key', 'is not a private key in PEM format without a passphrase', () =>
+    createPrivateKey(key)
+  )
+  if (ca !== undefined) parse('ca', 'is not a certificate in PEM format', () => new X509Certificate(ca))
+  if (!certificate.checkPrivateKey(privateKey)) throw new ConfigError(['https.key: is not the key of https.cert'])
+  const context: SecureContextOptions = { cert, key, minVersion: MIN_VERSION, ...(ca !== undefined && { ca }) }
+  parse('cert', 'is rejected by OpenSSL; it may be too weak', () => createSecureContext(context))
+  return context
+}
+
+function read (setting: string, path: string): Buffer {
+  return parse(setting, 'the file cannot be read', () => readFileSync(path))
+}
+
+/** The error contains no part of the file and no message of OpenSSL. */
+function parse<T> (setting: string, reason: string, make: () => T): T {
+  return orThrow(make, () => new ConfigError([`https.${setting}: ${reason}`]))
+}
 
 export interface CreateServerOptions {
   readonly options: RowQueryOptions
@@ -53,7 +107,7 @@ export interface Server {
 }
 
 /**
- * Disables Fastify's request log, which src/telemetry/request-log.ts replaces. Fastify before 5.10 has another option
+ * Disables Fastify's request log, which src/telemetry/record.ts replaces. Fastify before 5.10 has another option
  * for this, which is deprecated since.
  */
 const WITHOUT_REQUEST_LOG =

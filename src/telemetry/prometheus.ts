@@ -162,6 +162,7 @@ function addRequestMetrics (registry: Registry): Collector {
   })
   const collectStream = addStreamMetrics(registers)
   return {
+    isDetailed: false,
     accepts: () => true,
     collect ({ verb, database, status, operations, retries, refusal, rows, stream, total, inDatabase }) {
       if (operations > 0) operationsTotal.inc({ database }, operations)

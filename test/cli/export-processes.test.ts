@@ -90,7 +90,7 @@ const atLoading = (name: string): string => `--import=data:text/javascript,${enc
 
 t.test('a signal ends an export before its first row, with a word and 1', async (t) => {
   const ended = { code: 1, stderr: 'row-query: ended by SIGTERM\n' }
-  for (const name of ['run.ts', 'export.ts', 'save-stream.ts']) {
+  for (const name of ['run.ts', 'export.ts']) {
     await t.test(`while it loads ${name}`, async (t) => {
       const cwd = t.testdir()
       const { stdout, ...end } = await exportFew(t, cwd, 'few.csv', { command: [process.execPath, atLoading(name), MAIN] })

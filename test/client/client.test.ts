@@ -379,7 +379,7 @@ const number = fc.tuple(fc.constantFrom('', '-'), fc.oneof(digits(40), fc.consta
   fc.oneof(fc.constant(''), fc.stringMatching(/^\.\d{1,25}$/)), fc.oneof(fc.constant(''), fc.stringMatching(/^[eE][+-]?\d{1,3}$/), fc.constant('e-00000000000000000012'))).map((parts) => parts.join(''))
 /** Texts that look like parts of JSON. */
 const text = fc.oneof(fc.string(), fc.stringMatching(/^["\\,:[\]{}0-9eE.+-]{0,40}$/), number, fc.constantFrom('\\', '"', '\\"12345678901234567', '__proto__')).map((value) => JSON.stringify(value))
-/** Without escapes: `JSON.parse` may read those wrongly (src/json/parser.ts). */
+/** Without escapes: `JSON.parse` may read those wrongly (src/json/exact-json.ts). */
 const name = text.filter((value) => !value.includes('\\'))
 const { json } = fc.letrec<{ json: string }>((tie) => ({
   json: fc.oneof({ maxDepth: 4 }, number, text, fc.constantFrom('true', 'false', 'null'),

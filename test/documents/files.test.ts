@@ -14,7 +14,7 @@ import { splitConfig } from '../../src/config/split-config.ts'
 import { catalogue } from '../../src/errors.ts'
 import { createServer } from '../../src/server/server.ts'
 import { RequestRecord } from '../../src/telemetry/record.ts'
-import { lineOf } from '../../src/telemetry/request-log.ts'
+import { lineOf } from '../../src/telemetry/record.ts'
 import { codeBlocks, readDocument, ROOT, tableRows } from '../support/markdown.ts'
 
 // the parser of a dependency

@@ -1,7 +1,7 @@
 /** Bodies that are refused: with which code, at which place, and what the message and the log say. */
 import t, { type Test } from 'tap'
 import { hashToken } from '../../src/access/tokens.ts'
-import { parseSafely } from '../../src/json/parser.ts'
+import { parseSafely } from '../../src/json/exact-json.ts'
 import { badBodies, type BadBody } from '../support/bad-bodies.ts'
 import { badValuesByTable, EVERYTHING, shopAndOdd } from '../support/bad-values.ts'
 import { dump, isRefusal } from '../support/refusals.ts'

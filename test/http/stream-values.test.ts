@@ -2,7 +2,7 @@
 /** Every value in a stream: the lines of NDJSON are the rows of the JSON answer, and two parsers of others read the same values from CSV. */
 import fc from 'fast-check'
 import t from 'tap'
-import { onOneLine } from '../../src/json/syntax.ts'
+import { onOneLine } from '../../src/json/exact-json.ts'
 import { cellOf, readWithNode, readWithPython, type Csv } from '../support/csv.ts'
 import { quoted } from '../support/quoted.ts'
 import { seed } from '../support/seed.ts'

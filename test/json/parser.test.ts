@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import t from 'tap'
-import { parseSafely } from '../../src/json/parser.ts'
+import { parseSafely } from '../../src/json/exact-json.ts'
 import { lookOver, parseExactJson, repeatsKey } from '../../src/json/exact-json.ts'
 import '../support/seed.ts'
 

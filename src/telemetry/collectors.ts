@@ -1,20 +1,11 @@
-/**
- * Spans of planning, compiling and executing, as children of the span that was active then. They are created at the end
- * of a request from the recorded times, so that the request itself does not wait for them.
- */
+/** What receives the record of each request: the log, the metrics and the spans. */
 import {
-  context,
-  ROOT_CONTEXT,
-  SpanKind,
-  SpanStatusCode,
-  trace,
-  TraceFlags,
-  type Attributes,
-  type Context,
-  type Tracer
+  type Attributes, context, type Context, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace, TraceFlags, type Tracer
 } from '@opentelemetry/api'
+import type { FastifyBaseLogger } from 'fastify'
+import type { Registry } from 'prom-client'
 import type { Database } from '../databases/database.ts'
-import type { Collector, RequestRecord } from './record.ts'
+import { type Collector, createRequestLog, type RequestRecord } from './record.ts'
 
 /** Whether an OpenTelemetry SDK is registered; without one, contexts are not stored and no span can be active. */
 export function isTracingSetUp (): boolean {
@@ -22,10 +13,14 @@ export function isTracingSetUp (): boolean {
   return context.with(probe, () => context.active() === probe)
 }
 
-/** Creates the collector that makes spans for sampled requests. */
-export function createSpans (databases: ReadonlyMap<string, Database>): Collector {
+/**
+ * Creates the collector that makes spans of planning, compiling and executing for sampled requests, below the span that
+ * was active then. It makes them at the end of a request from the recorded times, so that the request does not wait.
+ */
+function createSpans (databases: ReadonlyMap<string, Database>): Collector {
   const tracer = trace.getTracer('fastify-row-query')
   return {
+    isDetailed: true,
     accepts: () => true,
     collect (record) {
       if (!isSampled(record.context)) return
@@ -88,4 +83,23 @@ function makeSpan (
   const span = tracer.startSpan(name, { kind, attributes, startTime: begin }, parent)
   if (failed) span.setStatus({ code: SpanStatusCode.ERROR }).setAttribute('error.type', reason as string)
   span.end(end)
+}
+
+/** Creates the collectors that the settings enable. `registry`: called only with metrics. */
+export async function createCollectors (
+  settings: { readonly requestLog: boolean, readonly metrics: boolean, readonly tracing: boolean },
+  { databases, registry, log }: {
+    readonly databases: ReadonlyMap<string, Database>
+    readonly registry?: () => Registry
+    readonly log: FastifyBaseLogger
+  }
+): Promise<Collector[]> {
+  const collectors: Collector[] = []
+  if (settings.requestLog) collectors.push(createRequestLog(log))
+  if (settings.metrics && registry !== undefined) {
+    const { addMetrics } = await import('./prometheus.ts')
+    collectors.push(addMetrics(registry(), databases))
+  }
+  if (settings.tracing && isTracingSetUp()) collectors.push(createSpans(databases))
+  return collectors
 }

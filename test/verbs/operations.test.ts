@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Results } from '../../src/operations/run-operations.ts'
+import { Results } from '../../src/verbs/operations.ts'
 import { ResponseMemory } from '../../src/response/budget.ts'
 import { ResponseBudget } from '../../src/response/budget.ts'
 
