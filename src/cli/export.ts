@@ -133,9 +133,7 @@ const PRIVATE = 0o600
 const RIGHTS = 0o777
 const RIGHTS_OF_GROUP = 0o070
 
-/**
- * Gives a private file the permissions of the file that it replaces, so that no further user can read the rows.
- */
+/** Gives a private file the permissions of the file that it replaces, so that no further user can read the rows. */
 async function keepRights (file: FileHandle, { uid, gid, mode }: Stats): Promise<void> {
   // only root may give a file to another user
   const isOwned = await file.chown(uid, gid).then(() => true, () => false)

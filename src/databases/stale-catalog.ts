@@ -73,9 +73,7 @@ function set<T> (map: Map<string, T>, key: string, value: T): void {
 const keyOf = (tables: readonly Table[], reason: string | undefined): string =>
   `${reason}: ${tables.map(({ name }) => name).join()}`
 
-/**
- * All facts of the base tables. The type of a column is omitted, because it follows from the declaration.
- */
+/** All facts of the base tables. The type of a column is omitted, because it follows from the declaration. */
 const factsOf = (tables: readonly Table[]): string =>
   JSON.stringify(tables.map(baseTable), (key, value) => (key === 'type' ? undefined : value))
 

@@ -100,8 +100,8 @@ function createWaiting (socket: Socket): Waiting {
   return waiting
 }
 
-// Handles requests to change the protocol of their connection, such as to WebSocket or HTTP/2 (RFC 9110, section
-// 7.8), which the service answers like any other.
+// Handles requests to change the protocol of their connection, such as to WebSocket or HTTP/2 (RFC 9110, section 7.8),
+// which the service answers like any other.
 
 /**
  * Ends a connection with the answer to such a request. Without a listener for `upgrade`, Node answers it in HTTP, but

@@ -6,10 +6,10 @@
 
 // Our own JSON parser, for texts whose keys have escapes, and for the client in any runtime. `JSON.parse` of V8 13.6
 // (Node 24) and 14.6 (Node 26) may return another key for one with an escape: it expects the keys of earlier objects,
-// and compares an expected key with the characters of the text, including escapes. Once `{"caf\\":1}` has been
-// parsed, by any request, it reads `{"caf\u00e9":1}` as `{"caf\\":1}`. Keys without a backslash are compared
-// correctly, and texts that are not keys are not compared at all, so this parser uses `JSON.parse` for single
-// strings, numbers and words.
+// and compares an expected key with the characters of the text, including escapes. Once `{"caf\\":1}` has been parsed,
+// by any request, it reads `{"caf\u00e9":1}` as `{"caf\\":1}`. Keys without a backslash are compared correctly, and
+// texts that are not keys are not compared at all, so this parser uses `JSON.parse` for single strings, numbers and
+// words.
 
 /** Converts a number. `source`: its text. */
 type ReadNumber = (value: number, source: string) => unknown
@@ -160,9 +160,9 @@ interface Overview {
   /** Number of key-value pairs: colons outside of strings. */
   readonly pairs: number
   /**
-   * False if `JSON.parse` reads the text exactly. No key has an escape, and JavaScript writes
-   * every number as in the text: numbers of at most 15 digits (exact in a double) without an exponent, without a
-   * trailing zero after the point, not -0, and not so small that JavaScript writes an exponent.
+   * False if `JSON.parse` reads the text exactly. No key has an escape, and JavaScript writes every number as in the
+   * text: numbers of at most 15 digits (exact in a double) without an exponent, without a trailing zero after the
+   * point, not -0, and not so small that JavaScript writes an exponent.
    */
   readonly mayChange: boolean
 }

@@ -67,9 +67,7 @@ export function isIdMoment ({ table: { identity }, rows, conflict }: InsertPlan)
   )
 }
 
-/**
- * The assignments with values in place of moments. @throws VALUE_OUT_OF_RANGE for one that its column cannot hold
- */
+/** The assignments with values in place of moments. @throws VALUE_OUT_OF_RANGE for one that its column cannot hold */
 export const bindAssignments = (assignments: readonly Assignment[], clock: Clock): Assignment[] =>
   assignments.map((each) => ({ ...each, parameter: bindParameter(each.parameter, clock) }))
 

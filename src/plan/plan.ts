@@ -244,8 +244,8 @@ export interface MemberIndex {
 
 /**
  * A page of rows. `position`: begins after a position, which has a value for each column of the order; `after` is true
- * for the rows after it, and `hidden` has the columns of the order not in `columns`. `nullableKey`: the columns
- * of a primary key that can be NULL, on SQLite, and then in several rows. `offset`: skips rows.
+ * for the rows after it, and `hidden` has the columns of the order not in `columns`. `nullableKey`: the columns of a
+ * primary key that can be NULL, on SQLite, and then in several rows. `offset`: skips rows.
  */
 export type Page =
   | {
@@ -297,9 +297,7 @@ export interface PlannedRow {
   readonly parameters: ReadonlyArray<Parameter | Moment>
 }
 
-/**
- * The value that the request gives to a column; null if there is none. It is a moment until the clock is bound.
- */
+/** The value that the request gives to a column; null if there is none. It is a moment until the clock is bound. */
 export function givenValue ({ columns, parameters }: PlannedRow, column: Column): Parameter | Moment {
   return parameters[columns.indexOf(column)] ?? null
 }

@@ -37,8 +37,8 @@ const POINTER = /^\/(0|[1-9]\d{0,2})((?:\/(?:[^~/]|~[01])*)*)$/
 /**
  * Returns a reference in place of `{"$ref": …}`, and any other value unchanged. Callers pass the whole value of a
  * column in `data`, or an operand in `filters` or a value of its list. Elsewhere, as within a JSON value, such an
- * object is an ordinary one. @throws INVALID_BODY for one that is not a JSON Pointer or does not lead to an
- * earlier operation, INVALID_VALUE for one without a target
+ * object is an ordinary one. @throws INVALID_BODY for one that is not a JSON Pointer or does not lead to an earlier
+ * operation, INVALID_VALUE for one without a target
  */
 export function toReference (
   given: unknown,

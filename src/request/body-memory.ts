@@ -19,8 +19,8 @@ interface Holder { bytes: number }
 
 /**
  * A budget in bytes. One principal holds at most half of the memory that the others leave free, so that none can use up
- * the whole. A body that needs more than the budget is accepted while nothing else is held, so that it is not
- * refused forever.
+ * the whole. A body that needs more than the budget is accepted while nothing else is held, so that it is not refused
+ * forever.
  */
 export class BodyMemory {
   readonly #total: number
@@ -123,9 +123,7 @@ export class BodyReservation {
     this.owner = owner
   }
 
-  /**
-   * Increases the reservation to `bytes`. @returns false if they do not fit, or if the reservation was cancelled
-   */
+  /** Increases the reservation to `bytes`. @returns false if they do not fit, or if the reservation was cancelled */
   hold (bytes: number): boolean {
     const more = bytes - this.bytes
     if (more <= 0) return true

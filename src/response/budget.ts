@@ -1,6 +1,6 @@
 /**
- * The memory for responses of one registration of the plugin: those being written, and those that clients have not
- * read yet.
+ * The memory for responses of one registration of the plugin: those being written, and those that clients have not read
+ * yet.
  */
 import type { ServerResponse } from 'node:http'
 import type { Http2ServerResponse } from 'node:http2'

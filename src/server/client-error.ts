@@ -13,9 +13,7 @@ const refusals = new Map<string | undefined, () => { refusal: ServiceError, line
   ['HPE_HEADER_OVERFLOW', () => ({ refusal: headersTooLarge() })]
 ])
 
-/**
- * How long a client may read the error before its connection is closed, in milliseconds, even if it keeps sending.
- */
+/** How long a client may read the error before its connection is closed, in milliseconds, even if it keeps sending. */
 const LINGER = 1000
 
 /** Private fields of Node: the response in progress, and the request that is being read. */

@@ -107,8 +107,8 @@ export interface Server {
 }
 
 /**
- * Disables Fastify's request log, which src/telemetry/record.ts replaces. Fastify before 5.10 has another option
- * for this, which is deprecated since.
+ * Disables Fastify's request log, which src/telemetry/record.ts replaces. Fastify before 5.10 has another option for
+ * this, which is deprecated since.
  */
 const WITHOUT_REQUEST_LOG =
   'LogController' in fastify

@@ -115,9 +115,9 @@ function sizeOf (key: string, { sql, pieces }: CachedStatement): number {
 }
 
 // Kysely without a connection: it builds and compiles, and the dialects execute. Queries are written with the aliases
-// `t` for the table, `c0`, `c1`, … for its columns and `i0`, `i1`, … for its indexes; a transformer replaces them
-// with the quoted identifiers of the catalog, so that no text of a request can become an identifier. Kysely's own
-// references would split names that contain dots, spaces, quotes or " as ".
+// `t` for the table, `c0`, `c1`, … for its columns and `i0`, `i1`, … for its indexes; a transformer replaces them with
+// the quoted identifiers of the catalog, so that no text of a request can become an identifier. Kysely's own references
+// would split names that contain dots, spaces, quotes or " as ".
 
 /** The column keys, which differ from the characters for operators in a key. A table has at most 4096 columns. */
 const COLUMN_KEYS: readonly string[] = Array.from({ length: 4096 }, (_, index) => String.fromCharCode(0x100 + index))

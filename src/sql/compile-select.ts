@@ -101,8 +101,8 @@ function createAlias (table: Table): (index: number) => string {
 }
 
 /**
- * A column without the condition of an aggregate: a cached statement must not keep the values of the request that
- * it was first built for.
+ * A column without the condition of an aggregate: a cached statement must not keep the values of the request that it
+ * was first built for.
  */
 export function withoutValues<C extends Column> (column: C): C {
   return isComputed(column) && column.condition !== undefined ? { ...column, condition: undefined } : column

@@ -147,8 +147,8 @@ export const OWN_APP = 'rowQueryOwnApp'
 /** Connections that were closed because their clients received an answer too slowly, for the reason in the log. */
 export const slowClients = new WeakSet<Socket>()
 
-// The request log: one line for each request with its token's name, verb, table, status and duration, and the end of
-// a stream. It never contains bodies, values, SQL, tokens or addresses.
+// The request log: one line for each request with its token's name, verb, table, status and duration, and the end of a
+// stream. It never contains bodies, values, SQL, tokens or addresses.
 
 /**
  * Creates the collector that writes the log: failures of the service or the database as error, everything else as info.

@@ -9,8 +9,8 @@ import type { Statement } from '../../sql/statement.ts'
 import type { Cell, Moment, MomentForm } from '../../types/column-type.ts'
 import { isMoment } from '../../types/moment.ts'
 
-// Writes a moment as an expression of constants of this file and whole numbers. `current_timestamp` is the same in
-// the whole statement.
+// Writes a moment as an expression of constants of this file and whole numbers. `current_timestamp` is the same in the
+// whole statement.
 
 /** `to_seconds('1970-01-01')` */
 const EPOCH = 62_167_219_200

@@ -120,9 +120,8 @@ export interface Reply {
   }
 }
 
-// `sqlite::memory:`, a database that exists as long as the service. It is a private temporary file, because a
-// database in the memory of a process would be lost when a statement exceeds its time limit and the process is
-// killed.
+// `sqlite::memory:`, a database that exists as long as the service. It is a private temporary file, because a database
+// in the memory of a process would be lost when a statement exceeds its time limit and the process is killed.
 
 /** The name that stands in place of a path. */
 export const MEMORY = ':memory:'

@@ -12,8 +12,8 @@ import type { TransactionOrder } from './protocol.ts'
 import type { Session } from './session.ts'
 import { quoted, runSelect, runWrite } from './statements.ts'
 
-// Finds the foreign key that COMMIT has refused. SQLite only reports that there is one, because it counts the keys
-// that are checked at COMMIT (`deferrable initially deferred`) over all statements of the transaction.
+// Finds the foreign key that COMMIT has refused. SQLite only reports that there is one, because it counts the keys that
+// are checked at COMMIT (`deferrable initially deferred`) over all statements of the transaction.
 
 /** Maximum number of statements that are remembered, and of values that are looked up. */
 const MAX_STATEMENTS = 100
