@@ -269,8 +269,8 @@ export const FIELDS = {
   },
   aggregates: {
     in: { select: Aggregates, member: Aggregates },
-    expected: `an object of 1 to ${MAX_AGGREGATES} names (1 to 64 letters, digits and _), each with one function such as ` +
-      '{"$sum": "<column>"} and optionally "filters"',
+    expected: `an object of 1 to ${MAX_AGGREGATES} names (1 to 64 letters, digits and _), each with one function ` +
+      'such as {"$sum": "<column>"} and optionally "filters"',
     excludes: { select: NOT_OF_GROUPS, member: ['columns', 'orderBy', 'limit', 'include'] },
     isNoPage: true
   },

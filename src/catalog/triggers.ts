@@ -80,7 +80,8 @@ const WORD = String.raw`[\w$\u0080-\uffff]+`
 /** Matches a comment, a text (with or without backslashes), a quoted identifier, a word, or any other character. */
 const tokensOf = (text: string): RegExp =>
   new RegExp(
-    String.raw`/\*(?!M?!)[^]*?(?:\*/|$)|--[^\n]*|#[^\n]*|(${text}|"(?:[^"]|"")*(?:"|$)|\x60(?:[^\x60]|\x60\x60)*(?:\x60|$)|\[[^\]]*(?:\]|$))|(${WORD})|(\S)`,
+    String.raw`/\*(?!M?!)[^]*?(?:\*/|$)|--[^\n]*|#[^\n]*|` +
+      String.raw`(${text}|"(?:[^"]|"")*(?:"|$)|\x60(?:[^\x60]|\x60\x60)*(?:\x60|$)|\[[^\]]*(?:\]|$))|(${WORD})|(\S)`,
     'g'
   )
 const TOKENS = {

@@ -151,10 +151,11 @@ export type CommandName = keyof typeof COMMANDS
 
 /** The help of the program: the commands, and what each does. */
 export function describeProgram (): string {
-  const commands = Object.entries<Usage>(COMMANDS)
+  const commands = Object.entries<Usage>(COMMANDS).map(([name, { summary, argument }]) =>
+    [`row-query ${name}${argument === undefined ? '' : ` ${argument}`}`, summary] as const)
   return `row-query: reads and changes rows of MySQL, MariaDB and SQLite tables through one HTTP endpoint
 
-${alignLines(commands.map(([name, { summary, argument }]) => [`row-query ${name}${argument === undefined ? '' : ` ${argument}`}`, summary]))}
+${alignLines(commands)}
 
 "row-query serve --help" lists the flags of serve; "row-query --version" prints the version.
 ${COMMANDS.serve.more}`

@@ -9,7 +9,8 @@ import { COMMANDS, parseFlags } from './commands.ts'
 import { describeFirstContact, type ServerConfiguration } from './start-server.ts'
 
 const NO_TOKEN_NOTICE = `row-query: no token is configured, so all requests are refused.
-row-query: Set API_TOKEN, or create a token with "row-query token --name me --permissions select" and add its entry to the configuration file.
+row-query: Set API_TOKEN, or create a token with "row-query token --name me --permissions select"
+row-query: and add its entry to the configuration file.
 `
 
 interface Banner {
@@ -21,6 +22,19 @@ interface Banner {
   /** The token that was created for this start; undefined if tokens are configured, which are never printed. */
   readonly token: string | undefined
 }
+
+const DEMO_REQUESTS = [
+  ['products', {
+    verb: 'select',
+    columns: ['sku', 'name', 'price'],
+    filters: { price: { $lt: '20.00' } },
+    orderBy: 'price DESC',
+    limit: 3,
+    include: { category: { table: 'categories', columns: ['name'] } }
+  }],
+  ['orders', { verb: 'insert', data: { customer_id: 1, total: '12.50', ordered_at: '2026-11-20T10:15:00' } }],
+  ['customers', { verb: 'update', data: { newsletter: true }, filters: { id: [1, 2, 3] } }]
+] as const
 
 /** Shows the address and the token of the demo, and three requests to try. */
 export function demoBanner ({ address, prefix, path, docs, token }: Banner): string {
@@ -36,11 +50,7 @@ Set DATABASE_URL=mysql://user:password@host/database to use your own database.
 ${docs ? `  page     ${address}${prefix}/docs${token === undefined ? '' : `#token=${token}`}\n` : ''}
 Try it:
 
-${curl('products', { verb: 'select', columns: ['sku', 'name', 'price'], filters: { price: { $lt: '20.00' } }, orderBy: 'price DESC', limit: 3, include: { category: { table: 'categories', columns: ['name'] } } })}
-
-${curl('orders', { verb: 'insert', data: { customer_id: 1, total: '12.50', ordered_at: '2026-11-20T10:15:00' } })}
-
-${curl('customers', { verb: 'update', data: { newsletter: true }, filters: { id: [1, 2, 3] } })}
+${DEMO_REQUESTS.map(([table, body]) => curl(table, body)).join('\n\n')}
 
 `
 }

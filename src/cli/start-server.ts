@@ -39,9 +39,10 @@ export function describeFirstContact ({ address, prefix, tables, grants, docs }:
     .slice(0, MAX_DATABASES)
     .map((line, index) => `${index === 0 ? '  address  ' : '           '}${line}\n`)
   const example = findExample(tables, grants)
-  return `
-${lines.join('')}${more > 0 ? `           and ${more} more databases\n` : ''}${docs ? `  page     ${base}/docs\n` : ''}${example === undefined ? '' : describeExample(example, base)}
-`
+  if (more > 0) lines.push(`           and ${more} more databases\n`)
+  if (docs) lines.push(`  page     ${base}/docs\n`)
+  if (example !== undefined) lines.push(describeExample(example, base))
+  return `\n${lines.join('')}\n`
 }
 
 /** `{customers,orders}`. In paths, names are percent-encoded. */
@@ -65,6 +66,8 @@ function findExample (tables: Tables, grants: readonly Grant[]): Example | undef
   return undefined
 }
 
+const EXAMPLE_BODY = `-H 'Content-Type: application/json' -d '{"verb":"select","limit":3}'`
+
 function describeExample ({ grant, database, table }: Example, base: string): string {
   // encodeURIComponent does not encode the quote, which would end the string of the shell
   const path = [database, table].map((name) => encodeURIComponent(name).replaceAll("'", '%27')).join('/')
@@ -72,7 +75,7 @@ function describeExample ({ grant, database, table }: Example, base: string): st
 
 Try it:
 
-  curl -s '${base}/${path}' -H "Authorization: Bearer $API_TOKEN" -H 'Content-Type: application/json' -d '{"verb":"select","limit":3}'
+  curl -s '${base}/${path}' -H "Authorization: Bearer $API_TOKEN" ${EXAMPLE_BODY}
 `
 }
 

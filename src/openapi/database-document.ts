@@ -91,7 +91,8 @@ function filterWithoutMatch (column: Column): object {
 const ENDINGS = [
   ...['Row', 'Column', 'Filters', 'Related', 'Position', 'Aggregate', 'Part', 'Insert', 'OnConflict', 'Update'],
   ...['Request', 'Response', 'Member'],
-  ...['Select', 'Insert', 'Update', 'Delete'].flatMap((verb) => [`${verb}Request`, `${verb}Response`, `${verb}Operation`])
+  ...['Select', 'Insert', 'Update', 'Delete'].flatMap((verb) =>
+    ['Request', 'Response', 'Operation'].map((ending) => `${verb}${ending}`))
 ]
 
 export interface DatabaseDocument {

@@ -116,8 +116,9 @@ function describeRefusal ({ type, declaration }: Column, keys: readonly string[]
   }
   if (!isAllowed) return `"${keys[0]}" is not allowed here; send a value`
   if (keys.length > 1) return 'expected a value, or an object with one operator'
+  const operators = type.updates?.map(({ name }) => name).join(', ')
   return `the type ${declaration} does not accept "${keys[0]}"; ` +
-    `${type.updates === undefined ? 'send a value' : `use a value or ${type.updates.map(({ name }) => name).join(', ')}`}`
+    (operators === undefined ? 'send a value' : `use a value or ${operators}`)
 }
 
 /** SQL NULL, or for a NOT NULL column the null of its type (JSON). */

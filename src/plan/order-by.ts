@@ -59,7 +59,9 @@ function planTerm (term: Term, { table, path, members }: Required<OrderScope>, i
   const termPath = [...path, index, name]
   if (typeof value === 'string') return toOrder({ column: getColumn(table, name, termPath) }, value, path)
   const member = members.find((each) => each.name === name)
-  if (member === undefined) throw refuse(termPath, `contains ${JSON.stringify(name)}, which is not a member of "include"`)
+  if (member === undefined) {
+    throw refuse(termPath, `contains ${JSON.stringify(name)}, which is not a member of "include"`)
+  }
   const [[column, direction]] = Object.entries(value) as [[string, string]]
   return toOrder(getMemberColumn(member, column, { path, columnPath: [...termPath, column] }), direction, path)
 }

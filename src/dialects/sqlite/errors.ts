@@ -86,8 +86,10 @@ const OWN_SYNTAX = /^(?:near "|unrecognized token|incomplete input)/
  * An object is missing. If it is the table or one of its columns, reading the catalog again will show this. Its name is
  * reported if it looks like a name.
  */
-const MISSING =
-  /^(no such (?:table|column|view)|no query solution): ?([\w$.]{1,200})?|has no column|has \d+ columns but|ON CONFLICT clause does not match/
+const MISSING = new RegExp(
+  String.raw`^(no such (?:table|column|view)|no query solution): ?([\w$.]{1,200})?|has no column|has \d+ columns but|` +
+    'ON CONFLICT clause does not match'
+)
 /**
  * An object is missing that the statements of the service never name, or a definition is wrong: that of an index,
  * CHECK, generated column, default, foreign key, trigger or view.

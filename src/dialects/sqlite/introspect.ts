@@ -274,7 +274,8 @@ function constantIn (sql: string | null, type: ColumnType): string | null {
 }
 
 const GAP = String.raw`(?:\s|--[^\n]*\n|/\*[^]*?\*/)`
-const NAME = String.raw`(?:"(?:[^"]|"")*"|\[[^\]]*\]|\`(?:[^\`]|\`\`)*\`|'(?:[^']|'')*'|[\w$\u0080-\uffff]+(?![\w$\u0080-\uffff]))`
+const BARE_NAME = String.raw`[\w$\u0080-\uffff]+(?![\w$\u0080-\uffff])`
+const NAME = String.raw`(?:"(?:[^"]|"")*"|\[[^\]]*\]|\`(?:[^\`]|\`\`)*\`|'(?:[^']|'')*'|${BARE_NAME})`
 /**
  * Matches a trigger as SQLite stores it: its own CREATE TRIGGER, and the original text from the name on. BEFORE is
  * optional.

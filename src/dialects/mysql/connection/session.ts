@@ -82,7 +82,8 @@ const SAMPLE = 'ħ中\\'
  * one of the URL (`init_connect` may have a USE), and the clock runs (it may have a SET TIMESTAMP).
  */
 const CONFIRMATION = `select concat_ws(' ', @@hostname, @@port, @@server_id), version(), database(),
-  concat_ws(' ', @@character_set_client, @@character_set_connection, @@character_set_results), hex('${SAMPLE}\\'), '${SAMPLE}\\',
+  concat_ws(' ', @@character_set_client, @@character_set_connection, @@character_set_results),
+  hex('${SAMPLE}\\'), '${SAMPLE}\\',
   abs(timestampdiff(second, now(), sysdate())) < 60, @@max_allowed_packet limit 1`
 
 /** @throws the driver's error, or an error with a code that says why the session cannot be used */
