@@ -66,7 +66,7 @@ function findExample (tables: Tables, grants: readonly Grant[]): Example | undef
   return undefined
 }
 
-const EXAMPLE_BODY = `-H 'Content-Type: application/json' -d '{"verb":"select","limit":3}'`
+const EXAMPLE_BODY = '-H \'Content-Type: application/json\' -d \'{"verb":"select","limit":3}\''
 
 function describeExample ({ grant, database, table }: Example, base: string): string {
   // encodeURIComponent does not encode the quote, which would end the string of the shell
