@@ -8,9 +8,6 @@ import type { RateLimit } from './rate-limit.ts'
 /** Maximum number of counted addresses. Beyond it, the address with the oldest last failure is dropped. */
 const MAX_ADDRESSES = 5000
 
-/** Failed logins of an address in its current window. */
-interface Failures { count: number, readonly until: number }
-
 declare module 'fastify' {
   interface FastifyInstance {
     /**
@@ -23,7 +20,7 @@ declare module 'fastify' {
 
 export default fp(async function failedLogins (app: FastifyInstance, { max, window }: RateLimit) {
   if (max === 0) return
-  const failures = new Map<string, Failures>()
+  const failures = new Map<string, { count: number, readonly until: number }>()
   // the end of the last window in which an address is blocked; 0 (the common case) if none is
   let latest = 0
 

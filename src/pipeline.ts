@@ -133,11 +133,10 @@ export interface StreamRequest extends ReadOptions, Pick<PipelineRequest, 'acces
   readonly limits: PlanLimits & { readonly streamRows?: number | undefined }
 }
 
-/** A stream whose first row has been read, or that has none, and its plan. */
-interface OpenStream { readonly plan: SelectPlan, readonly stream: RowStream }
-
 /** Plans a select and starts to read its rows. @throws ServiceError if no row has been read */
-export function openStream (request: StreamRequest): Promise<OpenStream> {
+export function openStream (
+  request: StreamRequest
+): Promise<{ readonly plan: SelectPlan, readonly stream: RowStream }> {
   const { access: { database }, limit, limits, body } = request
   // one additional row shows that there are more
   const most = limit ?? (limits.streamRows === undefined ? undefined : limits.streamRows + 1)

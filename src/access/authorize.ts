@@ -53,15 +53,14 @@ function changesRows (data: object | readonly object[], { key, set }: OnConflict
   return [data].flat().some((row) => Object.keys(row).some((name) => !names.has(name)))
 }
 
-// Authorizes the other tables that a request names: each stage covers all of them, in the order of the request.
-
-interface MemberAccess { readonly grant: Grant, readonly database: Database, readonly tableName: string }
-
 /**
  * Requires the permission `select` on each of the tables that the grant sees. @throws PERMISSION_DENIED, also for
  * claims that are missing
  */
-function requireMembers ({ grant, database }: MemberAccess, named: readonly NamedTable[]): void {
+function requireMembers (
+  { grant, database }: Pick<Access, 'grant' | 'database'>,
+  named: readonly NamedTable[]
+): void {
   for (const { table, path, by } of named) {
     const permissions = permissionsOn(grant, database.name, table)
     if (permissions.size === 0) continue

@@ -25,12 +25,6 @@ interface RememberedToken {
   readonly size: number
 }
 
-interface RememberedTokens {
-  /** Returns undefined if the token is unknown or has expired, or if its key was withdrawn. */
-  find (sha256: string, now?: number): RememberedToken | undefined
-  add (sha256: string, token: RememberedToken): void
-}
-
 interface RememberLimits {
   readonly tokens: number
   /**
@@ -43,7 +37,11 @@ interface RememberLimits {
 export const REMEMBER_LIMITS: RememberLimits = { tokens: 10_000, size: 4 * 2 ** 20 }
 
 /** Beyond the limits, the oldest tokens are dropped, and verified again if they are still in use. */
-export function createRememberedTokens (limits: RememberLimits = REMEMBER_LIMITS): RememberedTokens {
+export function createRememberedTokens (limits: RememberLimits = REMEMBER_LIMITS): {
+  /** Returns undefined if the token is unknown or has expired, or if its key was withdrawn. */
+  find (sha256: string, now?: number): RememberedToken | undefined
+  add (sha256: string, token: RememberedToken): void
+} {
   const tokens = new Map<string, RememberedToken>()
   let size = 0
 

@@ -94,15 +94,6 @@ export interface KeySet {
   stop (): void
 }
 
-interface KeySetOptions {
-  readonly url: URL
-  /** Name of the setting, for the log, which must not contain the URL. */
-  readonly setting: string
-  readonly log: FastifyBaseLogger
-  /** `createLocalJWKSet` of jose. */
-  readonly createSelector: (jwks: { keys: NamedKey[] }) => SigningKey['select']
-}
-
 /** Interval between downloads in milliseconds. */
 const INTERVAL = 600_000
 /** Minimum interval between downloads in milliseconds: tokens with a random `kid` must not cause downloads. */
@@ -116,7 +107,14 @@ interface StoredKey extends SigningKey {
   withdrawn: boolean
 }
 
-export function createKeySet ({ url, setting, log, createSelector }: KeySetOptions): KeySet {
+export function createKeySet ({ url, setting, log, createSelector }: {
+  readonly url: URL
+  /** Name of the setting, for the log, which must not contain the URL. */
+  readonly setting: string
+  readonly log: FastifyBaseLogger
+  /** `createLocalJWKSet` of jose. */
+  readonly createSelector: (jwks: { keys: NamedKey[] }) => SigningKey['select']
+}): KeySet {
   let keys: ReadonlyMap<string, StoredKey> = new Map()
   /**
    * Each `kid` that was asked for or removed and that the last download did not have, as a hash because it can be long.

@@ -1,21 +1,17 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { ConfigError, findNearest } from '../config-errors.ts'
 
-/** The commands of `row-query`: their arguments and flags, for parsing them and for the help. */
-
-interface Flag {
-  readonly type: 'string' | 'boolean'
-  readonly multiple?: boolean
-  /** The placeholder of the value in the help. */
-  readonly value?: string
-  readonly description: string
-}
-
 interface Usage {
   readonly summary: string
   /** The positional argument, if there is one. */
   readonly argument?: string
-  readonly flags: Readonly<Record<string, Flag>>
+  readonly flags: Readonly<Record<string, {
+    readonly type: 'string' | 'boolean'
+    readonly multiple?: boolean
+    /** The placeholder of the value in the help. */
+    readonly value?: string
+    readonly description: string
+  }>>
   readonly more?: string
 }
 

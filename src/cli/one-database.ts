@@ -42,7 +42,8 @@ export function openOnce (config: DatabaseConfig): Promise<Dialect> {
   return openDialect({ ...config, pool: ONE_CONNECTION })
 }
 
-interface Chosen {
+/** The arguments of `openapi`, `types` and `keys`. @throws ConfigError */
+export function chooseDatabase (command: CommandName, args: string[]): {
   readonly databases: readonly DatabaseConfig[]
   /** The database that was named, if any. */
   readonly database: DatabaseConfig | undefined
@@ -50,10 +51,7 @@ interface Chosen {
   readonly settings: DocumentSettings
   /** The grant of the named token or role; otherwise one with all permissions. */
   readonly grant: Grant
-}
-
-/** The arguments of `openapi`, `types` and `keys`. @throws ConfigError */
-export function chooseDatabase (command: CommandName, args: string[]): Chosen {
+} {
   const { values, positionals } = parseFlags(command, { args, options: COMMANDS.openapi.flags, allowPositionals: true })
   const { config, demo } = loadConfig(process.env, values)
   const { server: { prefix }, options } = splitConfig(config)

@@ -13,16 +13,6 @@ row-query: Set API_TOKEN, or create a token with "row-query token --name me --pe
 row-query: and add its entry to the configuration file.
 `
 
-interface Banner {
-  readonly address: string
-  readonly prefix: string
-  readonly path: string
-  /** Whether the docs page is enabled. */
-  readonly docs: boolean
-  /** The token that was created for this start; undefined if tokens are configured, which are never printed. */
-  readonly token: string | undefined
-}
-
 const DEMO_REQUESTS = [
   ['products', {
     verb: 'select',
@@ -37,7 +27,15 @@ const DEMO_REQUESTS = [
 ] as const
 
 /** Shows the address and the token of the demo, and three requests to try. */
-export function demoBanner ({ address, prefix, path, docs, token }: Banner): string {
+export function demoBanner ({ address, prefix, path, docs, token }: {
+  readonly address: string
+  readonly prefix: string
+  readonly path: string
+  /** Whether the docs page is enabled. */
+  readonly docs: boolean
+  /** The token that was created for this start; undefined if tokens are configured, which are never printed. */
+  readonly token: string | undefined
+}): string {
   const curl = (table: string, body: object): string =>
     `  curl -s ${address}${prefix}/demo/${table} -H "Authorization: Bearer ${token ?? '$API_TOKEN'}" -H ` +
     `'Content-Type: application/json' -d '${JSON.stringify(body)}'`

@@ -17,7 +17,8 @@ const MAX_TABLES = 10
 /** The tables of each database; undefined while they are not known. */
 type Tables = ReadonlyMap<string, readonly string[] | undefined>
 
-interface FirstContact {
+/** The text contains no token: its request takes the token from the variable API_TOKEN of the shell. */
+export function describeFirstContact ({ address, prefix, tables, grants, docs }: {
   readonly address: string
   readonly prefix: string
   readonly tables: Tables
@@ -25,10 +26,7 @@ interface FirstContact {
   readonly grants: readonly Grant[]
   /** Whether the docs page is enabled. */
   readonly docs: boolean
-}
-
-/** The text contains no token: its request takes the token from the variable API_TOKEN of the shell. */
-export function describeFirstContact ({ address, prefix, tables, grants, docs }: FirstContact): string {
+}): string {
   const base = `${address}${prefix}`
   const addresses = Array.from(
     tables,
@@ -124,13 +122,6 @@ const listenErrors = new Map([
   ['ENOTFOUND', 'host: is not a known host']
 ])
 
-interface ListenOptions {
-  readonly host: string
-  readonly port: number
-  /** The text of the log line for each address. */
-  readonly listenTextResolver?: (address: string) => string
-}
-
 /**
  * Returns the address. `settings`: the prefix of the settings `host` and `port` in errors. `whole`: the app to close if
  * listening fails.
@@ -138,7 +129,12 @@ interface ListenOptions {
  */
 export async function listen (
   app: FastifyInstance,
-  options: ListenOptions,
+  options: {
+    readonly host: string
+    readonly port: number
+    /** The text of the log line for each address. */
+    readonly listenTextResolver?: (address: string) => string
+  },
   settings = '',
   whole = app
 ): Promise<string> {

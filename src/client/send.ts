@@ -74,19 +74,15 @@ function readAnswer ({ status, headers }: Response, text: string, toLarge: (digi
   })
 }
 
-// Reads the rows of a stream.
-
-interface Reading {
-  readonly signal: AbortSignal | undefined
-  /** Called at the end. */
-  readonly forget: () => void
-}
-
 /** @throws RowQueryError NO_ANSWER where the connection ends before the rows; the reason of the signal */
 export async function * readRows (
   { body }: Response,
   toLarge: (digits: string) => unknown,
-  { signal, forget }: Reading
+  { signal, forget }: {
+    readonly signal: AbortSignal | undefined
+    /** Called at the end. */
+    readonly forget: () => void
+  }
 ): AsyncGenerator<unknown> {
   const reader = (body as ReadableStream<Uint8Array>).getReader()
   const decoder = new TextDecoder()
@@ -113,13 +109,6 @@ export async function * readRows (
   }
 }
 
-/** The body of one request, or of several operations. */
-interface ClientBody {
-  readonly verb?: string
-  readonly operations?: ReadonlyArray<{ readonly verb?: string }>
-  readonly dryRun?: unknown
-}
-
 /**
  * Sends a request to the path of these names below the address of the service, and returns `data` of its answer, or a
  * generator of the rows of a stream.
@@ -127,7 +116,11 @@ interface ClientBody {
  */
 export type Send = (
   names: readonly string[],
-  body: ClientBody,
+  body: {
+    readonly verb?: string
+    readonly operations?: ReadonlyArray<{ readonly verb?: string }>
+    readonly dryRun?: unknown
+  },
   options?: RequestOptions,
   isStream?: boolean
 ) => Promise<any>

@@ -143,24 +143,6 @@ export interface PendingWrite {
 /** Called in the transaction of each write, before COMMIT. An error that it throws undoes the write. */
 export type WriteHook = (write: PendingWrite) => Promise<void>
 
-interface DatabaseSettings {
-  name: string
-  dialect: Dialect
-  resultLimit: number
-  /** One stream at a time if omitted. */
-  streams?: StreamLimits | undefined
-  budget?: ResponseBudget | undefined
-  /** Milliseconds between background refreshes of the catalog. */
-  refreshInterval: number
-  /** How long the answer to a request with an idempotency key is stored, in milliseconds. */
-  keyLifetime?: number | undefined
-  /** How long `close` waits for running requests, in milliseconds. */
-  closeTimeout?: number
-  onWrite?: WriteHook | undefined
-  onRefreshError: (error: unknown, database: string) => void
-  onCleanUpError?: (error: unknown, database: string) => void
-}
-
 const ONE: StreamLimits = { ofCaller: 1, ofAll: 1 }
 
 /** A day in milliseconds. */
@@ -178,7 +160,23 @@ export function createDatabase ({
   onWrite,
   onRefreshError,
   onCleanUpError = () => {}
-}: DatabaseSettings): Database {
+}: {
+  name: string
+  dialect: Dialect
+  resultLimit: number
+  /** One stream at a time if omitted. */
+  streams?: StreamLimits | undefined
+  budget?: ResponseBudget | undefined
+  /** Milliseconds between background refreshes of the catalog. */
+  refreshInterval: number
+  /** How long the answer to a request with an idempotency key is stored, in milliseconds. */
+  keyLifetime?: number | undefined
+  /** How long `close` waits for running requests, in milliseconds. */
+  closeTimeout?: number
+  onWrite?: WriteHook | undefined
+  onRefreshError: (error: unknown, database: string) => void
+  onCleanUpError?: (error: unknown, database: string) => void
+}): Database {
   const keyCleanUp = createKeyCleanUp(dialect, {
     lifetime: keyLifetime,
     onError: (error) => onCleanUpError(error, name)

@@ -83,12 +83,6 @@ export interface KnownDatabase {
   latestCatalog (): Catalog | undefined
 }
 
-/** What an attempt is repeated with. */
-interface RefreshableDatabase extends KnownDatabase {
-  readonly running: { begin (): void, end (): void }
-  refresh (): Promise<unknown>
-}
-
 /**
  * Returns the error of a request whose second attempt was stale, too. `before`: the tables of the first attempt. If the
  * tables are the same in both catalogs, a definition is broken. If the catalog does have the missing object, which may
@@ -147,7 +141,7 @@ export const toStale = (error: unknown, plan: Plan, isUndone = true): unknown =>
  * the first one. @throws ServiceError: BROKEN_DEFINITION or DATABASE_UNAVAILABLE if the second attempt is also stale
  */
 export async function withFreshCatalog<T> (
-  database: RefreshableDatabase,
+  database: KnownDatabase & { readonly running: { begin (): void, end (): void }, refresh (): Promise<unknown> },
   attempt: (stale?: StaleAttempt) => Promise<T>
 ): Promise<T> {
   database.running.begin()

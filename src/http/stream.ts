@@ -82,17 +82,14 @@ export function findFormat (accept: string | undefined): StreamFormat | undefine
 
 const NOT_OF_STREAMS = fieldsWith('needsAllRows')
 
-/** A body without the field that is checked here. */
-interface WithoutLimit {
-  readonly body: Readonly<Record<string, unknown>>
-  readonly limit: number | undefined
-}
-
 /**
  * Takes `limit`, which may be any number of rows up to `most`, out of the body of a select. Returns the refusal, not
  * thrown.
  */
-function takeLimit (given: object, most: number | undefined): WithoutLimit | ServiceError {
+function takeLimit (
+  given: object,
+  most: number | undefined
+): { readonly body: Readonly<Record<string, unknown>>, readonly limit: number | undefined } | ServiceError {
   const field = NOT_OF_STREAMS.find((each) => Object.hasOwn(given, each))
   if (field !== undefined) return at([field], invalidBody(`"${field}" is not allowed in a stream`))
   const { limit, ...body } = given as { limit?: unknown }
@@ -159,17 +156,15 @@ export function findWantedStream (request: FastifyRequest, most: number | undefi
   return { format, limit: taken.limit }
 }
 
-interface StreamToSend extends WantedStream, Pick<StreamRequest, 'access' | 'limits' | 'consistency'> {
-  readonly collectors: readonly Collector[]
-  /** Whether the app is that of the stand-alone server, which has no hooks of others. */
-  readonly isOwnApp: boolean
-}
-
 /** Sends the stream. @throws ServiceError if no row has been read */
 export async function sendStream (
   request: FastifyRequest,
   reply: FastifyReply,
-  { collectors, isOwnApp, ...wanted }: StreamToSend
+  { collectors, isOwnApp, ...wanted }: WantedStream & Pick<StreamRequest, 'access' | 'limits' | 'consistency'> & {
+    readonly collectors: readonly Collector[]
+    /** Whether the app is that of the stand-alone server, which has no hooks of others. */
+    readonly isOwnApp: boolean
+  }
 ): Promise<FastifyReply> {
   const { raw: response } = reply
   const record = request.rowQueryRecord ?? new RequestRecord(false, false)

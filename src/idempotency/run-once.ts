@@ -57,7 +57,8 @@ export const hashBody = (bytes: Buffer): string => hash('sha256', bytes)
 /** The caller that sends keys; other callers may use the same keys. `owner`: undefined for a JWT without a subject. */
 interface KeyOwner { readonly owner: string | undefined }
 
-interface ReservationOptions {
+/** @throws NOT_SUPPORTED for a JWT without a subject */
+export function createReservation ({ key, grant, database, path, tables }: {
   readonly key: RequestKey
   readonly grant: KeyOwner
   readonly database: string
@@ -65,10 +66,7 @@ interface ReservationOptions {
   readonly path: string | undefined
   /** The tables that the request uses, as the grant sees them. */
   readonly tables: readonly Table[]
-}
-
-/** @throws NOT_SUPPORTED for a JWT without a subject */
-export function createReservation ({ key, grant, database, path, tables }: ReservationOptions): Reservation {
+}): Reservation {
   const { owner } = grant
   if (owner === undefined) throw unsupported('', 'A JWT without "sub" cannot use Idempotency-Key')
   return {
@@ -290,22 +288,20 @@ export interface Keyed {
   readonly onReplay?: () => void
 }
 
-interface OnceRequest extends Keyed {
-  readonly grant: KeyOwner
-  readonly database: KeyedDatabase
-  /** The table of the path; undefined for several operations. */
-  readonly path: string | undefined
-  /** The tables that are used, as the grant sees them. */
-  readonly tables: readonly Table[]
-  readonly transaction: TransactionOptions
-}
-
 /**
  * Runs `work` in a transaction. With a key it may return the answer to an earlier request instead. @throws as runOnce;
  * NOT_SUPPORTED with a key for a table without transactions
  */
 export async function transactOnce (
-  request: OnceRequest,
+  request: Keyed & {
+    readonly grant: KeyOwner
+    readonly database: KeyedDatabase
+    /** The table of the path; undefined for several operations. */
+    readonly path: string | undefined
+    /** The tables that are used, as the grant sees them. */
+    readonly tables: readonly Table[]
+    readonly transaction: TransactionOptions
+  },
   work: (tx: Transaction) => Promise<string | Buffer>
 ): Promise<string | Buffer> {
   const { key, grant, database, path, tables, transaction } = request

@@ -56,25 +56,22 @@ export function readBody<T> (given: unknown, find: FindBodyError): T {
   return body as T
 }
 
-/** A request whose grant is known. */
-interface RequestAs extends Pick<PipelineRequest, 'client' | 'record' | 'resultLimit'> {
-  readonly database: string
-  readonly table: string
-  /**
-   * Returns the checked body. Called if the grant has a permission on the table. @throws INVALID_JSON, INVALID_BODY …
-   */
-  readonly readBody: () => Body
-  readonly consistency?: {
-    readonly asked: unknown
-    /** The header or field that asks for it, in messages. */ readonly source: string
-  }
-}
-
 /** Runs a request with the rights of a grant. @throws ServiceError */
 export async function executeAs (
   grant: Grant,
   { databases, limits }: InProcess,
-  { database, table, readBody, consistency, ...options }: RequestAs
+  { database, table, readBody, consistency, ...options }: Pick<PipelineRequest, 'client' | 'record' | 'resultLimit'> & {
+    readonly database: string
+    readonly table: string
+    /**
+     * Returns the checked body. Called if the grant has a permission on the table. @throws INVALID_JSON, INVALID_BODY …
+     */
+    readonly readBody: () => Body
+    readonly consistency?: {
+      readonly asked: unknown
+      /** The header or field that asks for it, in messages. */ readonly source: string
+    }
+  }
 ): Promise<Handled> {
   const access = getAccess(databases, grant, { database, table })
   const body = readBody()

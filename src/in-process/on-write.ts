@@ -32,19 +32,6 @@ import { readResponse } from './to-values.ts'
  */
 export type TransactionRequest = Omit<ExecuteRequest, 'database' | 'consistency'>
 
-interface ExecuteInOptions {
-  readonly tx: Transaction
-  readonly database: Database
-  readonly limits: PlanLimits
-  readonly dryRun: boolean
-  /** Whether the hook for writes is called. */
-  readonly isHooked: boolean
-  /** Called if the tables of a request differ from the catalog. */
-  readonly onStale: (stale: StaleAttempt) => void
-  /** The request that has made the transaction run again. If the same one fails again, a definition may be broken. */
-  readonly before?: StaleAttempt | undefined
-}
-
 /** The requests of one function of the host app. */
 interface Calls {
   /**
@@ -56,7 +43,18 @@ interface Calls {
   end (): Promise<void>
 }
 
-export function createCalls ({ tx, database, limits, dryRun, isHooked, onStale, before }: ExecuteInOptions): Calls {
+export function createCalls ({ tx, database, limits, dryRun, isHooked, onStale, before }: {
+  readonly tx: Transaction
+  readonly database: Database
+  readonly limits: PlanLimits
+  readonly dryRun: boolean
+  /** Whether the hook for writes is called. */
+  readonly isHooked: boolean
+  /** Called if the tables of a request differ from the catalog. */
+  readonly onStale: (stale: StaleAttempt) => void
+  /** The request that has made the transaction run again. If the same one fails again, a definition may be broken. */
+  readonly before?: StaleAttempt | undefined
+}): Calls {
   const queue = createCommandQueue()
   let hasEnded = false
 

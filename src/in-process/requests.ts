@@ -156,9 +156,6 @@ export type BodyOf<Tables, T extends Name<Tables>, B = unknown> = Bodies<
   unknown
 >[VerbOf<B>]
 
-/** The field of a select in a transaction that locks the rows until its end. */
-interface Locking { readonly lock?: boolean }
-
 /** The body of a request in a transaction. */
 export type BodyInTransaction<Tables, T extends Name<Tables>, B = unknown, X = never> = Bodies<
   Tables,
@@ -166,7 +163,7 @@ export type BodyInTransaction<Tables, T extends Name<Tables>, B = unknown, X = n
   B,
   X,
   never,
-  Locking
+  { readonly lock?: boolean }
 >[VerbOf<B>]
 
 /** An operation: the body of a request with its table. */

@@ -8,19 +8,17 @@ import type { Catalog, Table } from '../../catalog/catalog.ts'
 import type { Denied, TableUse } from '../../dialects/dialect.ts'
 import { about, findings, type Findings, type Granted, listNames } from './findings.ts'
 
-interface Compared {
-  /** The name of the database. */
-  readonly database: string
-  readonly catalog: Catalog
-  readonly grants: readonly Granted[]
-  readonly findDenied: (uses: readonly TableUse[]) => Promise<Denied[]>
-}
-
 /**
  * A line for each grant that the account does not have the privileges for. `isReplica`: only selects are sent to it.
  */
 export async function comparePrivileges (
-  { database, catalog, grants, findDenied }: Compared,
+  { database, catalog, grants, findDenied }: {
+    /** The name of the database. */
+    readonly database: string
+    readonly catalog: Catalog
+    readonly grants: readonly Granted[]
+    readonly findDenied: (uses: readonly TableUse[]) => Promise<Denied[]>
+  },
   isReplica = false
 ): Promise<Findings> {
   const known = new Map<string, Denied[]>()

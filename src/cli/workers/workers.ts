@@ -101,15 +101,6 @@ const PROGRAM = fileURLToPath(new URL(`./worker${extname(fileURLToPath(import.me
 /** Signals by which others end a process, which is not a failure to start. */
 const KILLED: ReadonlySet<NodeJS.Signals | null> = new Set(['SIGKILL', 'SIGTERM', 'SIGINT', 'SIGHUP'])
 
-interface WorkersOptions {
-  /** One for each worker, with its share of the limits. */
-  readonly configs: readonly Config[]
-  readonly log: FastifyBaseLogger
-  readonly accepting: Accepting
-  /** Called when no worker is left, with the error of the last one that was started. */
-  readonly onLost: (error: Error) => void
-}
-
 /** A slot for a worker. If the worker ends, another one gets its slot and its share of the limits. */
 interface Slot {
   readonly config: Config
@@ -138,7 +129,14 @@ export class Workers {
   #phase: 'starting' | 'running' | 'stopping' = 'starting'
   #areClean = true
 
-  constructor ({ configs, log, accepting, onLost }: WorkersOptions) {
+  constructor ({ configs, log, accepting, onLost }: {
+    /** One for each worker, with its share of the limits. */
+    readonly configs: readonly Config[]
+    readonly log: FastifyBaseLogger
+    readonly accepting: Accepting
+    /** Called when no worker is left, with the error of the last one that was started. */
+    readonly onLost: (error: Error) => void
+  }) {
     this.#slots = configs.map((config): Slot => ({ config, running: undefined, pause: undefined, timer: undefined }))
     this.#log = log
     this.#accepting = accepting
