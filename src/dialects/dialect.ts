@@ -295,7 +295,9 @@ const ROW_REFUSED = new Set([
 /** Whether only a row was rejected, so that the transaction continues, and the other rows may be written without it. */
 export const refusesRow = (error: unknown): boolean => ROW_REFUSED.has((error as ServiceError).code)
 
+export const CLIENT_GONE = 'CLIENT_GONE'
+
 /**
  * The error for a client that has disconnected before its answer was ready. No client sees it; the log has its reason.
  */
-export const clientGone = (): ServiceError => withReason(queryTimeout(), 'CLIENT_GONE')
+export const clientGone = (): ServiceError => withReason(queryTimeout(), CLIENT_GONE)

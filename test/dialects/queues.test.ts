@@ -1,9 +1,7 @@
 /** Queues of requests and of time limits. */
 import fc from 'fast-check'
 import t from 'tap'
-import { createFifo, type FifoEntry } from '../../src/dialects/waiters.ts'
-import { createTimeoutQueue } from '../../src/dialects/waiters.ts'
-import { createWaiters, type Waiters } from '../../src/dialects/waiters.ts'
+import { createWaiters, type Waiters, watch } from '../../src/dialects/waiters.ts'
 import { stoppedClock } from '../support/clock.ts'
 import '../support/seed.ts'
 
@@ -14,7 +12,7 @@ interface Model { queue: Array<{ id: string, caller: string }>, turns: string[] 
 
 /** Waits as a caller, and writes down how it ends. */
 function enter (waiters: Waiters<string>, ended: string[], id: string, caller: string): void {
-  waiters.wait(0, caller).then((value) => ended.push(`${id} ${value}`), (error: { code: string }) => ended.push(`${id} ${error.code}`))
+  waiters.wait({ caller }).then((value) => ended.push(`${id} ${value}`), (error: { code: string }) => ended.push(`${id} ${error.code}`))
 }
 
 const countOf = ({ queue }: Model, caller: string): number => queue.filter((each) => each.caller === caller).length
@@ -66,7 +64,7 @@ t.test('callers take turns, each in its own order, and never more wait than ther
         enter(waiters, ended, `${step}${index}`, step)
       }
       await new Promise(setImmediate)
-      t.same([waiters.size, waiters.countOf('a'), waiters.countOf('b')], [model.queue.length, countOf(model, 'a'), countOf(model, 'b')])
+      t.equal(waiters.size, model.queue.length)
     }
     t.same(ended, expected)
     waiters.reject(() => new Error('the end'))
@@ -90,78 +88,40 @@ t.test('a caller whose waiters are refused or time out has no turn any more', as
   waiters.reject(() => Object.assign(new Error('gone'), { code: 'GONE' }))
   t.equal(waiters.give('ok'), false)
   enter(waiters, ended, 'late', 'b')
-  await t.rejects(waiters.wait(0, 'c'), { code: 'OVERLOADED' })
+  await t.rejects(waiters.wait({ caller: 'c' }), { code: 'OVERLOADED' })
   t.equal(waiters.give('ok'), false)
-  t.same([ended, waiters.size, waiters.countOf('b')], [['refused GONE', 'late OVERLOADED'], 0, 0])
+  t.same([ended, waiters.size], [['refused GONE', 'late OVERLOADED'], 0])
 })
 
-type Step = 'push' | 'shift' | number
-
-t.test('the order is that of an array, whatever is removed from the middle', async (t) => {
-  const step = fc.oneof({ weight: 5, arbitrary: fc.constant<Step>('push') }, { weight: 2, arbitrary: fc.constant<Step>('shift') }, { weight: 2, arbitrary: fc.nat(30) as fc.Arbitrary<Step> })
-  fc.assert(fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
-    const fifo = createFifo<{ id: number }>()
-    const model: Array<{ id: number }> = []
-    const entries: Array<FifoEntry<{ id: number }>> = []
-    for (const [id, step] of steps.entries()) {
-      if (step === 'push') {
-        const thing = { id }
-        model.push(thing)
-        entries[id] = fifo.push(thing)
-      } else if (step === 'shift') {
-        if (fifo.first !== undefined) fifo.remove(fifo.first)
-        model.shift()
-      } else {
-        // it may have been removed already, which changes nothing
-        const entry = entries[step]
-        if (entry !== undefined) fifo.remove(entry)
-        const index = model.findIndex((thing) => thing.id === step)
-        if (index >= 0) model.splice(index, 1)
-      }
-      const inside: Array<{ id: number }> = []
-      fifo.each((thing) => { inside.push(thing) })
-      t.same([inside, fifo.first?.value, fifo.size], [model, model[0], model.length])
-    }
-  }), { numRuns: 50 })
-})
-
-t.test('a removed entry has no neighbours, so that it does not keep later entries alive', async (t) => {
-  const fifo = createFifo<string>()
-  const entries = ['first', 'second', 'third'].map((thing) => fifo.push(thing))
-  for (const index of [1, 0, 2]) fifo.remove(entries[index] as FifoEntry<string>)
-  for (const { before, after } of entries) t.same([before, after], [undefined, undefined])
-})
-
-t.test('each value times out after its own time', async (t) => {
-  const expired: string[] = []
-  const clock = stoppedClock(t)
-  const timeouts = createTimeoutQueue<string>(500, { onTimeout: ({ value }) => { expired.push(value) } })
-  timeouts.push('first')
-  await clock.pass(300)
-  timeouts.push('second')
-  for (const [milliseconds, ...values] of [[199], [1, 'first'], [299, 'first'], [1, 'first', 'second']] as Array<[number, ...string[]]>) {
-    await clock.pass(milliseconds)
-    t.same(expired, values)
+t.test('a value is given to the first waiter that accepts it, and the turn of its caller is over', async (t) => {
+  const waiters = createWaiters<string>(10, MINUTE)
+  const ended: string[] = []
+  for (const [id, caller, only] of [['a1', 'a', 'large'], ['a2', 'a'], ['b1', 'b', 'large'], ['b2', 'b']] as const) {
+    waiters.wait({ caller, accepts: (value) => only === undefined || value === only }).then((value) => ended.push(`${id} ${value}`), () => {})
   }
+  for (const value of ['small', 'small', 'small', 'large', 'large', 'large']) ended.push(`${value} ${waiters.give(value)}`)
+  await new Promise(setImmediate)
+  t.same(ended, ['small true', 'small true', 'small false', 'large true', 'large true', 'large false', 'a2 small', 'b2 small', 'a1 large', 'b1 large'])
 })
 
-t.test('a removed value does not time out, and one that is added later does', async (t) => {
-  const expired: string[] = []
+t.test('what runs is stopped after its own time, or when its client has disconnected', async (t) => {
+  const stopped: string[] = []
   const clock = stoppedClock(t)
-  const timeouts = createTimeoutQueue<string>(20, { onTimeout: ({ value }) => { expired.push(value) } })
-  timeouts.remove(timeouts.push('over'))
-  await clock.pass(60)
-  t.same(expired, [])
-  timeouts.push('late')
-  await clock.pass(20)
-  t.same(expired, ['late'])
-})
-
-t.test('a value is checked at an interval until it times out', async (t) => {
-  const seen: string[] = []
-  const clock = stoppedClock(t)
-  const timeouts = createTimeoutQueue<string>(250, { onTimeout: ({ value }) => { seen.push(`${value} timed out`) }, onCheck: (value) => { seen.push(value) } })
-  timeouts.push('it')
+  const clients = { first: { destroyed: false }, second: { destroyed: false }, third: undefined }
+  const ends = new Map(Object.entries(clients).map(([name, client]) =>
+    [name, watch(500, client, ({ code, reason }) => { stopped.push(`${name} ${reason ?? code}`) })]))
   await clock.pass(300)
-  t.same(seen, ['it', 'it', 'it timed out'])
+  watch(500, undefined, () => { stopped.push('late') })
+  ends.get('third')?.()
+  clients.first.destroyed = true
+  for (const [milliseconds, ...more] of [[99], [1, 'first CLIENT_GONE']] as Array<[number, ...string[]]>) {
+    await clock.pass(milliseconds)
+    t.same(stopped.splice(0), more)
+  }
+  ends.get('first')?.()
+  for (const [milliseconds, ...more] of [[99], [1, 'second QUERY_TIMEOUT'], [299], [1, 'late']] as Array<[number, ...string[]]>) {
+    await clock.pass(milliseconds)
+    t.same(stopped.splice(0), more)
+  }
+  ends.get('second')?.()
 })

@@ -1,12 +1,12 @@
 /** The dialect of MySQL, MariaDB and compatible servers, by mysql2. */
 import type { ServiceError } from '../../errors.ts'
-import { STREAM_TIMEOUT, type Dialect } from '../dialect.ts'
+import { STREAM_TIMEOUT, type Dialect, type ReadOptions } from '../dialect.ts'
 import { findAccountRisks, findDenied } from './privileges.ts'
-import { createReplicaOrder, runWithRetries, runStream, toRequest } from './execute/read.ts'
+import { createReplicaOrder, runWithRetries, runStream, type Route } from './execute/read.ts'
 import { toConnectError, type MysqlError } from './errors.ts'
-import { createTimeoutQueue } from '../waiters.ts'
+import { watch } from '../waiters.ts'
 import { createDifferences } from './connection/definitions.ts'
-import { runStatement, type ExecutionOptions, type Stoppable } from './execute/execution.ts'
+import { runStatement, type ExecutionOptions } from './execute/execution.ts'
 import { runTransaction } from './transaction/transaction.ts'
 import { introspectMysql } from './introspect.ts'
 import type { MysqlAddress } from './options.ts'
@@ -47,21 +47,17 @@ export function createMysqlDialect ({
   const all = [primary, ...copies]
   const differences = createDifferences()
   const options: ExecutionOptions = {
-    timeouts: createTimeoutQueue<Stoppable>(statementTimeout, {
-      onTimeout: ({ value }) => value.stop(),
-      onCheck: (execution) => execution.check()
-    }),
+    watch: (client, stop) => watch(statementTimeout, client, stop),
     known: new WeakMap(),
     differences
   }
   const replicaOptions: ExecutionOptions = { ...options, known: new WeakMap(), differences: differences.ofReplicas }
-  const streams = {
-    streamTimeout,
-    timeouts: createTimeoutQueue<Stoppable>(streamTimeout, {
-      onTimeout: ({ value }) => value.stop(),
-      onCheck: (execution) => execution.check()
-    })
-  }
+  const routeOf = (pools: readonly MysqlPool[]): Route => ({
+    pools, attempts: pools.length + address.hosts.length, options, replicaOptions
+  })
+  /** `consistency`: whether no replica is used. */
+  const routeToRead = (consistency: ReadOptions['consistency']): Route =>
+    routeOf(consistency === undefined ? readPools() : primaryOnly)
   return {
     engine: 'mysql',
     async introspect () {
@@ -82,37 +78,18 @@ export function createMysqlDialect ({
           throw error.code === undefined ? error : toConnectError(error)
         })
       ),
-    read (statement, sink, { client, consistency } = {}) {
-      const pools = consistency === undefined ? readPools() : primaryOnly
-      return runWithRetries(
-        { pools, attempts: pools.length + address.hosts.length, options, replicaOptions },
-        { statement, sink, client },
-        runStatement
-      )
-    },
-    stream (statement, sink, { client, consistency } = {}) {
-      const pools = consistency === undefined ? readPools() : primaryOnly
-      return runWithRetries(
-        { pools, attempts: pools.length + address.hosts.length, options, replicaOptions },
-        toRequest(statement, sink, client),
-        (run) => runStream(run, streams)
-      )
-    },
-    write (statement, { client } = {}) {
-      return runWithRetries(
-        { pools: primaryOnly, attempts: 1 + address.hosts.length, options, replicaOptions },
-        { statement, sink: undefined, client },
-        runStatement
-      )
-    },
-    transaction (use, { client, consistency, ...transaction }) {
-      const pools = transaction.readOnly && consistency === undefined ? readPools() : primaryOnly
-      return runWithRetries(
-        { pools, attempts: pools.length + address.hosts.length, options, replicaOptions },
-        { use, client, ...transaction },
+    read: (statement, sink, { client, consistency } = {}) =>
+      runWithRetries(routeToRead(consistency), { statement, sink, client }, runStatement),
+    stream: (statement, stream, { client, consistency } = {}) =>
+      runWithRetries(routeToRead(consistency), { statement, stream, client }, (run) => runStream(run, streamTimeout)),
+    write: (statement, { client } = {}) =>
+      runWithRetries(routeOf(primaryOnly), { statement, sink: undefined, client }, runStatement),
+    transaction: (use, { consistency, ...transaction }) =>
+      runWithRetries(
+        transaction.readOnly ? routeToRead(consistency) : routeOf(primaryOnly),
+        { use, client: undefined, ...transaction },
         runTransaction
-      )
-    },
+      ),
     async check () {
       // if all connections are in use, they are about to answer or to reach their time limit
       if (!primary.isBusy) primary.release(await primary.acquire())

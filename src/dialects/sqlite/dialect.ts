@@ -4,13 +4,13 @@
  */
 import { statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { queryTimeout, ServiceError, unsupported } from '../../errors.ts'
+import { ServiceError, unsupported } from '../../errors.ts'
 import type { Statement } from '../../sql/statement.ts'
 import {
   type Client, clientGone, type Dialect, type StatementResult, type PausableSink, type Risks, STREAM_TIMEOUT
 } from '../dialect.ts'
-import { createTimeoutQueue, type TimeoutQueue } from '../waiters.ts'
-import { Writes, commit, runTransaction, undo } from './transaction.ts'
+import { watch } from '../waiters.ts'
+import { Writes, commit, runTransaction, undo, type Limit } from './transaction.ts'
 import { toReadError, toServiceError } from './errors.ts'
 import { type Ask, introspectSqlite } from './introspect.ts'
 import { createMemoryFile, MEMORY } from './protocol.ts'
@@ -46,16 +46,6 @@ export interface SqliteSettings {
   readonly streamTimeout?: number
 }
 
-/** A running statement. */
-interface Running {
-  readonly session: Session
-  readonly client: Client | undefined
-  /** The reason why it was stopped. */
-  refusal?: ServiceError
-  /** Resumes a stream that its sink has paused, so that it notices that it was stopped. */
-  wake?: () => void
-}
-
 /** Opens the file, which must exist. @throws SqliteError, also if `setup` fails */
 export async function openSqlite ({
   path,
@@ -71,33 +61,22 @@ export async function openSqlite ({
     file?.remove()
   }
 
-  const end = (running: Running, refusal: ServiceError): void => {
-    running.refusal ??= refusal
-    running.session.kill()
-    running.wake?.()
-  }
-  const [timeouts, streamTimeouts] = [statementTimeout, streamTimeout].map((milliseconds) =>
-    createTimeoutQueue<Running>(milliseconds, {
-      onTimeout: ({ value }) => end(value, queryTimeout()),
-      onCheck: (running) => {
-        if (running.client?.destroyed === true) end(running, clientGone())
-      }
-    })
-  ) as [TimeoutQueue<Running>, TimeoutQueue<Running>]
-
   /**
-   * Applies the time limit to a statement. @throws QUERY_TIMEOUT if it is over or the client has disconnected; what
-   * `work` throws
+   * Applies the time limit to a statement, whose process is killed. @throws QUERY_TIMEOUT if it is over or the client
+   * has disconnected; what `work` throws
    */
-  const limit = async <T>(session: Session, client: Client | undefined, work: () => Promise<T>): Promise<T> => {
-    const running: Running = { session, client }
-    const entry = timeouts.push(running)
+  const limit: Limit = async (session, client, work) => {
+    let refusal: ServiceError | undefined
+    const end = watch(statementTimeout, client, (reason) => {
+      refusal ??= reason
+      session.kill()
+    })
     try {
       return await work()
     } catch (error) {
-      throw running.refusal ?? error
+      throw refusal ?? error
     } finally {
-      timeouts.remove(entry)
+      end()
     }
   }
 
@@ -108,31 +87,33 @@ export async function openSqlite ({
     sink: PausableSink,
     client: Client | undefined
   ): Promise<StatementResult> => {
-    const running: Running = { session, client }
-    const entries = [timeouts.push(running), streamTimeouts.push(running)] as const
-    const started = (): void => timeouts.remove(entries[0])
-    let isOver = false
-    // does nothing after the end, when the process may run another stream
-    const stop = (): void => {
-      if (!isOver) end(running, clientGone())
+    let refusal: ServiceError | undefined
+    let wake = (): void => {}
+    const stop = (reason: ServiceError): void => {
+      refusal ??= reason
+      session.kill()
+      // the sink may have paused the stream
+      wake()
     }
+    const started = watch(statementTimeout, undefined, stop)
+    const end = watch(streamTimeout, client, stop)
+    let isOver = false
     try {
       const result = await streamSelect(session, statement, sink, {
         started,
-        stop,
-        onKill: (wake) => {
-          running.wake = wake
-        }
+        // after the end the process may run another stream
+        stop: () => { if (!isOver) stop(clientGone()) },
+        onKill: (resume) => { wake = resume }
       })
-      if (running.refusal !== undefined) throw running.refusal
+      if (refusal !== undefined) throw refusal
       return result
     } catch (error) {
       session.kill() // the process may still be sending rows
-      throw running.refusal ?? error
+      throw refusal ?? error
     } finally {
       isOver = true
       started()
-      streamTimeouts.remove(entries[1])
+      end()
     }
   }
 

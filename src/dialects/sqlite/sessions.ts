@@ -1,6 +1,6 @@
 import { databaseUnavailable } from '../../errors.ts'
 import type { Client } from '../dialect.ts'
-import { createWaiters, type Waiters } from '../waiters.ts'
+import { createWaiters } from '../waiters.ts'
 import { toReadError, type SqliteError } from './errors.ts'
 import { Session } from './session.ts'
 
@@ -40,8 +40,7 @@ const PATIENCE = 50
 const IDLE_TIME = 10_000
 
 export function createSessions (path: string, { queue: maxWaiting, wait: timeout }: SessionLimits): Sessions {
-  const writes = createWaiters<Worker>(maxWaiting, timeout)
-  const reads = createWaiters<Worker>(maxWaiting, timeout)
+  const waiters = createWaiters<Worker>(maxWaiting, timeout)
   const main = new Worker(path, false)
   const reader = new Worker(path, true)
   let hasReader = false
@@ -50,15 +49,12 @@ export function createSessions (path: string, { queue: maxWaiting, wait: timeout
   const streams = new Set<Worker>()
   let idle: NodeJS.Timeout | undefined
 
-  const release = (worker: Worker): void => {
-    worker.isBusy = (worker === main && writes.give(worker)) || reads.give(worker)
-  }
+  const release = (worker: Worker): void => { worker.isBusy = waiters.give(worker) }
 
   const useReader = (): void => {
     timer = undefined
-    if (reads.size === 0) return
-    hasReader = true
     release(reader)
+    hasReader = reader.isBusy
   }
 
   const findFree = (): Worker | undefined => {
@@ -66,15 +62,12 @@ export function createSessions (path: string, { queue: maxWaiting, wait: timeout
     return main.isBusy ? undefined : main
   }
 
-  /** Waits in one of the queues, which together have `maxWaiting` waiters at most. */
-  const wait = (own: Waiters<Worker>, other: Waiters<Worker>, caller: string | undefined): Promise<Worker> => {
-    if (own.size + other.size >= maxWaiting) other.shed(own.countOf(caller) + other.countOf(caller) + 1)
-    return own.wait(-other.size, caller)
-  }
+  const waitToWrite = (caller: string | undefined): Promise<Worker> =>
+    waiters.wait({ caller, accepts: (worker) => worker === main })
 
   const waitToRead = (caller: string | undefined): Promise<Worker> => {
     if (!hasReader) timer ??= setTimeout(useReader, PATIENCE)
-    return wait(reads, writes, caller)
+    return waiters.wait({ caller })
   }
 
   const closeIdle = (): void => {
@@ -95,7 +88,7 @@ export function createSessions (path: string, { queue: maxWaiting, wait: timeout
   }
 
   return {
-    use: async (work, client) => useOne(main.isBusy ? await wait(writes, reads, client?.caller) : main, work),
+    use: async (work, client) => useOne(main.isBusy ? await waitToWrite(client?.caller) : main, work),
     read: async (work, client) => useOne(findFree() ?? await waitToRead(client?.caller), work),
     async stream (work) {
       if (isClosed) throw databaseUnavailable()
@@ -114,7 +107,7 @@ export function createSessions (path: string, { queue: maxWaiting, wait: timeout
       isClosed = true
       clearTimeout(timer)
       clearTimeout(idle)
-      for (const waiters of [writes, reads]) waiters.reject(() => databaseUnavailable())
+      waiters.reject(() => databaseUnavailable())
       await Promise.all([main, reader, ...streams].map((worker) => worker.close()))
     }
   }

@@ -111,7 +111,7 @@ const ROLLBACK = { kind: 'transaction', sql: 'rollback' } as const
  * Applies a time limit to `work`: ends the process of the session, and with it the transaction. @throws QUERY_TIMEOUT;
  * what `work` throws
  */
-type Limit = <T>(session: Session, client: Client | undefined, work: () => Promise<T>) => Promise<T>
+export type Limit = <T>(session: Session, client: Client | undefined, work: () => Promise<T>) => Promise<T>
 
 interface Commit {
   readonly session: Session

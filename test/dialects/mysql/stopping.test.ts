@@ -8,9 +8,9 @@ import { createDifferences } from '../../../src/dialects/mysql/connection/defini
 import { type Progress, type Stop, stopStatement } from '../../../src/dialects/mysql/connection/kill.ts'
 import { ReadMemory } from '../../../src/dialects/mysql/connection/session-settings.ts'
 import type { Session } from '../../../src/dialects/mysql/connection/session.ts'
-import { runStatement, type Stoppable } from '../../../src/dialects/mysql/execute/execution.ts'
+import { runStatement } from '../../../src/dialects/mysql/execute/execution.ts'
 import { createMysqlPool, type MysqlPool } from '../../../src/dialects/mysql/pool/pool.ts'
-import { createTimeoutQueue } from '../../../src/dialects/waiters.ts'
+import { watch } from '../../../src/dialects/waiters.ts'
 import { createTestDatabase, engines } from '../../servers/engines.ts'
 import { stoppedClock } from '../../support/clock.ts'
 import { addressOf, run } from '../../support/mysql.ts'
@@ -169,7 +169,7 @@ t.test('a statement that ends while KILL fails is answered once and its connecti
     session,
     request: { statement: statementOf('insert', tableOf({ columns: [mysqlColumn('id', 'int')] }), { pieces: ['do 1'] }), sink: undefined, client: undefined },
     options: {
-      timeouts: createTimeoutQueue<Stoppable>(20, { onTimeout: ({ value }) => value.stop() }),
+      watch: (client, stop) => watch(20, client, stop),
       known: new WeakMap(),
       differences: createDifferences()
     }

@@ -40,16 +40,6 @@ export interface Session {
   /** When it was last returned to its pool, by `performance.now()`. */
   idleSince: number
   /**
-   * Whether the snapshot of a transaction that has only read is still open: beginning the next one ends it, which saves
-   * a statement (MySQL manual, "Statements That Cause an Implicit Commit").
-   */
-  holdsSnapshot: boolean
-  /**
-   * The ROLLBACK of such a snapshot while it runs: resolves to whether the server has confirmed it. The session must
-   * not be used before.
-   */
-  ending: Promise<boolean> | undefined
-  /**
    * When a request used it last, by `performance.now()`; -Infinity for never. The service's own statements do not
    * count.
    */
@@ -110,8 +100,6 @@ export async function openSession (
       settingsInTransaction,
       reportsChanges: changesSession,
       open: true,
-      holdsSnapshot: false,
-      ending: undefined,
       idleSince: 0,
       usedAt: -Infinity
     }
@@ -159,6 +147,9 @@ export function restoreSession ({ connection, settings }: Session): Promise<unkn
   })
   return within(MOMENT, reset.then(() => send(connection, settings)).then(() => send(connection, ISOLATION)))
 }
+
+/** Ends the snapshot of a transaction that has only read. @throws as restoreSession */
+export const endSnapshot = ({ connection }: Session): Promise<unknown> => within(MOMENT, send(connection, 'rollback'))
 
 /** Connects within the time limit, and closes the connection if `use` fails. */
 export async function connectTo<T> (

@@ -9,10 +9,9 @@ import {
   type Expectations,
   type KnownStatements
 } from './confirmation.ts'
-import type { TimeoutQueue, FifoEntry } from '../../waiters.ts'
 import type { KnownDifferences } from '../connection/definitions.ts'
 import { firesTrigger } from '../../violations.ts'
-import { outcomeUnknown, transactionTooLarge, withReason } from '../../../errors.ts'
+import { outcomeUnknown, transactionTooLarge, withReason, type ServiceError } from '../../../errors.ts'
 import { isLost, isRefusedByPlugin, type MysqlError } from '../errors.ts'
 import {
   killFailed, STOPPED, TOO_LARGE, toFailure, type TransactionKind, exceedsGroupLimit, WriteResult
@@ -26,19 +25,16 @@ import { destroy, type Session } from '../connection/session.ts'
 import { stopStatement, type Stop } from '../connection/kill.ts'
 
 export interface ExecutionOptions {
-  /** The time limits of running statements. */
-  readonly timeouts: Pick<TimeoutQueue<Stoppable>, 'push' | 'remove'>
+  /**
+   * Calls `stop` when the time limit of a statement is over or its client has disconnected, until the returned function
+   * is called.
+   */
+  readonly watch: (client: Client | undefined, stop: (reason: ServiceError) => void) => () => void
+  /** Called with the first row of a stream. */
+  readonly onStarted?: () => void
   /** Expectations of cached statements. */
   readonly known: KnownStatements
   readonly differences: KnownDifferences
-}
-
-/** A running statement. */
-export interface Stoppable {
-  /** Called when the time limit is over. */
-  stop (): void
-  /** Stops the statement if its client has disconnected. */
-  check (): void
 }
 
 /** The owner that lends a session and gets it back: its pool, or a transaction. */
@@ -62,14 +58,8 @@ export interface StatementRequest {
   readonly client: Client | undefined
   /** The kind of transaction that the statement is part of. */
   readonly transaction?: TransactionKind | undefined
-  /** Set if the sink can pause the connection between two rows. */
-  readonly pausable?: Pausable | undefined
-}
-
-export interface Pausable {
-  readonly sink: PausableSink
-  /** Called with the first row. */
-  readonly onStarted: () => void
+  /** The same sink, if it can pause the connection between two rows. */
+  readonly stream?: PausableSink | undefined
 }
 
 type StatementRun = Run<StatementRequest, SessionOwner>
@@ -83,7 +73,7 @@ export function runStatement (run: StatementRun): Promise<StatementResult> {
 }
 
 /** One run of a statement. Because every request has one, it uses few objects, and callbacks instead of promises. */
-class Execution implements Stoppable {
+class Execution {
   readonly #run: StatementRun
   readonly #expectations: Expectations
   readonly #resolve: (result: StatementResult) => void
@@ -92,7 +82,9 @@ class Execution implements Stoppable {
   #confirmation: Confirmation | undefined
   /** The reason why the result cannot be read. */
   #failure: unknown
-  #entry: FifoEntry<Stoppable> | undefined
+  /** When the statement was sent. */
+  #since = 0
+  #unwatch = (): void => {}
   #stop: Stop | undefined
   /** Why the connection waits: the reader of a stream does not read, or a row is being taken. */
   #isPaused = false
@@ -110,8 +102,9 @@ class Execution implements Stoppable {
 
   start (): void {
     const { confirmation } = this.#expectations
-    this.#entry = this.#run.options.timeouts.push(this)
-    this.#run.request.pausable?.sink.from(this.#source())
+    this.#since = performance.now()
+    this.#unwatch = this.#run.options.watch(this.#run.request.client, () => this.stop())
+    this.#run.request.stream?.from(this.#source())
     if (confirmation === undefined || isConfirmed(this.#run.pool.confirmed, confirmation)) this.#send()
     else this.#confirm(confirmation)
   }
@@ -121,7 +114,7 @@ class Execution implements Stoppable {
    * sink.
    */
   #source (): RowSource {
-    const { session: { connection, memory }, request: { pausable } } = this.#run
+    const { session: { connection, memory }, options: { onStarted } } = this.#run
     return {
       pause: () => {
         if (this.#ended) return
@@ -133,7 +126,7 @@ class Execution implements Stoppable {
         this.#resume()
       },
       stop: () => this.stop(),
-      started: () => pausable?.onStarted(),
+      started: () => onStarted?.(),
       forget: () => memory.advance()
     }
   }
@@ -183,27 +176,22 @@ class Execution implements Stoppable {
   /** Stops the statement, if it is still running. */
   stop (): void {
     if (this.#ended || this.#stop !== undefined) return
-    const { pool, session, request: { pausable } } = this.#run
-    const { since } = this.#entry as FifoEntry<Stoppable>
+    const { pool, session, request: { stream } } = this.#run
     const onGivenUp = (): void => {
       // KILL does not end a statement that waits to write
-      if (pausable !== undefined) destroy(session.connection)
+      if (stream !== undefined) destroy(session.connection)
       this.#tell(killFailed())
     }
-    this.#stop = stopStatement({ pool, session, since, onGivenUp })
-    if (pausable === undefined) return
-    pausable.sink.discard()
+    this.#stop = stopStatement({ pool, session, since: this.#since, onGivenUp })
+    if (stream === undefined) return
+    stream.discard()
     session.connection.resume()
-  }
-
-  check (): void {
-    if (this.#run.request.client?.destroyed === true) this.stop()
   }
 
   fail (reason: unknown): void {
     this.#failure = reason
     // any number of rows may follow
-    if (this.#run.request.pausable !== undefined) this.stop()
+    if (this.#run.request.stream !== undefined) this.stop()
   }
 
   done (given: QueryError | Error | null, ok?: OkPacket): void {
@@ -258,13 +246,13 @@ class Execution implements Stoppable {
   #tell (error: MysqlError | null, ok?: OkPacket): void {
     if (this.#told) return
     this.#told = true
-    const { pool, session, request, request: { sink, pausable }, options: { timeouts } } = this.#run
+    const { pool, session, request, request: { sink, stream } } = this.#run
     const isStopped = this.#stop !== undefined
-    timeouts.remove(this.#entry as FifoEntry<Stoppable>)
-    if (pausable === undefined && sink?.full === true) return this.#resolve({ rows: sink.count, changed: 0 })
+    this.#unwatch()
+    if (stream === undefined && sink?.full === true) return this.#resolve({ rows: sink.count, changed: 0 })
     if (this.#failure !== undefined) return this.#reject(this.#failure)
     // the sink of a stream has discarded the rows after the stop
-    if (error === null && !(isStopped && pausable !== undefined)) {
+    if (error === null && !(isStopped && stream !== undefined)) {
       return this.#resolve(sink === undefined ? new WriteResult(ok as OkPacket) : { rows: sink.count, changed: 0 })
     }
     // a write whose confirmation failed has changed nothing

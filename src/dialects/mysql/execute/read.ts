@@ -5,18 +5,16 @@
 import type { ServiceError } from '../../../errors.ts'
 import type { Statement } from '../../../sql/statement.ts'
 import { type Client, clientGone, type StatementResult, type PausableSink, StaleCatalog } from '../../dialect.ts'
-import type { FifoEntry, TimeoutQueue } from '../../waiters.ts'
+import { watch } from '../../waiters.ts'
 import { streamStatement } from '../connection/session-settings.ts'
 import { send, within } from '../connection/session.ts'
 import type { MysqlError } from '../errors.ts'
 import type { MysqlPool } from '../pool/pool.ts'
-import {
-  type ExecutionOptions, type Pausable, type Run, runStatement, type StatementRequest, type Stoppable
-} from './execution.ts'
+import { type ExecutionOptions, type Run, runStatement } from './execution.ts'
 import { Retryable, toFailure } from './failure.ts'
 
 /** The servers on which a statement may run. */
-interface Route {
+export interface Route {
   /** The pools in the order of the attempts; the last one is the primary, which further attempts use. */
   readonly pools: readonly MysqlPool[]
   /** The maximum number of attempts; more occur only if servers send the service back and forth. */
@@ -41,7 +39,7 @@ export async function runWithRetries<
   Request extends {
     readonly client: Client | undefined
     readonly readOnly?: boolean
-    readonly pausable?: Pausable | undefined
+    readonly stream?: PausableSink | undefined
   },
   T
 > (route: Route, request: Request, run: (run: Run<Request>) => Promise<T>): Promise<T> {
@@ -52,7 +50,7 @@ export async function runWithRetries<
   for (let count = 1; ; count++) {
     const pool = pools[count - 1] ?? primary
     const isPrimary = pool === primary
-    const acquired = pool.acquire(request.client, request.readOnly)
+    const acquired = pool.acquire(request.client)
     // a request that has waited for a slow replica is not passed on to the other servers
     const session =
       acquired instanceof Promise
@@ -68,7 +66,7 @@ export async function runWithRetries<
     try {
       return await run({ pool, session, request, options: isPrimary ? options : replicaOptions })
     } catch (error) {
-      const isFinal = request.pausable?.sink.hasPassed === true
+      const isFinal = request.stream?.hasPassed === true
       if (error instanceof Retryable) {
         losses += Number(error.wasLost)
         if (isFinal || count >= attempts || losses > 1) throw error.refusal
@@ -102,65 +100,39 @@ export function createReplicaOrder (primary: MysqlPool, replicas: readonly Mysql
 interface StreamRequest {
   readonly statement: Statement
   readonly client: Client | undefined
-  readonly pausable: Pausable
-}
-
-interface StreamLimits {
-  /** Time limit of a stream, in milliseconds. */
-  readonly streamTimeout: number
-  /** The time limits of running streams. */
-  readonly timeouts: Pick<TimeoutQueue<Stoppable>, 'push' | 'remove'>
+  readonly stream: PausableSink
 }
 
 /** How long setting the session's variables may take, in milliseconds. */
 const MOMENT = 5000
 
-/** Creates a request, whose `onStarted` is called with the first row of each run. */
-export const toRequest = (statement: Statement, sink: PausableSink, client: Client | undefined): StreamRequest => ({
-  statement,
-  client,
-  pausable: { sink, onStarted: () => {} }
-})
-
 /**
- * Runs the statement, restores the session and returns it to its pool. @throws Retryable, ServiceError or StaleCatalog;
- * what the sink throws
+ * Runs the statement, restores the session and returns it to its pool. `timeout`: the time limit of the stream, in
+ * milliseconds; that of statements applies until the first row. @throws Retryable, ServiceError or StaleCatalog; what
+ * the sink throws
  */
-export async function runStream (run: Run<StreamRequest>, limits: StreamLimits): Promise<StatementResult> {
-  const { pool, session, options, request: { statement, client, pausable: { sink } } } = run
+export async function runStream (run: Run<StreamRequest>, timeout: number): Promise<StatementResult> {
+  const { pool, session, options, request: { statement, client, stream } } = run
   try {
-    await within(MOMENT, send(session.connection, streamStatement(limits.streamTimeout)))
+    await within(MOMENT, send(session.connection, streamStatement(timeout)))
   } catch (error) {
     pool.discard(session)
     throw toFailure(error as MysqlError, { pool, session, statement, request: { client }, isStopped: false })
   }
   session.memory.free()
-  const { timeouts, onStarted } = combine(options.timeouts, limits.timeouts)
-  const request: StatementRequest = { statement, sink, client, pausable: { sink, onStarted } }
-  const owner = { ...pool, release: pool.restore }
-  return await runStatement({ session, pool: owner, options: { ...options, timeouts }, request })
-}
-
-/** Combines the time limit for the first row with that for all rows. */
-function combine (
-  first: ExecutionOptions['timeouts'],
-  whole: StreamLimits['timeouts']
-): { readonly timeouts: ExecutionOptions['timeouts']; readonly onStarted: () => void } {
-  let ofFirst: FifoEntry<Stoppable> | undefined
-  const onStarted = (): void => {
-    if (ofFirst !== undefined) first.remove(ofFirst)
-  }
-  return {
-    onStarted,
-    timeouts: {
-      push (running) {
-        ofFirst = first.push(running)
-        return whole.push(running)
-      },
-      remove (entry) {
-        onStarted()
-        whole.remove(entry)
-      }
+  let onStarted = (): void => {}
+  const watchBoth: ExecutionOptions['watch'] = (client, stop) => {
+    onStarted = options.watch(undefined, stop)
+    const end = watch(timeout, client, stop)
+    return () => {
+      onStarted()
+      end()
     }
   }
+  return await runStatement({
+    session,
+    pool: { ...pool, release: pool.restore },
+    options: { ...options, watch: watchBoth, onStarted: () => onStarted() },
+    request: { statement, sink: stream, client, stream }
+  })
 }

@@ -6,8 +6,7 @@ import { createFailover, createConnector } from './connector.ts'
 import type { MysqlAddress } from '../options.ts'
 import { createWaiters } from '../../waiters.ts'
 import type { StoppingSessions } from '../connection/kill.ts'
-import { answers, restoreSession, type Session } from '../connection/session.ts'
-import { createConnections } from './connections.ts'
+import { answers, destroy, quit, restoreSession, type Session } from '../connection/session.ts'
 
 export interface PoolLimits {
   /** The maximum number of connections. */
@@ -24,18 +23,15 @@ export interface PoolLimits {
 
 /** Sessions with one database, each used by one request at a time. */
 export interface MysqlPool extends StoppingSessions {
-  /**
-   * `beginsSnapshot`: whether the first statement begins a snapshot, which ends one that the session may hold.
-   * @throws OVERLOADED if too many requests wait or one waits too long, DATABASE_UNAVAILABLE if connecting fails
-   */
-  acquire (client?: Client, beginsSnapshot?: boolean): Session | Promise<Session>
+  /** @throws OVERLOADED if too many requests wait or one waits too long, DATABASE_UNAVAILABLE if connecting fails */
+  acquire (client?: Client): Session | Promise<Session>
   release (session: Session): void
   /**
    * Releases a session that no request has used, because the service's own statements do not keep a connection open.
    */
   putBack (session: Session): void
-  /** Resets a session whose variables may have changed, and releases it. */
-  restore (session: Session): void
+  /** Resets a session whose variables may have changed, or undoes otherwise what it has left, and releases it. */
+  restore (session: Session, undo?: (session: Session) => Promise<unknown>): void
   /** Removes a lost session, and closes the idle ones, which may also be lost. */
   discard (session: Session): void
   /** Reports that the server of the session does not accept the statement. Returns whether another server may. */
@@ -118,41 +114,11 @@ export function createMysqlPool (
     onLost: connections.lose
   })
 
-  const acquire = (client?: Client, beginsSnapshot = false): Session | Promise<Session> => {
-    const session = take(client)
-    return session instanceof Promise
-      ? session.then((taken) => prepare(taken, client, beginsSnapshot))
-      : prepare(session, client, beginsSnapshot)
-  }
-
-  const prepare = (
-    session: Session,
-    client: Client | undefined,
-    beginsSnapshot: boolean
-  ): Session | Promise<Session> =>
-    session.ending === undefined && (beginsSnapshot || !session.holdsSnapshot)
-      ? session
-      : afterSnapshot(session, client, beginsSnapshot)
-
-  /**
-   * Waits for ROLLBACK, because a statement behind it would be neither run nor refused if ROLLBACK failed: mysql2 does
-   * not tell it that the connection was closed.
-   */
-  const afterSnapshot = async (
-    session: Session,
-    client: Client | undefined,
-    beginsSnapshot: boolean
-  ): Promise<Session> => {
-    if (await (session.ending ?? connections.endSnapshot(session))) return session
-    discard(session)
-    return acquire(client, beginsSnapshot)
-  }
-
-  const take = (client: Client | undefined): Session | Promise<Session> => {
+  const acquire = (client?: Client): Session | Promise<Session> => {
     const session = connections.takeIdle()
     if (session !== undefined) return performance.now() - session.idleSince < TRUST ? session : check(session, client)
     if (closed) return Promise.reject(databaseUnavailable())
-    const coming = waiters.wait(connector.opening, client?.caller)
+    const coming = waiters.wait({ caller: client?.caller, more: connector.opening })
     connector.grow()
     return coming
   }
@@ -160,7 +126,7 @@ export function createMysqlPool (
   const check = async (session: Session, client: Client | undefined): Promise<Session> => {
     if (await answers(session.connection)) return session
     discard(session)
-    return take(client)
+    return acquire(client)
   }
 
   const discard = (session: Session): void => {
@@ -175,9 +141,12 @@ export function createMysqlPool (
   return {
     acquire,
     release,
-    restore (session) {
-      restoreSession(session).then(
-        () => release(session),
+    restore (session, undo = restoreSession) {
+      undo(session).then(
+        () => {
+          session.memory.free()
+          release(session)
+        },
         () => discard(session)
       )
     },
@@ -226,5 +195,116 @@ export function createMysqlPool (
       }
       await connections.closeIdle()
     }
+  }
+}
+
+/** The sessions of a pool: those in use and the idle ones. */
+interface Connections {
+  /** The number of sessions that are open or whose statement is being stopped, and of the idle ones. */
+  readonly open: number
+  readonly idle: number
+  /** Sessions whose statement is being stopped. */
+  readonly stopping: ReadonlySet<Session>
+  add (session: Session): void
+  /** Takes the most recently used idle session, so that the others may time out. */
+  takeIdle (): Session | undefined
+  /** `used`: whether a request has used the session. */
+  addIdle (session: Session, used: boolean): void
+  /** Removes a lost session, but still counts it while its statement is being stopped. */
+  lose (session: Session): void
+  /** Counts the session, even if it is lost, until `endStopping`. */
+  startStopping (session: Session): void
+  endStopping (session: Session): void
+  /** Closes a session that is no longer needed. */
+  close (session: Session): Promise<void>
+  closeIdle (which?: (session: Session) => boolean): Promise<unknown>
+  /** Stops closing idle sessions. */
+  stop (): void
+}
+
+interface ConnectionsOptions {
+  /** Called when a session is gone, so that another one may be opened. */
+  readonly onGone: () => void
+  /** How long an idle session stays open without a request, in milliseconds. */
+  readonly idleTimeout: number
+  /** The number of sessions that stay open without requests. */
+  readonly minimum: number
+}
+
+/** The maximum number of searches for old sessions within one timeout. */
+const SWEEPS = 10
+
+function createConnections ({ onGone, idleTimeout, minimum }: ConnectionsOptions): Connections {
+  const idle: Session[] = []
+  const stopping = new Set<Session>()
+  /** Sessions that are open or being stopped: a set, because a session may be stopped after it was lost. */
+  const counted = new Set<Session>()
+  // one timer for all sessions, because a timer for each release would cost time in each request; it does not keep the
+  // process alive
+  let timer: NodeJS.Timeout | undefined
+
+  const uncount = (session: Session): void => {
+    counted.delete(session)
+    onGone()
+  }
+
+  const remove = (session: Session): void => {
+    session.open = false
+    const index = idle.indexOf(session)
+    if (index >= 0) idle.splice(index, 1)
+    if (!stopping.has(session)) uncount(session)
+  }
+
+  const close = (session: Session): Promise<void> => {
+    remove(session)
+    return quit(session.connection)
+  }
+
+  const sweepIn = (milliseconds: number): void => {
+    clearTimeout(timer)
+    timer = setTimeout(sweep, milliseconds).unref()
+  }
+
+  const sweep = (): void => {
+    timer = undefined
+    const now = performance.now()
+    const old = idle.filter(({ usedAt }) => usedAt + idleTimeout <= now)
+    // keeps the most recently used sessions
+    for (const session of old.slice(0, Math.max(0, counted.size - minimum))) close(session)
+    if (idle.length === 0 || counted.size <= minimum) return
+    const next = Math.min(...idle.map(({ usedAt }) => usedAt + idleTimeout - now))
+    sweepIn(Math.max(next, idleTimeout / SWEEPS))
+  }
+
+  const lose = (session: Session): void => {
+    if (!session.open) return
+    destroy(session.connection)
+    remove(session)
+  }
+
+  return {
+    get open () { return counted.size },
+    get idle () { return idle.length },
+    stopping,
+    add (session) { counted.add(session) },
+    takeIdle: () => idle.pop(),
+    addIdle (session, used) {
+      session.idleSince = performance.now()
+      if (used) session.usedAt = session.idleSince
+      idle.push(session)
+      if (!used) sweepIn(idleTimeout / SWEEPS)
+      else if (timer === undefined) sweepIn(idleTimeout)
+    },
+    lose,
+    startStopping (session) {
+      stopping.add(session)
+      counted.add(session)
+    },
+    endStopping (session) {
+      if (stopping.delete(session) && !session.open) uncount(session)
+    },
+    close,
+    closeIdle: (which = () => true) => Promise.all(idle.filter(which).map(close)),
+    stop: () => clearTimeout(timer)
   }
 }

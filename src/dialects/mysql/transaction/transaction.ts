@@ -1,12 +1,13 @@
 /**
- * Runs a transaction on one session. execution.ts runs its statements, with the transaction as the owner of the session
- * and as the list of time limits: one time limit, from BEGIN to COMMIT, applies to all of them.
+ * Runs a transaction on one session. execution.ts runs its statements, with the transaction as the owner of the
+ * session. One time limit, from BEGIN to COMMIT, applies to all of them.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { databaseUnavailable, outcomeUnknown, queryTimeout, withReason, type ServiceError } from '../../../errors.ts'
 import type { Statement } from '../../../sql/statement.ts'
 import { createCommandQueue, runNested, type Savepoints } from '../../transaction-commands.ts'
 import {
-  clientGone,
+  CLIENT_GONE,
   isRefusal,
   refusesRow,
   type Client,
@@ -15,17 +16,13 @@ import {
   type Transaction,
   type TransactionOptions
 } from '../../dialect.ts'
-import type { FifoEntry } from '../../waiters.ts'
 import { firesTrigger } from '../../violations.ts'
 import {
   warnsOfRest, beginStatements, COMMIT, ROLLBACK, setSavepoint, isOpen, notComplete, rollBackTo, setVariables, undo
 } from './undo.ts'
-import { isDeadlock, mayRetry, pauseAfter } from './retry-deadlock.ts'
-import type { Session } from '../connection/session.ts'
+import { endSnapshot, type Session } from '../connection/session.ts'
 import type { MysqlError } from '../errors.ts'
-import {
-  runStatement, type ExecutionOptions, type Run, type SessionOwner, type Stoppable
-} from '../execute/execution.ts'
+import { runStatement, type ExecutionOptions, type Run, type SessionOwner } from '../execute/execution.ts'
 import { Retryable, type WriteResult } from '../execute/failure.ts'
 
 export interface TransactionRequest<T> extends Omit<TransactionOptions, 'consistency' | 'client'> {
@@ -41,17 +38,28 @@ export function runTransaction<T> (run: Run<TransactionRequest<T>>): Promise<T> 
   return new TransactionRun(run).runAttempts()
 }
 
-class TransactionRun<T> implements Stoppable, SessionOwner {
+/**
+ * The number of retries after a deadlock, and the pause before the first one, in milliseconds; each later pause is
+ * about three times as long, so that two transactions that wait for each other's locks do not meet again.
+ */
+const RETRIES = 3
+const PAUSE = 20
+const GROWTH = 3
+
+/** Whether the error is a deadlock, or a certification conflict of a cluster, which COMMIT may report. */
+const isDeadlock = (error: unknown): boolean => (error as ServiceError | undefined)?.code === 'DEADLOCK'
+
+class TransactionRun<T> {
   readonly #run: Run<TransactionRequest<T>>
   readonly #session: Session
-  readonly #entry: FifoEntry<Stoppable>
-  /** The options of its statements. */
+  /** The owner of the session and the options, for its statements. */
+  readonly #owner: SessionOwner
   readonly #options: ExecutionOptions
   readonly #queue = createCommandQueue()
   /** Rejects the function that uses the transaction while none of its statements runs. */
   #end: (reason: ServiceError) => void = () => {}
-  /** The running statement. */
-  #current: Stoppable | undefined
+  /** Stops the running statement. */
+  #stopCurrent: ((reason: ServiceError) => void) | undefined
   /** The reason why no other statement can run. */
   #failure: unknown
   /** The reason why the transaction was stopped: the time limit, or a disconnected client. */
@@ -61,6 +69,8 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
   /** Whether a trigger may have changed the session since its variables were set, and since the transaction began. */
   #isChanged = false
   #wasChanged = false
+  /** Whether the snapshot of a complete result is still open; its end does not delay the answer. */
+  #holdsSnapshot = false
   /** Whether the transaction has given the session up. */
   #isGivenUp = false
   /** The number of statements that may have written a table without transactions. */
@@ -74,37 +84,48 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
   constructor (run: Run<TransactionRequest<T>>) {
     this.#run = run
     this.#session = run.session
-    this.#entry = run.options.timeouts.push(this)
-    this.#options = { ...run.options, timeouts: this.#timeouts }
+    const { pool, options } = run
+    const release = (session: Session): void => { if (this.#isGivenUp) pool.discard(session) }
+    const restore = (session: Session): void => {
+      this.#isChanged = this.#wasChanged = true
+      release(session)
+    }
+    this.#owner = { ...pool, release, restore }
+    this.#options = {
+      ...options,
+      watch: (_client, stop) => {
+        this.#stopCurrent = stop
+        return () => { this.#stopCurrent = undefined }
+      }
+    }
   }
 
   async runAttempts (): Promise<T> {
-    const {
-      pool,
-      options: { timeouts }
-    } = this.#run
+    const { pool, options, request: { client } } = this.#run
+    const end = options.watch(client, (reason) => this.#stop(reason))
     try {
       for (; ; this.#attempt++) {
         try {
           return await this.#runAttempt()
         } catch (error) {
           if (!this.#mayRunAgain(error)) throw error
-          await pauseAfter(this.#attempt)
+          await sleep(PAUSE * GROWTH ** (this.#attempt - 1) * (0.5 + Math.random()))
           if (this.#stopped !== undefined) throw error
           this.#failure = undefined
         }
       }
     } finally {
-      timeouts.remove(this.#entry)
+      end()
       // a statement that has not ended keeps the session, which is not used again
       if (!this.#isUsable) this.#isGivenUp = true
       else if (this.#wasChanged) pool.restore(this.#session)
+      else if (this.#holdsSnapshot) pool.restore(this.#session, endSnapshot)
       else pool.release(this.#session)
     }
   }
 
   #mayRunAgain (error: unknown): boolean {
-    return error === this.#failure && mayRetry(error, this.#attempt) && this.#isUsable
+    return error === this.#failure && this.#attempt <= RETRIES && isDeadlock(error) && this.#isUsable
   }
 
   async #runAttempt (): Promise<T> {
@@ -127,7 +148,7 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
       await this.#rollBack(this.#failure)
       throw this.#mayRunAgain(this.#failure) || this.#failure instanceof Retryable ? this.#failure : error
     }
-    if (readOnly) this.#leaveSnapshot()
+    if (readOnly) this.#holdsSnapshot = true
     else if (dryRun) await this.#rollBack()
     else await this.#commit()
     return result
@@ -195,12 +216,12 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
     this.#failure ??= this.#stopped
     if (this.#failure !== undefined) throw refusalOf(this.#failure)
     const { readOnly, client } = this.#run.request
-    const timer = timeLimit === undefined ? undefined : setTimeout(() => this.#current?.stop(), timeLimit)
+    const timer = timeLimit === undefined ? undefined : setTimeout(() => this.#stopCurrent?.(queryTimeout()), timeLimit)
     try {
       if (this.#isChanged) await this.#restoreVariables()
       const request = { statement, sink, client, transaction: readOnly ? ('read' as const) : ('write' as const) }
       if (statement.verb !== 'select' && (!statement.table.transactional || firesTrigger(statement))) this.#lasting++
-      const result = await runStatement({ pool: this, session: this.#session, options: this.#options, request })
+      const result = await runStatement({ pool: this.#owner, session: this.#session, options: this.#options, request })
       if (statement.verb !== 'select' && !statement.table.transactional) this.#isLasting = true
       // for example through a proxy that sends each statement to another server
       if (statement.verb !== 'select' && !(result as WriteResult).isInTransaction) {
@@ -227,12 +248,9 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
   async #begin (statements: readonly Statement[]): Promise<void> {
     try {
       for (const statement of statements) await this.#control(statement)
-      this.#session.holdsSnapshot = false
     } catch (error) {
-      // a cluster that has ended the snapshot of an idle connection reports a deadlock for any next statement
-      if (this.#session.holdsSnapshot && isDeadlock(error)) this.#failure = error
       // the first of two statements may have been applied, and would affect the next transaction
-      else if (this.#isUsable) this.#run.pool.discard(this.#session)
+      if (this.#isUsable) this.#run.pool.discard(this.#session)
       throw error
     }
   }
@@ -240,7 +258,7 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
   /** Runs a statement that begins or ends the transaction. */
   #control (statement: Statement): Promise<StatementResult> {
     return runStatement({
-      pool: this,
+      pool: this.#owner,
       session: this.#session,
       options: this.#options,
       request: { statement, sink: undefined, client: this.#run.request.client }
@@ -258,14 +276,6 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
     } finally {
       this.#isEnding = false
     }
-  }
-
-  /**
-   * Leaves the end to the pool, because the result is complete. A session whose variables may have changed is reset,
-   * which ends the transaction as well.
-   */
-  #leaveSnapshot (): void {
-    if (!this.#wasChanged) this.#session.holdsSnapshot = true
   }
 
   /**
@@ -309,65 +319,12 @@ class TransactionRun<T> implements Stoppable, SessionOwner {
     return this.#session.open && !this.#isGivenUp && !this.#run.pool.isStopping(this.#session)
   }
 
-  // implements the list of time limits for the statements
-
-  readonly #timeouts = {
-    push: (statement: Stoppable): FifoEntry<Stoppable> => {
-      this.#current = statement
-      return this.#entry
-    },
-    remove: (): void => {
-      this.#current = undefined
-    }
-  }
-
-  stop (): void {
-    this.#stopWith(queryTimeout())
-  }
-
-  check (): void {
-    if (this.#run.request.client?.destroyed === true && !this.#isEnding) this.#stopWith(clientGone())
-  }
-
-  #stopWith (reason: ServiceError): void {
+  #stop (reason: ServiceError): void {
+    // a transaction that is ending only has its time limit
+    if (this.#isEnding && reason.reason === CLIENT_GONE) return
     this.#stopped ??= reason
-    if (this.#current !== undefined) return this.#current.stop()
+    if (this.#stopCurrent !== undefined) return this.#stopCurrent(reason)
     if (!this.#isEnding) this.#end(reason)
-  }
-
-  // implements the owner of the session for the statements
-
-  get confirmed () {
-    return this.#run.pool.confirmed
-  }
-
-  release (session: Session): void {
-    if (this.#isGivenUp) this.discard(session)
-  }
-
-  discard (session: Session): void {
-    this.#run.pool.discard(session)
-  }
-
-  moveOn (session: Session): boolean {
-    return this.#run.pool.moveOn(session)
-  }
-
-  startStopping (session: Session): void {
-    this.#run.pool.startStopping(session)
-  }
-
-  isStopping (session: Session): boolean {
-    return this.#run.pool.isStopping(session)
-  }
-
-  endStopping (session: Session, how: { readonly isUsable: boolean }): void {
-    this.#run.pool.endStopping(session, how)
-  }
-
-  restore (session: Session): void {
-    this.#isChanged = this.#wasChanged = true
-    this.release(session)
   }
 }
 
