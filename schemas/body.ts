@@ -43,10 +43,6 @@ export type Expect = NonNullable<SelectBody['expect']>
 // fields that belong to the whole and with fields of its own. The check of bodies, the documents and the types are
 // derived from these schemas.
 
-/** Default and maximum of the setting `limits.operations`. */
-export const DEFAULT_OPERATIONS = 100
-export const MAX_OPERATIONS = 1000
-
 /** The body of a request that is a part of a transaction. */
 export type BodyInTransaction = Body & Static<TObject<FieldsIn<'selectInTransaction'>>>
 /** An operation that has been checked. */

@@ -6,6 +6,7 @@ import { type Static, type TObject, type TOptional, type TProperties, type TSche
 import { BOUNDS } from './filters.ts'
 import { type Verb, VERBS } from './grants.ts'
 import { closed } from './server-settings.ts'
+import { DEFAULT_LIMIT, MAX_LIMIT, MAX_ROWS, MAX_COLUMNS, MAX_AGGREGATES } from './limits.ts'
 
 /**
  * What has fields: the body of each verb; a select in a transaction, in addition to the fields of its verb; every
@@ -38,10 +39,6 @@ const Filters = Values({
   description: 'Selects the rows: column to value, or to an object of operators; $and, $or and $not combine, $some ' +
     'and $none are about related rows.'
 })
-
-/** Default and maximum number of rows of a select. */
-export const DEFAULT_LIMIT = 100
-export const MAX_LIMIT = 1000
 
 /** A number of rows that JavaScript represents exactly. */
 const RowCount = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
@@ -76,13 +73,6 @@ const OrderTerm = Type.Object({}, {
     'and direction.'
 })
 
-/** Maximum number of columns of a MySQL table. */
-const MAX_COLUMNS = 4096
-
-/** Maximum number of rows of an insert, and of its values: rows times the columns that any of them names. */
-export const MAX_ROWS = 1000
-export const MAX_CELLS = 100_000
-
 /** The operand of `$count` may be `*`. */
 export const AggregateSchema = Type.Object({
   $count: Text('Counts the rows with a value in this column; "*" counts all rows.'),
@@ -109,9 +99,6 @@ export const PartSchema = Type.Object({
 export const RESULT_NAME = '^[A-Za-z0-9_]{1,64}$'
 const ResultName = Type.String({ pattern: RESULT_NAME })
 
-/** Maximum number of aggregates. The database needs memory for each of them. */
-export const MAX_AGGREGATES = 100
-
 /** Names of columns, none of them twice. */
 const Names = (options: { description?: string, minItems?: number } = {}) =>
   Type.Array(Type.String(), { minItems: 1, maxItems: MAX_COLUMNS, uniqueItems: true, ...options })
@@ -130,9 +117,6 @@ const Aggregates = Type.Optional(Type.Record(ResultName, AggregateSchema, {
 
 /** The name of a member of `include` in the rows of the answer. */
 export const MEMBER_NAME = /^[A-Za-z][A-Za-z0-9_]{0,63}$/
-
-/** Levels of `include` and members that settings can allow. */
-export const MAX_INCLUDE = { levels: 10, members: 50 }
 
 /**
  * The members of a row by name: rows of other tables. Checked by src/request/check-related.ts, because members have

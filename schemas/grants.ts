@@ -1,6 +1,7 @@
 /** The schemas of grants: what a caller may do, and where. */
 import { type Static, Type } from '@sinclair/typebox'
 import { closed } from './server-settings.ts'
+import { MAX_COLUMNS } from './limits.ts'
 
 /** The verbs of the interface; no other file lists them. */
 export const VERBS = ['select', 'insert', 'update', 'delete'] as const
@@ -14,8 +15,6 @@ export const PermissionsSchema = Type.Array(VerbSchema, {
   description: `one or more of ${VERBS.join(', ')}`
 })
 
-/** Maximum number of columns of a MySQL table. */
-const MAX_COLUMNS = 4096
 /** Maximum number of values in a list of a rule. */
 const MAX_VALUES = 1000
 

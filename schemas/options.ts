@@ -3,9 +3,8 @@
  * `docs/configuration.md`.
  */
 import { type Static, Type } from '@sinclair/typebox'
-import { MAX_INCLUDE } from './fields.ts'
 import { ClaimsSchema, GrantDatabasesSchema, PermissionsSchema, VERBS, RolesSchema } from './grants.ts'
-import { DEFAULT_OPERATIONS, MAX_OPERATIONS } from './body.ts'
+import { DEFAULT_OPERATIONS, MAX_INCLUDE, MAX_OPERATIONS } from './limits.ts'
 import { closed, Milliseconds, ServerSchema } from './server-settings.ts'
 
 // The setting `jwt`: the issuers of accepted JSON Web Tokens, and how these are verified.

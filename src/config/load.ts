@@ -9,8 +9,7 @@ import {
 } from './substitute.ts'
 import { databaseNameOf, parseDatabaseUrl } from './database-url.ts'
 import { ConfigError, findConfigErrors, orThrow, withoutInvalid } from '../config-errors.ts'
-import { parseConfigJson } from '../json/exact-json.ts'
-import { isObject } from '../json/exact-json.ts'
+import { parseConfigJson, isObject } from '../json/exact-json.ts'
 import { splitConfig } from './split-config.ts'
 import { findOptionErrors } from './settings.ts'
 

@@ -1,5 +1,5 @@
 /** Checks written rows against the rules of a grant if the database computes some of their values. */
-import { MAX_LIMIT } from '../../schemas/fields.ts'
+import { MAX_LIMIT } from '../../schemas/limits.ts'
 import { type Column, mayFillColumns, mayFire } from '../catalog/catalog.ts'
 import { refusesRow } from '../dialects/dialect.ts'
 import { noReferencedRow } from '../dialects/violations.ts'

@@ -1,5 +1,5 @@
 /** Runs an update or delete with `returning`, `expect`, `dryRun`, or the setting `limits.changed`. */
-import { MAX_LIMIT } from '../../schemas/fields.ts'
+import { MAX_LIMIT } from '../../schemas/limits.ts'
 import { type Column, mayCascade, mayFire } from '../catalog/catalog.ts'
 import type { StatementResult } from '../dialects/dialect.ts'
 import {

@@ -4,7 +4,7 @@
  */
 import { STATUS_CODES } from 'node:http'
 import { RefusalSchema } from '../../schemas/responses.ts'
-import { MAX_LIMIT } from '../../schemas/fields.ts'
+import { MAX_LIMIT } from '../../schemas/limits.ts'
 import * as errors from '../errors.ts'
 import {
   at, catalogue, isTemporary, methodNotAllowed, pointer, rateLimited, refusalOf, requestTimeout, type ServiceError,

@@ -4,7 +4,8 @@
  */
 import type { TObject } from '@sinclair/typebox'
 import { BODIES, MemberSchema, OPERATIONS, OperationsBodySchema, propertiesOf } from '../../schemas/body.ts'
-import { fieldNamed, type Field, MAX_ROWS, MEMBER_NAME, RESULT_NAME } from '../../schemas/fields.ts'
+import { fieldNamed, type Field, MEMBER_NAME, RESULT_NAME } from '../../schemas/fields.ts'
+import { MAX_ROWS } from '../../schemas/limits.ts'
 import { type Verb, VERBS } from '../../schemas/grants.ts'
 import { ANSWERS, groupsResponse, GroupValueSchema } from '../../schemas/responses.ts'
 import { mayUse } from '../access/authorize.ts'

@@ -1,6 +1,6 @@
 /** Plans `groupBy`, `aggregates` and `having`. */
 import type { AggregateCall, SelectBody } from '../../schemas/body.ts'
-import { DEFAULT_LIMIT } from '../../schemas/fields.ts'
+import { DEFAULT_LIMIT } from '../../schemas/limits.ts'
 import { type Column, OF_RESULT, type Table, type TableSource } from '../catalog/catalog.ts'
 import { at, invalidValue, type Path } from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'

@@ -1,6 +1,7 @@
 /** Plans `include`: the rows of other tables in each row. The grant must see each table, and its rules apply. */
 import type { Member as MemberBody } from '../../schemas/body.ts'
-import { DEFAULT_LIMIT, type Include } from '../../schemas/fields.ts'
+import { type Include } from '../../schemas/fields.ts'
+import { DEFAULT_LIMIT } from '../../schemas/limits.ts'
 import type { Column, Table, TableSource } from '../catalog/catalog.ts'
 import { at, invalidBody, type Path } from '../errors.ts'
 import { isOne, findMemberIndex } from './relation.ts'

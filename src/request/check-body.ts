@@ -3,15 +3,15 @@ import type { TObject, TProperties, TSchema } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { Errors, ValueErrorType } from '@sinclair/typebox/errors'
 import { type Body, type BodySchema, OperationsBodySchema, propertiesOf } from '../../schemas/body.ts'
-import { fieldsIn, MAX_INCLUDE, verbsWith } from '../../schemas/fields.ts'
+import { fieldsIn, verbsWith } from '../../schemas/fields.ts'
+import { MAX_INCLUDE } from '../../schemas/limits.ts'
 import { type Verb, VERBS } from '../../schemas/grants.ts'
 import {
   at, filtersRequired, invalidBody, invalidJson, pointer, type ServiceError, valueNotAllowed, withDetails
 } from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'
-import { isObject, lookOver, parseExactJson, repeatsKey } from '../json/exact-json.ts'
+import { isObject, lookOver, parseExactJson, repeatsKey, findSyntaxError } from '../json/exact-json.ts'
 import { stepsOf } from '../json/pointer.ts'
-import { findSyntaxError } from '../json/exact-json.ts'
 import { findIncludeError, findRelatedError } from './check-related.ts'
 import {
   describeExpected, findCombinationError, findExcluded, findOwnError, findRowsError, withNames

@@ -2,9 +2,8 @@
 import { Kind, type TArray, type TSchema, TypeRegistry } from '@sinclair/typebox'
 import { ValueErrorType } from '@sinclair/typebox/errors'
 import type { AggregateCall, Body, SelectBody } from '../../schemas/body.ts'
-import {
-  type Field, fieldNamed, FIELDS, MAX_CELLS, MAX_LIMIT, MAX_ROWS, type BodyPart
-} from '../../schemas/fields.ts'
+import { type Field, fieldNamed, FIELDS, type BodyPart } from '../../schemas/fields.ts'
+import { MAX_CELLS, MAX_LIMIT, MAX_ROWS } from '../../schemas/limits.ts'
 import { at, invalidBody, invalidOrderBy, limitOutOfRange, type Path, type ServiceError } from '../errors.ts'
 import { isObject } from '../json/exact-json.ts'
 

@@ -1,6 +1,6 @@
 /** Select: how its body is planned, its plan is run and its rows are returned. */
 import type { SelectBody } from '../../schemas/body.ts'
-import { DEFAULT_LIMIT } from '../../schemas/fields.ts'
+import { DEFAULT_LIMIT } from '../../schemas/limits.ts'
 import type { TableSource } from '../catalog/catalog.ts'
 import { at, invalidBody, type Path } from '../errors.ts'
 import { readMembers } from '../execute/read-rows.ts'
