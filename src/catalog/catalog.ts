@@ -136,6 +136,11 @@ export interface Table {
    */
   readonly versioned?: true
   /**
+   * MySQL and MariaDB: what a select names to show the present columns: `*` and the INVISIBLE columns or, if the
+   * account may not select the whole table, the columns that it may select.
+   */
+  readonly shownBy?: { readonly all: boolean, readonly names: readonly string[] }
+  /**
    * SQLite: set if the definition may have an ON CONFLICT clause, which applies to statements without one (`on conflict
    * replace`).
    */

@@ -111,6 +111,6 @@ export const controlStatement = (verb: Statement['verb'], sql: string): Statemen
   pieces: [sql],
   columns: NONE,
   assigned: NONE,
-  confirmation: undefined,
+  confirmations: [],
   parameters: []
 })

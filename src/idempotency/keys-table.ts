@@ -87,7 +87,7 @@ const statementsOf = (
   columns: readonly Column[] = []
 ): Readonly<Record<Engine, StatementOf>> => {
   const statementOf = (sql: string): StatementOf => {
-    const common = { verb, table: TABLE, sql, pieces: sql.split('?'), columns, assigned: [], confirmation: undefined }
+    const common = { verb, table: TABLE, sql, pieces: sql.split('?'), columns, assigned: [], confirmations: [] }
     return (...parameters) => ({ ...common, parameters })
   }
   return { mysql: statementOf(texts.mysql), sqlite: statementOf(texts.sqlite) }

@@ -164,7 +164,7 @@ export function compileInsert (batch: RowBatch, engine: Engine, counts: Statemen
   counts[cached === undefined ? 'built' : 'cached']++
   const compiled = cached ?? describe(batch, engine)
   if (cached === undefined) statementCache.set(key, compiled)
-  const { verb, table, sql, pieces, columns, assigned, confirmation, isUpsert, probe } = compiled
+  const { verb, table, sql, pieces, columns, assigned, confirmations, isUpsert, probe } = compiled
   return {
     verb,
     table,
@@ -172,7 +172,7 @@ export function compileInsert (batch: RowBatch, engine: Engine, counts: Statemen
     pieces,
     columns,
     assigned,
-    confirmation,
+    confirmations,
     isUpsert,
     probe,
     parameters,
@@ -188,7 +188,7 @@ function describe (batch: RowBatch, engine: Engine): CompiledStatement {
     ...buildInsert(batch, engine),
     columns: NONE,
     assigned: columns,
-    confirmation: undefined,
+    confirmations: [],
     isUpsert: conflict !== undefined
   }
 }

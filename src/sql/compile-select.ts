@@ -3,13 +3,14 @@ import { baseTable, type Column, type Index, partsOf, type Table } from '../cata
 import {
   type ComputedColumn, type Condition, type CountPlan, type Groups, isComputed, type Order, type SelectPlan
 } from '../plan/plan.ts'
+import { getOrCreate } from '../get-or-create.ts'
 import type { Parameter } from '../types/column-type.ts'
 import {
   compileCondition, compileForm, type Operands, orderTerms, rowsOf, selectedColumns, wrap
 } from './conditions.ts'
 import { builderFor, type BuiltStatement, type Rows, type TableBuilder } from './builder.ts'
 import { statementBuilder, type TableTokens } from './aliased-tables.ts'
-import type { Engine } from './statement.ts'
+import type { Engine, Statement } from './statement.ts'
 
 /** `select <columns>, <aggregates> from <table> where … group by … having … order by … limit n` */
 function compileGroups (plan: SelectPlan, { by, aggregates, having }: Groups, engine: Engine): BuiltStatement {
@@ -247,9 +248,27 @@ const LOCKS = { share: sql`lock in share mode`, update: sql`for update` }
 /** The lock of subqueries in a select that locks its rows; without it they would read older rows than the select. */
 const LOCKED = sql` ${LOCKS.share}`
 
-/** Selects no rows, so that the result only shows the present definitions of the columns. */
-export function compileDefinitions (table: Table, columns: readonly Column[]): BuiltStatement {
-  const builder = builderFor('mysql', table)
-  const selected = columns.map((column, index) => sql.ref(builder.token(column)).as(`v${index}`))
-  return builder.build(builder.db.selectFrom('t').select(selected).limit(0))
+const confirmations = new WeakMap<Table, Statement>()
+
+/**
+ * The statements that confirm the types of the columns of these tables, one for each table. If the type of a column has
+ * changed since the catalog was read, a condition on it may match the wrong rows: MariaDB finds the text `abc` equal to
+ * the number 0, so that a delete would delete that row.
+ */
+export function confirmationsOf (engine: Engine, tables: readonly Table[]): readonly Statement[] {
+  if (engine === 'sqlite') return []
+  return [...new Set(tables.map(baseTable))]
+    .filter(({ shownBy }) => shownBy === undefined || shownBy.all || shownBy.names.length > 0)
+    .map((table) => getOrCreate(confirmations, table, () => compileConfirmation(table)))
+}
+
+/** `select * from <table> limit 0`, whose result shows the present definitions of the columns by name. */
+function compileConfirmation (table: Table): Statement {
+  const { build, db, token } = builderFor('mysql', table)
+  const { all, names } = table.shownBy ?? { all: true, names: [] }
+  const rows = all ? db.selectFrom('t').selectAll() : db.selectFrom('t')
+  const { sql, pieces, parameters } = build(
+    rows.select(names.map((name) => token(table.columns.get(name) as Column))).limit(0)
+  )
+  return { verb: 'select', table, sql, pieces, parameters, columns: [], assigned: [], confirmations: [] }
 }

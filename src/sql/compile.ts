@@ -1,13 +1,12 @@
 import { type Column, OF_RESULT, statementTable, type Table } from '../catalog/catalog.ts'
 import { existsIn } from '../plan/filters/scope.ts'
 import {
-  type Condition, type CountPlan, type DeletePlan, type InsertPlan, isComputed, type Plan, type SelectPlan,
-  type UpdatePlan
+  type Condition, type CountPlan, type DeletePlan, type InsertPlan, type Plan, type SelectPlan, type UpdatePlan
 } from '../plan/plan.ts'
 import { rowKeysOf } from '../plan/row-keys.ts'
 import { integerType } from '../types/integer.ts'
-import { comparedColumns, confirmColumns, relatedColumns, compileWithMembers } from './compile-members.ts'
-import { withoutValues, compileCount, compileDefinitions, compileSelect } from './compile-select.ts'
+import { compileWithMembers } from './compile-members.ts'
+import { withoutValues, compileCount, compileSelect, confirmationsOf } from './compile-select.ts'
 import { builderFor, type BuiltStatement, type StatementCounts } from './builder.ts'
 import { selectedColumns } from './conditions.ts'
 import { keyOf } from './statement-key.ts'
@@ -68,10 +67,10 @@ export function compileStatement (
 }
 
 function withParameters (
-  { verb, table, sql, pieces, columns, assigned, confirmation, isSingle, isRelated }: CompiledStatement,
+  { verb, table, sql, pieces, columns, assigned, confirmations, isSingle, isRelated }: CompiledStatement,
   parameters: Statement['parameters']
 ): Statement {
-  return { verb, table, sql, pieces, columns, assigned, confirmation, isSingle, isRelated, parameters }
+  return { verb, table, sql, pieces, columns, assigned, confirmations, isSingle, isRelated, parameters }
 }
 
 /** The text and the parameters of a plan as Kysely builds them. */
@@ -112,7 +111,7 @@ function compileNumber (table: Table, sql: string): Statement {
     parameters: [],
     columns: COUNT,
     assigned: NONE,
-    confirmation: undefined
+    confirmations: []
   }
 }
 
@@ -124,6 +123,7 @@ const statementColumns = (plan: SelectPlan): readonly Column[] =>
 function describe (plan: CompiledPlan, engine: Engine, { sql, pieces }: BuiltStatement): CompiledStatement {
   const { verb } = plan
   const table = statementTable(plan.table)
+  const related = existsIn(plan.condition).map((exists) => exists.table)
   const columns = verb === 'select' ? statementColumns(plan) : verb === 'count' ? COUNT : NONE
   const assigned = verb === 'update' ? plan.assignments.map(({ column }) => column) : NONE
   // needed only for tables without transactions
@@ -136,55 +136,8 @@ function describe (plan: CompiledPlan, engine: Engine, { sql, pieces }: BuiltSta
     pieces,
     columns,
     assigned,
-    confirmation: engine === 'mysql' ? compileConfirmation(plan) : undefined,
+    confirmations: confirmationsOf(engine, [table, ...related]),
     isSingle,
-    isRelated: isChange && existsIn(plan.condition).length > 0
+    isRelated: isChange && related.length > 0
   }
-}
-
-/**
- * Compiles a statement that shows the types of columns which another statement depends on but does not return. If the
- * type of a column has changed since the catalog was read, a condition on it may match the wrong rows: MariaDB finds
- * the text `abc` equal to the number 0, so that a delete would delete that row.
- */
-function compileConfirmation (plan: CompiledPlan): Statement | undefined {
-  const columns = dependenciesOf(plan)
-  const related = relatedColumns(plan.condition)
-  if (related.length > 0) return confirmColumns(plan.table, [{ table: plan.table, columns }, ...related])
-  if (columns.length === 0) return undefined
-  const table = statementTable(plan.table)
-  return {
-    verb: 'select',
-    table,
-    ...compileDefinitions(table, columns),
-    columns,
-    assigned: NONE,
-    confirmation: undefined
-  }
-}
-
-/**
- * The columns that a statement compares, computes with, or selects by a cast, but does not return unchanged. Counts are
- * the same for every type.
- */
-function dependenciesOf (plan: CompiledPlan): Column[] {
-  const columns = new Set(comparedColumns(plan.condition))
-  const groups = plan.verb === 'select' ? plan.groups : undefined
-  for (const { condition } of groups?.aggregates ?? []) {
-    if (condition !== undefined) for (const column of comparedColumns(condition)) columns.add(column)
-  }
-  if (plan.verb === 'update') {
-    for (const { column, operator } of plan.assignments) if (operator !== undefined) columns.add(column)
-  }
-  if (plan.verb === 'select') {
-    if (plan.page?.by === 'position') for (const column of comparedColumns(plan.page.after)) columns.add(column)
-    for (const column of groups?.by.filter((each) => !isComputed(each)) ?? selectedColumns(plan)) {
-      if (column.type.selected === undefined) columns.delete(column)
-      else columns.add(column)
-    }
-    for (const { source, nullable } of [...(groups?.by.filter(isComputed) ?? []), ...(groups?.aggregates ?? [])]) {
-      if (source !== undefined && nullable) columns.add(source)
-    }
-  }
-  return [...columns].filter(({ type }) => type.sentAs !== undefined)
 }

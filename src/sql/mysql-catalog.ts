@@ -35,6 +35,7 @@ interface InformationSchema {
     DATETIME_PRECISION: number | null
     CHARACTER_SET_NAME: Text
     COLLATION_NAME: Text
+    PRIVILEGES: string
     /** MySQL */
     SRS_ID: number | null
   }
@@ -120,7 +121,7 @@ export const TABLES = toText(
 
 /**
  * Rows of: table, name, type, declaration, nullable, default, extra, expression, comment, length, bytes, scale,
- * character set, SRID, collation.
+ * character set, SRID, collation, privileges of the account.
  */
 export const columnsQuery = (isMariadb: boolean): string =>
   toText(
@@ -143,7 +144,8 @@ export const columnsQuery = (isMariadb: boolean): string =>
         eb.fn.coalesce('DATETIME_PRECISION', 'NUMERIC_SCALE').as('scale'),
         'CHARACTER_SET_NAME',
         isMariadb ? lit(null).as('srid') : eb.ref('SRS_ID').as('srid'),
-        'COLLATION_NAME'
+        'COLLATION_NAME',
+        'PRIVILEGES'
       ])
       .where('TABLE_SCHEMA', '=', HERE)
       .orderBy('TABLE_NAME')

@@ -151,24 +151,18 @@ export function compileFirst (
 }
 
 function describePart (member: ListMember, engine: Engine): CompiledStatement {
-  const { table, condition, on } = member
-  const compared = on.map(({ other }) => other)
+  const { table, condition } = member
   const built = buildPart(member, engine)
   if (member.kind === 'many') {
-    const described = describeCells(
-      { table, cells: cellsOfMember(member), conditions: [condition], compared, engine },
-      built
-    )
+    const described = describeCells({ table, cells: cellsOfMember(member), conditions: [condition], engine }, built)
     return {
       ...described,
       columns: [VALUE_ID, ...described.columns],
       sources: [described.table, ...(described.sources as readonly Table[])]
     }
   }
-  const sources = member.columns.flatMap(({ source, nullable }) => source !== undefined && nullable ? [source] : [])
-  const conditions = [condition, ...member.columns.flatMap(({ condition }) => condition ?? [])]
   const described = describeCells(
-    { table, cells: { ...cellsOfMember(member), cells: [] }, conditions, compared: [...compared, ...sources], engine },
+    { table, cells: { ...cellsOfMember(member), cells: [] }, conditions: [condition], engine },
     built
   )
   return {

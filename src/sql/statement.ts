@@ -23,8 +23,8 @@ export interface CompiledStatement {
    * update operator come last.
    */
   readonly assigned: readonly Column[]
-  /** Selects the columns whose types must be confirmed before the statement runs; undefined if there are none. */
-  readonly confirmation: Statement | undefined
+  /** The statements that confirm the tables whose columns this one uses (`confirmationsOf`). */
+  readonly confirmations: readonly Statement[]
   /** Set if an update or delete can match at most one row. */
   readonly isSingle?: boolean | undefined
   /** Set if the conditions of a write use rows of other tables. */

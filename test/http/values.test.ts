@@ -146,7 +146,7 @@ await test('a geometry that cannot be decoded is an error that names its column,
     t.equal(status, 422, hex)
     t.match(json.error, { code: 'UNREADABLE_VALUE', message: /column "g"/, details: [] })
     t.equal(headers['retry-after'], undefined)
-    t.equal(proxy?.statements.length, 1, 'it is not sent again, and no connection is set up anew')
+    t.equal(proxy?.statements.filter((sql) => !sql.endsWith('limit 0')).length, 1, 'it is not sent again, and no connection is set up anew')
     t.same((await post('broken_places', { verb: 'select', columns: ['id', 'h'] })).json.data.rows, [{ id: 1, h: { type: 'Point', coordinates: [1, 2] } }])
   }
 }, ['mariadb'])

@@ -188,8 +188,8 @@ function statementsOf (plan: SelectPlan, engine: Engine, counts: { cached: numbe
   return [compileStatement(plan, engine, counts), ...ofLinks(cellsOf(plan))]
 }
 
-const shown = ({ sql, pieces, parameters, columns, sources, confirmation }: Statement): unknown[] =>
-  [sql, pieces, parameters.map(String), columns.map(({ name, declaration }) => [name, declaration]), sources?.map(({ name }) => name), confirmation?.sql, confirmation?.sources?.map(({ name }) => name)]
+const shown = ({ sql, pieces, parameters, columns, sources, confirmations }: Statement): unknown[] =>
+  [sql, pieces, parameters.map(String), columns.map(({ name, declaration }) => [name, declaration]), sources?.map(({ name }) => name), confirmations.map(({ sql }) => sql)]
 
 for (const engine of ['mysql', 'sqlite'] as const) {
   t.test(`kept statements of rows with members equal freshly compiled ones (${engine})`, async (t) => {

@@ -36,5 +36,5 @@ export function tableOf ({ name = 'items', columns, primaryKey = [], uniqueKeys 
 
 /** A statement as a dialect gets it, for tests that do not run it. */
 export function statementOf (verb: Statement['verb'], table: Table, rest: Partial<Statement> = {}): Statement {
-  return { verb, table, sql: '', pieces: [''], parameters: [], columns: [], assigned: [], confirmation: undefined, ...rest }
+  return { verb, table, sql: '', pieces: [''], parameters: [], columns: [], assigned: [], confirmations: [], ...rest }
 }

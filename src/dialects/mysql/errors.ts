@@ -103,7 +103,7 @@ const staleCatalog: Refuse = (statement, error) => {
   const isOther = missing?.endsWith(`.${statement.table.name}`) !== true
   // a default of MariaDB can name a sequence
   const isElsewhere = isOther && (firesTrigger(statement) || (missing !== undefined && NO_TABLE.has(numberOf(error))))
-  return new StaleCatalog(reasonOf(error, missing), { isElsewhere, missing })
+  return new StaleCatalog(reasonOf(error, missing), { isElsewhere, missing, isUndone: statement.verb === 'select' })
 }
 
 /** The row that a foreign key refers to does not exist, or its table does not. */

@@ -1,7 +1,7 @@
 /** Reads the tables of a database with a fixed number of queries on information_schema. */
 import {
-  type Check, type Column, describeAll, type ForeignKey, type Index, type Key, type TableFacts, type Trigger,
-  type TriggerEvent, type Triggers, type TriggerTiming
+  type Check, type Column, describeAll, type ForeignKey, type Index, type Key, type Table, type TableFacts,
+  type Trigger, type TriggerEvent, type Triggers, type TriggerTiming
 } from '../../catalog/catalog.ts'
 import { linkTables } from '../../catalog/relations.ts'
 import { writesOf } from '../../catalog/triggers.ts'
@@ -100,7 +100,9 @@ export async function introspectMysql (ask: Ask): Promise<readonly TableFacts[]>
     (await ask(ENGINES_WITHOUT_TRANSACTIONS)).map(([engine]) => (engine as string).toLowerCase())
   )
   const triggers = groupByTable(await ask(TRIGGERS))
-  const seesTriggers = readPrivileges(await ask(privilegesQuery(isMariadb)))
+  const privileges = await ask(privilegesQuery(isMariadb))
+  const seesTriggers = holdersOf(privileges, showingTriggers(privileges))
+  const seesRows = holdersOf(privileges, ['SELECT'])
   const checks = groupByTable(await ask(checksQuery(isMariadb)))
   const typeOf = createTypes()
   return linkTables(await inPieces(describeAll(tables, (row) => {
@@ -124,6 +126,7 @@ export async function introspectMysql (ask: Ask): Promise<readonly TableFacts[]>
       engine,
       transactional: !withoutTransactions.has(engine),
       triggers: toTriggers(triggers.get(name) ?? [], seesTriggers(name)),
+      shownBy: toShown(columnsOfTable, seesRows(name)),
       ...(type === 'SYSTEM VERSIONED' && { versioned: true as const }),
       columns: columnsOfTable.map((column) =>
         toColumn(column, { isView: type === 'VIEW', jsonChecks, isMariadb, lastTimestamp, typeOf })
@@ -163,22 +166,30 @@ const toNumber = (digits: string | null | undefined): number | null =>
   digits === null || digits === undefined ? null : Number(digits)
 const groupByTable = (rows: Row[]): Map<string, Row[]> => Map.groupBy(rows, ([table]) => table as string)
 
+/** The privileges that show triggers. */
+const showingTriggers = (rows: Row[]): string[] =>
+  rows.some(([level, , nullable]) => level === 'definer' && nullable === 'YES')
+    ? ['TRIGGER', 'INSERT', 'UPDATE', 'DELETE']
+    : ['TRIGGER']
+
 /**
- * Returns whether the account sees the triggers of a table. The server applies one of several matching patterns, so all
- * of them must allow it.
+ * Returns whether the account certainly holds one of the privileges on a table. The server applies one of several
+ * matching patterns, so all of them must have it.
  */
-function readPrivileges (rows: Row[]): (table: string) => boolean {
+function holdersOf (rows: Row[], sufficient: readonly string[]): (table: string) => boolean {
   const at = (level: string): Row[] => rows.filter((row) => row[0] === level)
-  const sufficient = new Set(
-    at('definer').some(([, , nullable]) => nullable === 'YES')
-      ? ['TRIGGER', 'INSERT', 'UPDATE', 'DELETE']
-      : ['TRIGGER']
-  )
-  const shows = (granted: Row[]): boolean => granted.some(([, , privilege]) => sufficient.has(privilege as string))
+  const isEnough = (granted: Row[]): boolean =>
+    granted.some(([, , privilege]) => sufficient.includes(privilege as string))
   const patterns = [...Map.groupBy(at('database'), ([, pattern]) => pattern).values()]
-  const everywhere = shows(at('all')) || (patterns.length > 0 && patterns.every(shows))
+  const everywhere = isEnough(at('all')) || (patterns.length > 0 && patterns.every(isEnough))
   const tables = Map.groupBy(at('table'), ([, table]) => table)
-  return (table) => everywhere || shows(tables.get(table) ?? [])
+  return (table) => everywhere || isEnough(tables.get(table) ?? [])
+}
+
+/** `all`: whether the account may select the whole table. */
+function toShown (columns: readonly Row[], all: boolean): NonNullable<Table['shownBy']> {
+  const isNamed = (row: Row): boolean => all ? /invisible/i.test(row[6] ?? '') : /select/i.test(row[15] ?? '')
+  return { all, names: columns.filter(isNamed).map(([, name]) => name as string) }
 }
 
 const EVENTS: readonly TriggerEvent[] = ['insert', 'update', 'delete']

@@ -21,8 +21,8 @@ export interface Definitions {
  * bytes.
  */
 const FIXED = 12
-/** Number of strings before them: catalog, schema, table alias, table, column alias, column. */
-const STRINGS = 6
+/** Number of strings before the name: catalog, schema, table alias, table. */
+const BEFORE_NAME = 4
 
 export interface DefinitionsOptions {
   readonly table: Table
@@ -82,11 +82,18 @@ export function createDefinitions ({
 }
 
 /** Parses the packet of a definition. MariaDB has additional metadata before the length of the fixed fields. */
-export function readDefinition (bytes: Buffer, from: number, end: number): ColumnDefinition {
+export function readDefinition (
+  bytes: Buffer,
+  from: number,
+  end: number
+): ColumnDefinition & { readonly name: string } {
   const at = end - FIXED
   const extra = new Map<number, string>()
   const reader = new PacketReader(bytes, from)
-  for (let string = 0; string < STRINGS; string++) reader.skip()
+  for (let string = 0; string < BEFORE_NAME; string++) reader.skip()
+  const name = reader.text()
+  // the name without an alias
+  reader.skip()
   if (reader.at < at - 1) {
     reader.length()
     while (reader.at < at - 1) {
@@ -95,6 +102,7 @@ export function readDefinition (bytes: Buffer, from: number, end: number): Colum
     }
   }
   return {
+    name,
     charset: bytes.readUInt16LE(at),
     length: bytes.readUInt32LE(at + 2),
     type: bytes[at + 6] as number,

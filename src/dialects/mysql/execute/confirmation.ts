@@ -1,61 +1,29 @@
-/** The column definitions that a statement expects, and the confirmation of columns that its result does not show. */
+/** The column definitions that a statement expects, and the confirmation of the tables that it uses. */
 import type { Column } from '../../../catalog/catalog.ts'
 import { getOrCreate } from '../../../get-or-create.ts'
 import type { Statement } from '../../../sql/statement.ts'
-import { createDefinitions, type Definitions, type KnownDifferences } from '../connection/definitions.ts'
+import { valueClass } from '../../../types/value-classes.ts'
+import {
+  createDefinitions, type Definitions, type KnownDifferences, readDefinition
+} from '../connection/definitions.ts'
 import type { MysqlPool } from '../pool/pool.ts'
 
-/** How long a confirmation of a column is valid, in milliseconds. */
+/** How long the confirmation of a table is valid, in milliseconds. */
 const TRUST = 1000
 
-/** A statement that returns the definitions of columns and no rows. */
-export interface Confirmation {
-  readonly statement: Statement
-  readonly definitions: Definitions
-}
+/** Definitions by the pieces of a statement, which remain the same object while the statement is cached. */
+export type KnownStatements = WeakMap<readonly string[], Definitions>
 
-/** The expected results of one statement. */
-export interface Expectations {
-  /** Undefined for a statement without rows. */
-  readonly definitions: Definitions | undefined
-  /** Must run before the statement; undefined if the result of the statement shows everything that it depends on. */
-  readonly confirmation: Confirmation | undefined
-}
-
-/** Expectations by the pieces of a statement, which remain the same object while the statement is cached. */
-export type KnownStatements = WeakMap<readonly string[], Expectations>
-
-export function expectationsOf (
+/** The definitions that a select expects; undefined for a statement without rows. */
+export function definitionsOf (
   known: KnownStatements,
-  statement: Statement,
+  { verb, pieces, table, sources, columns, isUnion }: Statement,
   differences: KnownDifferences
-): Expectations {
-  return getOrCreate(known, statement.pieces, () => createExpectations(statement, differences))
-}
-
-function createExpectations (
-  { verb, table, sources, columns, isUnion, confirmation }: Statement,
-  differences: KnownDifferences
-): Expectations {
-  const definitions =
-    verb === 'select'
-      ? createDefinitions({ table, sources, columns, differences, expected: isUnion === true ? inUnion : inResult })
-      : undefined
-  if (confirmation === undefined) return { definitions, confirmation }
-  const { columns: confirmed, sources: confirmedSources } = confirmation
-  return {
-    definitions,
-    confirmation: {
-      statement: confirmation,
-      definitions: createDefinitions({
-        table,
-        sources: confirmedSources,
-        columns: confirmed,
-        differences,
-        expected: ({ type }) => type.sentAs
-      })
-    }
-  }
+): Definitions | undefined {
+  if (verb !== 'select') return undefined
+  return getOrCreate(known, pieces, () =>
+    createDefinitions({ table, sources, columns, differences, expected: isUnion === true ? inUnion : inResult })
+  )
 }
 
 const inResult = ({ type }: Column): ReadonlySet<string> | undefined => type.selectedAs ?? type.sentAs
@@ -70,14 +38,27 @@ function inUnion (column: Column): ReadonlySet<string> | undefined {
     : classes
 }
 
-type Confirmed = MysqlPool['confirmed']
-
-export function isConfirmed (confirmed: Confirmed, { statement: { columns } }: Confirmation): boolean {
-  const oldest = performance.now() - TRUST
-  return columns.every((column) => (confirmed.get(column) ?? -Infinity) > oldest)
+/** The definitions of the columns of a table, in any order and with others, as a confirmation shows them. */
+export function tableDefinitions ({ table }: Statement, differences: KnownDifferences): Definitions {
+  return {
+    columns: [],
+    isExpectedIn (_index, bytes, from, end) {
+      const definition = readDefinition(bytes, from, end)
+      const column = table.columns.get(definition.name)
+      const classes = column?.type.sentAs
+      if (column === undefined || classes === undefined) return true
+      const sent = valueClass(definition)
+      return classes.has(sent) || differences.isKnown(table, column, sent)
+    }
+  }
 }
 
-/** Records a confirmation. `since`: when it was sent. */
-export function confirm (confirmed: Confirmed, { statement: { columns } }: Confirmation, since: number): void {
-  for (const column of columns) confirmed.set(column, since)
+/** The confirmations that must run before a statement, because those of the last second do not include their tables. */
+export function missingConfirmations (
+  confirmed: MysqlPool['confirmed'],
+  { confirmations }: Statement
+): readonly Statement[] {
+  if (confirmations.length === 0) return confirmations
+  const oldest = performance.now() - TRUST
+  return confirmations.filter(({ table }) => (confirmed.get(table) ?? -Infinity) <= oldest)
 }

@@ -1,14 +1,9 @@
 import type { QueryError } from 'mysql2'
 import type { Statement } from '../../../sql/statement.ts'
-import type { Client, StatementResult, PausableSink, RowSink, RowSource } from '../../dialect.ts'
 import {
-  confirm,
-  expectationsOf,
-  isConfirmed,
-  type Confirmation,
-  type Expectations,
-  type KnownStatements
-} from './confirmation.ts'
+  type Client, type PausableSink, type RowSink, type RowSource, StaleCatalog, type StatementResult
+} from '../../dialect.ts'
+import { definitionsOf, type KnownStatements, missingConfirmations, tableDefinitions } from './confirmation.ts'
 import type { KnownDifferences } from '../connection/definitions.ts'
 import { firesTrigger } from '../../violations.ts'
 import { outcomeUnknown, transactionTooLarge, withReason, type ServiceError } from '../../../errors.ts'
@@ -32,7 +27,7 @@ export interface ExecutionOptions {
   readonly watch: (client: Client | undefined, stop: (reason: ServiceError) => void) => () => void
   /** Called with the first row of a stream. */
   readonly onStarted?: () => void
-  /** Expectations of cached statements. */
+  /** The expected definitions of cached statements. */
   readonly known: KnownStatements
   readonly differences: KnownDifferences
 }
@@ -75,11 +70,10 @@ export function runStatement (run: StatementRun): Promise<StatementResult> {
 /** One run of a statement. Because every request has one, it uses few objects, and callbacks instead of promises. */
 class Execution {
   readonly #run: StatementRun
-  readonly #expectations: Expectations
   readonly #resolve: (result: StatementResult) => void
   readonly #reject: (error: unknown) => void
-  /** The confirmation that runs before the statement. */
-  #confirmation: Confirmation | undefined
+  /** The confirmation that is running. */
+  #confirmation: Statement | undefined
   /** The reason why the result cannot be read. */
   #failure: unknown
   /** When the statement was sent. */
@@ -93,20 +87,17 @@ class Execution {
   #told = false
 
   constructor (run: StatementRun, resolve: (result: StatementResult) => void, reject: (error: unknown) => void) {
-    const { request: { statement }, options: { known, differences } } = run
     this.#run = run
     this.#resolve = resolve
     this.#reject = reject
-    this.#expectations = expectationsOf(known, statement, differences)
   }
 
   start (): void {
-    const { confirmation } = this.#expectations
+    const { pool, request: { statement, client, stream }, options: { watch } } = this.#run
     this.#since = performance.now()
-    this.#unwatch = this.#run.options.watch(this.#run.request.client, () => this.stop())
-    this.#run.request.stream?.from(this.#source())
-    if (confirmation === undefined || isConfirmed(this.#run.pool.confirmed, confirmation)) this.#send()
-    else this.#confirm(confirmation)
+    this.#unwatch = watch(client, () => this.stop())
+    stream?.from(this.#source())
+    this.#confirm(missingConfirmations(pool.confirmed, statement))
   }
 
   /**
@@ -144,32 +135,36 @@ class Execution {
   }
 
   #send (): void {
-    const { session, request: { statement, sink } } = this.#run
+    const { session, request: { statement, sink }, options: { known, differences } } = this.#run
     const sql = writeStatement(statement)
     if (isTooLarge(sql, session)) return this.done(TOO_LARGE)
-    sendCommand(session.connection, { sql, sink, definitions: this.#expectations.definitions, listener: this })
+    sendCommand(session.connection, {
+      sql,
+      sink,
+      definitions: definitionsOf(known, statement, differences),
+      listener: this
+    })
   }
 
-  /** Runs the confirmation, and then the statement if every column has the type of the catalog. */
-  #confirm (confirmation: Confirmation): void {
-    const { pool, session } = this.#run
-    const { statement, definitions } = confirmation
-    const since = performance.now()
+  /** Runs the confirmations, and then the statement if every column has the type of the catalog. */
+  #confirm ([confirmation, ...others]: readonly Statement[]): void {
     this.#confirmation = confirmation
+    if (confirmation === undefined) return this.#send()
+    const { pool, session, options: { differences } } = this.#run
+    const since = performance.now()
     const done: CommandDone = (error) => {
       if (this.#ended || error !== null || this.#failure !== undefined || this.#stop !== undefined) {
         return this.done(error ?? STOPPED)
       }
-      confirm(pool.confirmed, confirmation, since)
-      this.#confirmation = undefined
+      pool.confirmed.set(confirmation.table, since)
       session.memory.free()
-      this.#send()
+      this.#confirm(others)
     }
     sendCommand(session.connection, {
-      sql: writeStatement(statement),
+      sql: writeStatement(confirmation),
       sink: undefined,
-      definitions,
-      listener: { stop () {}, wait () {}, fail: (reason) => this.fail(reason), done }
+      definitions: tableDefinitions(confirmation, differences),
+      listener: { stop () {}, wait () {}, fail: () => this.fail(new StaleCatalog(undefined, { isUndone: true })), done }
     })
   }
 
@@ -256,7 +251,7 @@ class Execution {
       return this.#resolve(sink === undefined ? new WriteResult(ok as OkPacket) : { rows: sink.count, changed: 0 })
     }
     // a write whose confirmation failed has changed nothing
-    const statement = this.#confirmation?.statement ?? request.statement
+    const statement = this.#confirmation ?? request.statement
     this.#reject(toFailure(error ?? STOPPED, { pool, session, statement, request, isStopped }))
   }
 }

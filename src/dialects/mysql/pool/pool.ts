@@ -1,6 +1,6 @@
 import { databaseUnavailable } from '../../../errors.ts'
 import type { Client, PoolUse } from '../../dialect.ts'
-import type { Column } from '../../../catalog/catalog.ts'
+import type { Table } from '../../../catalog/catalog.ts'
 import { isCrowded, toConnectError, type MysqlError } from '../errors.ts'
 import { createFailover, createConnector } from './connector.ts'
 import type { MysqlAddress } from '../options.ts'
@@ -44,10 +44,10 @@ export interface MysqlPool extends StoppingSessions {
   probe (): void
   readonly use: PoolUse
   /**
-   * When the type of each column was last confirmed, by `performance.now()`. The pool of a replica has its own, because
-   * the replica may be behind.
+   * When the columns of each table were last confirmed, by `performance.now()`. The pool of a replica has its own,
+   * because the replica may be behind.
    */
-  readonly confirmed: WeakMap<Column, number>
+  readonly confirmed: WeakMap<Table, number>
   close (): Promise<void>
 }
 

@@ -102,12 +102,12 @@ const read = (sent: Sent) => {
 }
 
 t.test('a definition is parsed, with and without the additions of MariaDB', async (t) => {
-  t.same(read({ type: INT, charset: 63, flags: 0x20, length: 10 }), { type: INT, charset: 63, flags: 0x20, length: 10, extendedType: '', format: '' })
-  t.same(read({ type: BLOB, extra: { 1: 'json' } }), { type: BLOB, charset: 45, flags: 0, length: 11, extendedType: '', format: 'json' })
-  t.same(read({ type: 254, extra: { 0: 'uuid', 7: 'to come' } }), { type: 254, charset: 45, flags: 0, length: 11, extendedType: 'uuid', format: '' })
+  t.same(read({ type: INT, charset: 63, flags: 0x20, length: 10 }), { name: 'v0', type: INT, charset: 63, flags: 0x20, length: 10, extendedType: '', format: '' })
+  t.same(read({ type: BLOB, extra: { 1: 'json' } }), { name: 'v0', type: BLOB, charset: 45, flags: 0, length: 11, extendedType: '', format: 'json' })
+  t.same(read({ type: 254, extra: { 0: 'uuid', 7: 'to come' } }), { name: 'v0', type: 254, charset: 45, flags: 0, length: 11, extendedType: 'uuid', format: '' })
   t.same(read({ type: INT, extra: { 7: 'to come'.repeat(50), 0: 'uuid' } }).extendedType, 'uuid', 'more than one byte counts')
-  t.same(read({ type: INT, extra: {} }), { type: INT, charset: 45, flags: 0, length: 11, extendedType: '', format: '' })
-  t.same(read({ type: INT, table: '表'.repeat(100), extra: { 0: 'inet4' } }), { type: INT, charset: 45, flags: 0, length: 11, extendedType: 'inet4', format: '' }, 'names of more bytes than one says')
+  t.same(read({ type: INT, extra: {} }), { name: 'v0', type: INT, charset: 45, flags: 0, length: 11, extendedType: '', format: '' })
+  t.same(read({ type: INT, table: '表'.repeat(100), extra: { 0: 'inet4' } }), { name: 'v0', type: INT, charset: 45, flags: 0, length: 11, extendedType: 'inet4', format: '' }, 'names of more bytes than one says')
 })
 
 t.test('the class of values', async (t) => {
