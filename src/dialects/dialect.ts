@@ -11,20 +11,14 @@ export interface RowSink {
   readonly maxBytes: number
   /** Rows taken since `begin`. */
   readonly count: number
-  /**
-   * Whether the sink takes no more rows, because the answer is too large or its client has disconnected. Must be
-   * checked after each row.
-   */
+  /** Whether the sink takes no more rows. Must be checked after each row. */
   readonly full: boolean
-  /**
-   * Called before the first row, and again if the statement runs again. `columns`: the columns as the database has them
-   * now.
-   */
+  /** Called before the first row of each run. `columns`: the columns as the database has them now. */
   begin (columns: readonly Column[]): void
   /**
    * A row of MySQL's text protocol (connection/packets.ts), in `bytes` from `from` to `to`. A long row is taken between
-   * turns of the event loop: then it returns a promise, and no other row may follow until it has settled. @throws
-   * UNREADABLE_VALUE, or the promise rejects with it
+   * turns of the event loop: no other row may follow until the promise has settled. @throws UNREADABLE_VALUE, or the
+   * promise rejects with it
    */
   textRow (bytes: Buffer, from: number, to: number): Promise<void> | undefined
   /** A row of values as a driver returns them. The same applies. */
@@ -42,9 +36,9 @@ export interface RowSource {
   pause (): void
   /** Continues; rows that have arrived may be passed during the call. */
   resume (): void
-  /** Ends the statement. Does nothing if it has already ended. */
+  /** Ends the statement, if it is still running. */
   stop (): void
-  /** Called once per run after the first row, from which on the time limit of the whole stream applies. */
+  /** Called after the first row of a run, from which on the time limit of the whole stream applies. */
   started (): void
   /** Called while a row is taken, when the rows so far have been copied, so that their memory may be reused. */
   forget (): void
@@ -54,7 +48,7 @@ export interface RowSource {
 export interface PausableSink extends RowSink {
   /** Called before each run of the statement. */
   from (source: RowSource): void
-  /** Whether rows have been passed on, so that the statement must not run again. */
+  /** Whether rows have been passed on, so the statement must not run again. */
   readonly hasPassed: boolean
   /** Takes no more rows, and discards those that still arrive without pausing the source. */
   discard (): void
@@ -66,20 +60,17 @@ export interface StatementResult {
   readonly rows: number
   /** Rows inserted, updated or deleted. For an upsert, MySQL counts an updated row twice. */
   readonly changed: number
-  /** SQLite: the id of the row of an upsert that existed, before it was written, if the statement notes it. */
+  /** SQLite: the id of the row that an upsert has found, if the statement notes it. */
   readonly existing?: DriverValue | null | undefined
   /** Rows that an update selected, changed or not. Undefined on SQLite. */
   readonly matched?: number | undefined
   /** For an upsert of several rows: the number of updated rows. Undefined on SQLite, and for one row. */
   readonly duplicates?: number | undefined
-  /**
-   * For an insert of several rows: the indexes of those that were neither inserted nor updated, because they already
-   * had the values or a trigger has skipped them. Only on SQLite.
-   */
+  /** SQLite, for an insert of several rows: the indexes of those that were neither inserted nor updated. */
   readonly untouched?: readonly number[] | undefined
   /**
    * For an insert: the number that the database gave to the row, as digits; any number if it gave none. Undefined if
-   * the key of the row may have changed since.
+   * a trigger may have changed the key since.
    */
   readonly insertId?: string | undefined
 }
@@ -108,20 +99,19 @@ export interface Executor {
 }
 
 /**
- * A transaction in progress. Its statements run one after the other. After a refusal (isRefusal), only the statement is
- * undone and the next one may run; after any other error, the transaction is over and `run` throws this error again.
+ * A transaction, whose statements run one after the other. A refusal (isRefusal) undoes only its statement; after any
+ * other error the transaction is over, and `run` throws this error again.
  */
 export interface Transaction extends Executor {
   /** `timeLimit`: a shorter time limit for this statement, in milliseconds. */
   run (statement: Statement, sink?: RowSink, timeLimit?: number): Promise<StatementResult>
   /**
-   * Runs a part of the transaction, whose statements are undone together if `use` throws, as far as their tables have
-   * transactions. The transaction continues. Parts may contain others, but must not run at the same time.
-   * @throws what `use` throws; OUTCOME_UNKNOWN, which ends the transaction, if a table without transactions was written
-   * and cannot be undone
+   * Runs a part of the transaction, which is undone alone if `use` throws. Parts may contain others, but must not run
+   * at the same time. @throws what `use` throws; OUTCOME_UNKNOWN, which ends the transaction, if a table without
+   * transactions was written
    */
   nested<T> (use: (transaction: Transaction) => Promise<T>): Promise<T>
-  /** The number of the attempt, which is more than 1 if the transaction runs again. */
+  /** The number of the attempt, from 1. */
   readonly attempt: number
   /** The number of statements so far. Omitted by dialects whose COMMIT does not refuse single statements. */
   readonly ran?: number
@@ -131,68 +121,54 @@ export interface Transaction extends Executor {
 export type Isolation = 'repeatableRead' | 'serializable' | 'readCommitted'
 
 export interface TransactionOptions extends ReadOptions {
-  /** Only selects run. They see one snapshot at REPEATABLE READ, whatever `isolation` is, and may run on a replica. */
+  /** Only selects run, in one snapshot whatever `isolation` is. They may run on a replica. */
   readonly readOnly: boolean
   readonly isolation: Isolation
   /** Rolls back instead of committing. */
   readonly dryRun?: boolean | undefined
-  /**
-   * Whether a host app runs its own statements in the transaction. An error of COMMIT may be about them, so it has no
-   * details.
-   */
+  /** Whether a host app runs its own statements too, so that an error of COMMIT has no details. */
   readonly isShared?: boolean | undefined
 }
 
 /** A connected database. */
 export interface Dialect {
   readonly engine: Engine
-  /** Reads every table with a fixed number of queries, whatever the size of the database. @throws ServiceError */
+  /** Reads the tables with a fixed number of queries. @throws ServiceError */
   introspect (): Promise<readonly TableFacts[]>
   /**
-   * Runs a select until its last row or until `sink` is full. It may use a replica, and runs again if its connection
-   * was lost.
-   * @throws ServiceError; StaleCatalog; what the sink throws
+   * Runs a select until its last row or until `sink` is full; again if its connection was lost. @throws ServiceError;
+   * StaleCatalog; what the sink throws
    */
   read (statement: Statement, sink: RowSink, options?: ReadOptions): Promise<StatementResult>
   /**
-   * Runs a select whose rows are read from the database as `sink` takes them. It may use a replica, and runs again if
-   * its connection was lost before a row was passed on. `statementTimeout` is the time limit for the first row,
-   * `streamTimeout` for all of them.
-   * @throws ServiceError, also if the client has disconnected; StaleCatalog, before the first row; what the sink throws
+   * Runs a select whose rows are read as `sink` takes them; again if its connection was lost before a row was passed
+   * on. `statementTimeout` is the time limit for the first row, `streamTimeout` for all of them. @throws ServiceError;
+   * StaleCatalog, before the first row; what the sink throws
    */
   stream (statement: Statement, sink: PausableSink, options?: ReadOptions): Promise<StatementResult>
   /** Runs an insert, update or delete once. @throws ServiceError; StaleCatalog */
   write (statement: Statement, options?: WriteOptions): Promise<StatementResult>
   /**
    * Runs `use` in a transaction and commits, or rolls back if `use` throws. `statementTimeout` is the time limit for
-   * the whole. After a deadlock the transaction runs again, at most three times, so `use` must have no effects other
-   * than those of its statements.
-   * @throws ServiceError, with `statement` if COMMIT refuses one; StaleCatalog; what `use` throws. Nothing was changed,
-   * except with OUTCOME_UNKNOWN
+   * the whole. After a deadlock it runs again, at most three times, so `use` must have no other effects than those of
+   * its statements. @throws ServiceError, with `statement` if COMMIT refuses one; StaleCatalog; what `use` throws.
+   * Nothing was changed, except with OUTCOME_UNKNOWN
    */
   transaction<T> (use: (transaction: Transaction) => Promise<T>, options: TransactionOptions): Promise<T>
   /** The privileges of the account as the database lists them, one per line. @throws ServiceError */
   privileges (): Promise<string[]>
-  /**
-   * Finds risks of the account and the connection. `configured`: the databases that the service uses. @throws
-   * ServiceError
-   */
+  /** Finds risks of the account. `configured`: the databases that the service uses. @throws ServiceError */
   findRisks (configured: readonly string[]): Promise<Risks>
   /** Returns the uses that the account may not make. Runs no statement. @throws ServiceError */
   findDenied (uses: readonly TableUse[]): Promise<Denied[]>
-  /**
-   * Checks that the database answers. Does not wait in the queue while every connection is in use. @throws ServiceError
-   */
+  /** Checks that the database answers, unless every connection is in use. @throws ServiceError */
   check? (): Promise<void>
   /** The use of the connection pools: the primary, then each replica. */
   poolUse? (): PoolUse[]
   close (): Promise<void>
 }
 
-/**
- * Lines for readers. `excess`: privileges that the service does not need; `enough`: statements that grant sufficient
- * privileges.
- */
+/** `excess`: privileges that the service does not need; `enough`: statements that grant sufficient privileges. */
 export interface Risks {
   readonly excess: readonly string[]
   readonly risks: readonly string[]
@@ -225,16 +201,13 @@ export interface PoolUse {
   readonly failures: number
 }
 
-/**
- * The catalog is stale: the database lacks a table or column of it, or has another type for a column, because it was
- * changed after the catalog was read.
- */
+/** The catalog is stale: the database lacks a table or column of it, or has another type for a column. */
 export class StaleCatalog extends Error {
   /** For the log only: the database's name for the error and, if it is safe, the name of the missing object. */
   readonly reason: string | undefined
   /** Whether the table itself may be complete, and a trigger, view or routine names the missing object. */
   readonly isElsewhere: boolean
-  /** The missing table or column as the database names it, possibly with qualifiers. Not for the log. */
+  /** The missing table or column as the database names it. Not for the log. */
   readonly missing: string | undefined
   /** Whether nothing is missing: the table was rebuilt after the snapshot of the transaction. */
   readonly isRebuilt: boolean
@@ -265,10 +238,7 @@ export class StaleCatalog extends Error {
   }
 }
 
-/**
- * A database error that only a bug of the service can cause. It has the number of the error but not its text, which may
- * contain values.
- */
+/** A database error that only a bug of the service can cause. Its text is omitted, because it may contain values. */
 export class UnknownDatabaseError extends Error {
   constructor (code: string | number) {
     super(`unexpected database error ${code}`)
@@ -276,13 +246,9 @@ export class UnknownDatabaseError extends Error {
   }
 }
 
-/**
- * Whether the database or a row sink has rejected a statement, which was undone, although the database and its
- * connection work.
- */
+/** Whether a statement was rejected and undone, while the database and its connection work. */
 export const isRefusal = (error: unknown): boolean => isServiceError(error) && !isTrouble(error)
 
-/** The codes of errors by which a database rejects a row, which was not stored or changed. */
 const ROW_REFUSED = new Set([
   'UNIQUE_VIOLATION',
   'FOREIGN_KEY_VIOLATION',
@@ -292,12 +258,9 @@ const ROW_REFUSED = new Set([
   'MISSING_COLUMN'
 ])
 
-/** Whether only a row was rejected, so that the transaction continues, and the other rows may be written without it. */
+/** Whether only a row was rejected: the transaction continues, and the other rows may be written without it. */
 export const refusesRow = (error: unknown): boolean => ROW_REFUSED.has((error as ServiceError).code)
 
+/** The reason, for the log, of the error for a client that has disconnected. */
 export const CLIENT_GONE = 'CLIENT_GONE'
-
-/**
- * The error for a client that has disconnected before its answer was ready. No client sees it; the log has its reason.
- */
 export const clientGone = (): ServiceError => withReason(queryTimeout(), CLIENT_GONE)

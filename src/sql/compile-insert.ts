@@ -59,7 +59,7 @@ export function buildInsert (batch: RowBatch, engine: Engine): BuiltInsert {
 
 /**
  * Changes nothing, and notes the id of the row that exists: `row_query_note` returns false
- * (src/dialects/sqlite/connection.ts).
+ * (src/dialects/sqlite/process.ts).
  */
 function note (identity: Column, { token }: TableBuilder): Sql {
   const stored = sql.ref(`t.${token(identity)}`)

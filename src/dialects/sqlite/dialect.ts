@@ -14,8 +14,7 @@ import { Writes, commit, runTransaction, undo, type Limit } from './transaction.
 import { toReadError, toServiceError } from './errors.ts'
 import { type Ask, introspectSqlite } from './introspect.ts'
 import { createMemoryFile, MEMORY } from './protocol.ts'
-import type { Session } from './session.ts'
-import { createSessions, type SessionLimits } from './sessions.ts'
+import { createSessions, type Session, type SessionLimits } from './session.ts'
 import { runSelect, runWrite, streamSelect } from './statements.ts'
 
 /**

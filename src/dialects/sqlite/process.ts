@@ -3,8 +3,285 @@
  * interrupted, but a process can be killed. session.ts starts it with the path of the file, and READS_ONLY if it must
  * not write.
  */
-import { Connection, toReply } from './connection.ts'
-import { READS_ONLY, type Order, type Reply } from './protocol.ts'
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+import { openFile, encodingOf, TextCheck, type Encoding } from './open-file.ts'
+import type { DriverValue } from '../../types/column-type.ts'
+import {
+  READS_ONLY, SCHEMA_CHANGED, SCHEMA_VERSION, type Order, type ReadOrder, type Reply, type Row, type RowsOrder,
+  type RunOrder, type TransactionOrder
+} from './protocol.ts'
+
+/** Maximum number of prepared statements. */
+const MAX_PREPARED = 100
+
+/** Approximate size of the texts and blobs of one reply, in bytes. A reply has at least one row, whatever its size. */
+const BATCH = 65_536
+
+/** The size of each value in addition to the bytes of a text or blob. */
+const VALUE = 16
+
+/** SQLITE_CONSTRAINT and SQLITE_CONSTRAINT_FOREIGNKEY (https://www.sqlite.org/rescode.html) */
+const REFUSED = new Set<number | undefined>([19, 0]) // Node 22.13 reads the code too late
+const BROKEN_KEY = 787
+const NO_CHANGES = new Uint8Array(0)
+
+/** A function of SQL that keeps its argument for the reply and returns false (src/sql/compile-insert.ts). */
+const NOTE = 'row_query_note'
+
+/** The rows of a select that has not ended. */
+interface Rows {
+  readonly iterator: Iterator<object>
+  /** The size that the next rows may have, in bytes. */
+  room: number
+  /** Undefined if rows are objects. */
+  readonly check: TextCheck | undefined
+}
+
+/** Executes the orders of one client, one after the other. */
+class Connection {
+  readonly #database: DatabaseSync
+  readonly #prepared = new Map<string, StatementSync>()
+  /** Whether a transaction order has begun a transaction that is still open. */
+  #isOpen = false
+  #rows: Rows | undefined
+  #encoding: Encoding | undefined
+  #noted: DriverValue | null | undefined
+
+  /** Whether the file may not be written. */
+  readonly isReadOnly: boolean
+
+  /** `readsOnly`: the connection must not write. @throws SqliteError if the file cannot be opened */
+  constructor (path: string, readsOnly: boolean) {
+    const { database, isReadOnly } = openFile(path)
+    if (readsOnly) database.exec('pragma query_only = on')
+    this.#database = database
+    this.isReadOnly = isReadOnly
+    database.function(NOTE, { directOnly: true, useBigIntArguments: true }, (value) => {
+      this.#noted = value as DriverValue | null
+      return 0
+    })
+  }
+
+  reply (order: Order): Reply {
+    try {
+      switch (order.kind) {
+        case 'run': return this.#run(order)
+        case 'transaction': return this.#begin(order)
+        case 'checkKeys': return this.#checkKeys()
+        case 'read': return this.#read(order)
+        case 'script': return this.#script(order.sql)
+        case 'more': return this.#more()
+        case 'end': return this.#end()
+      }
+    } catch (error) {
+      this.#end()
+      if (!this.#isOpen) this.#rollBack()
+      else if (!this.#isInTransaction()) {
+        this.#isOpen = false
+        Object.assign(error as Error, { isRolledBack: true })
+      }
+      return toReply(error)
+    }
+  }
+
+  close (): void {
+    this.#database.close()
+  }
+
+  #run (order: RunOrder): Reply {
+    if (order.begin === true) this.#prepare('begin immediate').run()
+    this.#requireVersion(order.version)
+    const reply = order.rows === undefined ? this.#runStatement(order) : this.#runRows(order, order.rows)
+    if (order.begin === true) this.#isOpen = true
+    return reply
+  }
+
+  /** @throws the error of a statement whose schema has changed */
+  #requireVersion (planned: number | undefined): void {
+    if (planned === undefined) return
+    const found = this.#prepare(SCHEMA_VERSION)
+    found.setReadBigInts(false)
+    if ((found.get() as { version: number }).version === planned) return
+    throw Object.assign(new Error('database schema has changed'), { errcode: SCHEMA_CHANGED })
+  }
+
+  #runStatement ({ sql, parameters }: RunOrder): Reply {
+    const { changes, lastInsertRowid } = this.#execute(sql, parameters)
+    return { changes: Number(changes), insertId: String(lastInsertRowid) }
+  }
+
+  #execute (sql: string, parameters: readonly unknown[]): ReturnType<StatementSync['run']> {
+    const statement = this.#prepare(sql)
+    statement.setReadBigInts(true)
+    return statement.run(...parameters as SQLInputValue[])
+  }
+
+  #runRows ({ sql, parameters }: RunOrder, { count, cells, probe }: RowsOrder): Reply {
+    const shared = parameters.slice(count * cells)
+    let [changes, duplicates] = [0, 0]
+    let insertId: string | undefined
+    const untouched: number[] = []
+    this.#noted = undefined
+    this.#prepare('savepoint list').run()
+    for (let row = 0; row < count; row++) {
+      try {
+        const values = parameters.slice(row * cells, (row + 1) * cells)
+        const inserted =
+          probe === undefined ? this.#execute(sql, [...values, ...shared]) : this.#tryInsert(probe, values)
+        if (inserted.changes === 1n) {
+          changes++
+          if (row === 0) insertId = String(inserted.lastInsertRowid)
+        } else if (probe !== undefined && probe !== sql && this.#execute(sql, [...values, ...shared]).changes === 1n) {
+          changes += 2
+          duplicates++
+        } else untouched.push(row)
+      } catch (error) {
+        this.#undo('list')
+        throw Object.assign(error as Error, { row })
+      }
+    }
+    this.#prepare('release list').run()
+    return {
+      changes,
+      duplicates,
+      ...(insertId !== undefined && { insertId }),
+      ...(untouched.length > 0 && { untouched }),
+      ...(this.#noted !== undefined && { noted: this.#noted })
+    }
+  }
+
+  /**
+   * Tries to insert a row. If it exists, the effects of BEFORE triggers are undone, because they run again with the
+   * statement that updates it.
+   */
+  #tryInsert (probe: string, values: readonly unknown[]): ReturnType<StatementSync['run']> {
+    this.#prepare('savepoint row').run()
+    const result = this.#execute(probe, values)
+    if (result.changes === 1n) this.#prepare('release row').run()
+    else this.#undo('row')
+    return result
+  }
+
+  #undo (savepoint: 'list' | 'row'): void {
+    try {
+      this.#database.exec(`rollback to ${savepoint}; release ${savepoint}`)
+    } catch { /* the error has ended the transaction */ }
+  }
+
+  #begin ({ sql }: TransactionOrder): Reply {
+    const begins = sql.startsWith('begin')
+    if (begins) this.#isOpen = false
+    this.#prepare(sql).run()
+    this.#isOpen = begins
+    return {}
+  }
+
+  /**
+   * Applies an empty changeset, to which SQLite reports whether a key of the open transaction is broken
+   * (SQLITE_CHANGESET_FOREIGN_KEY in https://www.sqlite.org/session/c_changeset_abort.html). By default Node answers
+   * "abort"; after "omit", COMMIT would accept the key.
+   */
+  #checkKeys (): Reply {
+    try {
+      this.#database.applyChangeset(NO_CHANGES)
+      return {}
+    } catch (error) {
+      throw REFUSED.has((error as { errcode?: number }).errcode)
+        ? Object.assign(error as Error, { errcode: BROKEN_KEY })
+        : error
+    }
+  }
+
+  #read ({ sql, parameters, limit, named = false, version }: ReadOrder): Reply {
+    this.#requireVersion(version)
+    const statement = this.#prepare(sql)
+    statement.setReadBigInts(!named)
+    const values = parameters as SQLInputValue[]
+    const check = named
+      ? undefined
+      : new TextCheck(this.#database, (this.#encoding ??= encodingOf(this.#database)), { sql, parameters: values })
+    this.#rows = { iterator: statement.iterate(...values), room: limit, check }
+    return this.#more()
+  }
+
+  #script (sql: string): Reply {
+    this.#database.exec(sql)
+    return {}
+  }
+
+  #more (): Reply {
+    const source = this.#rows
+    const rows: Row[] = []
+    if (source === undefined) return { rows, more: false }
+    let size = 0
+    while (size < BATCH) {
+      const { value, done = false } = source.iterator.next()
+      if (done) {
+        source.check?.end()
+        this.#rows = undefined
+        return { rows, more: false }
+      }
+      // Node 22.13 can only return objects. Their keys keep the order of the columns, because the query names them v0,
+      // v1, …
+      const values = source.check?.check(value as object) ?? Object.values(value as object) as Row
+      const bytes = bytesOf(values)
+      source.room -= bytes
+      if (source.room < 0) return { ...this.#end(), tooLarge: true }
+      size += bytes + values.length * VALUE
+      rows.push(source.check === undefined ? value : values)
+    }
+    return { rows, more: true }
+  }
+
+  #end (): Reply {
+    this.#rows?.check?.end()
+    this.#rows?.iterator.return?.()
+    this.#rows = undefined
+    return {}
+  }
+
+  /**
+   * Whether the transaction is still open, which some errors and triggers end. Node 22.13 cannot ask SQLite directly.
+   */
+  #isInTransaction (): boolean {
+    try {
+      this.#database.exec('begin')
+    } catch {
+      return true
+    }
+    this.#rollBack()
+    return false
+  }
+
+  /** Rolls back after a failed statement, unless SQLite has already ended the transaction. */
+  #rollBack (): void {
+    try {
+      this.#database.exec('rollback')
+    } catch { /* there is no transaction */ }
+  }
+
+  /** Returns a prepared statement, and drops the least recently used one if there are too many. */
+  #prepare (sql: string): StatementSync {
+    const statement = this.#prepared.get(sql) ?? this.#database.prepare(sql)
+    this.#prepared.delete(sql)
+    this.#prepared.set(sql, statement)
+    if (this.#prepared.size > MAX_PREPARED) this.#prepared.delete(this.#prepared.keys().next().value as string)
+    return statement
+  }
+}
+
+/** The minimum size of texts and blobs in the answer: each character has at least one byte. */
+function bytesOf (values: Row): number {
+  let bytes = 0
+  for (const value of values) if (typeof value === 'string' || value instanceof Uint8Array) bytes += value.length
+  return bytes
+}
+
+/** Converts an error to a reply. */
+function toReply (error: unknown): Reply {
+  const { errcode, errstr, isRolledBack, row } = error as Omit<NonNullable<Reply['error']>, 'thrown'>
+  return { error: { thrown: error as Error, errcode, errstr, isRolledBack, row } }
+}
 
 /**
  * Signals that a terminal or a supervisor sends to every process of the service, which decides itself when this one

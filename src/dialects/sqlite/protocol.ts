@@ -1,7 +1,4 @@
-/**
- * The messages between the service and the process that has a SQLite file open: one order at a time, with one reply
- * each.
- */
+/** The messages between the service and the process that has a SQLite file open: one reply for each order. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -21,22 +18,21 @@ export const SCHEMA_CHANGED = 17
 
 interface OnVersion {
   /**
-   * The version of the definitions that the statement was planned with. If the file has another one, the statement does
-   * not run: a column might have another type since, for which the values were not converted.
+   * The version of the definitions that the statement was planned with. If the file has another one, in which a column
+   * may have another type, the statement does not run.
    */
   readonly version?: number | undefined
 }
 
-/** Runs a statement without rows. If it begins a transaction, an error rolls it back; otherwise it stays open. */
+/** Runs a statement without rows. */
 export interface RunOrder extends OnVersion {
   readonly kind: 'run'
   readonly sql: string
   readonly parameters: readonly unknown[]
-  /** Whether to begin a transaction first. */
+  /** Whether to begin a transaction first, which an error rolls back. */
   readonly begin?: boolean
   /**
-   * Runs the statement for each row: the parameters are those of the rows, followed by those that all rows share.
-   * Either all rows are written or none.
+   * Runs the statement for each row, for all or none: the parameters are those of the rows, then those that they share.
    */
   readonly rows?: RowsOrder | undefined
 }
@@ -45,17 +41,11 @@ export interface RowsOrder {
   readonly count: number
   /** The number of parameters of a row. */
   readonly cells: number
-  /**
-   * The statement that inserts a row unless it exists. Unless it is the same, the statement of the order then runs for
-   * rows that exist.
-   */
+  /** A statement that inserts a row unless it exists; that of the order then runs for rows that exist. */
   readonly probe: string | undefined
 }
 
-/**
- * Begins or ends a transaction. While it is open, an error of another order undoes only its statement, if SQLite can.
- * It stays open if COMMIT fails.
- */
+/** Begins or ends a transaction. While it is open, an error undoes only its statement, if SQLite can. */
 export interface TransactionOrder {
   readonly kind: 'transaction'
   readonly sql: 'begin' | 'begin immediate' | 'commit' | 'rollback'
@@ -73,8 +63,8 @@ export interface ReadOrder extends OnVersion {
 }
 
 /**
- * `checkKeys` fails as COMMIT would for a foreign key that is checked there, and changes nothing. `script` runs any
- * number of statements. `more` requests the next rows of the select, `end` ends it early.
+ * `checkKeys` fails as COMMIT would for a foreign key that is checked there. `script` runs any number of statements.
+ * `more` requests the next rows of the select, `end` ends it early.
  */
 export type Order =
   | RunOrder
@@ -100,17 +90,13 @@ export interface Reply {
   readonly changes?: number
   /** Rows of a list that were updated. */
   readonly duplicates?: number
-  /** The value that the last probe has noted (NOTE), of the row that exists. */
+  /** The value of the existing row that the last statement has noted (NOTE). */
   readonly noted?: DriverValue | null
   /** The indexes of the rows of a list that were neither inserted nor updated. */
   readonly untouched?: readonly number[]
   /** The rowid of the last insert, as digits; for a list, that of its first row, if it was inserted. */
   readonly insertId?: string
-  /**
-   * The error of SQLite or Node. Its own properties are sent separately, because they do not survive the transfer
-   * between processes. `isRolledBack`: the open transaction has ended with the error. `row`: the row of a list that
-   * failed.
-   */
+  /** The error, with its own properties, which would not survive the transfer (SqliteError). */
   readonly error?: {
     readonly thrown: Error
     readonly errcode: number | undefined

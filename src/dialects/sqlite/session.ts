@@ -1,11 +1,14 @@
 /**
- * A session with a SQLite file in its own process, so that a statement does not block the service and can always be
- * stopped.
+ * Sessions with a SQLite file, each in its own process, so that a statement does not block the service and can always
+ * be stopped.
  */
 import { fork, type ChildProcess } from 'node:child_process'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { databaseUnavailable, withReason } from '../../errors.ts'
+import type { Client } from '../dialect.ts'
+import { createWaiters } from '../waiters.ts'
+import { toReadError, type SqliteError } from './errors.ts'
 import { READS_ONLY, type Order, type ReadOrder, type Reply, type Row } from './protocol.ts'
 
 /** Has the extension of this file: TypeScript in the repository, JavaScript in the package. */
@@ -32,7 +35,7 @@ export class Session {
   readonly #losing = new Set<(error: Error) => void>()
 
   private constructor (path: string, readsOnly: boolean) {
-    // NODE_OPTIONS may load or open something that is only meant for the service, such as a debugger
+    // NODE_OPTIONS may be meant for the service only, such as those of a debugger
     const env = { ...process.env, NODE_OPTIONS: '' }
     const execArgv = ['--disable-warning=ExperimentalWarning'] // Node 22 has one for node:sqlite
     this.#process = fork(PROGRAM, readsOnly ? [path, READS_ONLY] : [path], {
@@ -80,10 +83,7 @@ export class Session {
     return this.#isReadOnly
   }
 
-  /**
-   * Settles as `work` does, but rejects as soon as the session is lost, also while no order runs. Holds no reference to
-   * `work` afterwards.
-   */
+  /** Settles as `work` does, but rejects as soon as the session is lost. Holds no reference to `work` afterwards. */
   async unlessLost<T> (work: Promise<T>): Promise<T> {
     const { promise, reject } = Promise.withResolvers<never>()
     if (this.#isLost) reject(lost())
@@ -191,4 +191,146 @@ function resultOf (reply: Reply): Reply {
   if (reply.error === undefined) return reply
   const { thrown, ...properties } = reply.error
   throw Object.assign(thrown, properties)
+}
+
+export interface SessionLimits {
+  /** Requests that may wait for a session. */
+  readonly queue: number
+  /** How long a request may wait, in milliseconds. */
+  readonly wait: number
+}
+
+/**
+ * The sessions with a file, each used by one request at a time: one reads and writes, the other one only reads. That
+ * one is opened when a read has waited, because a write may wait for another process's lock for seconds.
+ */
+export interface Sessions {
+  /**
+   * @throws OVERLOADED if too many requests wait or one waits too long; the error of opening the file; what `work`
+   * throws
+   */
+  use<T> (work: (session: Session) => Promise<T>, client?: Client): Promise<T>
+  /** Like `use`, for work that only reads. */
+  read<T> (work: (session: Session) => Promise<T>, client?: Client): Promise<T>
+  /**
+   * Runs work in a read-only session of its own, because a slow client uses it for long. The caller limits their
+   * number. @throws DATABASE_UNAVAILABLE; what `work` throws
+   */
+  stream<T> (work: (session: Session) => Promise<T>): Promise<T>
+  close (): Promise<void>
+}
+
+/** How long a read waits for the first session before the second one is opened, in milliseconds. */
+const READER_DELAY = 50
+
+/** How long after the end of a stream the idle sessions of streams are closed, in milliseconds. */
+const IDLE_TIME = 10_000
+
+export function createSessions (path: string, { queue: maxWaiting, wait: timeout }: SessionLimits): Sessions {
+  const waiters = createWaiters<Worker>(maxWaiting, timeout)
+  const main = new Worker(path, false)
+  const reader = new Worker(path, true)
+  let hasReader = false
+  let isClosed = false
+  let timer: NodeJS.Timeout | undefined
+  const streams = new Set<Worker>()
+  let idle: NodeJS.Timeout | undefined
+
+  const release = (worker: Worker): void => { worker.isBusy = waiters.give(worker) }
+
+  const useReader = (): void => {
+    timer = undefined
+    release(reader)
+    hasReader = reader.isBusy
+  }
+
+  const findFree = (): Worker | undefined => {
+    if (hasReader && !reader.isBusy) return reader
+    return main.isBusy ? undefined : main
+  }
+
+  const waitToWrite = (caller: string | undefined): Promise<Worker> =>
+    waiters.wait({ caller, accepts: (worker) => worker === main })
+
+  const waitToRead = (caller: string | undefined): Promise<Worker> => {
+    if (!hasReader) timer ??= setTimeout(useReader, READER_DELAY)
+    return waiters.wait({ caller })
+  }
+
+  const closeIdle = (): void => {
+    for (const worker of streams) {
+      if (worker.isBusy) continue
+      streams.delete(worker)
+      worker.close()
+    }
+  }
+
+  const useOne = async <T>(worker: Worker, work: (session: Session) => Promise<T>): Promise<T> => {
+    worker.isBusy = true
+    try {
+      return await work(await worker.getSession())
+    } finally {
+      release(worker)
+    }
+  }
+
+  return {
+    use: async (work, client) => useOne(main.isBusy ? await waitToWrite(client?.caller) : main, work),
+    read: async (work, client) => useOne(findFree() ?? await waitToRead(client?.caller), work),
+    async stream (work) {
+      if (isClosed) throw databaseUnavailable()
+      const worker = [...streams].find(({ isBusy }) => !isBusy) ?? new Worker(path, true)
+      streams.add(worker)
+      worker.isBusy = true
+      try {
+        return await work(await worker.getSession())
+      } finally {
+        worker.isBusy = false
+        clearTimeout(idle)
+        idle = setTimeout(closeIdle, IDLE_TIME).unref()
+      }
+    },
+    async close () {
+      isClosed = true
+      clearTimeout(timer)
+      clearTimeout(idle)
+      waiters.reject(() => databaseUnavailable())
+      await Promise.all([main, reader, ...streams].map((worker) => worker.close()))
+    }
+  }
+}
+
+/** A process with one session, which is started when it is needed, and again if it has ended. */
+class Worker {
+  readonly #path: string
+  readonly #readsOnly: boolean
+  #session: Session | undefined
+  #opening: Promise<Session> | undefined
+  #isClosed = false
+  isBusy = false
+
+  constructor (path: string, readsOnly: boolean) {
+    this.#path = path
+    this.#readsOnly = readsOnly
+  }
+
+  /** @throws DATABASE_UNAVAILABLE; SqliteError if the file is opened for the first time */
+  async getSession (): Promise<Session> {
+    if (this.#session?.isLost !== false) {
+      await this.#session?.ended() // its locks end with it
+      if (this.#isClosed) throw databaseUnavailable()
+      const isFirst = this.#opening === undefined && !this.#readsOnly
+      this.#opening = Session.open(this.#path, this.#readsOnly)
+      this.#session = await this.#opening.catch((error: SqliteError) => { throw isFirst ? error : toReadError(error) })
+    }
+    if (this.#isClosed) throw databaseUnavailable()
+    return this.#session
+  }
+
+  async close (): Promise<void> {
+    this.#isClosed = true
+    await this.#opening?.catch(() => {})
+    if (this.isBusy) this.#session?.kill()
+    await this.#session?.close()
+  }
 }
