@@ -3,6 +3,7 @@ import fastifyCors, { type FastifyCorsOptions } from '@fastify/cors'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { ConfigError } from '../src/config-errors.ts'
+import { hasQuery } from '../src/http/query.ts'
 
 export interface CorsOptions {
   readonly origins: readonly string[]
@@ -12,7 +13,6 @@ export interface CorsOptions {
 
 /** Does not allow credentials such as cookies, which browsers send automatically, unlike bearer tokens. */
 const ALLOWED = {
-  methods: ['GET', 'POST'],
   allowedHeaders: [
     'authorization',
     'content-type',
@@ -29,7 +29,8 @@ const ALLOWED = {
     'ratelimit-remaining',
     'ratelimit-reset',
     'www-authenticate',
-    'etag'
+    'etag',
+    'accept-query'
   ],
   maxAge: 600,
   credentials: false
@@ -64,12 +65,14 @@ function refuseOuterCors (app: FastifyInstance): void {
 export default fp(async function cors (app: FastifyInstance, { origins, headers = [] }: CorsOptions) {
   refuseOuterCors(app)
   const anyOrigin = origins.includes('*')
+  const methods = ['GET', 'POST', ...(hasQuery(app) ? ['QUERY', 'OPTIONS'] : [])]
   const allowedHeaders = [...ALLOWED.allowedHeaders, ...headers]
   await app.register(fastifyCors, {
     delegator: (request: FastifyRequest, callback: (error: Error | null, options?: FastifyCorsOptions) => void) => {
       const { origin, 'access-control-request-method': method } = request.headers
       if (origin === undefined || !(anyOrigin || origins.includes(origin))) return callback(null, { origin: false })
-      callback(null, { ...ALLOWED, allowedHeaders, origin: anyOrigin ? '*' : origin, preflight: method !== undefined })
+      const allowed = { ...ALLOWED, methods, allowedHeaders, origin: anyOrigin ? '*' : origin }
+      callback(null, { ...allowed, preflight: method !== undefined })
     }
   })
 }, { name: 'row-query-cors' })

@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises'
 import helmet from '@fastify/helmet'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { createTag, isNotModified } from '../src/openapi/names.ts'
+import { createTag, isNotModified } from '../src/http/entity-tag.ts'
 
 // Loads the program and the style of the page, whose sources are in `page/`.
 

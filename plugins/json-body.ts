@@ -13,6 +13,8 @@ import { parseBody } from '../src/request/check-body.ts'
 import { readBody, type Payload } from '../src/request/read-body.ts'
 import { invalidJson, unsupportedMediaType } from '../src/errors.ts'
 
+const HAVE_BODIES: ReadonlySet<string> = new Set(['POST', 'QUERY'])
+
 const CHARSET = /;\s*charset\s*=\s*"?([^\s;"]*)/i
 
 declare module 'fastify' {
@@ -38,7 +40,7 @@ export default fp(async function body (app: FastifyInstance, { bodyLimit, bodyMe
   app.removeAllContentTypeParsers()
   app.addHook('preParsing', (request, { raw: response }, _payload, done) => {
     const { rowQueryGrant: grant } = request
-    if (request.method === 'POST' && grant !== null) {
+    if (HAVE_BODIES.has(request.method) && grant !== null) {
       const reservation = new BodyReservation(memory, principalOf(grant))
       request.rowQueryBodyReservation = reservation
       response.once('close', () => reservation.leave())
@@ -57,7 +59,7 @@ export default fp(async function body (app: FastifyInstance, { bodyLimit, bodyMe
   })
   // Fastify does not read a body without a Content-Type header, which the interface requires
   app.addHook('preValidation', ({ method, body }, _reply, done) =>
-    done(method === 'POST' && body === undefined ? unsupportedMediaType() : undefined)
+    done(HAVE_BODIES.has(method) && body === undefined ? unsupportedMediaType() : undefined)
   )
 }, { name: 'row-query-body' })
 

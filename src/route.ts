@@ -1,5 +1,9 @@
-/** The routes: POST {prefix}/{database}/{table} for one request, POST {prefix}/{database} for several operations. */
+/**
+ * The routes: POST {prefix}/{database}/{table} for one request, POST {prefix}/{database} for several operations, and
+ * QUERY for both.
+ */
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import type { Static } from '@sinclair/typebox'
 import type {
   FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler, onSendHookHandler, preValidationHookHandler
 } from 'fastify'
@@ -10,6 +14,7 @@ import { HttpClient } from './http/client-connections.ts'
 import { seesDatabase } from './access/grant.ts'
 import type { Database } from './databases/database.ts'
 import { methodNotAllowed, notFound } from './errors.ts'
+import { completeSelect, hasQuery, refuseWrites, sendAcceptQuery, sendTagged } from './http/query.ts'
 import { findWantedStream, sendStream, type WantedStream, readConsistency } from './http/stream.ts'
 import { readKey } from './idempotency/run-once.ts'
 import { handle } from './pipeline.ts'
@@ -53,7 +58,7 @@ const keyOf = ({ headers, rowQueryBodyHash: bodyHash }: FastifyRequest, body: ob
  */
 const varyByAccept: onSendHookHandler = (_request, reply, _payload, done) => {
   const others = reply.getHeader('vary')
-  reply.header('vary', others === undefined ? 'Accept' : `${String(others)}, Accept`)
+  reply.header('vary', ['Accept', others ?? []].flat().join(', '))
   done()
 }
 
@@ -65,6 +70,7 @@ const toValidator = (findError: FindBodyError) => (value: unknown) => {
 
 export default fp(async function routes (app: FastifyInstance, { limits, budget, collectors }: RowsOptions) {
   const { rowQueryDatabases: databases } = app
+  const methods = ['POST', ...(hasQuery(app) ? ['QUERY'] : [])]
   const url = '/:database/:table'
   const isOwnApp = app.hasDecorator(OWN_APP)
   app.decorateRequest('rowQueryAccess')
@@ -94,41 +100,33 @@ export default fp(async function routes (app: FastifyInstance, { limits, budget,
     done()
   }
 
-  app
-    .withTypeProvider<TypeBoxTypeProvider>()
-    .post(
-      url,
-      {
-        schema: { body: BodySchema },
-        validatorCompiler: () => toValidator(compileBodySchema(BodySchema)),
-        config: shownInHost(app.prefix),
-        onRequest: checkPath,
-        preValidation: checkStream,
-        onSend: varyByAccept
-      },
-      (request, reply) => {
-        const { body, headers, rowQueryAccess: access, rowQueryRecord: record } = request
-        const consistency = readConsistency(body.verb, CONSISTENCY, headers['row-query-consistency'])
-        if (request.rowQueryStream !== null) {
-          return sendStream(request, reply, {
-            ...request.rowQueryStream,
-            access,
-            limits,
-            consistency,
-            collectors,
-            isOwnApp
-          })
-        }
-        reply.type('application/json; charset=utf-8')
-        const client = new HttpClient(reply.raw, access.grant)
-        const options = { access, body, limits, consistency, client, record }
-        const key = body.verb === 'select' ? undefined : keyOf(request, body)
-        request.rowQueryIsWriting = body.verb !== 'select'
-        return handle(
-          key === undefined ? options : { ...options, key, onReplay: () => reply.header(REPLAYED, 'true') }
-        ).then(({ response }) => response)
-      }
-    )
+  const ofTable = {
+    schema: { body: BodySchema },
+    validatorCompiler: () => toValidator(compileBodySchema(BodySchema)),
+    onRequest: checkPath,
+    preValidation: checkStream,
+    onSend: varyByAccept
+  }
+  const answerTable = (
+    request: FastifyRequest<{ Body: Static<typeof BodySchema> }>,
+    reply: FastifyReply
+  ): Promise<unknown> => {
+    const { body, headers, rowQueryAccess: access, rowQueryRecord: record } = request
+    const consistency = readConsistency(body.verb, CONSISTENCY, headers['row-query-consistency'])
+    if (request.rowQueryStream !== null) {
+      const wanted = { ...request.rowQueryStream, access, limits, consistency }
+      return sendStream(request, reply, { ...wanted, collectors, isOwnApp })
+    }
+    reply.type('application/json; charset=utf-8')
+    const client = new HttpClient(reply.raw, access.grant)
+    const options = { access, body, limits, consistency, client, record }
+    const key = body.verb === 'select' ? undefined : keyOf(request, body)
+    request.rowQueryIsWriting = body.verb !== 'select'
+    return handle(
+      key === undefined ? options : { ...options, key, onReplay: () => reply.header(REPLAYED, 'true') }
+    ).then(({ response }) => request.method === 'QUERY' ? sendTagged(request, reply, response) : response)
+  }
+  app.withTypeProvider<TypeBoxTypeProvider>().post(url, { ...ofTable, config: shownInHost(app.prefix) }, answerTable)
 
   const checkDatabase: onRequestHookHandler = (request, _reply, done) => {
     const { database } = request.params as { database: string }
@@ -136,42 +134,64 @@ export default fp(async function routes (app: FastifyInstance, { limits, budget,
     request.rowQueryDatabase = getDatabase(databases, getGrant(request), database)
     done()
   }
+  const ofDatabase = {
+    schema: { body: OperationsBodySchema, hide: true },
+    validatorCompiler: () => toValidator(createOperationsCheck(compileBodySchema(BodySchema), limits.operations)),
+    onRequest: checkDatabase
+  }
+  const answerOperations = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    const { headers, rowQueryDatabase: database, rowQueryRecord: record } = request
+    const body = request.body as OperationsBody
+    const isRead = isReadOnly(body)
+    const consistency = readConsistency(isRead ? 'select' : 'update', CONSISTENCY, headers['row-query-consistency'])
+    const key = isRead ? undefined : keyOf(request, body)
+    reply.type('application/json; charset=utf-8')
+    request.rowQueryIsWriting = !isRead
+    const response = await runOperations({
+      grant: getGrant(request),
+      database,
+      body,
+      limits,
+      consistency,
+      client: new HttpClient(reply.raw, getGrant(request)),
+      record,
+      key,
+      onReplay: () => reply.header(REPLAYED, 'true')
+    })
+    return request.method === 'QUERY' ? sendTagged(request, reply, response) : response
+  }
+  app.post('/:database', ofDatabase, answerOperations)
 
-  app.post(
-    '/:database',
-    {
-      schema: { body: OperationsBodySchema, hide: true },
-      validatorCompiler: () => toValidator(createOperationsCheck(compileBodySchema(BodySchema), limits.operations)),
-      onRequest: checkDatabase
-    },
-    (request, reply) => {
-      const { headers, rowQueryDatabase: database, rowQueryRecord: record } = request
-      const body = request.body as OperationsBody
-      const isRead = isReadOnly(body)
-      const consistency = readConsistency(isRead ? 'select' : 'update', CONSISTENCY, headers['row-query-consistency'])
-      const key = isRead ? undefined : keyOf(request, body)
-      reply.type('application/json; charset=utf-8')
-      request.rowQueryIsWriting = !isRead
-      return runOperations({
-        grant: getGrant(request),
-        database,
-        body,
-        limits,
-        consistency,
-        client: new HttpClient(reply.raw, getGrant(request)),
-        record,
-        key,
-        onReplay: () => reply.header(REPLAYED, 'true')
-      })
-    }
-  )
+  if (hasQuery(app)) {
+    app.withTypeProvider<TypeBoxTypeProvider>().route({
+      ...ofTable,
+      method: 'QUERY',
+      url,
+      schema: { ...ofTable.schema, hide: true },
+      preValidation: [completeSelect, checkStream],
+      onSend: [varyByAccept, sendAcceptQuery],
+      handler: answerTable
+    })
+    app.route({
+      ...ofDatabase,
+      method: 'QUERY',
+      url: '/:database',
+      preHandler: refuseWrites,
+      onSend: [varyByAccept, sendAcceptQuery],
+      handler: answerOperations
+    })
+  }
 
   const refuseMethod = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    reply.header('allow', 'POST')
+    reply.header('allow', methods.join(', '))
     throw methodNotAllowed(request.method)
   }
-  const others = app.supportedMethods.filter((method) => method !== 'POST')
-  app.route({ method: others, url, schema: { hide: true }, onRequest: refuseMethod, handler: refuseMethod })
+  const others = {
+    method: app.supportedMethods.filter((method) => !methods.includes(method)),
+    schema: { hide: true },
+    ...(hasQuery(app) && { onSend: sendAcceptQuery })
+  }
+  app.route({ ...others, url, onRequest: refuseMethod, handler: refuseMethod })
   // any other path of one segment may be a disabled document or, without a prefix, a path of the host app
   const refuseOfDatabase = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const { database } = request.params as { database: string }
@@ -179,12 +199,6 @@ export default fp(async function routes (app: FastifyInstance, { limits, budget,
     await refuseMethod(request, reply)
   }
   if (app.prefix !== '') {
-    app.route({
-      method: others,
-      url: '/:database',
-      schema: { hide: true },
-      onRequest: refuseOfDatabase,
-      handler: refuseOfDatabase
-    })
+    app.route({ ...others, url: '/:database', onRequest: refuseOfDatabase, handler: refuseOfDatabase })
   }
 }, { name: 'row-query-routes' })

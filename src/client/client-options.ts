@@ -30,6 +30,11 @@ export interface ClientOptions extends SendOptions {
    * keys`.
    */
   idempotencyKeys?: boolean
+  /**
+   * Sends reads by the method QUERY (RFC 10008) if the service has it, so that proxies know that they may be repeated.
+   * The client asks for it once with OPTIONS.
+   */
+  query?: boolean
 }
 
 /** The options of sending one request. */

@@ -131,9 +131,13 @@ const NDJSON = 'application/x-ndjson'
 const TEMPORARY = new Set<unknown>([429, 502, 503, 'NO_ANSWER', 'IDEMPOTENCY_IN_PROGRESS'])
 
 /** @throws TypeError if the address is not valid */
-export function createSend ({ url, token, fetch: given, numbers, idempotencyKeys, ...usual }: ClientOptions): Send {
+export function createSend (
+  { url, token, fetch: given, numbers, idempotencyKeys, query = false, ...usual }: ClientOptions
+): Send {
   const { href } = new URL(url, (globalThis as { location?: { href: string } }).location?.href)
   if (/[?#@]/.test(href)) throw new TypeError('"url" has a user, query or fragment')
+
+  let hasQuery: boolean | undefined = query ? undefined : false
 
   const toLarge = numbers === 'string' ? String : BigInt
 
@@ -167,13 +171,13 @@ export function createSend ({ url, token, fetch: given, numbers, idempotencyKeys
       })
       try {
         // does not follow redirects, because the token must not be sent to another host
-        const response = await (given ?? fetch)(address, {
-          method: 'POST',
-          redirect: 'manual',
-          headers: sent,
-          body: text,
-          signal
-        })
+        const init = { redirect: 'manual', headers: sent, signal } as const
+        if (isRead && hasQuery === undefined) {
+          const { headers } = await (given ?? fetch)(address, { ...init, method: 'OPTIONS' })
+          hasQuery = headers.get('accept-query')?.includes('application/json') === true
+        }
+        const method = isRead && hasQuery === true ? 'QUERY' : 'POST'
+        const response = await (given ?? fetch)(address, { ...init, method, body: text })
         if (isStream !== true || !response.ok) return readAnswer(response, await response.text(), toLarge)
         isReading = response.headers.get('content-type')?.startsWith(NDJSON) === true
         if (isReading) return readRows(response, toLarge, { signal: aborted, forget })

@@ -189,6 +189,7 @@ function pathOf ({ table, verbs, name }: Subject, database: string): [path: stri
     summary: `Rows of ${table.name}: ${verbs.join(', ')}`,
     ...(table.comment !== '' && { description: plainText(table.comment) }),
     tags: [table.name],
+    isQuery: verbs.includes('select'),
     request: refTo(`${name}Request`),
     answer: refTo(`${name}Response`),
     examples: requestExamples(table, verbs),

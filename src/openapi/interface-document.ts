@@ -9,8 +9,8 @@ import type { DocumentSettings } from './visible.ts'
 import { allOf } from '../in-pieces.ts'
 import { Members, writeDocument, type DocumentText, pascalCase } from './names.ts'
 import {
-  errorResponses, REFUSAL, refusalSchema, createHead, createOperationsItem, createPathItem, routeResponse,
-  securitySchemes
+  errorResponses, REFUSAL, refusalSchema, createHead, createOperationsItem, createPathItem, describeMethods,
+  routeResponse, securitySchemes
 } from './operation.ts'
 import { operationSchemas, requestName, requestOfAny, responseName, unions } from './request-schemas.ts'
 import { refTo, type Schema } from './value-schema.ts'
@@ -56,6 +56,7 @@ function routeSchema (operationId: string): Schema {
   return {
     operationId,
     ...text,
+    ...describeMethods(text.description, true),
     tags: ['rows'],
     params,
     body: { oneOf: VERBS.map((verb) => withoutNames(requestOfAny(verb))) },
@@ -104,6 +105,7 @@ export function createInterfaceDocument ({ verbs, databases, settings }: Interfa
     ...text,
     tags: ['rows'],
     parameters: params.properties,
+    isQuery: verbs.includes('select'),
     request: refTo(`${NAME}Request`),
     answer: refTo(`${NAME}Response`),
     ...(verbs.includes('select') && {

@@ -1,5 +1,6 @@
 /** Creates names of schemas and operations that are valid identifiers in the languages of generated clients. */
-import { createHash, type Hash } from 'node:crypto'
+import { createHash } from 'node:crypto'
+import { toTag } from '../http/entity-tag.ts'
 import type { LongWork } from '../in-pieces.ts'
 import type { Schema } from './value-schema.ts'
 
@@ -102,17 +103,3 @@ export function * writeDocument ({ pieces, bytes: length }: Members): LongWork<D
 }
 
 const FRAME = Buffer.from('{}\n')
-
-/** Creates an entity tag (RFC 9110, section 8.8.3) from the pieces of a representation. */
-export function createTag (pieces: Iterable<Uint8Array>): string {
-  const hash = createHash('sha256')
-  for (const piece of pieces) hash.update(piece)
-  return toTag(hash)
-}
-
-const toTag = (hash: Hash): string => `"${hash.digest('base64url')}"`
-
-/** Returns whether `If-None-Match` contains the current entity tag (RFC 9110, section 13.1.2). */
-export function isNotModified (tag: string, ifNoneMatch = ''): boolean {
-  return ifNoneMatch.split(',').some((each) => ['*', tag].includes(each.trim().replace(/^W\//, '')))
-}

@@ -30,6 +30,8 @@ export interface Operation {
   readonly tags: readonly string[]
   /** Schemas of path parameters by name; none if omitted. */
   readonly parameters?: Readonly<Record<string, Schema>>
+  /** Whether it can select, so that the method QUERY does so as well. OpenAPI 3.1 cannot describe this method. */
+  readonly isQuery: boolean
   /** The schemas of the request body and of a successful response. */
   readonly request: Schema
   readonly answer: Schema
@@ -48,6 +50,7 @@ export function createPathItem ({
   description,
   tags,
   parameters,
+  isQuery,
   request,
   answer,
   others = {},
@@ -66,7 +69,7 @@ export function createPathItem ({
     post: {
       operationId,
       summary,
-      ...(description !== undefined && { description }),
+      ...describeMethods(description, isQuery),
       tags,
       ...(parameters !== undefined && {
         parameters: Object.entries(parameters).map(([name, { description, ...schema }]) => ({
@@ -83,6 +86,16 @@ export function createPathItem ({
   }
 }
 
+/** What QUERY does on the path, as text and for programs. */
+export function describeMethods (description: string | undefined, isQuery: boolean): Schema {
+  const text = [description, isQuery ? QUERY : ''].filter(Boolean).join('\n\n')
+  return { ...(text !== '' && { description: text }), ...(isQuery && { 'x-query': true }) }
+}
+
+const QUERY =
+  'The method QUERY (RFC 10008) takes the bodies that only select. It may be repeated, and its response has an ' +
+  '`ETag`, which the next request can send in `If-None-Match`.'
+
 /** The path item of operations. `table`: a table to select from, for an example that can be sent unchanged. */
 export function createOperationsItem (
   table: string | undefined,
@@ -91,6 +104,7 @@ export function createOperationsItem (
   const select = { table, verb: 'select', limit: 1 }
   return createPathItem({
     ...own,
+    isQuery: table !== undefined,
     summary: 'Runs several operations in one transaction',
     description:
       'All of them happen, or none. The header `Idempotency-Key` makes a request have one effect and one answer, ' +

@@ -241,7 +241,9 @@ function answerEverything (app: FastifyInstance, answerOutside: OutsideHandler):
   app.removeAllContentTypeParsers()
   app.setErrorHandler(answerOutside)
   app.setNotFoundHandler((request, reply) => answerOutside(notFound() as FastifyError, request, reply))
-  for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
+  for (const method of METHODS) {
+    if (!app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: method === 'QUERY' })
+  }
   // RFC 9110, section 10.1.1: unknown expectations may be ignored
   app.server.on('checkExpectation', (request, response) => { app.server.emit('request', request, response) })
   app.server.on('connect', answerConnect)

@@ -160,7 +160,7 @@ await test('CONNECT after a running request gets its own response, which names t
   const insert = request({ without: ['Connection'], body: '{"verb":"insert","data":{"email":"new@example.com","name":"New"}}' })
   t.match((await wire.send(Buffer.concat([insert, connect]))).map(({ text }) => text), ['{"success":true,"data":{"inserted":1,"id":5}}'])
   const [answer] = await wire.send(connect)
-  t.match(answer?.headers, { allow: 'POST', connection: 'close', 'x-request-id': /./ })
+  t.match(answer?.headers, { allow: 'POST, QUERY', connection: 'close', 'x-request-id': /./ })
 })
 
 await test('the connection is closed if a client keeps sending after its CONNECT was refused', async (t, service) => {
@@ -322,7 +322,7 @@ await testListed('other origins, and requests without one, get no CORS headers, 
     t.match(headers['vary'], /origin/i, 'so that caches keep the answers of origins apart')
   }
   t.same(corsHeaders((await ask(service, {})).headers), [])
-  t.match(await ask(service, { method: 'OPTIONS', headers: { origin: ORIGIN } }), { status: 405, headers: { allow: 'POST' } }, 'OPTIONS without the preflight headers is an ordinary request')
+  t.match(await ask(service, { method: 'OPTIONS', headers: { origin: ORIGIN } }), { status: 405, headers: { allow: 'POST, QUERY', 'accept-query': 'application/json' } }, 'OPTIONS without the preflight headers is an ordinary request')
   t.match(await ask(service, { method: 'OPTIONS', url: '/api/shop/customers/1' }), { status: 404, json: { error: { code: 'NOT_FOUND' } } })
 })
 
