@@ -114,7 +114,7 @@ export interface Transaction extends Executor {
   /** The number of the attempt, from 1. */
   readonly attempt: number
   /** The number of statements so far. Omitted by dialects whose COMMIT does not refuse single statements. */
-  readonly ran?: number
+  readonly ran?: number | undefined
 }
 
 /** `readCommitted` is for the service's own statements. */

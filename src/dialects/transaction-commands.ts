@@ -19,31 +19,33 @@ export interface Savepoints {
   release? (name: string): Promise<void>
 }
 
-interface Nested<T> {
-  /** Called with the transaction for the statements of the part. */
-  readonly use: (transaction: Transaction) => Promise<T>
-  readonly transaction: Transaction
-  /** The nesting level of the part, from 1. */
-  readonly level: number
-  readonly savepoints: Savepoints
-}
-
 /**
- * Undoes the part after an error, unless the error ends the whole transaction. @throws what `use` throws; as the
- * savepoints do
+ * Creates a transaction, whose parts are undone alone after an error, unless the error ends the whole. `level`: the
+ * nesting level of the part; 0 is the whole.
  */
-export async function runNested<T> ({ use, transaction, level, savepoints }: Nested<T>): Promise<T> {
-  const name = `call_${level}`
-  await savepoints.set(name)
-  let result: T
-  try {
-    result = await use(transaction)
-  } catch (error) {
-    if (!savepoints.isOver()) await savepoints.undo(name)
-    throw error
+export function createTransaction (
+  of: Omit<Transaction, 'nested'>,
+  savepoints: Savepoints,
+  level = 0
+): Transaction {
+  const name = `call_${level + 1}`
+  return {
+    attempt: of.attempt,
+    run: of.run,
+    get ran () { return of.ran },
+    async nested (use) {
+      await savepoints.set(name)
+      let result
+      try {
+        result = await use(createTransaction(of, savepoints, level + 1))
+      } catch (error) {
+        if (!savepoints.isOver()) await savepoints.undo(name)
+        throw error
+      }
+      await savepoints.release?.(name)
+      return result
+    }
   }
-  await savepoints.release?.(name)
-  return result
 }
 
 /**

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { createCatalogInParts, type TableFacts } from '../../src/catalog/catalog.ts'
 import { describeAll } from '../../src/catalog/catalog.ts'
-import { ask, quit } from '../../src/dialects/mysql/connection/session.ts'
+import { ask, quit } from '../../src/dialects/mysql/session.ts'
 import { createTestDatabase, engines } from '../servers/engines.ts'
 import { loadCatalog } from '../support/catalog.ts'
 import { connect } from '../support/mysql.ts'

@@ -15,7 +15,7 @@ import type { ColumnType, TypeFacts } from '../../types/column-type.ts'
 import { parseMembers } from '../../types/text.ts'
 import { mysqlType } from '../../types/mysql.ts'
 import { LAST_SECOND_OF_64_BITS } from '../../types/temporal.ts'
-import type { Ask, Row } from './connection/session.ts'
+import type { Ask, Row } from './session.ts'
 import type { MysqlError } from './errors.ts'
 
 // Reads the indexes of all tables by one query on information_schema.

@@ -1,7 +1,7 @@
 /** Parses SHOW GRANTS and finds privileges that the service does not need. */
 import { isIPv4 } from 'node:net'
 import type { Denied, Risks, TableUse } from '../dialect.ts'
-import type { Ask } from './connection/session.ts'
+import type { Ask } from './session.ts'
 import type { MysqlError } from './errors.ts'
 import type { MysqlAddress } from './options.ts'
 

@@ -5,7 +5,7 @@ import type { Statement } from '../../sql/statement.ts'
 import {
   type Client, isRefusal, type StatementResult, type RowSink, type Transaction, type TransactionOptions
 } from '../dialect.ts'
-import { controlStatement, createCommandQueue, runNested, type Savepoints } from '../transaction-commands.ts'
+import { controlStatement, createCommandQueue, createTransaction, type Savepoints } from '../transaction-commands.ts'
 import { firesTrigger, foreignKeysWritten, noReferencedRow, rowIsReferenced } from '../violations.ts'
 import { type SqliteError, toServiceError } from './errors.ts'
 import type { TransactionOrder } from './protocol.ts'
@@ -222,17 +222,14 @@ export async function runTransaction<T> ({
     release: (name) => script(`release ${name}`)
   }
 
-  const transactionOf = (level: number): Transaction => ({
+  const transaction = createTransaction({
     attempt: 1,
-    get ran () {
-      return ran
-    },
-    run: (statement, sink) => queue.run(() => execute(statement, sink)),
-    nested: (use) => runNested({ use, transaction: transactionOf(level + 1), level: level + 1, savepoints })
-  })
+    get ran () { return ran },
+    run: (statement, sink) => queue.run(() => execute(statement, sink))
+  }, savepoints)
 
   const useAll = async (): Promise<T> => {
-    const result = await use(transactionOf(0))
+    const result = await use(transaction)
     await queue.drain()
     isClosed = true
     if (failure !== undefined) throw failure

@@ -1,9 +1,9 @@
 /** Connections of a pool: how they are given, opened, stopped and replaced by those of another host. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import type { Session } from '../../../src/dialects/mysql/connection/session.ts'
-import { createFailover, type Failover } from '../../../src/dialects/mysql/pool/connector.ts'
-import { createMysqlPool, type MysqlPool, type PoolLimits } from '../../../src/dialects/mysql/pool/pool.ts'
+import type { Session } from '../../../src/dialects/mysql/session.ts'
+import { createFailover, type Failover } from '../../../src/dialects/mysql/connector.ts'
+import { createMysqlPool, type MysqlPool, type PoolLimits } from '../../../src/dialects/mysql/pool.ts'
 import { createTestDatabase, engines } from '../../servers/engines.ts'
 import { allConnections } from '../../support/connections.ts'
 import { movableClock } from '../../support/clock.ts'

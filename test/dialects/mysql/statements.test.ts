@@ -1,7 +1,7 @@
 /** What is sent to a server: the options of a connection, its session and the literals of a statement. */
 import fc from 'fast-check'
 import t from 'tap'
-import { sessionStatement } from '../../../src/dialects/mysql/connection/session-settings.ts'
+import { sessionStatement } from '../../../src/dialects/mysql/session-settings.ts'
 import { writeStatement } from '../../../src/dialects/mysql/literal.ts'
 import { connectionOptions } from '../../../src/dialects/mysql/options.ts'
 import { isAtLeast, parseServerVersion, versionProblem } from '../../../src/dialects/mysql/options.ts'

@@ -1,7 +1,7 @@
 /** Packets of an answer, byte by byte: those of the servers of the tests have small numbers only. */
 import t from 'tap'
 import type { TableFacts } from '../../../../src/catalog/catalog.ts'
-import { createDefinitions, createDifferences, type Definitions, type Differences, readDefinition } from '../../../../src/dialects/mysql/connection/definitions.ts'
+import { createDefinitions, createDifferences, type Definitions, type Differences, readDefinition } from '../../../../src/dialects/mysql/definitions.ts'
 import { isEof, isOk, readColumnCount, readEof, readOk } from '../../../../src/dialects/mysql/connection/packets.ts'
 import { ResponseSink } from '../../../../src/response/response-sink.ts'
 import { valueClass } from '../../../../src/types/value-classes.ts'

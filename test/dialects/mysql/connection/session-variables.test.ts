@@ -1,10 +1,10 @@
 /**
- * Every session variable of the servers: the service sets it (src/dialects/mysql/connection/session-settings.ts), or it is listed here with
+ * Every session variable of the servers: the service sets it (src/dialects/mysql/session-settings.ts), or it is listed here with
  * the reason why no statement of the service means something else by it. A variable that a server has and nobody has
  * considered fails this test.
  */
 import t from 'tap'
-import { sessionStatement, SETTINGS } from '../../../../src/dialects/mysql/connection/session-settings.ts'
+import { sessionStatement, SETTINGS } from '../../../../src/dialects/mysql/session-settings.ts'
 import { createTestDatabase, engines } from '../../../servers/engines.ts'
 import { run, connect } from '../../../support/mysql.ts'
 

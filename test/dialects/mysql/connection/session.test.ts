@@ -1,7 +1,7 @@
 /** Sessions: how they are opened, confirmed and reset. */
 import type { Connection } from 'mysql2'
 import t, { type Test } from 'tap'
-import { ask, openSession, quit, type Session } from '../../../../src/dialects/mysql/connection/session.ts'
+import { ask, openSession, quit, type Session } from '../../../../src/dialects/mysql/session.ts'
 import { createTestDatabase, engines } from '../../../servers/engines.ts'
 import { addressOf, run } from '../../../support/mysql.ts'
 import { createProxy } from '../../../support/recorder.ts'

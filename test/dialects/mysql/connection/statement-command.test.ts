@@ -1,7 +1,7 @@
 import mysql from 'mysql2'
 import t from 'tap'
 import { openDialect } from '../../../../src/databases/open.ts'
-import { requirePrivateMethods, sendCommand } from '../../../../src/dialects/mysql/connection/statement-command.ts'
+import { requirePrivateMethods, sendCommand } from '../../../../src/dialects/mysql/statement-command.ts'
 import { ResponseSink } from '../../../../src/response/response-sink.ts'
 import { engines } from '../../../servers/engines.ts'
 import { addressOf, connect, run, sendStatement } from '../../../support/mysql.ts'

@@ -3,10 +3,12 @@
  * text that is written like a number could inject JSON into the answer. The definitions of a statement usually have the
  * same bytes, so they are parsed only if they differ from the last expected ones.
  */
-import type { Column, Table, TableFacts } from '../../../catalog/catalog.ts'
-import { unknownType } from '../../../types/text.ts'
-import { valueClass, type ColumnDefinition } from '../../../types/value-classes.ts'
-import { PacketReader } from './packets.ts'
+import type { Column, Table, TableFacts } from '../../catalog/catalog.ts'
+import { getOrCreate } from '../../get-or-create.ts'
+import type { Statement } from '../../sql/statement.ts'
+import { unknownType } from '../../types/text.ts'
+import { valueClass, type ColumnDefinition } from '../../types/value-classes.ts'
+import { PacketReader } from './connection/packets.ts'
 
 /** The definitions of one statement. */
 export interface Definitions {
@@ -176,4 +178,61 @@ export function createDifferences (): Differences {
       }
     }
   }
+}
+
+// The definitions that a statement expects, and the confirmation of the tables that it uses.
+
+/** How long the confirmation of a table is valid, in milliseconds. */
+const TRUST = 1000
+
+/** Definitions by the pieces of a statement, which remain the same object while the statement is cached. */
+export type KnownStatements = WeakMap<readonly string[], Definitions>
+
+/** The definitions that a select expects; undefined for a statement without rows. */
+export function definitionsOf (
+  known: KnownStatements,
+  { verb, pieces, table, sources, columns, isUnion }: Statement,
+  differences: KnownDifferences
+): Definitions | undefined {
+  if (verb !== 'select') return undefined
+  return getOrCreate(known, pieces, () =>
+    createDefinitions({ table, sources, columns, differences, expected: isUnion === true ? inUnion : inResult })
+  )
+}
+
+const inResult = ({ type }: Column): ReadonlySet<string> | undefined => type.selectedAs ?? type.sentAs
+
+/** Value classes that a UNION returns as texts. */
+const TEXTS_IN_UNION = ['enum', 'set', 'json']
+
+function inUnion (column: Column): ReadonlySet<string> | undefined {
+  const classes = inResult(column)
+  return classes !== undefined && TEXTS_IN_UNION.some((each) => classes.has(each))
+    ? new Set([...classes, 'text'])
+    : classes
+}
+
+/** The definitions of the columns of a table, in any order and with others, as a confirmation shows them. */
+export function tableDefinitions ({ table }: Statement, differences: KnownDifferences): Definitions {
+  return {
+    columns: [],
+    isExpectedIn (_index, bytes, from, end) {
+      const definition = readDefinition(bytes, from, end)
+      const column = table.columns.get(definition.name)
+      const classes = column?.type.sentAs
+      if (column === undefined || classes === undefined) return true
+      const sent = valueClass(definition)
+      return classes.has(sent) || differences.isKnown(table, column, sent)
+    }
+  }
+}
+
+/** The confirmations that must run before a statement, because those of the last second do not include their tables. */
+export function missingConfirmations (
+  confirmed: Pick<WeakMap<Table, number>, 'get'>,
+  { confirmations }: Statement
+): readonly Statement[] {
+  if (confirmations.length === 0) return confirmations
+  const oldest = performance.now() - TRUST
+  return confirmations.filter(({ table }) => (confirmed.get(table) ?? -Infinity) <= oldest)
 }

@@ -3,27 +3,27 @@
  * session. One time limit, from BEGIN to COMMIT, applies to all of them.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { databaseUnavailable, outcomeUnknown, queryTimeout, withReason, type ServiceError } from '../../../errors.ts'
-import type { Statement } from '../../../sql/statement.ts'
-import { createCommandQueue, runNested, type Savepoints } from '../../transaction-commands.ts'
+import { databaseUnavailable, outcomeUnknown, queryTimeout, withReason, type ServiceError } from '../../errors.ts'
+import type { Statement } from '../../sql/statement.ts'
+import { controlStatement, createCommandQueue, createTransaction, type Savepoints } from '../transaction-commands.ts'
 import {
   CLIENT_GONE,
   isRefusal,
   refusesRow,
   type Client,
+  type Isolation,
   type StatementResult,
   type RowSink,
   type Transaction,
   type TransactionOptions
-} from '../../dialect.ts'
-import { firesTrigger } from '../../violations.ts'
+} from '../dialect.ts'
+import { firesTrigger } from '../violations.ts'
+import { endSnapshot, type Session } from './session.ts'
+import type { MysqlError } from './errors.ts'
+import { runStatement, type ExecutionOptions, type Run, type SessionOwner } from './execution.ts'
 import {
-  warnsOfRest, beginStatements, COMMIT, ROLLBACK, setSavepoint, isOpen, notComplete, rollBackTo, setVariables, undo
-} from './undo.ts'
-import { endSnapshot, type Session } from '../connection/session.ts'
-import type { MysqlError } from '../errors.ts'
-import { runStatement, type ExecutionOptions, type Run, type SessionOwner } from '../execute/execution.ts'
-import { Retryable, type WriteResult } from '../execute/failure.ts'
+  isOpen, notComplete, Retryable, rollBackTo, setVariables, undo, warnsOfRest, type WriteResult
+} from './failure.ts'
 
 export interface TransactionRequest<T> extends Omit<TransactionOptions, 'consistency' | 'client'> {
   readonly use: (transaction: Transaction) => Promise<T>
@@ -36,6 +36,20 @@ export interface TransactionRequest<T> extends Omit<TransactionOptions, 'consist
  */
 export function runTransaction<T> (run: Run<TransactionRequest<T>>): Promise<T> {
   return new TransactionRun(run).runAttempts()
+}
+
+/** If its connection is lost, the outcome is unknown, as with any write. */
+const COMMIT = controlStatement('update', 'commit')
+
+// The statements that begin a transaction change nothing, so they may be sent again. Sessions are set to REPEATABLE
+// READ (session-settings.ts).
+const SNAPSHOT = [controlStatement('select', 'start transaction with consistent snapshot, read only')]
+const REPEATABLE_READ = [controlStatement('select', 'start transaction')]
+/** The first of two statements applies only to the next transaction. */
+const BEGIN: Readonly<Record<Isolation, readonly Statement[]>> = {
+  repeatableRead: REPEATABLE_READ,
+  serializable: [controlStatement('select', 'set transaction isolation level serializable'), ...REPEATABLE_READ],
+  readCommitted: [controlStatement('select', 'set transaction isolation level read committed'), ...REPEATABLE_READ]
 }
 
 /**
@@ -129,14 +143,12 @@ class TransactionRun<T> {
   }
 
   async #runAttempt (): Promise<T> {
-    const {
-      request: { dryRun = false, readOnly, isolation }
-    } = this.#run
-    await this.#begin(beginStatements({ readOnly, isolation }))
+    const { request: { dryRun = false, readOnly, isolation } } = this.#run
+    await this.#begin(readOnly ? SNAPSHOT : BEGIN[isolation])
     const attempt = this.#attempt
     let result: T
     try {
-      result = await this.#use(this.#transactionOf(attempt, 0))
+      result = await this.#use(this.#transactionOf(attempt))
       await this.#queue.drain()
       this.#closed = attempt
       this.#failure ??= this.#stopped
@@ -154,30 +166,21 @@ class TransactionRun<T> {
     return result
   }
 
-  /** `level`: the nesting level of the part; 0 is the whole. */
-  #transactionOf (attempt: number, level: number): Transaction {
+  #transactionOf (attempt: number): Transaction {
     const run: Transaction['run'] = (statement, sink, timeLimit) =>
       this.#queue.run(() => this.#execute({ attempt, statement, sink, timeLimit }))
-    return {
-      attempt,
-      run,
-      nested: (use) =>
-        runNested({
-          use,
-          transaction: this.#transactionOf(attempt, level + 1),
-          level: level + 1,
-          savepoints: this.#savepointsOf(attempt, run)
-        })
-    }
+    return createTransaction({ attempt, run }, this.#savepointsOf(attempt, run))
   }
 
   #savepointsOf (attempt: number, run: Transaction['run']): Savepoints {
-    let before = 0
+    /** The number of lasting writes before each savepoint. */
+    const before = new Map<string, number>()
     return {
       isOver: () => attempt <= this.#closed || this.#failure !== undefined || this.#stopped !== undefined,
       set: async (name) => {
-        before = this.#lasting
-        await run(setSavepoint(name))
+        before.set(name, this.#lasting)
+        // replaces one of the same name
+        await run(controlStatement('update', `savepoint ${name}`))
       },
       undo: (name) =>
         this.#queue.run(async () => {
@@ -185,7 +188,7 @@ class TransactionRun<T> {
           if (this.#failure !== undefined) throw this.#failure
           this.#failure = await rollBackTo(this.#session, this.#run.pool, {
             name,
-            wroteLasting: this.#lasting > before
+            wroteLasting: this.#lasting > (before.get(name) as number)
           })
           if (this.#failure !== undefined) throw this.#failure
         })
@@ -288,7 +291,7 @@ class TransactionRun<T> {
     this.#isEnding = true
     try {
       const before = isDeadlock(failure) && (await warnsOfRest(this.#session))
-      const warns = await undo(this.#session, ROLLBACK)
+      const warns = await undo(this.#session, 'rollback')
       if (before || (warns && (await warnsOfRest(this.#session)))) this.#failure = notComplete()
       else return
     } catch {

@@ -5,11 +5,11 @@
 import type { Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import mysql, { type Connection } from 'mysql2'
-import { getOrCreate } from '../../../get-or-create.ts'
+import { getOrCreate } from '../../get-or-create.ts'
 import {
   connectionOptions, type Host, type MysqlAddress, parseServerVersion, versionProblem, type ServerVersion
-} from '../options.ts'
-import { copyValues, type OkPacket } from './packets.ts'
+} from './options.ts'
+import { copyValues, type OkPacket } from './connection/packets.ts'
 import { sendCommand } from './statement-command.ts'
 import { ReadMemory, ISOLATION, sessionStatement, transactionStatement } from './session-settings.ts'
 

@@ -1,12 +1,12 @@
-import { databaseUnavailable } from '../../../errors.ts'
-import type { Client, PoolUse } from '../../dialect.ts'
-import type { Table } from '../../../catalog/catalog.ts'
-import { isCrowded, toConnectError, type MysqlError } from '../errors.ts'
+import { databaseUnavailable } from '../../errors.ts'
+import type { Client, PoolUse } from '../dialect.ts'
+import type { Table } from '../../catalog/catalog.ts'
+import { isCrowded, toConnectError, type MysqlError } from './errors.ts'
 import { createFailover, createConnector } from './connector.ts'
-import type { MysqlAddress } from '../options.ts'
-import { createWaiters } from '../../waiters.ts'
-import type { StoppingSessions } from '../connection/kill.ts'
-import { answers, destroy, quit, restoreSession, type Session } from '../connection/session.ts'
+import type { MysqlAddress } from './options.ts'
+import { createWaiters } from '../waiters.ts'
+import type { StoppingSessions } from './kill.ts'
+import { answers, destroy, quit, restoreSession, type Session } from './session.ts'
 
 export interface PoolLimits {
   /** The maximum number of connections. */

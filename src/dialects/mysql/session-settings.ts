@@ -6,7 +6,7 @@
  * because mysql2 keeps the beginning of a packet until its end has arrived.
  */
 import { connect, type Socket } from 'node:net'
-import { BACKSTOP, type Host, KEEP_ALIVE } from '../options.ts'
+import { BACKSTOP, type Host, KEEP_ALIVE } from './options.ts'
 
 /** The maximum size of one read, in bytes. */
 const BLOCK = 65_536

@@ -1,6 +1,6 @@
-import { openSession, type Session } from '../connection/session.ts'
-import { isCrowded, type MysqlError } from '../errors.ts'
-import type { Host, MysqlAddress } from '../options.ts'
+import { openSession, type Session } from './session.ts'
+import { isCrowded, type MysqlError } from './errors.ts'
+import type { Host, MysqlAddress } from './options.ts'
 
 /**
  * Selects one of the hosts of a database, and the next one, in a circle, when it fails. Only one host is used at a

@@ -4,9 +4,9 @@
  * It relies on private parts of mysql2, whose version is therefore pinned.
  */
 import mysql, { type Connection, type QueryError } from 'mysql2'
-import { StaleCatalog, type RowSink } from '../../dialect.ts'
+import { StaleCatalog, type RowSink } from '../dialect.ts'
 import type { Definitions } from './definitions.ts'
-import { isEof, isOk, readColumnCount, readEof, readOk, type OkPacket, type PacketBytes } from './packets.ts'
+import { isEof, isOk, readColumnCount, readEof, readOk, type OkPacket, type PacketBytes } from './connection/packets.ts'
 
 /** The parts of mysql2's packet that are used. */
 interface Packet extends PacketBytes {

@@ -1,23 +1,24 @@
 import type { QueryError } from 'mysql2'
-import type { Statement } from '../../../sql/statement.ts'
+import type { Statement } from '../../sql/statement.ts'
 import {
   type Client, type PausableSink, type RowSink, type RowSource, StaleCatalog, type StatementResult
-} from '../../dialect.ts'
-import { definitionsOf, type KnownStatements, missingConfirmations, tableDefinitions } from './confirmation.ts'
-import type { KnownDifferences } from '../connection/definitions.ts'
-import { firesTrigger } from '../../violations.ts'
-import { outcomeUnknown, transactionTooLarge, withReason, type ServiceError } from '../../../errors.ts'
-import { isLost, isRefusedByPlugin, type MysqlError } from '../errors.ts'
+} from '../dialect.ts'
 import {
-  killFailed, STOPPED, TOO_LARGE, toFailure, type TransactionKind, exceedsGroupLimit, WriteResult
+  definitionsOf, type KnownDifferences, type KnownStatements, missingConfirmations, tableDefinitions
+} from './definitions.ts'
+import { firesTrigger } from '../violations.ts'
+import { outcomeUnknown, transactionTooLarge, withReason, type ServiceError } from '../../errors.ts'
+import { isLost, isRefusedByPlugin, type MysqlError } from './errors.ts'
+import {
+  killFailed, NOT_COMPLETE, STOPPED, TOO_LARGE, toFailure, type TransactionKind, exceedsGroupLimit, warnsOfRest,
+  WriteResult
 } from './failure.ts'
-import { writeStatement } from '../literal.ts'
-import type { MysqlPool } from '../pool/pool.ts'
-import type { OkPacket } from '../connection/packets.ts'
-import { NOT_COMPLETE, warnsOfRest } from '../transaction/undo.ts'
-import { sendCommand, type CommandDone } from '../connection/statement-command.ts'
-import { destroy, type Session } from '../connection/session.ts'
-import { stopStatement, type Stop } from '../connection/kill.ts'
+import { writeStatement } from './literal.ts'
+import type { MysqlPool } from './pool.ts'
+import type { OkPacket } from './connection/packets.ts'
+import { sendCommand, type CommandDone } from './statement-command.ts'
+import { destroy, type Session } from './session.ts'
+import { stopStatement, type Stop } from './kill.ts'
 
 export interface ExecutionOptions {
   /**

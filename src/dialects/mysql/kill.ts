@@ -3,8 +3,8 @@
  * the server has ended its statement: if another connection replaced it at once, statements that do not end would pile
  * up on a server that is already overloaded.
  */
-import type { MysqlError } from '../errors.ts'
-import { BACKSTOP } from '../options.ts'
+import type { MysqlError } from './errors.ts'
+import { BACKSTOP } from './options.ts'
 import { ask, connectTo, identify, quit, type Session } from './session.ts'
 
 /** How long a killed statement may take to roll back before its request is answered, in milliseconds. */

@@ -1,13 +1,13 @@
-/** Converts an error of a statement to the error for the client, or to a retry. */
-import { databaseUnavailable, notSupported, outcomeUnknown, withReason } from '../../../errors.ts'
-import type { Statement } from '../../../sql/statement.ts'
-import { type Client, clientGone, type StatementResult } from '../../dialect.ts'
-import type { OkPacket } from '../connection/packets.ts'
-import { ask, type Session, within } from '../connection/session.ts'
+/** Converts an error of a statement to the error for the client, or to a retry, and undoes what it has left. */
+import { databaseUnavailable, notSupported, outcomeUnknown, withReason, type ServiceError } from '../../errors.ts'
+import type { Statement } from '../../sql/statement.ts'
+import { type Client, clientGone, type StatementResult } from '../dialect.ts'
+import type { OkPacket } from './connection/packets.ts'
+import { ask, send, type Session, within } from './session.ts'
 import {
   isLost, isNotHere, isReadOnlyTransaction, type MysqlError, namedByMariadb, toServiceError, toTimeout, wasNotSent
-} from '../errors.ts'
-import type { MysqlPool } from '../pool/pool.ts'
+} from './errors.ts'
+import type { MysqlPool } from './pool.ts'
 
 /** Thrown if a statement may be sent again, because it did not run, or only read and lost its connection. */
 export class Retryable extends Error {
@@ -126,7 +126,8 @@ export class WriteResult implements StatementResult {
   }
 }
 
-/** How long the query may take, in milliseconds. */
+// Statements that ask for what a failed one has left, or undo it. The time limit of the transaction does not apply to
+// them; after their own, in milliseconds, the connection is closed, and the server rolls back by itself.
 const PATIENCE = 5000
 
 /**
@@ -148,4 +149,72 @@ export async function exceedsGroupLimit ({ connection, memory }: Session): Promi
   }))
   memory.free()
   return entries.length > 0
+}
+
+/** The warning that changes of tables without transactions remain (ER_WARNING_NOT_COMPLETE_ROLLBACK). */
+export const NOT_COMPLETE = 'ER_WARNING_NOT_COMPLETE_ROLLBACK'
+const NOT_COMPLETE_NUMBER = '1196'
+
+/**
+ * Whether the server warns that the last statement was undone, by itself or by ROLLBACK, except in tables without
+ * transactions. @throws the driver's error, or ETIMEDOUT
+ */
+export async function warnsOfRest ({ connection, memory }: Session): Promise<boolean> {
+  const warnings = await within(PATIENCE, ask(connection, 'show warnings'))
+  memory.free()
+  return warnings.some(([, code]) => code === NOT_COMPLETE_NUMBER)
+}
+
+/**
+ * Runs a statement that undoes. @returns whether there are warnings @throws the driver's error; Error if it takes too
+ * long
+ */
+export async function undo ({ connection, memory }: Session, sql: string): Promise<boolean> {
+  const { warnings } = await within(PATIENCE, send(connection, sql))
+  memory.free()
+  return warnings > 0
+}
+
+/** The error if a part wrote tables without transactions. */
+export const notComplete = (): ServiceError => withReason(outcomeUnknown(), NOT_COMPLETE)
+
+type Owner = Pick<MysqlPool, 'discard'>
+
+/**
+ * Whether the server has undone only the last statement and the transaction is still open. Discards the session if the
+ * server does not confirm it.
+ */
+export async function isOpen (session: Session, pool: Owner): Promise<boolean> {
+  try {
+    const { status } = await within(PATIENCE, send(session.connection, 'do 0'))
+    session.memory.free()
+    return (status & IN_TRANSACTION) !== 0
+  } catch {
+    pool.discard(session)
+    return false
+  }
+}
+
+/**
+ * Undoes a part of a transaction. Returns the reason if the transaction is over, and discards the session if the server
+ * cannot undo the part. `wroteLasting`: whether the part may have written a table without transactions, because the
+ * server also warns of earlier parts.
+ */
+export async function rollBackTo (
+  session: Session,
+  pool: Owner,
+  { name, wroteLasting }: { readonly name: string; readonly wroteLasting: boolean }
+): Promise<ServiceError | undefined> {
+  try {
+    const warns = await undo(session, `rollback to savepoint ${name}`)
+    return wroteLasting && warns && (await warnsOfRest(session)) ? notComplete() : undefined
+  } catch (error) {
+    pool.discard(session)
+    return withReason(databaseUnavailable(), (error as MysqlError).code)
+  }
+}
+
+/** Sets the variables of the session again. @throws as `undo` */
+export async function setVariables ({ connection, settingsInTransaction }: Session): Promise<void> {
+  await within(PATIENCE, send(connection, settingsInTransaction))
 }
