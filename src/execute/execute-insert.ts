@@ -13,7 +13,7 @@ import {
   type Assignment, type Condition, type Conflict, givenValue, type InsertPlan, isOneRow, type PlannedRow
 } from '../plan/plan.ts'
 import { withinRules } from '../plan/rule.ts'
-import { writeValue } from '../response/encode-row.ts'
+import { writeValue } from '../response/json-rows.ts'
 import { shownNumber, type RowCounts, type RowsResult } from '../response/result.ts'
 import { compileLastId } from '../sql/compile.ts'
 import { type BatchConflict, type RowBatch, toBatches } from '../sql/row-batches.ts'

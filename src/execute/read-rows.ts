@@ -2,23 +2,17 @@
 import { type Column, mayFillColumns, mayFire, type Table } from '../catalog/catalog.ts'
 import type { StatementResult } from '../dialects/dialect.ts'
 import { type ServiceError, unsupported } from '../errors.ts'
-import type { LinkCells } from '../plan/cells.ts'
 import { combine } from '../plan/filters/scope.ts'
 import { knownDefault } from '../plan/insert-key.ts'
 import { boundValue } from '../plan/moments.ts'
-import { type Condition, givenValue, type InsertPlan, type ManyMember, type PlannedRow } from '../plan/plan.ts'
+import { type Condition, givenValue, type InsertPlan, type PlannedRow } from '../plan/plan.ts'
 import { storedKey } from '../plan/row-keys.ts'
 import { withinRules, writesHidden } from '../plan/rule.ts'
 import { rowRefused } from '../plan/row-rules.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
-import type { RelationValues } from '../response/relation-values.ts'
-import { MemberRows } from '../response/member-rows.ts'
 import type { RowCounts } from '../response/result.ts'
-import type { RowWriter } from '../response/row-writer.ts'
-import { compileFirst, compileRelated, type OnValues } from '../sql/related-rows.ts'
 import { changedColumns, type RowBatch } from '../sql/row-batches.ts'
-import type { Statement } from '../sql/statement.ts'
-import { RELATED_TEXT, type Value } from '../types/column-type.ts'
+import type { Value } from '../types/column-type.ts'
 import type { Runner } from './runner.ts'
 
 /**
@@ -203,91 +197,3 @@ export function knownKey (
 
 export const keyChanged = (): ServiceError =>
   unsupported('/returning', 'a trigger has changed the key of a row, or left it out')
-
-// Reads the members that need statements of their own, in the transaction of their rows.
-
-/**
- * The number of different values of `on` in one step: MariaDB reads an IN of a thousand values as a join, and MySQL
- * does not use the index.
- */
-const MEMBER_STEP = 250
-
-interface Reading {
-  readonly runner: Runner
-  readonly answer: ResponseSink
-  readonly rows: Map<LinkCells, MemberRows>
-}
-
-/**
- * Reads the members and puts them into the rows of the answer. Returns the number of rows that were read. @throws the
- * errors of the session and of the answer
- */
-export async function readMembers (runner: Runner, answer: ResponseSink): Promise<number> {
-  const { writer } = answer
-  if (writer === undefined || writer.links.size === 0) return 0
-  const reading: Reading = { runner, answer, rows: new Map() }
-  try {
-    await readLinks(reading, writer)
-    answer.insertMembers(reading.rows)
-    if (answer.refusal !== undefined) throw answer.refusal
-    return Array.from(reading.rows.values()).reduce((sum, { rows }) => sum + rows, 0)
-  } finally {
-    for (const rows of reading.rows.values()) rows.free()
-  }
-}
-
-async function readLinks (reading: Reading, { links }: RowWriter): Promise<void> {
-  for (const [link, values] of links) {
-    const rows = new MemberRows(link, reading.answer, reading.runner.engine === 'sqlite')
-    reading.rows.set(link, rows)
-    for (let from = 0; from < values.values.length; from += MEMBER_STEP) {
-      await readStep(reading, { link, rows, values }, toOnValues(values, from))
-    }
-    await readLinks(reading, rows.writer)
-  }
-}
-
-const toOnValues = ({ values }: RelationValues, from: number): OnValues[] =>
-  values.slice(from, from + MEMBER_STEP).map((each, index) => ({ id: from + index, values: each }))
-
-interface Step { readonly link: LinkCells, readonly rows: MemberRows, readonly values: RelationValues }
-
-async function readStep (reading: Reading, step: Step, onValues: readonly OnValues[]): Promise<void> {
-  const { link: { member }, rows } = step
-  const { engine, database } = reading.runner
-  // MariaDB takes an IN of one value for an equality, but sorts all rows of it by the value nevertheless
-  const left =
-    engine === 'mysql' && member.kind === 'many' && onValues.length > 1 && isListed(member)
-      ? await readFirst(reading, step, member, onValues)
-      : onValues
-  if (left.length === 0) return
-  for (const statement of compileRelated(member, left, engine, database.statementCounts)) {
-    rows.expect()
-    await run(reading, statement, rows)
-  }
-}
-
-/** Whether the service can compare the values itself, and the servers read a list of them by the index. */
-const isListed = ({ on }: ManyMember): boolean => on.length === 1 && on[0]?.other.type.relatedAs !== RELATED_TEXT
-
-/**
- * Reads the rows related to all values at once, because most values have few. Stops after four rows for each value plus
- * the limit of one, and returns the values that need a part of their own, so that a value with a million related rows
- * costs no more.
- */
-async function readFirst (
-  reading: Reading,
-  { rows, values }: Step,
-  member: ManyMember,
-  onValues: readonly OnValues[]
-): Promise<readonly OnValues[]> {
-  const most = 4 * onValues.length + member.limit + 1
-  rows.expect(values)
-  await run(reading, compileFirst(member, onValues, most, reading.runner.database.statementCounts), rows)
-  return rows.count < most ? [] : onValues.filter(({ id }) => !rows.hasAll(id))
-}
-
-async function run ({ runner, answer }: Reading, statement: Statement, rows: MemberRows): Promise<void> {
-  await runner.read(statement, rows)
-  if (answer.refusal !== undefined) throw answer.refusal
-}

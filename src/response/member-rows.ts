@@ -1,226 +1,302 @@
-/** Takes the rows of a member, and inserts them into the rows that they are related to when all have arrived. */
+/**
+ * Rows with members: those of joined tables are written with the row. Lists, which statements of their own read, are
+ * inserted when all of their rows have been read.
+ */
 import type { Column } from '../catalog/catalog.ts'
-import type { RowSink } from '../dialects/dialect.ts'
-import { afterLength, readLength, valuesIn } from '../dialects/mysql/connection/packets.ts'
-import { cellsOfMember, type LinkCells } from '../plan/cells.ts'
-import { inPieces } from '../in-pieces.ts'
-import type { DriverValue } from '../types/column-type.ts'
-import { isLongRow, sizeOf } from './encode-row.ts'
-import { isBeyond, RowWriter, type Gap } from './row-writer.ts'
-import type { RelationValues } from './relation-values.ts'
-import { Output } from './output.ts'
+import { StaleCatalog } from '../dialects/dialect.ts'
+import { afterLength, findStarts, readLength, skipValues } from '../dialects/mysql/connection/packets.ts'
+import { getOrCreate } from '../get-or-create.ts'
+import type { LongWork } from '../in-pieces.ts'
+import { parseExactJson } from '../json/exact-json.ts'
+import type { Cells, LinkCells, RowCells } from '../plan/cells.ts'
+import type { ListMember } from '../plan/plan.ts'
+import { NOT_TEXT, RELATED_TEXT, ValueRefused, type DriverValue, type Value } from '../types/column-type.ts'
+import {
+  JSON_CELLS, layoutOf, type RowFormat, type RowLayout, type Target, type Values, writeBytes, writeValue, writeValues
+} from './json-rows.ts'
+import type { Output } from './output.ts'
 
-const COMMA = 0x2c
-/** Memory of a group, in bytes, about. */
-const GROUP_SIZE = 128
-/** The number of bytes of a first cell that are compared with the previous row. */
-const COMPARED = 32
+/** Memory of a gap, in bytes, about. */
+const GAP_SIZE = 64
 
-/** The response into which the rows are inserted. */
-export interface WholeResponse extends Pick<RowSink, 'maxBytes' | 'full' | 'overflow'> {
-  /** Counts bytes that become a part of it, and the memory that is needed until it is complete. */
-  hold (bytes: number, memory: number): void
-}
+/** The columns of rows by those of their statement, and by their first cell. */
+const slices = new WeakMap<readonly Column[], Map<number, readonly Column[]>>()
 
-/** The related rows of one value id, which are consecutive and separated by commas. */
-interface Group extends Mark { count: number, end: number, gapsEnd: number }
+type ValueAt = (cell: number) => DriverValue | null
 
-/** A state of the rows. */
-interface Mark { readonly rows: number, readonly bytes: number, readonly gaps: number }
+export class MemberRows implements RowFormat {
+  readonly #row: RowCells
+  /** The columns of all cells, as the database has them now. */
+  #columns: readonly Column[] = []
+  readonly #layouts = new Map<RowCells, RowLayout>()
+  /** The row in bytes that is being written, with the positions of its cells and its end. */
+  #bytes = Buffer.alloc(0) as Buffer
+  #starts = new Uint32Array(64)
+  readonly lists: ReadonlyMap<LinkCells, RelatedLists>
+  /** The places of lists in the rows that have been written, in their order. */
+  readonly gaps: Gap[] = []
 
-/** A part of an output with its gaps, which are those of `gaps` from `gap` up to but without `gapsEnd`. */
-export interface Fragment {
-  readonly bytes: Buffer
-  readonly start: number
-  readonly end: number
-  readonly gaps: readonly Gap[]
-  readonly gap: number
-  readonly gapsEnd: number
-}
-
-export class MemberRows implements RowSink {
-  readonly #response: WholeResponse
-  readonly #output = new Output()
-  readonly writer: RowWriter
-  readonly #groups = new Map<number, Group>()
-  /** The number of rows so far. */
-  rows = 0
-  /** Reported to the response: the bytes of rows, and the memory that is needed to insert them. */
-  #countedBytes = 0
-  #countedMemory = 0
-  /** The state before the rows of the running statement. */
-  #kept: Mark = { rows: 0, bytes: 0, gaps: 0 }
-  /** Gives the value id if the first cell of a row is its value; otherwise the cell is the value id. */
-  #values: RelationValues | undefined
-  /**
-   * The value id of the last row of the running statement, its group, the bytes of its first cell, and the number of
-   * rows so far.
-   */
-  #last: number | undefined
-  #group: Group | undefined
-  readonly #lastCell = new Uint8Array(COMPARED)
-  #lastLength = -1
-  #seen = 0
-  readonly #perValue: number
-
-  constructor (link: LinkCells, response: WholeResponse, isNative: boolean) {
-    this.#response = response
-    this.writer = new RowWriter(cellsOfMember(link.member), link.member.columns, isNative)
-    this.#output.maxBytes = response.maxBytes
-    this.#perValue = link.member.kind === 'many' ? link.member.limit : 1
-  }
-
-  get maxBytes (): number { return this.#response.maxBytes }
-
-  /** The number of rows of the running statement. */
-  get count (): number { return this.#seen }
-
-  get full (): boolean {
-    const bytes = this.#output.length
-    const memory = this.writer.size + this.#groups.size * GROUP_SIZE
-    this.#response.hold(bytes - this.#countedBytes, memory - this.#countedMemory)
-    this.#countedBytes = bytes
-    this.#countedMemory = memory
-    return this.#response.full
-  }
-
-  overflow (): void { this.#response.overflow() }
-
-  /**
-   * Prepares for the next statement, whose rows are appended. `values`: set if the first cell is a value; otherwise it
-   * is the number of the values.
-   */
-  expect (values?: RelationValues): void {
-    this.#kept = this.#mark()
-    this.#values = values
-  }
-
-  #mark (): Mark {
-    return { rows: this.rows, bytes: this.#output.length, gaps: this.writer.gaps.length }
+  /** `isNative`: as for RelatedLists. */
+  constructor ({ row, links }: Pick<Cells, 'row' | 'links'>, isNative: boolean) {
+    this.#row = row
+    this.lists = new Map(links.map((link) => [link, new RelatedLists(link.member, isNative)]))
   }
 
   begin (columns: readonly Column[]): void {
-    this.#cut(this.#kept)
-    this.#last = this.#group = undefined
-    this.#lastLength = -1
-    this.#seen = 0
-    this.writer.begin(columns)
+    this.#columns = columns
+    this.#layouts.clear()
   }
 
-  textRow (bytes: Buffer, offset: number, end: number): Promise<void> | undefined {
-    const length = readLength(bytes, offset)
-    const start = afterLength(bytes, offset)
-    if (!this.#isLast(bytes, start, length)) {
-      this.#setLast(
-        this.#values?.getIdOfBytes(bytes, start, start + length) ??
-          Number(bytes.toString('latin1', start, start + length))
-      )
-      this.#keep(bytes, start, length)
+  /** Removes the gaps and the values of all rows. */
+  clear (): void {
+    this.gaps.length = 0
+    for (const lists of this.lists.values()) lists.clear()
+  }
+
+  /** Memory of the gaps, and of the values by which rows are related, in bytes, about. */
+  get size (): number {
+    let size = GAP_SIZE * this.gaps.length
+    for (const lists of this.lists.values()) size += lists.size
+    return size
+  }
+
+  textRow (output: Output, bytes: Buffer, from: number, to: number): void {
+    const { members, columns: { length } } = this.#row
+    if (members.length === 0 && this.#row.from + length === this.#columns.length) {
+      return writeBytes(output, this.#layoutOf(this.#row), bytes, skipValues(bytes, from, this.#row.from), to)
     }
-    if (!this.#add()) return undefined
-    if (isLongRow(end - offset)) return this.#takeLong(valuesIn(bytes, offset, end))
-    this.writer.textRow(this.#output, bytes, offset, end)
-    this.#close()
-    return undefined
+    this.readRow(bytes, from, to)
+    this.writeRow(output, this.#row)
   }
 
-  row (values: ReadonlyArray<DriverValue | null>): Promise<void> | undefined {
-    const first = values[0] as DriverValue
-    this.#setLast(this.#values?.getId(first) ?? Number(String(first)))
-    if (!this.#add()) return undefined
-    const size = sizeOf(values)
-    if (isLongRow(size)) return this.#takeLong(values)
-    if (isBeyond(this.#output, values, size)) this.#output.overflow()
-    else this.writer.row(this.#output, values)
-    this.#close()
-    return undefined
+  /** Finds the cells of a row in bytes, until the next one. */
+  readRow (bytes: Buffer, from: number, to: number): void {
+    this.#bytes = bytes
+    if (this.#starts.length <= this.#columns.length) this.#starts = new Uint32Array(this.#columns.length + 1)
+    findStarts(bytes, from, to, this.#starts)
   }
 
-  async #takeLong (values: ReadonlyArray<DriverValue | null>): Promise<void> {
-    await inPieces(this.writer.longRow(this.#output, values), () => this.full)
-    this.#close()
+  /** A value of this row. */
+  readonly at = (cell: number): DriverValue | null => {
+    const start = this.#starts[cell] as number
+    const length = readLength(this.#bytes, start)
+    const from = afterLength(this.#bytes, start)
+    return length < 0 ? null : this.#bytes.subarray(from, from + length)
+  }
+
+  /** Writes it, or a joined row of it. @throws UNREADABLE_VALUE */
+  writeRow (output: Output, cells: RowCells): void {
+    const layout = this.#layoutOf(cells)
+    const [from, to] = [this.#starts[cells.from], this.#starts[cells.from + layout.cells.length]] as [number, number]
+    writeBytes(output, layout, this.#bytes, from, to)
+    if (cells.members.length === 0) return
+    output.length-- // without its closing brace
+    for (const member of cells.members) {
+      if (member.kind === 'link') this.#addList(output, member, this.at)
+      else if (beginJoined(output, member, this.at)) this.writeRow(output, member.row)
+    }
+    output.text('}')
+  }
+
+  values (output: Output, values: Values): LongWork {
+    return this.writeValues(output, values, this.#row)
+  }
+
+  /** Writes the values of a row, or those of a joined row. @throws UNREADABLE_VALUE */
+  * writeValues (target: Target, values: Values, cells: RowCells): LongWork {
+    const at: ValueAt = (cell) => values[cell] as DriverValue | null
+    yield * writeValues(target, this.#layoutOf(cells).cells, values, JSON_CELLS, cells.from)
+    for (const member of cells.members) {
+      if (member.kind === 'link') this.#addList(target, member, at)
+      else if (beginJoined(target, member, at)) yield * this.writeValues(target, values, member.row)
+    }
+    target.text('}')
+  }
+
+  #addList (target: Target, link: LinkCells, at: ValueAt): void {
+    const { member } = link
+    const list = (this.lists.get(link) as RelatedLists).of(at, link.links)
+    const isMany = member.kind === 'many'
+    target.text(`,"${member.name}":${isMany ? '[' : list === undefined ? emptyComputed(member.columns) : ''}`)
+    if (list !== undefined) this.gaps.push({ at: target.length, list })
+    if (isMany) target.text(']')
+  }
+
+  #layoutOf (cells: RowCells): RowLayout {
+    const found = this.#layouts.get(cells)
+    if (found !== undefined) return found
+    const { from, columns: { length } } = cells
+    const ofStatement = getOrCreate(slices, this.#columns, () => new Map<number, readonly Column[]>())
+    const layout = layoutOf(getOrCreate(ofStatement, from, () => this.#columns.slice(from, from + length)))
+    this.#layouts.set(cells, layout)
+    return layout
+  }
+}
+
+/** Returns whether the joined row must be written. */
+function beginJoined (
+  target: Target,
+  { name, presence }: { readonly name: string, readonly presence: number },
+  at: ValueAt
+): boolean {
+  const isPresent = at(presence) !== null
+  target.text(`,"${name}":${isPresent ? '' : 'null'}`)
+  return isPresent
+}
+
+/** The member of a row without related rows: the values of its functions for no rows. */
+const emptyComputed = (columns: ReadonlyArray<Pick<Column, 'name' | 'nullable'>>): string =>
+  `{${columns.map(({ name, nullable }) => `${JSON.stringify(name)}:${nullable ? 'null' : '0'}`).join()}}`
+
+// Lists and their places
+
+/** A place for a list, behind so many bytes of an output. */
+export interface Gap { readonly at: number, readonly list: RelatedList }
+
+/** A part of an output with its gaps, which are those from `gap` up to but without `gapEnd`. */
+export interface Fragment {
+  readonly output: Output
+  readonly gaps: readonly Gap[]
+  start: number
+  end: number
+  gap: number
+  gapEnd: number
+}
+
+/** The rows that are related to the same values, with commas between them. */
+export interface RelatedList {
+  /** The parameters for its statement. */
+  readonly values: readonly Value[]
+  count: number
+  rows: Fragment | undefined
+}
+
+/** Writes a fragment with its lists. Stops and returns false if the target takes no more. */
+export function writeFragment (
+  target: Output,
+  { output: { bytes }, gaps, start, end, gap, gapEnd }: Fragment,
+  isFull: () => boolean
+): boolean {
+  let from = start
+  for (let next = gap; next < gapEnd; next++) {
+    const { at, list: { rows } } = gaps[next] as Gap
+    target.copy(bytes, from, at)
+    from = at
+    if (rows !== undefined && (isFull() || !writeFragment(target, rows, isFull))) return false
+  }
+  target.copy(bytes, from, end)
+  return !isFull()
+}
+
+/** Memory of different values of `on`, in bytes, about, without their texts. */
+const VALUES_SIZE = 256
+/** Memory of a character of the values, in bytes, at most: it is in the key and in the parameters. */
+const CHARACTER_SIZE = 4
+/** The number of digits that a double represents exactly. */
+const SAFE_DIGITS = 15
+
+/** The lists of a member: one for each different value of `on` in the rows that have the member. */
+export class RelatedLists {
+  readonly #member: ListMember
+  readonly #isNative: boolean
+  readonly #byKey = new Map<string, RelatedList | undefined>()
+  /** Those whose rows must be read; the index is the id of their values. */
+  readonly lists: RelatedList[] = []
+  /** Memory of the values, in bytes, about. */
+  size = 0
+
+  /**
+   * `isNative`: whether the driver's values are parameters themselves, as on SQLite, which compares columns and
+   * parameters in the same way.
+   */
+  constructor (member: ListMember, isNative: boolean) {
+    this.#member = member
+    this.#isNative = isNative
+  }
+
+  clear (): void {
+    this.#byKey.clear()
+    this.lists.length = 0
+    this.size = 0
   }
 
   /**
-   * Whether the first cell has the same bytes as that of the previous row, because the rows of a number are
-   * consecutive.
+   * The list for the values in these cells of a row; undefined for NULL and for a value that the other column cannot
+   * store, to which no row is related. @throws UNREADABLE_VALUE
    */
-  #isLast (bytes: Buffer, start: number, length: number): boolean {
-    if (length !== this.#lastLength) return false
-    for (let each = 0; each < length; each++) if (bytes[start + each] !== this.#lastCell[each]) return false
-    return true
-  }
-
-  #keep (bytes: Buffer, start: number, length: number): void {
-    this.#lastLength = length > COMPARED ? -1 : length
-    for (let each = 0; each < this.#lastLength; each++) this.#lastCell[each] = bytes[start + each] as number
-  }
-
-  #setLast (valueId: number): void {
-    if (valueId !== this.#last) this.#group = undefined
-    this.#last = valueId
-  }
-
-  /** Prepares the next row. Returns whether the row was requested. */
-  #add (): boolean {
-    this.#seen++
-    if (this.#group === undefined) {
-      this.#group = { ...this.#mark(), count: 0, end: 0, gapsEnd: 0 }
-      this.#groups.set(this.#last as number, this.#group)
-    } else {
-      if (this.#group.count === this.#perValue) return false
-      this.#output.reserve(1)
-      this.#output.byte(COMMA)
+  of (at: ValueAt, cells: readonly number[]): RelatedList | undefined {
+    const { on } = this.#member
+    const given: DriverValue[] = []
+    for (const cell of cells) {
+      const value = at(cell)
+      if (value === null) return undefined
+      given.push(value)
     }
-    this.rows++
-    this.#group.count++
-    return true
-  }
-
-  /** Ends a written row. */
-  #close (): void {
-    const group = this.#group as Group
-    group.end = this.#output.length
-    group.gapsEnd = this.writer.gaps.length
+    const texts = this.#isNative && !given.includes(NOT_TEXT)
+      ? given.map(nativeKey)
+      : given.map((value, index) => writeValue((on[index] as ListMember['on'][number]).column, value))
+    const key = texts.join()
+    if (this.#byKey.has(key)) return this.#byKey.get(key)
+    const values = this.#isNative ? given as Value[] : this.#toParameters(texts)
+    const list = values && { values, count: 0, rows: undefined }
+    if (list !== undefined) this.lists.push(list)
+    this.#byKey.set(key, list)
+    this.size += VALUES_SIZE + CHARACTER_SIZE * key.length
+    return list
   }
 
   /**
-   * Whether all requested rows of a number have arrived, although the statement was cut off after its last row. Removes
-   * the rows of an incomplete number.
+   * The list for the value in a row of the other table, if `on` is one pair of columns that are not texts. @throws
+   * UNREADABLE_VALUE
    */
-  hasAll (valueId: number): boolean {
-    const group = this.#groups.get(valueId)
-    if (group === undefined) return false
-    if (valueId !== this.#last || group.count === this.#perValue) return true
-    this.#cut(group)
-    return false
+  find (value: DriverValue): RelatedList {
+    const [{ other }] = this.#member.on as [ListMember['on'][number]]
+    const list = this.#byKey.get(writeValue(other, value))
+    // the column has another scale than the catalog knows, so that equal values have other texts
+    if (list === undefined) throw new StaleCatalog()
+    return list
   }
 
-  #cut ({ rows, bytes, gaps }: Mark): void {
-    if (rows >= this.rows) return
-    this.rows = rows
-    this.#output.length = bytes
-    this.writer.keepGaps(gaps)
-    for (const [valueId, group] of this.#groups) if (group.rows >= rows) this.#groups.delete(valueId)
-  }
-
-  /** The rows of a number, with commas between them; undefined if it has none. */
-  find (valueId: number): Fragment | undefined {
-    const group = this.#groups.get(valueId)
-    return (
-      group && {
-        bytes: this.#output.bytes,
-        start: group.bytes,
-        end: group.end,
-        gaps: this.writer.gaps,
-        gap: group.gaps,
-        gapsEnd: group.gapsEnd
+  /** `texts`: the values as JSON. Undefined if the other table cannot have them. */
+  #toParameters (texts: readonly string[]): Value[] | undefined {
+    const parameters: Value[] = []
+    for (const [index, text] of texts.entries()) {
+      const { column, other } = this.#member.on[index] as ListMember['on'][number]
+      if (column.type.relatedAs === RELATED_TEXT) {
+        // as it is, because a collation may consider texts with more characters equal
+        parameters.push(JSON.parse(text))
+        continue
       }
-    )
+      const value = isNumber(column, text) ? Number(text) : parseExactJson(text)
+      // such as bytes that BINARY would fill up with zero bytes, with which they are not equal
+      if (other.type.keeps?.(value) === false) return undefined
+      const parameter = readIf(other, value)
+      if (parameter === undefined) {
+        // the column has been widened, and perhaps the other one too
+        if (readIf(column, value) === undefined) throw new StaleCatalog()
+        return undefined
+      }
+      parameters.push(parameter)
+    }
+    return parameters
   }
+}
 
-  /** Frees the memory. */
-  free (): void {
-    this.#output.recycle()
+/** The parameter for a value; undefined if the column cannot store it, as far as the catalog knows. */
+function readIf ({ type }: Column, value: unknown): Value | undefined {
+  try {
+    return type.read(value)
+  } catch (error) {
+    if (error instanceof ValueRefused) return undefined
+    throw error
   }
+}
+
+/** Whether a text is an integer that needs no exact parser. */
+const isNumber = ({ type }: Column, text: string): boolean => type.wholeNumbers === true && text.length <= SAFE_DIGITS
+
+/** Returns different keys for different values; the same value may have several keys. */
+function nativeKey (value: DriverValue): string {
+  if (typeof value === 'string') return JSON.stringify(value)
+  return typeof value === 'object' ? `x${Buffer.from(value).toString('hex')}` : String(value)
 }

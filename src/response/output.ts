@@ -10,6 +10,8 @@ const LARGE = 1_048_576
  */
 const spare: Buffer[] = []
 const MAX_SPARE = 32
+/** The number of bytes up to which a loop copies faster. */
+const SHORT = 64
 const NONE = Buffer.alloc(0)
 
 export class Output {
@@ -48,7 +50,7 @@ export class Output {
     this.length = 0
   }
 
-  /** Marks the output as too large, for a value that exceeds the limit and is not written. */
+  /** Marks the output as too large, for a value that exceeds the limit. Neither this nor what follows is written. */
   overflow (): void {
     this.length = Infinity
   }
@@ -67,11 +69,23 @@ export class Output {
   /** Writes a part of a long value. */
   part (part: string | Buffer): void {
     if (typeof part === 'string') return this.text(part)
+    if (this.length === Infinity) return
     this.reserve(part.length)
     this.length += part.copy(this.bytes, this.length)
   }
 
+  /** Copies a part of another output. Overflows if it does not fit, because one list may be copied many times. */
+  copy (bytes: Buffer, from: number, to: number): void {
+    const length = to - from
+    if (this.length + length > this.maxBytes) return this.overflow()
+    this.reserve(length)
+    if (length > SHORT) bytes.copy(this.bytes, this.length, from, to)
+    else for (let each = 0; each < length; each++) this.bytes[this.length + each] = bytes[from + each] as number
+    this.length += length
+  }
+
   text (text: string): void {
+    if (this.length === Infinity) return
     this.reserve(text.length * 3)
     this.length += this.bytes.write(text, this.length)
   }

@@ -8,9 +8,9 @@ import type { SelectPlan } from '../plan/plan.ts'
 import type { DriverValue } from '../types/column-type.ts'
 import { ResponseSink } from './response-sink.ts'
 import type { MemoryBudget } from './budget.ts'
-import { writeValue } from './encode-row.ts'
+import { writeValue } from './json-rows.ts'
 import type { CountResult } from './result.ts'
-import { RowWriter } from './row-writer.ts'
+import { MemberRows } from './member-rows.ts'
 
 /**
  * The position of the next page and the total number of rows, as members of the answer; empty if the request asked for
@@ -26,9 +26,8 @@ export function pageMembers ({ page, limit }: SelectPlan, { total }: CountResult
 /** The sink for the rows of a select. `maxBytes`: bytes that the response may have. */
 export function createSelectSink (plan: SelectPlan, maxBytes: number, budget?: MemoryBudget): ResponseSink {
   const { columns, page, order, limit: rows } = plan
-  const writer =
-    plan.members === undefined ? undefined : new RowWriter(cellsOf(plan), columns, plan.table.engine === 'sqlite')
-  if (page === undefined) return new ResponseSink(columns, maxBytes, budget, writer)
+  const members = plan.members === undefined ? undefined : new MemberRows(cellsOf(plan), plan.table.engine === 'sqlite')
+  if (page === undefined) return new ResponseSink(columns, maxBytes, budget, members)
   const byPosition = page.by === 'position'
   return new PageSink({
     columns,
@@ -38,7 +37,7 @@ export function createSelectSink (plan: SelectPlan, maxBytes: number, budget?: M
     rows,
     maxBytes,
     budget,
-    writer
+    members
   })
 }
 
@@ -56,7 +55,7 @@ interface PageOptions {
   /** Bytes that the response may have. */
   readonly maxBytes: number
   readonly budget?: MemoryBudget | undefined
-  readonly writer: RowWriter | undefined
+  readonly members: MemberRows | undefined
 }
 
 /** The columns of the response by the columns of the rows. */
@@ -76,8 +75,8 @@ export class PageSink extends ResponseSink {
   #last: ReadonlyArray<DriverValue | null> = []
   #hasMore = false
 
-  constructor ({ columns, hidden, position, nullableKey = [], rows, maxBytes, budget, writer }: PageOptions) {
-    super(columns, maxBytes, budget, writer)
+  constructor ({ columns, hidden, position, nullableKey = [], rows, maxBytes, budget, members }: PageOptions) {
+    super(columns, maxBytes, budget, members)
     this.#columns = [...columns, ...hidden]
     this.#shown = columns.length
     this.#hidden = hidden.length
@@ -100,7 +99,7 @@ export class PageSink extends ResponseSink {
     this.#hasMore = false
     this.#columns = columns
     super.begin(
-      this.#hidden === 0 || this.writer !== undefined
+      this.#hidden === 0 || this.members !== undefined
         ? columns
         : getOrCreate(shownColumns, columns, () => columns.slice(0, this.#shown))
     )
@@ -111,7 +110,7 @@ export class PageSink extends ResponseSink {
     const taken = super.textRow(
       bytes,
       offset,
-      this.#hidden === 0 || this.writer !== undefined ? end : skipValues(bytes, offset, this.#shown)
+      this.#hidden === 0 || this.members !== undefined ? end : skipValues(bytes, offset, this.#shown)
     )
     if (this.#isLast()) this.#last = copyValues(bytes, offset, end)
     return taken
@@ -119,7 +118,7 @@ export class PageSink extends ResponseSink {
 
   override row (values: ReadonlyArray<DriverValue | null>): Promise<void> | undefined {
     if (this.#isBehind()) return undefined
-    const taken = super.row(this.#hidden === 0 || this.writer !== undefined ? values : values.slice(0, this.#shown))
+    const taken = super.row(this.#hidden === 0 || this.members !== undefined ? values : values.slice(0, this.#shown))
     if (this.#isLast()) this.#last = values
     return taken
   }

@@ -1,56 +1,15 @@
 /**
- * Writes the rows of a select into its response as they arrive: the rows (row-writer.ts) and the text around them
- * (output.ts), within its memory (budget.ts).
+ * Writes the rows of a select into its response as they arrive: the rows (json-rows.ts, member-rows.ts) and the text
+ * around them (output.ts), within its memory (budget.ts).
  */
 import type { Column } from '../catalog/catalog.ts'
 import type { RowSink } from '../dialects/dialect.ts'
 import { valuesIn } from '../dialects/mysql/connection/packets.ts'
 import { overloaded, resultTooLarge, type ServiceError } from '../errors.ts'
-import { inPieces } from '../in-pieces.ts'
-import type { LinkCells } from '../plan/cells.ts'
-import type { DriverValue } from '../types/column-type.ts'
 import { ResponseMemory, type MemoryBudget, UNLIMITED } from './budget.ts'
-import { isLongRow, sizeOf } from './encode-row.ts'
-import { isBeyond, JsonRows, type RowWriter } from './row-writer.ts'
-import type { Fragment, MemberRows } from './member-rows.ts'
+import { isLongRow, JsonRows, type RowFormat, type Values, writeRow } from './json-rows.ts'
+import { type MemberRows, writeFragment } from './member-rows.ts'
 import { afterRows, BEFORE_ROWS, Output } from './output.ts'
-
-// Inserts the rows of members into the gaps of the rows that they are related to.
-
-type RowsByMember = ReadonlyMap<LinkCells, MemberRows>
-
-/** Writes a fragment with its gaps filled. Stops and returns false if the output takes no more. */
-function writeFragment (
-  output: Output,
-  { bytes, start, end, gaps, gap, gapsEnd }: Fragment,
-  rows: RowsByMember,
-  isFull: () => boolean
-): boolean {
-  let from = start
-  for (let next = gap; next < gapsEnd; next++) {
-    const { at, link, valueId } = gaps[next] as Fragment['gaps'][number]
-    copy(output, bytes, from, at)
-    from = at
-    const related = rows.get(link)?.find(valueId)
-    if (related !== undefined && (isFull() || !writeFragment(output, related, rows, isFull))) return false
-  }
-  copy(output, bytes, from, end)
-  return !isFull()
-}
-
-/** The number of bytes up to which a loop is faster. */
-const SHORT = 64
-
-function copy (output: Output, bytes: Buffer, from: number, to: number): void {
-  const length = to - from
-  // the same rows may be related to many others
-  if (output.length + length > output.maxBytes) return output.overflow()
-  output.reserve(length)
-  const { bytes: target, length: at } = output
-  if (length > SHORT) bytes.copy(target, at, from, to)
-  else for (let each = 0; each < length; each++) target[at + each] = bytes[from + each] as number
-  output.length = at + length
-}
 
 const COMMA = 0x2c
 /** Bytes up to which a response is cheaper to send as a string. */
@@ -59,13 +18,14 @@ const SHORT_RESPONSE = 65_536
 /** Reserves no memory before the first row. Whoever does not call `finish` must call `drop`, which frees it. */
 export class ResponseSink implements RowSink {
   #output = new Output()
-  readonly #rows: JsonRows
-  /** Bytes of the rows of members that have been read and wait to be inserted. */
+  readonly #rows: RowFormat
+  /** Writes rows that have members. */
+  readonly members: MemberRows | undefined
+  /** Whether rows wait for lists. Such a response is half as large at most, because it is copied with them. */
+  readonly #hasLists: boolean
+  /** The bytes that wait to be inserted, and the further memory that this needs. */
   #held = 0
-  /** Memory that is needed to insert them, in bytes. */
-  #insertMemory = 0
-  /** Whether the rows of members are being inserted. */
-  #isInserting = false
+  #heldMemory = 0
   /** The maximum size of the response, in bytes. */
   readonly #maxBytes: number
   readonly #memory: ResponseMemory
@@ -82,31 +42,28 @@ export class ResponseSink implements RowSink {
   #keptCount = 0
   count = 0
 
-  /** `maxBytes`: the maximum size of the response; the budget may allow less. `writer`: writes rows with members. */
+  /** `maxBytes`: the maximum size of the response; the budget may allow less. `members`: writes rows with members. */
   constructor (
     columns: readonly Column[],
     maxBytes: number,
     budget: MemoryBudget = UNLIMITED,
-    writer?: RowWriter
+    members?: MemberRows
   ) {
-    this.#rows = new JsonRows(columns, writer)
+    this.members = members
+    this.#hasLists = members !== undefined && members.lists.size > 0
+    this.#rows = members ?? new JsonRows(columns)
     this.#memory = new ResponseMemory(budget)
     this.#largest = budget.largest
     this.#before = budget.before
-    this.#maxBytes = Math.min(maxBytes, largestOf(budget, writer))
+    this.#maxBytes = Math.min(maxBytes, this.#hasLists ? Math.floor(budget.largest / 2) : budget.largest)
     this.#room = Math.min(this.#maxBytes, SHORT_RESPONSE)
     this.#output.maxBytes = this.#maxBytes
   }
 
-  /** Writes rows that have members. */
-  get writer (): RowWriter | undefined {
-    return this.#rows.writer
-  }
-
   begin (columns: readonly Column[]): void {
     this.#output.length = this.#keptLength
-    this.#held = this.#insertMemory = 0
-    this.writer?.clear()
+    this.#held = this.#heldMemory = 0
+    this.members?.clear()
     this.#rows.begin(columns)
     this.count = this.#keptCount
   }
@@ -133,13 +90,12 @@ export class ResponseSink implements RowSink {
   }
 
   get full (): boolean {
-    return (
-      this.#isDropped || (this.#output.length + this.#held + this.#memoryToInsert() > this.#room && !this.#extend())
-    )
+    return this.#isDropped || (this.#output.length + this.#waiting > this.#room && !this.#extend())
   }
 
-  #memoryToInsert (): number {
-    return this.writer === undefined ? 0 : this.#insertMemory + this.writer.size
+  /** The memory of what waits to be inserted. */
+  get #waiting (): number {
+    return this.#hasLists ? this.#held + this.#heldMemory + (this.members as MemberRows).size : 0
   }
 
   overflow (): void {
@@ -170,60 +126,55 @@ export class ResponseSink implements RowSink {
 
   /** Reserves more memory; if there is none, rejects the response and returns false. */
   #extend (): boolean {
-    const maxBytes = this.#isInserting ? this.#maxBytes + this.#held : this.#maxBytes
-    const length = this.#output.length + this.#held
-    const insertMemory = this.#memoryToInsert()
-    if (length > maxBytes || length + insertMemory > this.#largest) this.overflow()
-    else if (!this.#memory.extend(length + insertMemory, maxBytes + insertMemory)) this.#refuse(overloaded())
+    const { length } = this.#output
+    const waiting = this.#waiting
+    if (length + this.#held > this.#maxBytes || length + waiting > this.#largest) this.overflow()
+    else if (!this.#memory.extend(length + waiting, this.#maxBytes + waiting)) this.#refuse(overloaded())
     else {
-      this.#room = Math.min(maxBytes + insertMemory, this.#memory.taken)
+      this.#room = Math.min(this.#maxBytes + waiting, this.#memory.taken)
       return true
     }
     return false
   }
 
   textRow (bytes: Buffer, offset: number, end: number): Promise<void> | undefined {
+    if (isLongRow(end - offset)) return this.#take(valuesIn(bytes, offset, end))
     this.#separate()
-    if (isLongRow(end - offset)) return this.#takeLong(valuesIn(bytes, offset, end))
     this.#rows.textRow(this.#output, bytes, offset, end)
     return undefined
   }
 
-  row (values: ReadonlyArray<DriverValue | null>): Promise<void> | undefined {
+  row (values: Values): Promise<void> | undefined {
+    return this.#take(values)
+  }
+
+  #take (values: Values): Promise<void> | undefined {
     this.#separate()
-    const size = sizeOf(values)
-    if (isLongRow(size)) return this.#takeLong(values)
-    if (isBeyond(this.#output, values, size)) this.#output.overflow()
-    else this.#rows.row(this.#output, values)
-    return undefined
+    return writeRow(this.#rows.values(this.#output, values), values, () => this.full)
   }
 
-  #takeLong (values: ReadonlyArray<DriverValue | null>): Promise<void> {
-    return inPieces(this.#rows.longRow(this.#output, values), () => this.full)
-  }
-
-  /** Counts the bytes of rows of members, which are inserted later, and the memory that the insertion needs. */
+  /** Counts bytes that are inserted later, and the further memory that they take. */
   hold (bytes: number, memory: number): void {
     this.#held += bytes
-    this.#insertMemory += memory
+    this.#heldMemory += memory
   }
 
-  /** Inserts the rows of members into the rows that they are related to. */
-  insertMembers (rows: RowsByMember): void {
-    if (this.writer === undefined || this.full) return
-    const before = this.#output
-    const { bytes, length: end } = before
-    this.#held += end
-    this.#isInserting = true
+  /** Inserts the lists into the rows that have them, when their rows have been read. */
+  insertLists (): void {
+    if (!this.#hasLists || this.full) return
+    const { gaps } = this.members as MemberRows
+    const output = this.#output
+    // these are not part of the response any more, which is a copy
+    this.#heldMemory += this.#held + output.length
+    this.#held = 0
     this.#output = new Output()
     this.#output.maxBytes = this.#maxBytes
-    const { gaps } = this.writer
-    writeFragment(this.#output, { bytes, start: 0, end, gaps, gap: 0, gapsEnd: gaps.length }, rows, () => this.full)
-    before.recycle()
-    if (this.full) return this.#output.drop()
-    this.writer.clear()
-    this.#held = this.#insertMemory = 0
-    this.#isInserting = false
+    const rows = { output, gaps, start: 0, end: output.length, gap: 0, gapEnd: gaps.length }
+    const isWhole = writeFragment(this.#output, rows, () => this.full)
+    output.recycle()
+    if (!isWhole) return this.#output.drop()
+    this.#heldMemory = 0
+    this.members?.clear()
     this.#room = Math.min(this.#maxBytes, Math.max(this.#memory.taken, SHORT_RESPONSE))
   }
 
@@ -261,10 +212,3 @@ export class ResponseSink implements RowSink {
     this.#output.byte(COMMA)
   }
 }
-
-/**
- * The size of the largest possible response; half of the budget with members, because the response is copied while
- * their rows are inserted.
- */
-const largestOf = ({ largest }: MemoryBudget, writer: RowWriter | undefined): number =>
-  writer !== undefined && writer.links.size > 0 ? Math.floor(largest / 2) : largest

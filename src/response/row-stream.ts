@@ -5,11 +5,8 @@ import type { Column } from '../catalog/catalog.ts'
 import type { PausableSink, RowSource } from '../dialects/dialect.ts'
 import { valuesIn } from '../dialects/mysql/connection/packets.ts'
 import { overloaded, resultTooLarge, withReason } from '../errors.ts'
-import { inPieces } from '../in-pieces.ts'
-import type { DriverValue } from '../types/column-type.ts'
 import { ResponseMemory, UNLIMITED, type ResponseBudget } from './budget.ts'
-import { isLongRow, sizeOf } from './encode-row.ts'
-import { isBeyond } from './row-writer.ts'
+import { isLongRow, type Values, writeRow } from './json-rows.ts'
 import { giveBack, Output } from './output.ts'
 import type { StreamRows } from './stream-rows.ts'
 
@@ -141,29 +138,24 @@ export class RowStream implements PausableSink {
 
   textRow (bytes: Buffer, from: number, to: number): Promise<void> | undefined {
     if (this.#isDiscarded) return undefined
+    if (isLongRow(to - from)) return this.row(valuesIn(bytes, from, to))
     this.#before()
-    if (isLongRow(to - from)) return this.#takeLong(valuesIn(bytes, from, to))
     this.#rows.textRow(this.#output, bytes, from, to)
     this.#after()
     return undefined
   }
 
-  row (values: ReadonlyArray<DriverValue | null>): Promise<void> | undefined {
+  row (values: Values): Promise<void> | undefined {
     if (this.#isDiscarded) return undefined
     this.#before()
-    const size = sizeOf(values)
-    if (isLongRow(size)) return this.#takeLong(values)
-    if (isBeyond(this.#output, values, size)) this.#output.overflow()
-    else this.#rows.row(this.#output, values)
-    this.#after()
-    return undefined
-  }
-
-  async #takeLong (values: ReadonlyArray<DriverValue | null>): Promise<void> {
-    this.#isTaking = true
-    await inPieces(this.#rows.longRow(this.#output, values), () => this.#isDiscarded || !this.#hasRoom())
-    this.#isTaking = false
-    if (!this.#isDiscarded) this.#after()
+    const isOver = (): boolean => this.#isDiscarded || !this.#hasRoom()
+    const taking = writeRow(this.#rows.values(this.#output, values), values, isOver)
+    if (taking === undefined) this.#after()
+    this.#isTaking = taking !== undefined
+    return taking?.then(() => {
+      this.#isTaking = false
+      if (!this.#isDiscarded) this.#after()
+    })
   }
 
   /** Whether a row that is being written still fits. */

@@ -4,10 +4,10 @@ import { type LongWork, PART } from '../in-pieces.ts'
 import { escapeOf, LINE_ENDS } from '../json/exact-json.ts'
 import { cellsOf } from '../plan/cells.ts'
 import type { SelectPlan } from '../plan/plan.ts'
-import type { DriverValue } from '../types/column-type.ts'
 import { CsvRows } from './csv-rows.ts'
 import type { Output } from './output.ts'
-import { JsonRows, type RowFormat, RowWriter } from './row-writer.ts'
+import { JsonRows, type RowFormat, type Values } from './json-rows.ts'
+import { MemberRows } from './member-rows.ts'
 
 /** The formats of streams. Another one also needs its description (src/openapi/interface-document.ts). */
 export type StreamFormat = 'ndjson' | 'csv'
@@ -62,11 +62,10 @@ export interface StreamRows extends RowFormat {
 
 /** Creates the writer of the rows of a plan, whose members must not be lists. */
 export function createStreamRows (plan: SelectPlan, format: StreamFormat): StreamRows {
-  const { columns, members, table: { engine } } = plan
+  const { columns, members } = plan
   const cells = members === undefined ? undefined : cellsOf(plan)
-  const isNative = engine === 'sqlite'
-  if (format === 'csv') return new CsvRows(columns, cells, isNative)
-  return new NdjsonRows(columns, cells && new RowWriter(cells, columns, isNative), hasJson(plan))
+  if (format === 'csv') return new CsvRows(columns, cells)
+  return new NdjsonRows(cells === undefined ? new JsonRows(columns) : new MemberRows(cells, false), hasJson(plan))
 }
 
 /** Whether a row may contain the JSON text of a column, which may have line feeds between its parts. */
@@ -76,12 +75,17 @@ const hasJson = ({ columns, members = [] }: Pick<SelectPlan, 'columns' | 'member
 
 const [LF, CR, SPACE] = [0x0a, 0x0d, 0x20] as const
 
-class NdjsonRows extends JsonRows implements StreamRows {
+class NdjsonRows implements StreamRows {
+  readonly #rows: RowFormat
   readonly #hasJson: boolean
 
-  constructor (columns: readonly Column[], writer: RowWriter | undefined, hasJson: boolean) {
-    super(columns, writer)
+  constructor (rows: RowFormat, hasJson: boolean) {
+    this.#rows = rows
     this.#hasJson = hasJson
+  }
+
+  begin (columns: readonly Column[]): void {
+    this.#rows.begin(columns)
   }
 
   writeHead (): void {}
@@ -90,25 +94,19 @@ class NdjsonRows extends JsonRows implements StreamRows {
     escapeLineEnds(output)
   }
 
-  override textRow (output: Output, bytes: Buffer, from: number, to: number): void {
+  textRow (output: Output, bytes: Buffer, from: number, to: number): void {
     const { length } = output
-    super.textRow(output, bytes, from, to)
+    this.#rows.textRow(output, bytes, from, to)
     endLine(output, this.#hasJson ? length : undefined)
   }
 
-  override row (output: Output, values: ReadonlyArray<DriverValue | null>): void {
-    const { length } = output
-    super.row(output, values)
-    endLine(output, this.#hasJson ? length : undefined)
-  }
-
-  override * longRow (output: Output, values: ReadonlyArray<DriverValue | null>): LongWork {
+  * values (output: Output, values: Values): LongWork {
     const start = output.length
-    yield * super.longRow(output, values)
+    yield * this.#rows.values(output, values)
     if (output.length === Infinity) return
     for (let from = start; this.#hasJson && from < output.length; from += PART) {
       joinLines(output.bytes, from, Math.min(from + PART, output.length))
-      yield PART
+      if (from > start) yield PART
     }
     endLine(output, undefined)
   }

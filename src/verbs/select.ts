@@ -3,7 +3,6 @@ import type { SelectBody } from '../../schemas/body.ts'
 import { DEFAULT_LIMIT } from '../../schemas/limits.ts'
 import type { TableSource } from '../catalog/catalog.ts'
 import { at, invalidBody, type Path } from '../errors.ts'
-import { readMembers } from '../execute/read-rows.ts'
 import type { Runner } from '../execute/runner.ts'
 import { getColumn } from '../plan/columns.ts'
 import { planFilters } from '../plan/filters/resolve-filters.ts'
@@ -18,6 +17,7 @@ import { restrictRows } from '../plan/row-rules.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
 import { pageMembers } from '../response/page-sink.ts'
 import type { Result } from '../response/result.ts'
+import { readMembers } from './include.ts'
 
 export const select = {
   plan: (body: SelectBody, source: TableSource, limits: PlanLimits): SelectPlan =>

@@ -4,13 +4,13 @@ import { setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
 import type { Column } from '../../src/catalog/catalog.ts'
 import type { RowSink } from '../../src/dialects/dialect.ts'
-import { inPieces, type LongWork } from '../../src/in-pieces.ts'
+import { allOf, inPieces, type LongWork } from '../../src/in-pieces.ts'
 import type { Cells } from '../../src/plan/cells.ts'
 import { ResponseSink } from '../../src/response/response-sink.ts'
 import { CsvRows } from '../../src/response/csv-rows.ts'
-import { JsonRows, type RowFormat } from '../../src/response/row-writer.ts'
+import { JsonRows, type RowFormat } from '../../src/response/json-rows.ts'
 import { Output } from '../../src/response/output.ts'
-import { RowWriter } from '../../src/response/row-writer.ts'
+import { MemberRows } from '../../src/response/member-rows.ts'
 import type { DriverValue } from '../../src/types/column-type.ts'
 import { geometryType } from '../../src/types/geometry.ts'
 import { mysqlType } from '../../src/types/mysql.ts'
@@ -66,7 +66,7 @@ function run (work: LongWork, onStep = (): void => {}): void {
 const columnsOf = (column: Column): Column[] => [{ ...column, name: 'first' }, { ...column, name: 'second' }]
 const formats: ReadonlyArray<readonly [name: string, create: (columns: readonly Column[]) => RowFormat]> = [
   ['JSON', (columns) => new JsonRows(columns)],
-  ['CSV', (columns) => new CsvRows(columns, undefined, false)]
+  ['CSV', (columns) => new CsvRows(columns)]
 ]
 
 function write (create: (columns: readonly Column[]) => RowFormat, columns: readonly Column[], work: (rows: RowFormat, output: Output) => unknown): Buffer {
@@ -82,8 +82,8 @@ for (const [why, column, values] of cases) {
     for (const [index, value] of values.entries()) {
       for (const [format, create] of formats) {
         for (const row of [[value, null], [null, value]]) {
-          const ordinary = write(create, columns, (rows, output) => rows.row(output, row))
-          const long = write(create, columns, (rows, output) => run(rows.longRow(output, row)))
+          const ordinary = write(create, columns, (rows, output) => allOf(rows.values(output, row)))
+          const long = write(create, columns, (rows, output) => run(rows.values(output, row)))
           t.ok(long.equals(ordinary), `${format} of value ${index}: ${long.subarray(0, 40)}… ${long.length} and ${ordinary.subarray(0, 40)}… ${ordinary.length}`)
         }
       }
@@ -98,7 +98,7 @@ t.test('no step of a long row takes more than a part of it', async (t) => {
         let length = 0
         let most = 0
         write(create, [column], (rows, output) => {
-          run(rows.longRow(output, [value]), () => {
+          run(rows.values(output, [value]), () => {
             most = Math.max(most, output.length - length)
             length = output.length
           })
@@ -118,10 +118,10 @@ const joined = (column: Column): Cells => {
 t.test('members of a long row are long as well', async (t) => {
   const value = Buffer.from(repeat('a "b" '))
   for (const values of [[value, value], [value, null], [Buffer.from('x'), value]]) {
-    const forms: Array<() => RowFormat> = [() => new JsonRows([text], new RowWriter(joined(text), [text, text], false)), () => new CsvRows([text], joined(text), false)]
+    const forms: Array<() => RowFormat> = [() => new MemberRows(joined(text), false), () => new CsvRows([text], joined(text))]
     for (const create of forms) {
-      const ordinary = write(create, [text, text], (rows, output) => rows.row(output, values))
-      const long = write(create, [text, text], (rows, output) => run(rows.longRow(output, values)))
+      const ordinary = write(create, [text, text], (rows, output) => allOf(rows.values(output, values)))
+      const long = write(create, [text, text], (rows, output) => run(rows.values(output, values)))
       t.ok(long.equals(ordinary), String(ordinary.subarray(-60)))
     }
   }
@@ -165,16 +165,16 @@ t.test('a long value that cannot be read is refused by its column', async (t) =>
 
 /** Writes one row of 15 MB in each format, in a process of its own. */
 const PROGRAM = `
-const [{ CsvRows }, { JsonRows }, { Output }, { mysqlType }, { sqliteType }] = await Promise.all(['response/csv-rows', 'response/row-writer', 'response/output', 'types/mysql', 'types/sqlite'].map((file) => import(process.argv[1] + file + '.ts')))
+const [{ CsvRows }, { JsonRows }, { Output }, { mysqlType }, { sqliteType }] = await Promise.all(['response/csv-rows', 'response/json-rows', 'response/output', 'types/mysql', 'types/sqlite'].map((file) => import(process.argv[1] + file + '.ts')))
 const facts = { length: null, bytes: null, scale: null, charset: 'utf8mb4', srid: null, json: false }
 const column = (type) => ({ name: 'c', type, declaration: '', nullable: true, generated: false, autoIncrement: false, optional: true, defaultText: null, comment: '' })
 const text = '["a","b"],'.repeat(1_500_000)
 const document = Buffer.from('[' + text + '1]')
 const rows = [[mysqlType({ name: 'json', declaration: 'json', ...facts }), document], [mysqlType({ name: 'longtext', declaration: 'longtext', ...facts, json: true }), document], [sqliteType({ name: 'text', declaration: 'text', ...facts }), text]]
 for (const [type, value] of rows) {
-  for (const format of [new CsvRows([column(type)], undefined, false), new JsonRows([column(type)])]) {
+  for (const format of [new CsvRows([column(type)]), new JsonRows([column(type)])]) {
     const output = new Output()
-    for (const work = format.longRow(output, [value]); work.next().done !== true;) continue
+    for (const work = format.values(output, [value]); work.next().done !== true;) continue
     if (output.length < text.length) throw new Error('it is not written')
     output.drop()
   }

@@ -1,0 +1,225 @@
+/** Reads the lists of `include`, whose rows need statements of their own, in the transaction of their rows. */
+import type { Column } from '../catalog/catalog.ts'
+import type { RowSink } from '../dialects/dialect.ts'
+import { afterLength, readLength, valuesIn } from '../dialects/mysql/connection/packets.ts'
+import type { Runner } from '../execute/runner.ts'
+import { cellsOfMember } from '../plan/cells.ts'
+import type { ListMember, ManyMember } from '../plan/plan.ts'
+import { isLongRow, type Values, writeRow } from '../response/json-rows.ts'
+import { type Fragment, MemberRows, type RelatedList, type RelatedLists } from '../response/member-rows.ts'
+import { Output } from '../response/output.ts'
+import type { ResponseSink } from '../response/response-sink.ts'
+import { compileFirst, compileRelated, type OnValues } from '../sql/related-rows.ts'
+import type { Statement } from '../sql/statement.ts'
+import { type DriverValue, RELATED_TEXT } from '../types/column-type.ts'
+
+/**
+ * The number of different values of `on` in one step: MariaDB reads an IN of a thousand values as a join, and MySQL
+ * does not use the index.
+ */
+const STEP = 250
+
+const COMMA = 0x2c
+
+/** Takes the rows of a member into the lists that they belong to. The rows of a list follow each other. */
+class ListSink implements RowSink {
+  readonly #answer: ResponseSink
+  readonly #lists: RelatedLists
+  readonly members: MemberRows
+  readonly #output = new Output()
+  /** The number of rows that a list takes. */
+  readonly #most: number
+  /** Whether the first cell of a row is the value by which it is related; otherwise it is the id of the values. */
+  #isValue = false
+  /** The lists with rows of the running statement. */
+  readonly #filled: RelatedList[] = []
+  /** The first cell of the last row. */
+  #lastText: string | undefined
+  /** The bytes and memory that the answer has counted. */
+  #counted = { bytes: 0, memory: 0 }
+  /** The number of rows of the running statement. */
+  count = 0
+
+  constructor (member: ListMember, lists: RelatedLists, answer: ResponseSink, isNative: boolean) {
+    this.#answer = answer
+    this.#lists = lists
+    this.members = new MemberRows(cellsOfMember(member), isNative)
+    this.#output.maxBytes = answer.maxBytes
+    this.#most = member.kind === 'many' ? member.limit : 1
+  }
+
+  get maxBytes (): number { return this.#answer.maxBytes }
+
+  get full (): boolean {
+    const [bytes, memory] = [this.#output.length, this.members.size]
+    this.#answer.hold(bytes - this.#counted.bytes, memory - this.#counted.memory)
+    this.#counted = { bytes, memory }
+    return this.#answer.full
+  }
+
+  overflow (): void { this.#answer.overflow() }
+
+  /** Prepares for the next statement. */
+  expect (isValue: boolean): void {
+    this.#isValue = isValue
+    this.#filled.length = 0
+  }
+
+  begin (columns: readonly Column[]): void {
+    for (let list = this.#filled.pop(); list !== undefined; list = this.#filled.pop()) this.#empty(list)
+    this.#lastText = undefined
+    this.count = 0
+    this.members.begin(columns)
+  }
+
+  textRow (bytes: Buffer, from: number, to: number): Promise<void> | undefined {
+    if (isLongRow(to - from)) return this.row(valuesIn(bytes, from, to))
+    const start = afterLength(bytes, from)
+    const end = start + readLength(bytes, from)
+    const text = bytes.toString('latin1', start, end)
+    if (this.#add(text, () => bytes.subarray(start, end))) {
+      this.members.textRow(this.#output, bytes, from, to)
+      this.#close()
+    }
+    return undefined
+  }
+
+  row (values: Values): Promise<void> | undefined {
+    const first = values[0] as DriverValue
+    if (!this.#add(String(first), () => first)) return undefined
+    const taking = writeRow(this.members.values(this.#output, values), values, () => this.full)
+    if (taking === undefined) this.#close()
+    return taking?.then(() => this.#close())
+  }
+
+  /** Begins a row, whose first cell is given. Returns whether its list takes it. */
+  #add (text: string, getValue: () => DriverValue): boolean {
+    this.count++
+    if (text === this.#lastText) {
+      if ((this.#filled.at(-1) as RelatedList).count === this.#most) return false
+      this.#output.reserve(1)
+      this.#output.byte(COMMA)
+    } else {
+      const list = this.#isValue ? this.#lists.find(getValue()) : this.#lists.lists[Number(text)] as RelatedList
+      const [start, gap] = [this.#output.length, this.members.gaps.length]
+      list.rows = { output: this.#output, gaps: this.members.gaps, start, end: start, gap, gapEnd: gap }
+      this.#filled.push(list)
+      this.#lastText = text
+    }
+    (this.#filled.at(-1) as RelatedList).count++
+    return true
+  }
+
+  #close (): void {
+    const { rows } = this.#filled.at(-1) as RelatedList & { rows: Fragment }
+    rows.end = this.#output.length
+    rows.gapEnd = this.members.gaps.length
+  }
+
+  /**
+   * Whether a list has all of its rows, although the statement was cut off after its last row. Empties the list that is
+   * not complete.
+   */
+  hasAll (list: RelatedList): boolean {
+    if (list === this.#filled.at(-1) && list.count < this.#most) this.#empty(list)
+    return list.count > 0
+  }
+
+  /** Removes the rows of a list, behind which there are no others. */
+  #empty (list: RelatedList): void {
+    this.#output.length = list.rows?.start ?? 0
+    this.members.gaps.length = list.rows?.gap ?? 0
+    list.rows = undefined
+    list.count = 0
+  }
+
+  /** Frees the memory. */
+  free (): void {
+    this.#output.recycle()
+  }
+}
+
+/**
+ * Reads the lists of members, and writes the rows of the answer with them. Returns the number of rows that were read.
+ * @throws the errors of the session and of the answer
+ */
+export async function readMembers (runner: Runner, answer: ResponseSink): Promise<number> {
+  if (answer.members === undefined || answer.members.lists.size === 0) return 0
+  const sinks: ListSink[] = []
+  try {
+    const rows = await readLists(runner, answer, answer.members, sinks)
+    answer.insertLists()
+    if (answer.refusal !== undefined) throw answer.refusal
+    return rows
+  } finally {
+    for (const sink of sinks) sink.free()
+  }
+}
+
+/** `sinks`: takes the sinks, whose memory must be freed. */
+async function readLists (
+  runner: Runner,
+  answer: ResponseSink,
+  members: MemberRows,
+  sinks: ListSink[]
+): Promise<number> {
+  let rows = 0
+  for (const [{ member }, related] of members.lists) {
+    const sink = new ListSink(member, related, answer, runner.engine === 'sqlite')
+    sinks.push(sink)
+    const { lists } = related
+    for (let from = 0; from < lists.length; from += STEP) {
+      const values = lists.slice(from, from + STEP).map(({ values }, index) => ({ id: from + index, values }))
+      await readStep({ runner, answer, member, sink, lists }, values)
+    }
+    rows += lists.reduce((sum, { count }) => sum + count, 0) + await readLists(runner, answer, sink.members, sinks)
+  }
+  return rows
+}
+
+interface Reading {
+  readonly runner: Runner
+  readonly answer: ResponseSink
+  readonly member: ListMember
+  readonly sink: ListSink
+  readonly lists: readonly RelatedList[]
+}
+
+async function readStep (reading: Reading, values: readonly OnValues[]): Promise<void> {
+  const { runner: { engine, database }, member, sink } = reading
+  // MariaDB takes an IN of one value for an equality, but sorts all rows of it by the value nevertheless
+  const left =
+    engine === 'mysql' && member.kind === 'many' && values.length > 1 && isListed(member)
+      ? await readFirst(reading, member, values)
+      : values
+  if (left.length === 0) return
+  for (const statement of compileRelated(member, left, engine, database.statementCounts)) {
+    sink.expect(false)
+    await read(reading, statement)
+  }
+}
+
+/** Whether the service can compare the values itself, and the servers read a list of them by the index. */
+const isListed = ({ on }: ManyMember): boolean => on.length === 1 && on[0]?.other.type.relatedAs !== RELATED_TEXT
+
+/**
+ * Reads the rows related to all values at once, because most values have few. Stops after four rows for each value plus
+ * the limit of one, and returns the values that need a part of their own, so that a value with a million related rows
+ * costs no more.
+ */
+async function readFirst (
+  reading: Reading,
+  member: ManyMember,
+  values: readonly OnValues[]
+): Promise<readonly OnValues[]> {
+  const { runner, sink, lists } = reading
+  const most = 4 * values.length + member.limit + 1
+  sink.expect(true)
+  await read(reading, compileFirst(member, values, most, runner.database.statementCounts))
+  return sink.count < most ? [] : values.filter(({ id }) => !sink.hasAll(lists[id] as RelatedList))
+}
+
+async function read ({ runner, answer, sink }: Reading, statement: Statement): Promise<void> {
+  await runner.read(statement, sink)
+  if (answer.refusal !== undefined) throw answer.refusal
+}
