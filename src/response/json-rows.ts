@@ -77,8 +77,12 @@ export const layoutOf = (columns: readonly Column[]): RowLayout => getOrCreate(l
   return { cells, overhead: cells.reduce((sum, { key }) => sum + key.length + NULL.length, 2) }
 })
 
+/** The first columns of a statement, whose others are not in the response. */
+const first = new WeakMap<readonly Column[], readonly Column[]>()
+
 export class JsonRows implements RowFormat {
   #columns: readonly Column[]
+  readonly #count: number
   /**
    * Created with the first row, because the columns passed to `begin` are the same object for each select of one shape,
    * unlike those of a plan.
@@ -87,10 +91,12 @@ export class JsonRows implements RowFormat {
 
   constructor (columns: readonly Column[]) {
     this.#columns = columns
+    this.#count = columns.length
   }
 
   begin (columns: readonly Column[]): void {
-    this.#columns = columns
+    const isShown = columns.length <= this.#count
+    this.#columns = isShown ? columns : getOrCreate(first, columns, () => columns.slice(0, this.#count))
     this.#layout = undefined
   }
 
@@ -114,8 +120,9 @@ const NULL = Buffer.from('null')
 const LONG = 512
 
 /**
- * Writes the row in `bytes` from `offset` to `end`. Because it runs for every value of every response, it is one
- * function that keeps its position in local variables and reserves memory once per row. @throws UNREADABLE_VALUE
+ * Writes the row in `bytes` from `offset` to `end`, without values behind those of its columns. Because it runs for
+ * every value of every response, it is one function that keeps its position in local variables and reserves memory once
+ * per row. @throws UNREADABLE_VALUE
  */
 export function writeBytes (
   output: Output,
@@ -129,7 +136,7 @@ export function writeBytes (
   )
   let target = output.bytes
   let to = output.length
-  for (let index = 0, at = offset; at < end; index++) {
+  for (let index = 0, at = offset; index < cells.length; index++) {
     const { key, form, column } = cells[index] as CellLayout
     for (let each = 0; each < key.length; each++) target[to++] = key[each] as number
     const length = readLength(bytes, at)

@@ -1,8 +1,7 @@
 import type { Column } from '../catalog/catalog.ts'
 import type { RowSink } from '../dialects/dialect.ts'
-import { copyValues, skipValues } from '../dialects/mysql/connection/packets.ts'
+import { copyValues } from '../dialects/mysql/connection/packets.ts'
 import { resultTooLarge, unsupported } from '../errors.ts'
-import { getOrCreate } from '../get-or-create.ts'
 import { cellsOf } from '../plan/cells.ts'
 import type { SelectPlan } from '../plan/plan.ts'
 import type { DriverValue } from '../types/column-type.ts'
@@ -25,64 +24,24 @@ export function pageMembers ({ page, limit }: SelectPlan, { total }: CountResult
 
 /** The sink for the rows of a select. `maxBytes`: bytes that the response may have. */
 export function createSelectSink (plan: SelectPlan, maxBytes: number, budget?: MemoryBudget): ResponseSink {
-  const { columns, page, order, limit: rows } = plan
   const members = plan.members === undefined ? undefined : new MemberRows(cellsOf(plan), plan.table.engine === 'sqlite')
-  if (page === undefined) return new ResponseSink(columns, maxBytes, budget, members)
-  const byPosition = page.by === 'position'
-  return new PageSink({
-    columns,
-    hidden: byPosition ? page.hidden : [],
-    position: byPosition ? order.map(({ column }) => column) : [],
-    nullableKey: byPosition ? page.nullableKey : [],
-    rows,
-    maxBytes,
-    budget,
-    members
-  })
+  return plan.page === undefined
+    ? new ResponseSink(plan.columns, maxBytes, budget, members)
+    : new PageSink(plan, maxBytes, budget, members)
 }
-
-interface PageOptions {
-  /** The columns of the response. */
-  readonly columns: readonly Column[]
-  /** The columns after those of the response, for the position. */
-  readonly hidden: readonly Column[]
-  /** The columns of the position; none if the next page is known by its offset. */
-  readonly position: readonly Column[]
-  /** Columns of the key that can be NULL in several rows. */
-  readonly nullableKey?: readonly Column[]
-  /** Maximum number of rows in the response. */
-  readonly rows: number
-  /** Bytes that the response may have. */
-  readonly maxBytes: number
-  readonly budget?: MemoryBudget | undefined
-  readonly members: MemberRows | undefined
-}
-
-/** The columns of the response by the columns of the rows. */
-const shownColumns = new WeakMap<readonly Column[], readonly Column[]>()
 
 /** Takes the rows of a page, and one more that is not in the response but shows that another page follows. */
 export class PageSink extends ResponseSink {
-  readonly #shown: number
-  readonly #hidden: number
-  /** The indexes of the columns of the position in a row. */
-  readonly #indexes: readonly number[]
-  readonly #nullableKey: ReadonlySet<string>
-  readonly #rows: number
+  readonly #plan: SelectPlan
   /** The columns as the database has them now. */
-  #columns: readonly Column[]
+  #columns: readonly Column[] = []
   /** The last row of the page, if the position needs it. */
   #last: ReadonlyArray<DriverValue | null> = []
   #hasMore = false
 
-  constructor ({ columns, hidden, position, nullableKey = [], rows, maxBytes, budget, members }: PageOptions) {
-    super(columns, maxBytes, budget, members)
-    this.#columns = [...columns, ...hidden]
-    this.#shown = columns.length
-    this.#hidden = hidden.length
-    this.#indexes = position.map((column) => this.#columns.indexOf(column))
-    this.#nullableKey = new Set(nullableKey.map(({ name }) => name))
-    this.#rows = rows
+  constructor (plan: SelectPlan, maxBytes: number, budget?: MemoryBudget, members?: MemberRows) {
+    super(plan.columns, maxBytes, budget, members)
+    this.#plan = plan
   }
 
   /** Twice the size of the response, because the row that is not in it may be as large. */
@@ -98,37 +57,33 @@ export class PageSink extends ResponseSink {
   override begin (columns: readonly Column[]): void {
     this.#hasMore = false
     this.#columns = columns
-    super.begin(
-      this.#hidden === 0 || this.members !== undefined
-        ? columns
-        : getOrCreate(shownColumns, columns, () => columns.slice(0, this.#shown))
-    )
+    super.begin(columns)
   }
 
   override textRow (bytes: Buffer, offset: number, end: number): Promise<void> | undefined {
     if (this.#isBehind()) return undefined
-    const taken = super.textRow(
-      bytes,
-      offset,
-      this.#hidden === 0 || this.members !== undefined ? end : skipValues(bytes, offset, this.#shown)
-    )
+    const taken = super.textRow(bytes, offset, end)
     if (this.#isLast()) this.#last = copyValues(bytes, offset, end)
     return taken
   }
 
   override row (values: ReadonlyArray<DriverValue | null>): Promise<void> | undefined {
     if (this.#isBehind()) return undefined
-    const taken = super.row(this.#hidden === 0 || this.members !== undefined ? values : values.slice(0, this.#shown))
+    const taken = super.row(values)
     if (this.#isLast()) this.#last = values
     return taken
   }
 
   /** The position of the last row as JSON. @throws UNREADABLE_VALUE; NOT_SUPPORTED if others may have it as well */
   position (): string {
-    const members = this.#indexes.map((index) => {
+    const { columns, order, page } = this.#plan
+    const { hidden, nullableKey = [] } = page as Extract<SelectPlan['page'], { by: 'position' }>
+    const planned = [...columns, ...hidden]
+    const members = order.map((term) => {
+      const index = planned.indexOf(term.column)
       const column = this.#columns[index] as Column
       const value = this.#last[index] as DriverValue | null
-      if (value === null && this.#nullableKey.has(column.name)) {
+      if (value === null && nullableKey.includes(term.column)) {
         throw unsupported('/after', `the page ends with a row whose key "${column.name}" is NULL: use "offset"`)
       }
       const text = value === null ? 'null' : writeValue(column, value, column.type.positions?.write)
@@ -139,14 +94,14 @@ export class PageSink extends ResponseSink {
 
   /** Whether the page is already complete before this row. */
   #isBehind (): boolean {
-    if (this.count < this.#rows) return false
+    if (this.count < this.#plan.limit) return false
     this.#hasMore = true
     return true
   }
 
   /** Whether the row that was just taken is the last one of a complete page. */
   #isLast (): boolean {
-    return this.count === this.#rows && this.#indexes.length > 0
+    return this.count === this.#plan.limit && this.#plan.page?.by === 'position'
   }
 }
 
