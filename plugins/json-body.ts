@@ -1,6 +1,6 @@
 /**
- * Reads and parses request bodies, which each route checks against its schema. Refuses with 400, 413 and 415, with 503
- * if there is no memory for a body, and with 408 if another body needs the memory of a slow one.
+ * Reads and parses request bodies, which each route checks against its schema. Refuses with 400, 413 and 415, and with
+ * 503 if there is no memory for a body.
  */
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
@@ -8,9 +8,8 @@ import fp from 'fastify-plugin'
 import { principalOf } from '../src/access/grant.ts'
 import { hashBody } from '../src/idempotency/run-once.ts'
 import type {} from './auth.ts' // declares request.rowQueryGrant
-import { BodyMemory, BodyReservation } from '../src/request/body-memory.ts'
 import { parseBody } from '../src/request/check-body.ts'
-import { readBody, type Payload } from '../src/request/read-body.ts'
+import { BodyMemory, BodyReservation, readBody, type Payload } from '../src/request/read-body.ts'
 import { invalidJson, unsupportedMediaType } from '../src/errors.ts'
 
 const HAVE_BODIES: ReadonlySet<string> = new Set(['POST', 'QUERY'])
@@ -49,8 +48,7 @@ export default fp(async function body (app: FastifyInstance, { bodyLimit, bodyMe
   })
   app.addContentTypeParser('application/json', (request: FastifyRequest, payload: Payload, done) => {
     const reservation = request.rowQueryBodyReservation as BodyReservation
-    const options = { headers: request.headers, limit: bodyLimit, reservation }
-    reservation.onLost = readBody(payload, options, (error, bytes) => {
+    readBody(payload, { headers: request.headers, limit: bodyLimit, reservation }, (error, bytes) => {
       const parsed = error ?? parseBytes(request, bytes as Buffer)
       if (!(parsed instanceof Error)) return done(null, parsed)
       reservation.leave()

@@ -1,8 +1,7 @@
 /** Reads the bytes of a request body, within limits. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
-import { bodyInPieces, bodyTooLarge, invalidRequest, overloaded, type ServiceError } from '../errors.ts'
-import type { BodyReservation } from './body-memory.ts'
+import { bodyInPieces, bodyTooLarge, invalidRequest, overloaded } from '../errors.ts'
 
 // Bounds the small parts in which a body arrives: each takes Node about a microsecond, and its client six bytes.
 
@@ -17,7 +16,68 @@ const MAX_PADDING = 1_048_576
 /** How many bytes a part counts beyond those that it has. */
 const paddingOf = ({ length }: Buffer): number => Math.max(0, LEAST - length)
 
-// Estimates the memory that a body takes while its request runs.
+// The memory of request bodies that have been received, in part or in full, and have no response yet.
+
+/**
+ * A budget in bytes. One principal holds at most half of the memory that the others leave free, so that none can use up
+ * the whole. A body that needs more than the budget is accepted while nothing else is held, so that it is not
+ * refused forever.
+ */
+export class BodyMemory {
+  readonly #total: number
+  readonly #holders = new Map<string, number>()
+  /** Bytes that are held. */
+  held = 0
+
+  constructor (total: number) {
+    this.#total = total
+  }
+
+  /** Increases what a body holds from `own` by `bytes`. Returns false if they do not fit. */
+  take (owner: string, own: number, bytes: number): boolean {
+    const before = this.#holders.get(owner) ?? 0
+    if (this.held !== own && (before + bytes) * 2 > this.#total - (this.held - before)) return false
+    this.held += bytes
+    this.#holders.set(owner, before + bytes)
+    return true
+  }
+
+  give (owner: string, bytes: number): void {
+    const rest = (this.#holders.get(owner) as number) - bytes
+    this.held -= bytes
+    if (rest === 0) this.#holders.delete(owner)
+    else this.#holders.set(owner, rest)
+  }
+}
+
+/** The memory that is reserved for one body. */
+export class BodyReservation {
+  readonly #memory: BodyMemory
+  readonly #owner: string
+  bytes = 0
+  #hasLeft = false
+
+  /** `owner`: identifies the principal. */
+  constructor (memory: BodyMemory, owner: string) {
+    this.#memory = memory
+    this.#owner = owner
+  }
+
+  /** Increases the reservation to `bytes`. Returns false if they do not fit. */
+  hold (bytes: number): boolean {
+    const more = bytes - this.bytes
+    if (more <= 0) return true
+    if (this.#hasLeft || !this.#memory.take(this.#owner, this.bytes, more)) return false
+    this.bytes = bytes
+    return true
+  }
+
+  /** Returns all memory. Idempotent. */
+  leave (): void {
+    if (!this.#hasLeft && this.bytes > 0) this.#memory.give(this.#owner, this.bytes)
+    this.#hasLeft = true
+  }
+}
 
 /** Bytes for each byte of a body: itself, its text, the texts of its values, the statement and its packet. */
 const PER_BYTE = 6
@@ -35,15 +95,17 @@ const PER_BYTE_OF_SMALL = 32
 const BEGINS = new Uint8Array(256)
 for (const character of ',[{') BEGINS[character.charCodeAt(0)] = 1
 
+/** The memory of a body of so many bytes, without its items. */
+const weighBytes = (length: number): number => length * (length <= SMALL ? PER_BYTE_OF_SMALL : PER_BYTE)
+
 /**
- * Returns an upper bound for ordinary bodies and an approximate number for the worst, in bytes. Characters in texts
- * also count.
+ * The memory that a body takes while its request runs, in bytes: an upper bound for ordinary bodies, and about as much
+ * for the worst. Characters in texts also count as items.
  */
 export function weighBody (bytes: Uint8Array): number {
-  if (bytes.length <= SMALL) return bytes.length * PER_BYTE_OF_SMALL
   let items = 0
-  for (let at = 0; at < bytes.length; at++) items += BEGINS[bytes[at] as number] as number
-  return bytes.length * PER_BYTE + items * PER_ITEM
+  if (bytes.length > SMALL) for (const byte of bytes) items += BEGINS[byte] as number
+  return weighBytes(bytes.length) + items * PER_ITEM
 }
 
 /**
@@ -67,14 +129,10 @@ const NONE = Buffer.alloc(0)
 
 /**
  * Reads a body into one buffer, because chunks of a few bytes each would take more memory than their content. A body
- * that arrives at once is not copied. Its reservation then holds the memory that the body will take when it is parsed.
- * @returns a function that ends the reading with an error
+ * that arrives at once is not copied. Memory is reserved for the declared length before anything is read, or as bytes
+ * arrive, and at the end for what parsing makes of them.
  */
-export function readBody (
-  payload: Payload,
-  { headers, limit, reservation }: ReadBodyOptions,
-  onBody: OnBody
-): (error: ServiceError) => void {
+export function readBody (payload: Payload, { headers, limit, reservation }: ReadBodyOptions, onBody: OnBody): void {
   const declared = headers['content-length'] === undefined ? undefined : Number(headers['content-length'])
   let buffer: Buffer = NONE
   let length = 0
@@ -84,7 +142,6 @@ export function readBody (
     payload.removeListener('data', onData)
     payload.removeListener('end', onEnd)
     payload.removeListener('error', onError)
-    reservation.finish()
     onBody(error, body)
   }
   const onError = (error: Error): void => end(error)
@@ -95,21 +152,18 @@ export function readBody (
     padding += paddingOf(chunk)
     if (length > limit || (payload.receivedEncodedLength ?? 0) > limit) return end(bodyTooLarge())
     if (padding > Math.max(limit, MAX_PADDING)) return end(bodyInPieces())
+    if (!reservation.hold(weighBytes(length))) return end(overloaded())
     if (before === 0) {
       buffer = chunk
-      if (!reservation.hold(length)) return end(overloaded())
-      if (length !== declared) reservation.begin()
       return
     }
     if (length > buffer.length) {
       const size = Math.min(Math.max(FIRST_SIZE, length * 2), Math.max(length, declared ?? limit))
-      if (!reservation.hold(size)) return end(overloaded())
       const larger = Buffer.allocUnsafeSlow(size)
       buffer.copy(larger, 0, 0, before)
       buffer = larger
     }
     chunk.copy(buffer, before)
-    reservation.progress(length)
   }
   const onEnd = (): void => {
     if (declared !== undefined && (payload.receivedEncodedLength || length) !== declared) {
@@ -120,21 +174,15 @@ export function readBody (
     else end(overloaded())
   }
 
-  const refused =
-    declared !== undefined && declared > limit
-      ? bodyTooLarge()
-      : payload.destroyed === true
-        ? invalidRequest('the connection closed before the whole body arrived')
-        : undefined
-  if (refused !== undefined) {
-    onBody(refused)
-    return () => {}
+  if (declared !== undefined && declared > limit) return onBody(bodyTooLarge())
+  if (payload.destroyed === true) {
+    return onBody(invalidRequest('the connection closed before the whole body arrived'))
   }
+  if (!reservation.hold(weighBytes(declared ?? 0))) return onBody(overloaded())
   payload.on('data', onData)
   payload.on('end', onEnd)
   payload.on('error', onError)
   payload.resume()
-  return end
 }
 
 // Reads on where a request is answered before its body has been read to its end.

@@ -71,7 +71,7 @@ for (const [[why, amount, path, body], engine] of floods.flatMap((flood) => engi
     const others: number[] = []
     for (let each = 0; each < 3; each++) others.push(await send(service, '/api/shop/documents', SELECT, OTHER))
     const statuses = count(await Promise.all(flood))
-    t.same(Object.keys(statuses).filter((status) => !['200', '408', '422', '503'].includes(status)), [], JSON.stringify(statuses))
+    t.same(Object.keys(statuses).filter((status) => !['200', '422', '503'].includes(status)), [], JSON.stringify(statuses))
     t.ok((statuses[200] ?? 0) + (statuses[422] ?? 0) > 0, `some are run: ${JSON.stringify(statuses)}`)
     t.same(Object.keys(count(others)), ['200'], `the other token: ${JSON.stringify(count(others))}`)
     t.same([service.child.exitCode, service.child.signalCode], [null, null], 'the process is alive')
@@ -79,7 +79,7 @@ for (const [[why, amount, path, body], engine] of floods.flatMap((flood) => engi
   })
 }
 
-await t.test('500 unfinished bodies of a MB leave memory for another token, and slow ones lose theirs', async (t) => {
+await t.test('500 unfinished bodies of a MB leave memory for another token', async (t) => {
   const service = await start(t)
   const { port } = new URL(service.address)
   const part = Buffer.alloc(950_000, ' ')
@@ -96,10 +96,8 @@ await t.test('500 unfinished bodies of a MB leave memory for another token, and 
   }
   t.teardown(() => { for (const { socket } of open) socket.destroy() })
   const refused = (): Record<number, number> => count(open.filter(({ text }) => text !== '').map(({ text }) => Number(text.split(' ')[1])))
-  await until('most are refused', async () => (refused()[503] ?? 0) + (refused()[408] ?? 0) >= 350)
-  t.same(Object.keys(refused()).filter((status) => !['408', '503'].includes(status)), [], JSON.stringify(refused()))
+  await until('most are refused', async () => (refused()[503] ?? 0) >= 350)
+  t.same(Object.keys(refused()).filter((status) => status !== '503'), [], JSON.stringify(refused()))
   t.equal(await send(service, '/api/shop/documents', `{"verb":"insert","data":{"value":"${'x'.repeat(1_000_000)}"}}`, OTHER), 200, 'another token has its place')
-  await until('the rest lose their places to the next ones', async () => await send(service, '/api/shop/documents', `{"verb":"insert","data":{"value":"${'x'.repeat(1_000_000)}"}}`) === 200)
-  t.ok((refused()[408] ?? 0) > 0, JSON.stringify(refused()))
   t.same([service.child.exitCode, service.child.signalCode], [null, null], 'the process is alive')
 })
