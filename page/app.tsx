@@ -68,7 +68,7 @@ export function App ({ base, storage, offered, isPublic }: AppProps) {
     setOpened(undefined)
     setDocument(undefined)
     if (/[^\x21-\x7e]/.test(token)) throw new Error('The token contains a space or a character that tokens do not have')
-    const service = createService(base, token)
+    const service = createService(base, token, storage.addEntry)
     const head = await service.load('/openapi.json').catch((error: LoadError) => error)
     if (!isCurrent()) return
     if (head instanceof LoadError) {

@@ -4,8 +4,9 @@ import { Digits, isList, isObject, parseJson, withMembers, type Json, type JsonO
 const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
 /** The token is a variable: it is shown nowhere. */
-export function writeCurl (url: string, body: string): string {
-  return [`curl -X POST ${quote(url)}`, '-H "Authorization: Bearer $TOKEN"', "-H 'Content-Type: application/json'", `-d ${quote(body)}`].join(' \\\n  ')
+export function writeCurl (url: string, body: string, accept?: string): string {
+  const types = ["-H 'Content-Type: application/json'", ...accept === undefined ? [] : [`-H 'Accept: ${accept}'`]]
+  return [`curl -X POST ${quote(url)}`, '-H "Authorization: Bearer $TOKEN"', ...types, `-d ${quote(body)}`].join(' \\\n  ')
 }
 
 export interface Called {

@@ -65,7 +65,7 @@ async function dataOf ({ document, service }: Found, table: Table): Promise<Json
     if (takesNow.data) return [name, { $now: true }]
     const other = references === undefined ? undefined : document.table(references.table)
     if (references === undefined || other?.verbs.includes('select') !== true) return [name, data[name]]
-    const { data: answered } = await service.send(other.path, writeLine({ verb: 'select', columns: [references.column], limit: 1 }))
+    const { data: answered } = await service.look(other.path, writeLine({ verb: 'select', columns: [references.column], limit: 1 }))
     const [row] = (answered?.['rows'] ?? []) as readonly JsonObject[]
     return [name, memberOf(row, references.column) ?? data[name]]
   }))

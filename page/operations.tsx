@@ -6,14 +6,14 @@ import { FailureView, JsonText, type Result } from './answer-view.tsx'
 import { readBody } from './bodies.ts'
 import { confirmWrite, OperationResults } from './confirm-write.tsx'
 import { writeExample, writeNext } from './operations-example.ts'
-import { writeRoute, type Route } from './route.ts'
+import type { Route } from './route.ts'
 import { useStage } from './stage.tsx'
 import { VERBS, type Verb } from './table.ts'
 import { TextPanel } from './text-panel.tsx'
 
 export function Operations ({ path, route }: { path: string, route: Route }) {
   const stage = useStage()
-  const { service, storage, document } = stage
+  const { service, document } = stage
   const [text, setText] = useState(route.body ?? '')
   const [result, setResult] = useState<Result>()
   const [isRunning, setRunning] = useState(false)
@@ -42,7 +42,6 @@ export function Operations ({ path, route }: { path: string, route: Route }) {
     setRunning(false)
     if (answer === undefined) return
     setResult({ answer, body })
-    storage.addEntry({ path: writeRoute({ database: document.name, table: '' }), name: 'several operations', body: text, status: answer.status, at: Date.now() })
   }
   const add = (): void => {
     const found = document.table(table)

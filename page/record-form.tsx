@@ -154,7 +154,7 @@ function Choices ({ id, table: name, column }: { id: string, table: string, colu
     if (table?.verbs.includes('select') !== true) return undefined
     const controller = new AbortController()
     const body = { verb: 'select', columns: [...new Set([column, ...label === undefined ? [] : [label.name]])], limit: MAX_CHOICES }
-    service.send(table.path, JSON.stringify(body), controller.signal).then(({ data }) => setRows((data?.['rows'] ?? []) as readonly JsonObject[]), () => {})
+    service.look(table.path, JSON.stringify(body), controller.signal).then(({ data }) => setRows((data?.['rows'] ?? []) as readonly JsonObject[]), () => {})
     return () => controller.abort()
   }, [name, column])
   return (

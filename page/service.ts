@@ -25,8 +25,18 @@ export interface Service {
   load (path: string): Promise<any>
   /** POST of a body. It never throws, except if the signal aborts. */
   send (path: string, body: string, signal?: AbortSignal): Promise<Answer>
+  /** POST of a select of the page itself, such as for the names beside keys, which `onSent` is not told. */
+  look (path: string, body: string, signal?: AbortSignal): Promise<Answer>
   /** POST of a select whose answer may be CSV: its text, unless the service answers in JSON. @throws if the answer is cut off */
   stream (path: string, body: string): Promise<Blob | Answer>
+}
+
+/** A request that was answered; one that was aborted was not. */
+export interface Sent {
+  readonly path: string
+  readonly body: string
+  readonly status: number
+  readonly accept: string
 }
 
 export class LoadError extends Error {
@@ -39,13 +49,14 @@ export class LoadError extends Error {
 }
 
 const UNREACHABLE = 'The service cannot be reached'
-const CSV = 'text/csv'
+const JSON_TYPE = 'application/json'
+export const CSV = 'text/csv'
 
-export function createService (base: string, token: string): Service {
+export function createService (base: string, token: string, onSent: (sent: Sent) => void): Service {
   const authorization: Record<string, string> = token === '' ? {} : { authorization: `Bearer ${token}` }
 
   const post = async (path: string, body: string, accept: string, signal?: AbortSignal): Promise<Response> =>
-    await fetch(base + path, { method: 'POST', headers: { ...authorization, accept, 'content-type': 'application/json' }, body, signal: signal ?? null })
+    await fetch(base + path, { method: 'POST', headers: { ...authorization, accept, 'content-type': JSON_TYPE }, body, signal: signal ?? null })
 
   const failed = (message: string, began: number): Answer => ({ status: 0, text: '', failure: { code: 'NO_ANSWER', message, details: [] }, requestId: null, took: performance.now() - began })
 
@@ -61,6 +72,16 @@ export function createService (base: string, token: string): Service {
     }
   }
 
+  const ask = async (path: string, body: string, signal?: AbortSignal): Promise<Answer> => {
+    const began = performance.now()
+    try {
+      return await read(await post(path, body, JSON_TYPE, signal), began)
+    } catch (error) {
+      if (signal?.aborted === true) throw error
+      return failed(UNREACHABLE, began)
+    }
+  }
+
   return {
     base,
     async load (path) {
@@ -70,17 +91,15 @@ export function createService (base: string, token: string): Service {
       throw new LoadError(response.status, body?.error?.message ?? `The answer with status ${response.status} is not one of the service`)
     },
     async send (path, body, signal) {
-      const began = performance.now()
-      try {
-        return await read(await post(path, body, 'application/json', signal), began)
-      } catch (error) {
-        if (signal?.aborted === true) throw error
-        return failed(UNREACHABLE, began)
-      }
+      const answer = await ask(path, body, signal)
+      onSent({ path, body, status: answer.status, accept: JSON_TYPE })
+      return answer
     },
+    look: ask,
     async stream (path, body) {
       const began = performance.now()
       const response = await post(path, body, CSV).catch(() => undefined)
+      onSent({ path, body, status: response?.status ?? 0, accept: CSV })
       if (response === undefined) return failed(UNREACHABLE, began)
       if (response.headers.get('content-type')?.startsWith(CSV) !== true) return await read(response, began)
       return await response.blob().catch(() => { throw new Error('The rows ended before the last one: the file is not complete') })

@@ -1,12 +1,8 @@
 /** What the page remembers for this tab, until it is closed: the token and the requests that were sent. */
+import type { Sent } from './service.ts'
 
-export interface Entry {
-  readonly path: string
-  readonly name: string
-  readonly body: string
-  readonly status: number
-  readonly at: number
-}
+/** `at`: milliseconds since 1970. */
+export interface Entry extends Sent { readonly at: number }
 
 const MAX_ENTRIES = 50
 const MAX_LENGTH = 20_000
@@ -24,7 +20,9 @@ export interface TabStorage {
   readonly token: string
   keepToken (token: string): void
   entries (): readonly Entry[]
-  addEntry (entry: Entry): void
+  addEntry (sent: Sent): void
+  /** Calls the listener after each change of the entries. @returns what ends that */
+  watch (listener: () => void): () => void
   clear (): void
 }
 
@@ -38,18 +36,24 @@ export function openStorage (base: string): TabStorage {
       return []
     }
   }
+  const listeners = new Set<() => void>()
   return {
     get token () { return storage?.getItem(tokenKey) ?? '' },
     keepToken: (token) => storage?.setItem(tokenKey, token),
     entries,
-    addEntry (entry) {
-      if (entry.body.length > MAX_LENGTH) return
-      const others = entries().filter(({ path, body }) => path !== entry.path || body !== entry.body)
+    addEntry (sent) {
+      if (sent.body.length > MAX_LENGTH) return
+      const others = entries().filter(({ path, body, accept }) => path !== sent.path || body !== sent.body || accept !== sent.accept)
       try {
-        storage?.setItem(entriesKey, JSON.stringify([entry, ...others].slice(0, MAX_ENTRIES)))
+        storage?.setItem(entriesKey, JSON.stringify([{ ...sent, at: Date.now() }, ...others].slice(0, MAX_ENTRIES)))
       } catch { // it is full
         storage?.removeItem(entriesKey)
       }
+      listeners.forEach((listener) => listener())
+    },
+    watch (listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
     },
     clear: () => [tokenKey, entriesKey].forEach((key) => storage?.removeItem(key))
   }

@@ -1,9 +1,13 @@
 /** The request as text: its body, as a line for a shell and for the typed client, and the requests of this tab. */
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
+import { readBody, verbOf } from './bodies.ts'
 import { copy } from './cell.tsx'
 import { writeCall, writeCurl } from './commands.ts'
+import { memberOf } from './json.ts'
 import { readRoute } from './route.ts'
+import { CSV } from './service.ts'
 import { useStage } from './stage.tsx'
+import type { Entry } from './tab-storage.ts'
 
 interface TextPanelProps {
   readonly path: string
@@ -55,25 +59,34 @@ function call (called: Parameters<typeof writeCall>[0]): string {
   }
 }
 
+/** Every request that was sent for the user, also of opened rows, dry runs and exports. */
 function History () {
-  const { storage, go } = useStage()
-  const entries = storage.entries()
+  const { storage } = useStage()
+  const [entries, setEntries] = useState(storage.entries)
+  useEffect(() => storage.watch(() => setEntries(storage.entries())), [])
   if (entries.length === 0) return <p class='empty'>Requests of this tab are listed here until it is closed.</p>
+  return <ul class='history'>{entries.map((entry) => <HistoryEntry key={entry.accept + entry.path + entry.body} {...entry} />)}</ul>
+}
+
+function HistoryEntry ({ path, body, status, accept, at }: Entry) {
+  const { service, go, say } = useStage()
+  const [isOpen, setOpen] = useState(false)
+  const route = readRoute(path)
+  if (route === undefined) return null
+  const given = readBody(body)
+  const notes = [...memberOf(given, 'dryRun') === true ? ['dry run'] : [], ...accept === CSV ? ['export'] : []]
+  const name = [route.table === '' ? 'several operations' : `${verbOf(given)} ${route.table}`, ...notes].join(', ')
+  const command = writeCurl(location.origin + service.base + path, body, accept === CSV ? CSV : undefined)
   return (
-    <ul class='history'>
-      {entries.map(({ path, name, body, status, at }) => {
-        const route = readRoute(path)
-        return route === undefined
-          ? null
-          : (
-            <li key={path + body}>
-              <button type='button' onClick={() => go({ ...route, body })}>
-                <span><b>{name}</b> <span class={status < 300 ? 'muted' : 'bad'}>{status}</span> <span class='muted'>{new Date(at).toLocaleTimeString()}</span></span>
-                <code>{body.replaceAll(/\s+/g, ' ').slice(0, 160)}</code>
-              </button>
-            </li>
-            )
-      })}
-    </ul>
+    <li>
+      <div class='buttons'>
+        <button type='button' onClick={() => go({ ...route, body })}>
+          <span><b>{name}</b> <span class={status >= 200 && status < 300 ? 'muted' : 'bad'}>{status === 0 ? 'no answer' : status}</span> <span class='muted'>{new Date(at).toLocaleTimeString()}</span></span>
+          <code>{body.replaceAll(/\s+/g, ' ').slice(0, 160)}</code>
+        </button>
+        <button type='button' class='quiet' aria-expanded={isOpen} aria-label={`curl of ${name}`} onClick={() => setOpen(!isOpen)}>curl</button>
+      </div>
+      {isOpen && <div class='json'><button type='button' class='copy' onClick={() => { copy(command).then(say) }}>Copy</button><pre tabIndex={0} aria-label={`${name} as curl`}>{command}</pre></div>}
+    </li>
   )
 }

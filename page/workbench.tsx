@@ -20,7 +20,7 @@ const NAMES: Readonly<Record<Verb, string>> = { select: 'Select', insert: 'Inser
 
 export function Workbench ({ table, route }: { table: Table, route: Route }) {
   const stage = useStage()
-  const { service, storage, document: { name: database } } = stage
+  const { service, document: { name: database } } = stage
   const [text, setText] = useState(() => route.body ?? writeLines(firstBody(table)))
   const [result, setResult] = useState<Result & { readonly text: string }>()
   const [shown, setShown] = useState<Shown>('grid')
@@ -47,7 +47,6 @@ export function Workbench ({ table, route }: { table: Table, route: Route }) {
       const isFirst = given === writeLines(firstBody(table))
       const address = { database, table: table.name, body: isFirst ? undefined : given }
       if (isSelect) history.replaceState(null, '', writeRoute(address))
-      storage.addEntry({ path: writeRoute({ database, table: table.name }), name: `${verbOf(sent)} ${table.name}`, body: given, status: answer.status, at: Date.now() })
       if (answer.data !== undefined && !isSelect) stage.say(describeWrite(answer.data))
     } catch { // a later request has taken its place
     } finally {
