@@ -10,7 +10,7 @@ import { errorText, PARSE_ERROR, readMessage, createServeMessage } from '../src/
 import { loadSdk, createTools } from '../src/mcp/tools.ts'
 import { sendError, toRefusal } from './errors.ts'
 import { shownId } from './response-headers.ts'
-import { addResourceMetadata } from './resource-metadata.ts'
+import type {} from './auth.ts' // declares the URL of the metadata
 import type {} from './telemetry.ts' // declares request.rowQueryRecord
 
 export interface McpPluginOptions extends InProcess {
@@ -98,4 +98,44 @@ function sendParseError (error: FastifyError, request: FastifyRequest, reply: Fa
   if (refusal.code !== INVALID_JSON) return sendError(error, request, reply)
   if (request.rowQueryRecord != null) request.rowQueryRecord.refusal = refusal
   return reply.code(refusal.statusCode).type(JSON_TYPE).send(errorText(PARSE_ERROR, `Parse error: ${refusal.message}`))
+}
+
+/**
+ * Metadata of the tools as a resource protected by OAuth (RFC 9728), from which clients learn the issuers of tokens.
+ */
+interface ResourceMetadata {
+  /** The URL of the resource, as clients use it. */
+  readonly resource: string
+  /** The path of the resource after the prefix. */
+  readonly path: string
+  readonly issuers: readonly string[]
+}
+
+/** Serves the metadata, outside of the prefix and without a token. Returns its URL. */
+function addResourceMetadata (app: FastifyInstance, { resource, path, issuers }: ResourceMetadata): string {
+  const url = `/.well-known/oauth-protected-resource${app.prefix}${path}`
+  const text = JSON.stringify({
+    resource,
+    authorization_servers: [...new Set(issuers)],
+    bearer_methods_supported: ['header']
+  })
+  outermost(app).get(
+    url,
+    { schema: { hide: true }, config: { rowQueryPublic: true } },
+    async (_request, reply) =>
+      // clients in browsers read it before they have a token
+      await reply
+        .type('application/json; charset=utf-8')
+        .header('access-control-allow-origin', '*')
+        .header('x-content-type-options', 'nosniff')
+        .send(text)
+  )
+  return new URL(url, resource).href
+}
+
+/** The instance without a prefix that contains this one. */
+function outermost (app: FastifyInstance): FastifyInstance {
+  let outer = app
+  while (outer.prefix !== '') outer = Object.getPrototypeOf(outer)
+  return outer
 }

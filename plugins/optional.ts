@@ -1,9 +1,13 @@
 /** Registers the plugins that the settings turn on. A setting that is left out loads no package. */
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
+import { principalOf } from '../src/access/grant.ts'
 import type { Settings } from '../src/config/settings.ts'
+import { rateLimited } from '../src/errors.ts'
+import { clientAddress } from '../src/http/client-connections.ts'
 import type { DocumentsOptions } from '../src/openapi/documents.ts'
 import type { Collector } from '../src/telemetry/record.ts'
+import type { RateLimit } from './auth.ts'
 import telemetry from './telemetry.ts'
 
 export interface OptionalOptions {
@@ -25,9 +29,9 @@ export default fp(
       await app.register(import('./cors.ts'), { ...cors, headers: mcp === undefined ? [] : MCP_HEADERS })
     }
     if (collectors.length > 0 || serverTiming) await app.register(telemetry, { settings, databases, collectors })
-    if (docs) await app.register(import('./docs-page.ts'), { isPublic })
-    if (rateLimit !== undefined) await app.register(import('./rate-limit.ts'), rateLimit)
-    if (openapi !== 'off') await app.register(import('./openapi.ts'), { described, isPublic })
+    if (docs) await app.register((await import('./docs.ts')).docsPage, { isPublic })
+    if (rateLimit !== undefined) await limitRequests(app, rateLimit)
+    if (openapi !== 'off') await app.register((await import('./docs.ts')).openapi, { described, isPublic })
     if (mcp !== undefined) {
       const issuers = jwt.map(({ issuer }) => issuer)
       const origins = cors?.origins ?? []
@@ -36,3 +40,19 @@ export default fp(
   },
   { name: 'row-query-optional' }
 )
+
+/** Maximum number of counted tokens. Beyond it, the least recently used counter is dropped. */
+const MAX_TOKENS = 100_000
+
+/** Limits the requests per window of a token, of a JWT subject, or of an address on public routes. Refuses with 429. */
+async function limitRequests (app: FastifyInstance, { max, window }: RateLimit): Promise<void> {
+  await app.register(import('@fastify/rate-limit'), {
+    max,
+    timeWindow: window,
+    cache: MAX_TOKENS,
+    enableDraftSpec: true, // RateLimit headers without the X-
+    keyGenerator: ({ rowQueryGrant: grant, ip }: FastifyRequest) =>
+      grant === null ? `address ${clientAddress(ip)}` : principalOf(grant),
+    errorResponseBuilder: () => rateLimited()
+  })
+}

@@ -1,10 +1,7 @@
-/**
- * `GET /` names the service and the addresses of its descriptions. It needs no token, and shows neither databases nor a
- * version, by which attackers look for known bugs. It redirects a browser to the page if there is one; in the demo with
- * the token in the fragment of the address, which browsers do not send and logs do not contain.
- */
+/** The routes of the server outside the prefix. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
+import { databaseUnavailable } from '../src/errors.ts'
 
 export interface RootOptions {
   /** The prefix of the routes for rows. */
@@ -21,7 +18,12 @@ export interface RootOptions {
 
 const FOUND = 302
 
-export default fp(async function root (app: FastifyInstance, { prefix, docs, openapi, demoToken }: RootOptions) {
+/**
+ * `GET /` names the service and the addresses of its descriptions. It needs no token, and shows neither databases nor a
+ * version, by which attackers look for known bugs. It redirects a browser to the page if there is one; in the demo with
+ * the token in the fragment of the address, which browsers do not send and logs do not contain.
+ */
+export const root = fp(async function root (app: FastifyInstance, { prefix, docs, openapi, demoToken }: RootOptions) {
   const text = JSON.stringify({
     name: 'row-query',
     links: {
@@ -56,3 +58,19 @@ function isFromHere ({ raw: { socket, headers } }: FastifyRequest): boolean {
     /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i.test(headers.host ?? '')
   )
 }
+
+const { statusCode: UNAVAILABLE } = databaseUnavailable()
+
+/**
+ * `GET /health/live` and `GET /health/ready`, for orchestrators and load balancers. They need no token and reveal no
+ * details.
+ */
+export const health = fp(async (app: FastifyInstance, { isReady }: { isReady: () => Promise<boolean> }) => {
+  app.get('/health/live', async (_request, reply) => {
+    return reply.header('cache-control', 'no-store').type('application/json; charset=utf-8').send('{"status":"ok"}')
+  })
+  app.get('/health/ready', async (_request, reply) => {
+    reply.header('cache-control', 'no-store').type('application/json; charset=utf-8')
+    return await isReady() ? reply.send('{"status":"ok"}') : reply.code(UNAVAILABLE).send('{"status":"unavailable"}')
+  })
+}, { name: 'row-query-health' })

@@ -7,11 +7,10 @@ import * as fastify from 'fastify'
 import Fastify, {
   type FastifyBaseLogger, type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest
 } from 'fastify'
+import type { RateLimit } from '../../plugins/auth.ts'
 import { sendError, toRefusal } from '../../plugins/errors.ts'
-import health from '../../plugins/probes.ts'
-import type { RateLimit } from '../../plugins/rate-limit.ts'
 import { requestId } from '../../plugins/response-headers.ts'
-import root from '../../plugins/root.ts'
+import { health, root } from '../../plugins/root.ts'
 import { FailedLoginsSchema, type RowQueryOptions } from '../../schemas/options.ts'
 import type { HttpsOptions } from '../../schemas/server-settings.ts'
 import { ConfigError, orThrow } from '../config-errors.ts'

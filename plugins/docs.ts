@@ -1,11 +1,14 @@
-/**
- * `GET {prefix}/docs`: a page that shows and changes rows. Its files need no token and load nothing from other hosts.
- */
+/** The OpenAPI documents, each with an entity tag, and the page that is built on them. */
 import { readFile } from 'node:fs/promises'
-import helmet from '@fastify/helmet'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
+import { getGrant } from '../src/access/authorize.ts'
+import { seesDatabase, type Grant } from '../src/access/grant.ts'
+import { databaseNotFound } from '../src/errors.ts'
 import { createTag, isNotModified } from '../src/http/entity-tag.ts'
+import { createDocuments, type DocumentsOptions } from '../src/openapi/documents.ts'
+import type { DocumentText } from '../src/openapi/names.ts'
+import { EVERYTHING } from '../src/openapi/visible.ts'
 
 // Loads the program and the style of the page, whose sources are in `page/`.
 
@@ -77,7 +80,8 @@ export interface DocsPageOptions {
   readonly isPublic: boolean
 }
 
-export default fp(async function docsPage (app: FastifyInstance, { isPublic }: DocsPageOptions) {
+/** `GET {prefix}/docs`: a page that shows and changes rows. Its files need no token, and load nothing of others. */
+export const docsPage = fp(async function docsPage (app: FastifyInstance, { isPublic }: DocsPageOptions) {
   const html = Buffer.from(createHtml(isPublic))
   const bundle = await loadBundle()
   const files: ReadonlyArray<readonly [path: string, file: PageFile]> = [
@@ -89,7 +93,7 @@ export default fp(async function docsPage (app: FastifyInstance, { isPublic }: D
   await app.register(async (pages) => {
     pages.addHook('onRoute', (route) => { route.config = { ...route.config, rowQueryPublic: true } })
     pages.addHook('onSend', async (_request, reply) => { reply.header('cache-control', 'no-cache') })
-    await pages.register(helmet, {
+    await pages.register(import('@fastify/helmet'), {
       contentSecurityPolicy: { useDefaults: false, directives: POLICY },
       xFrameOptions: { action: 'deny' },
       strictTransportSecurity: false // the operator of the host name decides this
@@ -108,3 +112,41 @@ function addFile (pages: FastifyInstance, path: string, { type, load }: PageFile
       : reply.type(type).send(content)
   })
 }
+
+export interface OpenapiOptions {
+  readonly described: DocumentsOptions
+  /** Whether the documents need no token and show everything. Otherwise they show what the token may do. */
+  readonly isPublic: boolean
+}
+
+/** `GET {prefix}/openapi.json` and `GET {prefix}/{database}/openapi.json`. */
+export const openapi = fp(
+  async function openapi (app: FastifyInstance, { described, isPublic }: OpenapiOptions): Promise<void> {
+    const { databases } = described
+    const documents = createDocuments(described)
+    const grantOf = (request: FastifyRequest): Grant => (isPublic ? EVERYTHING : getGrant(request))
+    const options = { schema: { hide: true }, config: { rowQueryPublic: isPublic } }
+
+    const send = (document: DocumentText, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+      reply
+        .header('etag', document.etag)
+        .header('vary', 'authorization')
+        .header('cache-control', isPublic ? 'no-cache' : 'private, no-cache')
+      if (isNotModified(document.etag, request.headers['if-none-match'])) return reply.code(NOT_MODIFIED).send()
+      return reply.type('application/json; charset=utf-8').send(document.bytes)
+    }
+
+    app.get('/openapi.json', options, async (request, reply) =>
+      send(await documents.ofInterface(grantOf(request)), request, reply)
+    )
+
+    app.get<{ Params: { database: string } }>('/:database/openapi.json', options, async (request, reply) => {
+      const { database: name } = request.params
+      const database = databases.get(name)
+      // a database without permissions appears not to exist, as on the path of a table
+      if (database === undefined || !seesDatabase(grantOf(request), name)) throw databaseNotFound(name)
+      return send(await documents.ofDatabase(database, grantOf(request)), request, reply)
+    })
+  },
+  { name: 'row-query-openapi' }
+)
