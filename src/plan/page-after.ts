@@ -116,6 +116,7 @@ export function planPage (
   return {
     ...plan,
     ...(expect !== undefined && { expect: planRange(expect) }),
+    ...((after !== undefined || offset !== undefined) && { read: plan.limit + 1 }),
     ...(after !== undefined && planAfter(after, plan, limits)),
     ...(offset !== undefined && planOffset(offset, plan, limits)),
     // the count and the page must come from one snapshot

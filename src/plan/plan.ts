@@ -173,6 +173,8 @@ export interface SelectPlan extends Common {
   readonly condition: Condition
   readonly order: readonly Order[]
   readonly limit: number
+  /** The number of rows to read, if it is another one: one more shows whether another page follows. */
+  readonly read?: number
   /**
    * Locks the rows until the end of the transaction against changes (`share`) or also against other locks (`update`).
    * SQLite locks the whole database.

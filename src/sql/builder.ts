@@ -11,8 +11,8 @@ import {
 } from 'kysely'
 import { baseTable, type Column, type Index, statementTable, type Table } from '../catalog/catalog.ts'
 import { getOrCreate } from '../get-or-create.ts'
-import type { Cell, Parameter } from '../types/column-type.ts'
-import type { CompiledStatement, Engine, Statement } from './statement.ts'
+import type { Parameter } from '../types/column-type.ts'
+import type { Engine, Template } from './statement.ts'
 
 /** How many statements were found in the cache, and how many were built. */
 export interface StatementCounts { cached: number, built: number }
@@ -22,7 +22,7 @@ const MAX_LENGTH = 10_000
 /** Maximum number of statements of a table, so that a table with ever new keys does not displace those of others. */
 const MAX_PER_TABLE = 100
 
-export type CachedStatement = Pick<CompiledStatement, 'sql' | 'pieces'>
+export type CachedStatement = Pick<Template, 'sql' | 'pieces'>
 
 /** The cached statements of one table. */
 interface TableStatements<T extends CachedStatement> {
@@ -119,26 +119,8 @@ function sizeOf (key: string, { sql, pieces }: CachedStatement): number {
 // the quoted identifiers of the catalog, so that no text of a request can become an identifier. Kysely's own references
 // would split names that contain dots, spaces, quotes or " as ".
 
-/** The column keys, which differ from the characters for operators in a key. A table has at most 4096 columns. */
-const COLUMN_KEYS: readonly string[] = Array.from({ length: 4096 }, (_, index) => String.fromCharCode(0x100 + index))
-
-export type KeyOfColumn = (column: Column) => string
-
-const known = new WeakMap<Table, KeyOfColumn>()
-
-/** One character for each column of the catalog's table (`createBuilder`). */
-export function columnKeysOf (table: Table): KeyOfColumn {
-  const base = baseTable(table)
-  return getOrCreate(known, base, () => {
-    const keys = new Map(
-      base.columnList.map((column, index): [Column, string] => [column, COLUMN_KEYS[index] as string])
-    )
-    return (column) => keys.get(column) as string
-  })
-}
-
 /** A statement that Kysely has built. */
-export type BuiltStatement = Pick<Statement, 'sql' | 'pieces' | 'parameters'>
+export type BuiltStatement = Pick<Template, 'sql' | 'pieces' | 'slots'>
 
 export type ColumnToken = `c${number}`
 /** The type that Kysely has for any table of any database. */
@@ -168,16 +150,14 @@ export interface TableBuilder {
   readonly token: (column: Column) => ColumnToken
   /** The alias of an index. */
   readonly indexToken: (index: Index) => `i${number}`
-  /** One character for each column of the table. */
-  readonly columnKey: KeyOfColumn
   /** The cached statements of the table by statement key (statement-key.ts). */
-  readonly statementCache: TableStatements<CompiledStatement>
+  readonly statementCache: TableStatements<Template>
 }
 
 /**
  * The cache for all tables of all databases, with its approximate size in bytes: some ten thousand usual statements.
  */
-export const statementCache = createStatementCache<CompiledStatement>(16 * 1024 * 1024)
+export const statementCache = createStatementCache<Template>(16 * 1024 * 1024)
 
 /** The builders, created once for each table and dropped with it. */
 const builders: Readonly<Record<Engine, WeakMap<Table, TableBuilder>>> = { mysql: new WeakMap(), sqlite: new WeakMap() }
@@ -201,7 +181,6 @@ function createBuilder (engine: Engine, table: Table): TableBuilder {
     build,
     token,
     indexToken: (index) => `i${base.indexes.indexOf(index)}`,
-    columnKey: columnKeysOf(table),
     statementCache: statementCache.forTable(table)
   }
 }
@@ -218,7 +197,7 @@ export function createBuild (engine: Engine, nameOf: (token: string) => string |
       createQueryId()
     )
     const pieces = sql.split(PLACEHOLDER)
-    return { sql: pieces.join('?'), pieces, parameters: parameters as Cell[] }
+    return { sql: pieces.join('?'), pieces, slots: parameters as Template['slots'] }
   }
 }
 

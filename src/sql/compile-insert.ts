@@ -14,8 +14,8 @@ import {
   builderFor, type BuiltStatement, type ColumnToken, type TableBuilder, type StatementCounts
 } from './builder.ts'
 import type { BatchConflict, RowBatch } from './row-batches.ts'
-import { addParameters, assignmentsKey, conditionKey } from './statement-key.ts'
-import type { CompiledStatement, Engine, Statement } from './statement.ts'
+import { findTemplate, keyOf } from './statement-key.ts'
+import { type Engine, fill, type Statement, type Template } from './statement.ts'
 import { newValue, skipsUnchanged } from './compile-write.ts'
 
 // Builds inserts, and the change of a row that exists in a unique key.
@@ -23,9 +23,7 @@ import { newValue, skipsUnchanged } from './compile-write.ts'
 type Sql = RawBuilder<unknown>
 
 /** The text for one row. `probe`: the same text, but with an existing row left unchanged. */
-interface BuiltInsert extends Pick<BuiltStatement, 'sql' | 'pieces'> {
-  readonly probe?: string
-}
+interface BuiltInsert extends BuiltStatement { readonly probe?: string }
 
 export function buildInsert (batch: RowBatch, engine: Engine): BuiltInsert {
   const { table, columns, conflict } = batch
@@ -37,14 +35,13 @@ export function buildInsert (batch: RowBatch, engine: Engine): BuiltInsert {
       : into.values(Object.fromEntries(columns.map((column) => [builder.token(column), bind(null)])))
   const build = (suffix?: Sql): BuiltStatement =>
     builder.build(suffix === undefined ? insert : insert.modifyEnd(suffix))
-  const pick = ({ sql, pieces }: BuiltStatement) => ({ sql, pieces })
-  if (conflict === undefined) return pick(build())
-  if (engine === 'mysql') return pick(build(onDuplicateKey(table, conflict, builder)))
+  if (conflict === undefined) return build()
+  if (engine === 'mysql') return build(onDuplicateKey(table, conflict, builder))
   const upsert = (suffix: Sql): BuiltStatement =>
     build(sql`on conflict (${targets(conflict.key, builder)}) do ${suffix}`)
   const nothing = upsert(conflict.identity === undefined ? sql`nothing` : note(conflict.identity, builder))
   const changes = changesOf(conflict, builder, (column) => sql.ref(`excluded.${builder.token(column)}`))
-  if (changes.length === 0) return { ...pick(nothing), probe: nothing.sql }
+  if (changes.length === 0) return { ...nothing, probe: nothing.sql }
   const within = conflict.within && compileStored(conflict.within, builder)
   const differs = skipsUnchanged(table, conflict.assignments, conflict.written)
     ? sql.join(
@@ -54,7 +51,7 @@ export function buildInsert (batch: RowBatch, engine: Engine): BuiltInsert {
     : undefined
   const condition = within !== undefined && differs !== undefined ? sql`${within} and (${differs})` : within ?? differs
   const where = condition === undefined ? sql`` : sql` where ${condition}`
-  return { ...pick(upsert(sql`update set ${assign(changes)}${where}`)), probe: nothing.sql }
+  return { ...upsert(sql`update set ${assign(changes)}${where}`), probe: nothing.sql }
 }
 
 /**
@@ -152,40 +149,25 @@ const NONE: readonly Column[] = []
 
 /** Compiles a batch, or takes the cached statement of the same key. Never throws. */
 export function compileInsert (batch: RowBatch, engine: Engine, counts: StatementCounts): Statement {
-  const { columnKey, statementCache } = builderFor(engine, batch.table)
+  const { rows, isList, isSeparate: _isSeparate, ...part } = batch
+  const { key, values } = keyOf(part)
+  const template = findTemplate(part, { engine, counts, key }, (withSlots) =>
+    describe({ ...batch, ...withSlots }, engine)
+  )
   const parameters = cellsOf(batch, engine)
-  const key = keyOf(batch, engine, { columnKey, parameters })
-  // SQLite's statement compares the new values with the stored ones
-  const { assignments, written } = batch.conflict ?? { assignments: [], written: NONE }
-  if (engine === 'sqlite' && skipsUnchanged(batch.table, assignments, written)) {
-    for (const assignment of assignments) addParameters(assignment, parameters)
-  }
-  const cached = statementCache.get(key)
-  counts[cached === undefined ? 'built' : 'cached']++
-  const compiled = cached ?? describe(batch, engine)
-  if (cached === undefined) statementCache.set(key, compiled)
-  const { verb, table, sql, pieces, columns, assigned, confirmations, isUpsert, probe } = compiled
-  return {
-    verb,
-    table,
-    sql,
-    pieces,
-    columns,
-    assigned,
-    confirmations,
-    isUpsert,
-    probe,
-    parameters,
-    rows: batch.isList ? batch.rows.length : undefined
-  }
+  for (const value of fill(template, values)) parameters.push(value)
+  return { ...template, parameters, rows: isList ? rows.length : undefined }
 }
 
-function describe (batch: RowBatch, engine: Engine): CompiledStatement {
+/** The slots of the template are those after the row. */
+function describe (batch: RowBatch, engine: Engine): Template {
   const { table, columns, conflict } = batch
+  const { slots, ...built } = buildInsert(batch, engine)
   return {
     verb: 'insert',
     table: statementTable(table),
-    ...buildInsert(batch, engine),
+    ...built,
+    slots: slots.slice(columns.length),
     columns: NONE,
     assigned: columns,
     confirmations: [],
@@ -220,30 +202,4 @@ function cellsOf ({ columns, rows }: RowBatch, engine: Engine): Cell[] {
 function fallbackOf (column: Column, engine: Engine): Cell {
   if (column.autoIncrement) return null
   return engine === 'sqlite' ? knownDefault(column) as Value | null : DEFAULT
-}
-
-/**
- * Adds the parameters of the changes of existing rows, and of the rules that these must satisfy, with which MySQL's
- * statement begins.
- */
-function keyOf (
-  { columns, conflict }: RowBatch,
-  engine: Engine,
-  { columnKey, parameters }: { readonly columnKey: TableBuilder['columnKey']; readonly parameters: Cell[] }
-): string {
-  const keysOf = (list: readonly Column[]): string => {
-    let all = ''
-    for (const column of list) all += columnKey(column)
-    return all
-  }
-  const key = `i${keysOf(columns)}`
-  if (conflict === undefined) return key
-  // SQLite's statement has no condition if it changes nothing
-  const within =
-    engine === 'mysql' || conflict.written.length + conflict.assignments.length > 0 ? conflict.within : undefined
-  const guard = (): string => (within === undefined ? '' : `?${conditionKey(within, { columnKey, parameters })}`)
-  const set = (): string =>
-    `=${keysOf(conflict.written)}:${assignmentsKey(conflict.assignments, { columnKey, parameters })}`
-  const [first, second] = engine === 'mysql' ? [guard(), set()] : [set(), guard()]
-  return `${key}${first}${second}^${keysOf(conflict.key)}${conflict.identity === undefined ? '' : '#'}`
 }

@@ -1,18 +1,14 @@
-/**
- * Compiles selects of rows with members, and the statements of members that need their own. The texts are cached by
- * shape, like those of other plans.
- */
+/** Compiles selects of rows with members: members of one row are joined to it. */
 import { type Expression, type RawBuilder, sql } from 'kysely'
 import { type Index, statementTable, type Table } from '../catalog/catalog.ts'
 import { type Cells, cellsOf, tablesIn } from '../plan/cells.ts'
 import { existsIn } from '../plan/filters/scope.ts'
 import type { Condition, Order, SelectPlan } from '../plan/plan.ts'
-import { compileCondition, orderTerms, rowsOf, wrap } from './conditions.ts'
-import { builderFor, type BuiltStatement, type StatementCounts } from './builder.ts'
+import { compileCondition, orderTerms, wrap } from './conditions.ts'
+import type { BuiltStatement } from './builder.ts'
 import { severalTables, type SeveralTables } from './aliased-tables.ts'
 import { confirmationsOf, findIndex } from './compile-select.ts'
-import { rowsKey } from './statement-key.ts'
-import type { CompiledStatement, Engine, Statement } from './statement.ts'
+import type { Engine, Template } from './statement.ts'
 
 // Selects of rows with the members that are joined to them.
 
@@ -21,7 +17,7 @@ type Sql = RawBuilder<unknown>
 const isTrue = (condition: Condition): boolean => condition.kind === 'constant' && condition.value
 
 /** `select <cells> from <table> [left join <table> on …] where … order by … limit n` */
-function compileRows (plan: SelectPlan, engine: Engine): BuiltStatement {
+export function compileRows (plan: SelectPlan, engine: Engine): BuiltStatement {
   const { table, condition, page, order } = plan
   const cells = cellsOf(plan)
   const tables = severalTables(engine, tablesIn(table, cells))
@@ -29,7 +25,7 @@ function compileRows (plan: SelectPlan, engine: Engine): BuiltStatement {
   const conditions = [condition, ...page?.by === 'position' ? [page.after] : []]
   const rows = selectRows(tables, cells, { index: forced?.index, order: forced?.order ?? order, conditions })
   const skipped = page?.by === 'offset' ? sql` offset ${page.offset}` : sql``
-  return tables.build(sql`select ${selectCells(tables, cells)} ${rows} limit ${rowsOf(plan)}${skipped}`)
+  return tables.build(sql`select ${selectCells(tables, cells)} ${rows} limit ${plan.read ?? plan.limit}${skipped}`)
 }
 
 interface RowsToSelect {
@@ -79,26 +75,6 @@ export function selectRows (
   return sql`from ${tables.from(0, index)}${sql.join(joins, sql``)}${where}${ordered}`
 }
 
-/** Compiles a select whose rows have members. Members of one row are joined to it. */
-export function compileWithMembers (plan: SelectPlan, engine: Engine, counts: StatementCounts): Statement {
-  const { statementCache } = builderFor(engine, plan.table)
-  const { key, parameters } = rowsKey(plan, engine)
-  const cached = statementCache.get(key)
-  if (cached !== undefined) {
-    counts.cached++
-    return { ...cached, parameters }
-  }
-  counts.built++
-  const cells = cellsOf(plan)
-  const { condition, page } = plan
-  const compiled = describeCells(
-    { table: plan.table, cells, conditions: [condition, ...(page?.by === 'position' ? [page.after] : [])], engine },
-    compileRows(plan, engine)
-  )
-  statementCache.set(key, compiled)
-  return { ...compiled, parameters }
-}
-
 interface Described {
   readonly table: Table
   readonly cells: Cells
@@ -110,15 +86,14 @@ interface Described {
 /** Describes a statement that selects cells for a dialect. */
 export function describeCells (
   { table, cells, conditions, engine }: Described,
-  { sql, pieces }: BuiltStatement
-): CompiledStatement {
+  built: BuiltStatement
+): Template {
   const tables = tablesIn(table, cells)
   const related = [...conditions, ...cells.joined.map(({ member }) => member.condition)].flatMap(existsIn)
   return {
     verb: 'select',
     table: statementTable(table),
-    sql,
-    pieces,
+    ...built,
     columns: cells.cells.map(({ column }) => column),
     sources: cells.cells.map((cell) => statementTable(tables[cell.table] as Table)),
     assigned: [],

@@ -6,7 +6,7 @@ import {
 import { getOrCreate } from '../get-or-create.ts'
 import type { Parameter } from '../types/column-type.ts'
 import {
-  compileCondition, compileForm, type Operands, orderTerms, rowsOf, selectedColumns, wrap
+  compileCondition, compileForm, type Operands, orderTerms, selectedColumns, wrap
 } from './conditions.ts'
 import { builderFor, type BuiltStatement, type Rows, type TableBuilder } from './builder.ts'
 import { statementBuilder, type TableTokens } from './aliased-tables.ts'
@@ -40,7 +40,7 @@ function compileGroups (plan: SelectPlan, { by, aggregates, having }: Groups, en
   if (by.length > 0) query = query.groupBy(by.map((each) => expressions.get(each) as AliasableExpression<Parameter>))
   if (having.kind !== 'constant' || !having.value) query = query.having(compileCondition(having, builder, operands))
   for (const term of orderTerms(order, ({ column: each }) => operands.left(each))) query = query.orderBy(term)
-  query = query.limit(rowsOf(plan))
+  query = query.limit(plan.read ?? plan.limit)
   return builder.build(page?.by === 'offset' ? query.offset(page.offset) : query)
 }
 
@@ -99,14 +99,6 @@ function createAlias (table: Table): (index: number) => string {
   let prefix = 'v'
   while (columnList.some(({ name }) => name.toLowerCase().startsWith(prefix))) prefix += '_'
   return (index) => `${prefix}${index}`
-}
-
-/**
- * A column without the condition of an aggregate: a cached statement must not keep the values of the request that it
- * was first built for.
- */
-export function withoutValues<C extends Column> (column: C): C {
-  return isComputed(column) && column.condition !== undefined ? { ...column, condition: undefined } : column
 }
 
 // Finds the index in whose order a page is read, because MariaDB does not use it for `tenant = ?` with the newest
@@ -178,8 +170,7 @@ function isEquality (condition: Condition): boolean {
 /**
  * `select <columns> from <table> where … order by … limit n`. Columns are in the order of the plan and read by
  * position. They have aliases because mysql2 cannot read rows with a column called `__proto__`. The order names the
- * table because aliases take precedence over columns there. A page is read with one additional row, which shows whether
- * another page follows.
+ * table because aliases take precedence over columns there.
  */
 export function compileSelect (plan: SelectPlan, engine: Engine): BuiltStatement {
   if (plan.groups !== undefined) return compileGroups(plan, plan.groups, engine)
@@ -197,7 +188,7 @@ export function compileSelect (plan: SelectPlan, engine: Engine): BuiltStatement
     query = query.orderBy(term)
   }
   if (plan.sequence !== undefined) query = query.orderBy(positionIn(plan.sequence, builder))
-  query = query.limit(rowsOf(plan))
+  query = query.limit(plan.read ?? plan.limit)
   if (plan.page?.by === 'offset') query = query.offset(plan.page.offset)
   return builder.build(lock === undefined ? query : query.modifyEnd(lock))
 }
@@ -267,8 +258,6 @@ function compileConfirmation (table: Table): Statement {
   const { build, db, token } = builderFor('mysql', table)
   const { all, names } = table.shownBy ?? { all: true, names: [] }
   const rows = all ? db.selectFrom('t').selectAll() : db.selectFrom('t')
-  const { sql, pieces, parameters } = build(
-    rows.select(names.map((name) => token(table.columns.get(name) as Column))).limit(0)
-  )
-  return { verb: 'select', table, sql, pieces, parameters, columns: [], assigned: [], confirmations: [] }
+  const built = build(rows.select(names.map((name) => token(table.columns.get(name) as Column))).limit(0))
+  return { verb: 'select', table, ...built, parameters: [0], columns: [], assigned: [], confirmations: [] }
 }

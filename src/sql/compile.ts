@@ -1,16 +1,15 @@
 import { type Column, OF_RESULT, statementTable, type Table } from '../catalog/catalog.ts'
+import { cellsOf } from '../plan/cells.ts'
 import { existsIn } from '../plan/filters/scope.ts'
-import {
-  type Condition, type CountPlan, type DeletePlan, type InsertPlan, type Plan, type SelectPlan, type UpdatePlan
-} from '../plan/plan.ts'
+import type { Condition, CountPlan, DeletePlan, InsertPlan, Plan, UpdatePlan } from '../plan/plan.ts'
 import { rowKeysOf } from '../plan/row-keys.ts'
 import { integerType } from '../types/integer.ts'
-import { compileWithMembers } from './compile-members.ts'
-import { withoutValues, compileCount, compileSelect, confirmationsOf } from './compile-select.ts'
-import { builderFor, type BuiltStatement, type StatementCounts } from './builder.ts'
+import { compileRows, describeCells } from './compile-members.ts'
+import { compileCount, compileSelect, confirmationsOf } from './compile-select.ts'
+import type { BuiltStatement, StatementCounts } from './builder.ts'
 import { selectedColumns } from './conditions.ts'
-import { keyOf } from './statement-key.ts'
-import type { CompiledStatement, Engine, Statement } from './statement.ts'
+import { findTemplate, keyOf } from './statement-key.ts'
+import { type Engine, fill, type Statement, type Template } from './statement.ts'
 import { compileDelete, compileUpdate } from './compile-write.ts'
 
 /**
@@ -52,31 +51,15 @@ export function compileStatement (
   engine: Engine,
   counts: StatementCounts = { cached: 0, built: 0 }
 ): Statement {
-  if (plan.verb === 'select' && plan.members !== undefined) return compileWithMembers(plan, engine, counts)
-  const { columnKey, statementCache } = builderFor(engine, plan.table)
-  const { key, parameters } = keyOf(plan, engine, columnKey)
-  const cached = statementCache.get(key)
-  if (cached !== undefined) {
-    counts.cached++
-    return withParameters(cached, parameters)
-  }
-  counts.built++
-  const compiled = describe(plan, engine, buildStatement(plan, engine))
-  statementCache.set(key, compiled)
-  return withParameters(compiled, parameters)
-}
-
-function withParameters (
-  { verb, table, sql, pieces, columns, assigned, confirmations, isSingle, isRelated }: CompiledStatement,
-  parameters: Statement['parameters']
-): Statement {
-  return { verb, table, sql, pieces, columns, assigned, confirmations, isSingle, isRelated, parameters }
+  const { key, values } = keyOf(plan)
+  const template = findTemplate(plan, { engine, counts, key }, (withSlots) => describe(withSlots, engine))
+  return { ...template, parameters: fill(template, values) }
 }
 
 /** The text and the parameters of a plan as Kysely builds them. */
 export function buildStatement (plan: CompiledPlan, engine: Engine): BuiltStatement {
   switch (plan.verb) {
-    case 'select': return compileSelect(plan, engine)
+    case 'select': return plan.members === undefined ? compileSelect(plan, engine) : compileRows(plan, engine)
     case 'count': return compileCount(plan, engine)
     case 'update': return compileUpdate(plan, engine)
     case 'delete': return compileDelete(plan, engine)
@@ -115,29 +98,26 @@ function compileNumber (table: Table, sql: string): Statement {
   }
 }
 
-/** Without groups the list itself, by which layouts of rows are cached. */
-const statementColumns = (plan: SelectPlan): readonly Column[] =>
-  plan.groups === undefined ? selectedColumns(plan) : selectedColumns(plan).map(withoutValues)
-
-/** Describes a statement for a dialect. */
-function describe (plan: CompiledPlan, engine: Engine, { sql, pieces }: BuiltStatement): CompiledStatement {
-  const { verb } = plan
+/** Compiles a plan with slots, and describes the statement for a dialect. */
+function describe (plan: CompiledPlan, engine: Engine): Template {
+  const { verb, condition } = plan
+  const built = buildStatement(plan, engine)
+  if (verb === 'select' && plan.members !== undefined) {
+    const conditions = [condition, ...plan.page?.by === 'position' ? [plan.page.after] : []]
+    return describeCells({ table: plan.table, cells: cellsOf(plan), conditions, engine }, built)
+  }
   const table = statementTable(plan.table)
-  const related = existsIn(plan.condition).map((exists) => exists.table)
-  const columns = verb === 'select' ? statementColumns(plan) : verb === 'count' ? COUNT : NONE
-  const assigned = verb === 'update' ? plan.assignments.map(({ column }) => column) : NONE
+  const related = existsIn(condition).map((exists) => exists.table)
   // needed only for tables without transactions
   const isChange = verb === 'update' || verb === 'delete'
-  const isSingle = isChange && !table.transactional && isSingleRow(plan)
   return {
     verb: verb === 'count' ? 'select' : verb,
     table,
-    sql,
-    pieces,
-    columns,
-    assigned,
+    ...built,
+    columns: verb === 'select' ? selectedColumns(plan) : verb === 'count' ? COUNT : NONE,
+    assigned: verb === 'update' ? plan.assignments.map(({ column }) => column) : NONE,
     confirmations: confirmationsOf(engine, [table, ...related]),
-    isSingle,
+    isSingle: isChange && !table.transactional && isSingleRow(plan),
     isRelated: isChange && related.length > 0
   }
 }

@@ -8,34 +8,8 @@ import type { Condition, Exists, Operator, Order, SelectPlan } from '../plan/pla
 import {
   COLUMN, type ColumnType, FILTER, type SqlTemplate, GIVEN, type Moment, type Parameter, type Value, type Wrapping
 } from '../types/column-type.ts'
-import { isMoment } from '../types/moment.ts'
 import type { ColumnToken, Rows } from './builder.ts'
 import type { TableTokens } from './aliased-tables.ts'
-
-/**
- * The SQL around the column and the parameters of a condition that compares with a value which a server would change
- * (`ColumnType.outlying`).
- */
-export function findOutlying (condition: Condition): Wrapping | undefined {
-  switch (condition.kind) {
-    case 'compare':
-    case 'in':
-    case 'between': {
-      const { outlying } = condition.column.type
-      if (outlying === undefined) return undefined
-      const values =
-        condition.kind === 'compare'
-          ? [condition.parameter]
-          : condition.kind === 'in'
-            ? condition.parameters
-            : [condition.low, condition.high]
-      return values.some((value) => value !== null && !isMoment(value) && outlying.includes(value))
-        ? outlying.wrapping
-        : undefined
-    }
-    default: return undefined
-  }
-}
 
 const eb: ExpressionBuilder<Rows, 't'> = expressionBuilder<Rows, 't'>()
 
@@ -142,9 +116,8 @@ function compile (condition: Condition, around: Surroundings): Expression<SqlBoo
 
 function compileComparison (condition: Comparison, { left, wrapping: wrappingOf }: Operands): Expression<SqlBool> {
   const { column, column: { type } } = condition
-  const outlying = findOutlying(condition)
-  const comparable = wrap(outlying ?? type.comparedColumn, left(column))
-  const wrapping = (isEquality: boolean): Wrapping | undefined => outlying ?? wrappingOf(column, isEquality)
+  const comparable = wrap(type.comparedColumn, left(column))
+  const wrapping = (isEquality: boolean): Wrapping | undefined => wrappingOf(column, isEquality)
   const right = (parameter: Parameter | Moment): Expression<Parameter> => bind(parameter, wrapping(false))
   switch (condition.kind) {
     case 'compare': {
@@ -225,14 +198,7 @@ export function orderTerms (
   return order.map((term) => sql`${expressionOf(term)} ${sql.raw(term.direction)}`)
 }
 
-// The additional rows and columns that a select reads to find the beginning of the next page.
-
 /** The columns of the rows that a select reads: those of the answer, then those that only the position needs. */
 export function selectedColumns ({ columns, page }: SelectPlan): readonly Column[] {
   return page?.by === 'position' && page.hidden.length > 0 ? [...columns, ...page.hidden] : columns
-}
-
-/** The number of rows that a select reads. */
-export function rowsOf ({ limit, page, isStream }: SelectPlan): number {
-  return page === undefined || isStream === true ? limit : limit + 1
 }

@@ -9,14 +9,14 @@ import type { Pair } from '../catalog/relations.ts'
 import type { Condition, ListMember, ManyMember } from '../plan/plan.ts'
 import { integerType } from '../types/integer.ts'
 import { valueClassesOf } from '../types/value-classes.ts'
-import type { Cell, Value } from '../types/column-type.ts'
-import { builderFor, type BuiltStatement, type StatementCounts } from './builder.ts'
+import type { Cell, Parameter, Value } from '../types/column-type.ts'
+import type { BuiltStatement, StatementCounts } from './builder.ts'
 import { describeCells, selectCells, selectRows } from './compile-members.ts'
 import { wrap } from './conditions.ts'
-import { compute, withoutValues } from './compile-select.ts'
+import { compute } from './compile-select.ts'
 import { severalTables } from './aliased-tables.ts'
-import { firstKey, partKey } from './statement-key.ts'
-import type { CompiledStatement, Engine, Statement } from './statement.ts'
+import { findTemplate, keyOf } from './statement-key.ts'
+import { type Engine, fill, type Statement, type Template } from './statement.ts'
 
 /** The values of `on` of some rows, and the id by which their related rows are recognized. */
 export interface OnValues {
@@ -53,6 +53,16 @@ const VALUE_ID: Column = {
 }
 
 /**
+ * A part of a statement, which selects the rows related to one row. `parameters`: the id of the values of `on`, then
+ * these.
+ */
+interface Part<M extends ListMember = ListMember> {
+  readonly table: Table
+  readonly parameters: readonly Cell[]
+  readonly member: M
+}
+
+/**
  * Compiles the statements that select the rows related to these values, usually one. The first cell of a row is the id
  * of the values of its part. Compiles each statement when the previous one has run, because every part repeats the
  * values of the member's filters, which can be millions in total.
@@ -63,21 +73,17 @@ export function * compileRelated (
   engine: Engine,
   counts: StatementCounts
 ): Generator<Statement, void> {
-  const { key, parametersOf } = partKey(member, engine)
-  const { statementCache } = builderFor(engine, member.table)
-  let part = statementCache.get(key)
-  if (part === undefined) {
-    counts.built++
-    part = describePart(member, engine)
-    statementCache.set(key, part)
-  } else counts.cached++
+  const part: Part = { table: member.table, parameters: [0, ...member.on.map(() => null)], member }
+  const { key, values: partValues } = keyOf(part)
+  const template = findTemplate(part, { engine, counts, key }, (withSlots) => describePart(withSlots, engine))
+  const memberValues = partValues.slice(part.parameters.length)
   let parameters: Cell[] = []
   let [count, length] = [0, 0]
   for (const { id, values } of onValues) {
-    const own = parametersOf(id, values)
-    const size = own.reduce<number>((sum, each) => sum + lengthOf(each), part.sql.length)
+    const own = fill(template, [id, ...values, ...memberValues])
+    const size = own.reduce<number>((sum, each) => sum + lengthOf(each), template.sql.length)
     if (count > 0 && (parameters.length + own.length > MAX_PARAMETERS || length + size > MAX_LENGTH)) {
-      yield unitePart(part, count, parameters, engine)
+      yield unitePart(template, count, parameters, engine)
       parameters = []
       count = length = 0
     }
@@ -85,19 +91,22 @@ export function * compileRelated (
     count++
     length += size
   }
-  if (count > 0) yield unitePart(part, count, parameters, engine)
+  if (count > 0) yield unitePart(template, count, parameters, engine)
 }
 
-const unitePart = (
-  part: CompiledStatement,
-  count: number,
-  parameters: readonly Cell[],
-  engine: Engine
-): Statement => ({ ...part, ...unite(part, count, engine), parameters, isUnion: true })
+const unitePart = (template: Template, count: number, parameters: readonly Cell[], engine: Engine): Statement => ({
+  ...template,
+  ...unite(template, count, engine),
+  parameters,
+  isUnion: true
+})
 
 /** The approximate number of characters of a literal; each byte has two. */
 const lengthOf = (cell: Cell): number =>
   typeof cell === 'string' ? cell.length : Buffer.isBuffer(cell) ? 2 * cell.length : 8
+
+/** `limit`: the number of rows; `parameters`: the values of `on`. */
+interface First extends Part<ManyMember> { readonly limit: number }
 
 /**
  * Compiles the statement that selects the rows related to all of these values at once, ordered by value, up to a number
@@ -109,99 +118,89 @@ export function compileFirst (
   rows: number,
   counts: StatementCounts
 ): Statement {
-  const { table, condition, index } = member
-  const { statementCache } = builderFor('mysql', table)
-  const { key, parameters } = firstKey(
-    member,
-    onValues.map(({ values }) => values[0] as Value),
-    rows
-  )
-  const cached = statementCache.get(key)
-  if (cached !== undefined) {
-    counts.cached++
-    return { ...cached, parameters }
+  const first: First = {
+    table: member.table,
+    parameters: onValues.map(({ values }) => values[0] as Value),
+    limit: rows,
+    member
   }
-  counts.built++
+  const { key, values } = keyOf(first)
+  const template = findTemplate(first, { engine: 'mysql', counts, key }, describeFirst)
+  return { ...template, parameters: fill(template, values) }
+}
+
+function describeFirst ({ table, parameters, limit, member }: First): Template {
+  const { condition, index, order } = member
   const [{ other }] = member.on as [Pair]
   const cells = cellsOfMember(member)
   const tables = severalTables('mysql', tablesIn(table, cells))
-  const among: Condition = {
-    kind: 'in',
-    column: other,
-    negated: false,
-    parameters: onValues.map(({ values }) => values[0] as Value)
-  }
+  const among: Condition = { kind: 'in', column: other, negated: false, parameters: parameters as readonly Value[] }
   const related = selectRows(tables, cells, {
     index: index?.index,
     conditions: [among, condition],
-    order: [{ column: other, direction: index?.direction ?? 'asc' }, ...member.order]
+    order: [{ column: other, direction: index?.direction ?? 'asc' }, ...order]
   })
   const value = sql`${sql.ref(tables.at(0).token(other))} as ${sql.id('v0')}`
-  const described = describeCells(
-    { table, cells, conditions: [condition], engine: 'mysql' },
-    tables.build(sql`select ${value}, ${selectCells(tables, cells, 1)} ${related} limit ${rows}`)
+  return withFirstColumn(
+    other,
+    describeCells(
+      { table, cells, conditions: [condition], engine: 'mysql' },
+      tables.build(sql`select ${value}, ${selectCells(tables, cells, 1)} ${related} limit ${limit}`)
+    )
   )
-  const compiled = {
-    ...described,
-    columns: [other, ...described.columns],
-    sources: [described.table, ...(described.sources as readonly Table[])]
-  }
-  statementCache.set(key, compiled)
-  return { ...compiled, parameters }
 }
 
-function describePart (member: ListMember, engine: Engine): CompiledStatement {
-  const { table, condition } = member
-  const built = buildPart(member, engine)
+/** Adds the column before those of the cells. */
+const withFirstColumn = (column: Column, template: Template): Template => ({
+  ...template,
+  columns: [column, ...template.columns],
+  sources: [template.table, ...template.sources as readonly Table[]]
+})
+
+function describePart (part: Part, engine: Engine): Template {
+  const { member, member: { table, condition } } = part
+  const cells = cellsOfMember(member)
+  const described = { table, conditions: [condition], engine }
   if (member.kind === 'many') {
-    const described = describeCells({ table, cells: cellsOfMember(member), conditions: [condition], engine }, built)
-    return {
-      ...described,
-      columns: [VALUE_ID, ...described.columns],
-      sources: [described.table, ...(described.sources as readonly Table[])]
-    }
+    return withFirstColumn(VALUE_ID, describeCells({ ...described, cells }, buildPart(part, engine)))
   }
-  const described = describeCells(
-    { table, cells: { ...cellsOfMember(member), cells: [] }, conditions: [condition], engine },
-    built
-  )
-  return {
-    ...described,
-    columns: [VALUE_ID, ...member.columns.map(withoutValues)],
-    sources: [VALUE_ID, ...member.columns].map(() => described.table)
-  }
+  const template = describeCells({ ...described, cells: { ...cells, cells: [] } }, buildPart(part, engine))
+  const columns = [VALUE_ID, ...member.columns]
+  return { ...template, columns, sources: columns.map(() => template.table) }
 }
 
 /**
  * `select <number>, <cells> from <table> where <on> = … and … order by … limit n`, or `select <number>, <aggregates>
  * from …`
  */
-export function buildPart (member: ListMember, engine: Engine): BuiltStatement {
+function buildPart ({ member, parameters: [id, ...values] }: Part, engine: Engine): BuiltStatement {
   const { table, on, condition, index } = member
   const cells = cellsOfMember(member)
   const tables = severalTables(engine, member.kind === 'many' ? tablesIn(table, cells) : [table])
-  const related = on.map(({ other }): Condition => ({ kind: 'compare', column: other, operator: '=', parameter: '' }))
+  const related = on.map(({ other }, index): Condition =>
+    ({ kind: 'compare', column: other, operator: '=', parameter: values[index] as Parameter })
+  )
   const rows = { index: engine === 'mysql' ? index?.index : undefined, related, conditions: [condition] }
-  const id = sql`${0} as ${sql.id('v0')}`
+  const idColumn = sql`${id} as ${sql.id('v0')}`
   if (member.kind === 'many') {
     const selected = selectRows(tables, cells, { ...rows, order: member.order })
-    return tables.build(sql`select ${id}, ${selectCells(tables, cells, 1)} ${selected} limit ${member.limit}`)
+    return tables.build(sql`select ${idColumn}, ${selectCells(tables, cells, 1)} ${selected} limit ${member.limit}`)
   }
   const computed = member.columns.map((column, each) => {
     const value = compute(column, engine, tables.at(0), { named: (token) => token })
     return sql`${wrap(column.type.selected, value)} as ${sql.id(`v${each + 1}`)}`
   })
   return tables.build(
-    sql`select ${id}, ${sql.join(computed)} ${selectRows(tables, { joined: [] }, { ...rows, order: [] })}`
+    sql`select ${idColumn}, ${sql.join(computed)} ${selectRows(tables, { joined: [] }, { ...rows, order: [] })}`
   )
 }
 
 /** Joins the text of several parts. */
 function unite (
-  { sql, pieces }: Pick<CompiledStatement, 'sql' | 'pieces'>,
+  { sql, pieces }: Pick<Template, 'sql' | 'pieces'>,
   count: number,
   engine: Engine
-): Pick<CompiledStatement, 'sql' | 'pieces'> {
+): Pick<Template, 'sql' | 'pieces'> {
   const [before, after] = engine === 'sqlite' ? ['select * from (', ')'] : ['(', ')']
   const between = `${after} union all ${before}`
   const [first, ...others] = pieces as [string, ...string[]]

@@ -39,6 +39,27 @@ export interface CompiledStatement {
   readonly probe?: string | undefined
 }
 
+/** Stands for a value of a plan: its index among them (statement-key.ts). */
+export class Slot {
+  readonly index: number
+
+  constructor (index: number) {
+    this.index = index
+  }
+}
+
+/** A statement with slots in place of the values of its plan, in the order of the placeholders. */
+export interface Template extends CompiledStatement { readonly slots: ReadonlyArray<Cell | Slot> }
+
+/** The parameters of a statement. `values`: those of the plan, in the order of its key. */
+export function fill ({ slots }: Pick<Template, 'slots'>, values: readonly Cell[]): readonly Cell[] {
+  const isValue = (slot: Cell | Slot, index: number): boolean => slot instanceof Slot && slot.index === index
+  // usually in their order, and thousands
+  return slots.length === values.length && slots.every(isValue)
+    ? values
+    : slots.map((slot) => slot instanceof Slot ? values[slot.index] as Cell : slot)
+}
+
 export interface Statement extends CompiledStatement {
   /** The parameters in the order of the placeholders. */
   readonly parameters: readonly Cell[]

@@ -222,11 +222,6 @@ export interface ColumnType {
   /** SQLite: the values of positions, if they may be others than `own`. */
   readonly positions?: Positions
   /**
-   * Set if a server changes some values that are compared with the bare column: the SQL around the column and the
-   * parameter for these.
-   */
-  readonly outlying?: { readonly includes: (parameter: Value) => boolean, readonly wrapping: Wrapping }
-  /**
    * Set if `=` can treat different values as equal, as collations do: SQL around the column and the parameter that
    * compares their bytes (`$is`).
    */

@@ -102,8 +102,8 @@ export function floatType (bounds: FloatBounds): ColumnType {
       stored: (parameter: Value) =>
         Math.abs(Number(parameter)) > largest(fixed) ? Math.sign(Number(parameter)) * largest(fixed) : parameter,
       storedJson: (parameter: Value) => shortestFloat(Math.fround(Number(parameter))),
-      // MySQL would compare with the largest number of the column
-      outlying: { includes: (parameter: Value) => Math.abs(Number(parameter)) > largest(fixed), wrapping: AS_DOUBLE }
+      // MySQL would compare the bare column with the largest number of the column
+      comparedColumn: AS_DOUBLE
     }),
     selected: AS_DOUBLE,
     selectedAs: DOUBLE,

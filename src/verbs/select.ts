@@ -76,7 +76,7 @@ export function planStream (
   source: TableSource,
   { limit = EVERY_ROW, limits }: { readonly limit?: number | undefined; readonly limits: PlanLimits }
 ): SelectPlan {
-  const { page, ...plan } = select.plan({ ...body, limit: Math.min(limit, EVERY_ROW) }, source, limits)
+  const { page, read: _read, ...plan } = select.plan({ ...body, limit: Math.min(limit, EVERY_ROW) }, source, limits)
   rejectLists(plan.members ?? [], ['include'])
   // a stream does not say where the next page begins
   return Object.freeze({

@@ -119,7 +119,10 @@ function plansOf (plan: Plan): Array<Plan | CountPlan> {
 }
 
 function buildFresh (plan: Plan | CountPlan, engine: Engine): Pick<Statement, 'sql' | 'parameters'> {
-  if (plan.verb !== 'insert') return buildStatement(plan, engine)
+  if (plan.verb !== 'insert') {
+    const { sql, slots } = buildStatement(plan, engine)
+    return { sql, parameters: slots as Statement['parameters'] }
+  }
   const { table, rows: [row = { index: 0, columns: [], parameters: [] }] } = plan
   return { ...buildInsert({ table, columns: row.columns, rows: plan.rows, isList: false }, engine), parameters: row.parameters }
 }
