@@ -1,7 +1,7 @@
 import { databaseUnavailable } from '../../errors.ts'
 import type { Client, PoolUse } from '../dialect.ts'
 import type { Table } from '../../catalog/catalog.ts'
-import { isCrowded, toConnectError, type MysqlError } from './errors.ts'
+import { isCrowded, toConnectError } from './errors.ts'
 import { createFailover, createConnector } from './connector.ts'
 import type { MysqlAddress } from './options.ts'
 import { createWaiters } from '../waiters.ts'
@@ -51,10 +51,10 @@ export interface MysqlPool extends StoppingSessions {
   close (): Promise<void>
 }
 
-/** The longest delay of a timer in Node, in milliseconds. */
-const FOR_EVER = 2 ** 31 - 1
 /** How long an idle session is used without a ping, in milliseconds. */
 const TRUST = 1000
+/** The number of searches for old sessions within the idle timeout. */
+const SWEEPS = 10
 
 /**
  * Replaces two parts of mysql2. Its pool does not limit the waiting time, and while a server refuses connections, it
@@ -62,44 +62,69 @@ const TRUST = 1000
  */
 export function createMysqlPool (
   address: MysqlAddress,
-  { size, queue: maxWaiting, wait, idleTimeout = FOR_EVER, minimum = 0 }: PoolLimits,
+  { size, queue: maxWaiting, wait, idleTimeout, minimum = 0 }: PoolLimits,
   statementTimeout: number
 ): MysqlPool {
   const failover = createFailover(address.hosts)
   const waiters = createWaiters<Session>(maxWaiting, wait)
-  const connections = createConnections({ onGone: () => connector.grow(), idleTimeout, minimum })
+  /** The idle sessions, the most recently used one last. */
+  const idle: Session[] = []
+  const stopping = new Set<Session>()
+  /** Sessions that are open, or lost while their statement is being stopped. */
+  const counted = new Set<Session>()
   let closed = false
 
   const isPast = ({ epoch }: Session): boolean => epoch !== failover.epoch
 
-  /**
-   * The number of sessions that count towards `size`, without those that are being stopped on a server of an earlier
-   * epoch.
-   */
-  const open = (): number => {
-    let count = connections.open
-    for (const session of connections.stopping) if (isPast(session)) count--
-    return count
+  /** The sessions that count towards `size`, without those that are being stopped on a server of an earlier epoch. */
+  const open = (): number => counted.size - [...stopping].filter(isPast).length
+
+  const uncount = (session: Session): void => {
+    counted.delete(session)
+    connector.grow()
   }
+
+  const remove = (session: Session): void => {
+    session.open = false
+    const index = idle.indexOf(session)
+    if (index >= 0) idle.splice(index, 1)
+    if (!stopping.has(session)) uncount(session)
+  }
+
+  /** Removes a session that was lost. */
+  const lose = (session: Session): void => {
+    if (!session.open) return
+    destroy(session.connection)
+    remove(session)
+  }
+
+  const quitSession = (session: Session): Promise<void> => {
+    remove(session)
+    return quit(session.connection)
+  }
+
+  const closeIdle = (which: (session: Session) => boolean = () => true): Promise<unknown> =>
+    Promise.all(idle.filter(which).map(quitSession))
+
+  const closeOld = (): void => {
+    const oldest = performance.now() - (idleTimeout as number)
+    const old = idle.filter(({ usedAt }) => usedAt <= oldest)
+    for (const session of old.slice(0, Math.max(0, counted.size - minimum))) quitSession(session)
+  }
+  const sweeps = idleTimeout === undefined ? undefined : setInterval(closeOld, idleTimeout / SWEEPS).unref()
 
   const put = (session: Session, used: boolean): void => {
-    if (closed || isPast(session)) connections.close(session)
-    else if (!waiters.give(session)) connections.addIdle(session, used)
+    if (!session.open) return
+    if (closed || isPast(session)) quitSession(session)
+    else if (!waiters.give(session)) {
+      session.idleSince = performance.now()
+      if (used) session.usedAt = session.idleSince
+      idle.push(session)
+    }
   }
 
-  const onOpen = (session: Session): void => {
-    connections.add(session)
-    connections.closeIdle(isPast)
-    // another attempt may have replaced this slow one
-    if (open() > size) connections.close(session)
-    else put(session, true)
-  }
-
-  const onFail = (error: MysqlError, last: number): void => {
-    connections.closeIdle(isPast)
-    // waiters may get a session that is in use, or one of an attempt that succeeds before the server is full
-    const others = connections.open - connections.stopping.size + (isCrowded(error) ? connector.opening : 0)
-    if (others === 0) waiters.reject(() => toConnectError(error), last)
+  const endStopping = (session: Session): void => {
+    if (stopping.delete(session) && !session.open) uncount(session)
   }
 
   const connector = createConnector({
@@ -109,13 +134,24 @@ export function createMysqlPool (
     size,
     open,
     wanted: () => waiters,
-    onOpen,
-    onFail,
-    onLost: connections.lose
+    onOpen (session) {
+      counted.add(session)
+      closeIdle(isPast)
+      // another attempt may have replaced this slow one
+      if (open() > size) quitSession(session)
+      else put(session, true)
+    },
+    onFail (error, last) {
+      closeIdle(isPast)
+      // waiters may get a session that is in use, or one of an attempt that succeeds before the server is full
+      const others = counted.size - stopping.size + (isCrowded(error) ? connector.opening : 0)
+      if (others === 0) waiters.reject(() => toConnectError(error), last)
+    },
+    onLost: lose
   })
 
   const acquire = (client?: Client): Session | Promise<Session> => {
-    const session = connections.takeIdle()
+    const session = idle.pop()
     if (session !== undefined) return performance.now() - session.idleSince < TRUST ? session : check(session, client)
     if (closed) return Promise.reject(databaseUnavailable())
     const coming = waiters.wait({ caller: client?.caller, more: connector.opening })
@@ -130,55 +166,48 @@ export function createMysqlPool (
   }
 
   const discard = (session: Session): void => {
-    connections.lose(session)
-    connections.closeIdle()
-  }
-
-  const release = (session: Session): void => {
-    if (session.open) put(session, true)
+    lose(session)
+    closeIdle()
   }
 
   return {
     acquire,
-    release,
+    release: (session) => put(session, true),
+    putBack: (session) => put(session, false),
     restore (session, undo = restoreSession) {
       undo(session).then(
         () => {
           session.memory.free()
-          release(session)
+          put(session, true)
         },
         () => discard(session)
       )
     },
-    putBack (session) {
-      if (session.open) put(session, false)
-    },
     discard,
-    startStopping: connections.startStopping,
-    isStopping: (session) => connections.stopping.has(session),
+    startStopping (session) {
+      stopping.add(session)
+      counted.add(session)
+    },
+    isStopping: (session) => stopping.has(session),
     endStopping (session, { isUsable }) {
-      if (!isUsable) connections.lose(session)
-      connections.endStopping(session)
+      if (!isUsable) lose(session)
+      endStopping(session)
     },
     moveOn (session) {
       const hasOther = failover.refuse(session.epoch)
-      connections.closeIdle(isPast)
+      closeIdle(isPast)
       return hasOther
     },
-    get isUp () {
-      return !connector.failing && connections.stopping.size < size
-    },
-    get isBusy () {
-      return connections.idle === 0 && open() >= size && connections.open > connections.stopping.size
-    },
+    get isUp () { return !connector.failing && stopping.size < size },
+    get isBusy () { return idle.length === 0 && open() >= size && counted.size > stopping.size },
     probe: connector.probe,
     confirmed: new WeakMap(),
     get use () {
       return {
         size,
-        open: connections.open,
-        idle: connections.idle,
-        ending: connections.stopping.size,
+        open: counted.size,
+        idle: idle.length,
+        ending: stopping.size,
         waiting: waiters.size,
         waits: waiters.last,
         waited: waiters.waited,
@@ -188,123 +217,12 @@ export function createMysqlPool (
     async close () {
       closed = true
       waiters.reject(() => databaseUnavailable())
-      connections.stop()
-      for (const session of connections.stopping) {
-        connections.lose(session)
-        connections.endStopping(session)
+      clearInterval(sweeps)
+      for (const session of stopping) {
+        lose(session)
+        endStopping(session)
       }
-      await connections.closeIdle()
+      await closeIdle()
     }
-  }
-}
-
-/** The sessions of a pool: those in use and the idle ones. */
-interface Connections {
-  /** The number of sessions that are open or whose statement is being stopped, and of the idle ones. */
-  readonly open: number
-  readonly idle: number
-  /** Sessions whose statement is being stopped. */
-  readonly stopping: ReadonlySet<Session>
-  add (session: Session): void
-  /** Takes the most recently used idle session, so that the others may time out. */
-  takeIdle (): Session | undefined
-  /** `used`: whether a request has used the session. */
-  addIdle (session: Session, used: boolean): void
-  /** Removes a lost session, but still counts it while its statement is being stopped. */
-  lose (session: Session): void
-  /** Counts the session, even if it is lost, until `endStopping`. */
-  startStopping (session: Session): void
-  endStopping (session: Session): void
-  /** Closes a session that is no longer needed. */
-  close (session: Session): Promise<void>
-  closeIdle (which?: (session: Session) => boolean): Promise<unknown>
-  /** Stops closing idle sessions. */
-  stop (): void
-}
-
-interface ConnectionsOptions {
-  /** Called when a session is gone, so that another one may be opened. */
-  readonly onGone: () => void
-  /** How long an idle session stays open without a request, in milliseconds. */
-  readonly idleTimeout: number
-  /** The number of sessions that stay open without requests. */
-  readonly minimum: number
-}
-
-/** The maximum number of searches for old sessions within one timeout. */
-const SWEEPS = 10
-
-function createConnections ({ onGone, idleTimeout, minimum }: ConnectionsOptions): Connections {
-  const idle: Session[] = []
-  const stopping = new Set<Session>()
-  /** Sessions that are open or being stopped: a set, because a session may be stopped after it was lost. */
-  const counted = new Set<Session>()
-  // one timer for all sessions, because a timer for each release would cost time in each request; it does not keep the
-  // process alive
-  let timer: NodeJS.Timeout | undefined
-
-  const uncount = (session: Session): void => {
-    counted.delete(session)
-    onGone()
-  }
-
-  const remove = (session: Session): void => {
-    session.open = false
-    const index = idle.indexOf(session)
-    if (index >= 0) idle.splice(index, 1)
-    if (!stopping.has(session)) uncount(session)
-  }
-
-  const close = (session: Session): Promise<void> => {
-    remove(session)
-    return quit(session.connection)
-  }
-
-  const sweepIn = (milliseconds: number): void => {
-    clearTimeout(timer)
-    timer = setTimeout(sweep, milliseconds).unref()
-  }
-
-  const sweep = (): void => {
-    timer = undefined
-    const now = performance.now()
-    const old = idle.filter(({ usedAt }) => usedAt + idleTimeout <= now)
-    // keeps the most recently used sessions
-    for (const session of old.slice(0, Math.max(0, counted.size - minimum))) close(session)
-    if (idle.length === 0 || counted.size <= minimum) return
-    const next = Math.min(...idle.map(({ usedAt }) => usedAt + idleTimeout - now))
-    sweepIn(Math.max(next, idleTimeout / SWEEPS))
-  }
-
-  const lose = (session: Session): void => {
-    if (!session.open) return
-    destroy(session.connection)
-    remove(session)
-  }
-
-  return {
-    get open () { return counted.size },
-    get idle () { return idle.length },
-    stopping,
-    add (session) { counted.add(session) },
-    takeIdle: () => idle.pop(),
-    addIdle (session, used) {
-      session.idleSince = performance.now()
-      if (used) session.usedAt = session.idleSince
-      idle.push(session)
-      if (!used) sweepIn(idleTimeout / SWEEPS)
-      else if (timer === undefined) sweepIn(idleTimeout)
-    },
-    lose,
-    startStopping (session) {
-      stopping.add(session)
-      counted.add(session)
-    },
-    endStopping (session) {
-      if (stopping.delete(session) && !session.open) uncount(session)
-    },
-    close,
-    closeIdle: (which = () => true) => Promise.all(idle.filter(which).map(close)),
-    stop: () => clearTimeout(timer)
   }
 }
