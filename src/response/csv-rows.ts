@@ -4,7 +4,7 @@
  * are two cells, and so are JSON's null and NULL.
  */
 import type { Column } from '../catalog/catalog.ts'
-import { afterLength, readLength } from '../dialects/mysql/connection/packets.ts'
+import { afterLength, readLength } from '../dialects/mysql/packets.ts'
 import type { LongWork } from '../in-pieces.ts'
 import type { Cells, JoinedCells } from '../plan/cells.ts'
 import { isJson } from '../types/json-text.ts'

@@ -1,6 +1,6 @@
 import type { Column } from '../catalog/catalog.ts'
 import type { RowSink } from '../dialects/dialect.ts'
-import { copyValues } from '../dialects/mysql/connection/packets.ts'
+import { copyValues } from '../dialects/mysql/packets.ts'
 import { resultTooLarge, unsupported } from '../errors.ts'
 import { cellsOf } from '../plan/cells.ts'
 import type { SelectPlan } from '../plan/plan.ts'

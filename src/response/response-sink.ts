@@ -4,7 +4,7 @@
  */
 import type { Column } from '../catalog/catalog.ts'
 import type { RowSink } from '../dialects/dialect.ts'
-import { valuesIn } from '../dialects/mysql/connection/packets.ts'
+import { valuesIn } from '../dialects/mysql/packets.ts'
 import { overloaded, resultTooLarge, type ServiceError } from '../errors.ts'
 import { ResponseMemory, type MemoryBudget, UNLIMITED } from './budget.ts'
 import { isLongRow, JsonRows, type RowFormat, type Values, writeRow } from './json-rows.ts'

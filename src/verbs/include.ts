@@ -1,7 +1,7 @@
 /** Reads the lists of `include`, whose rows need statements of their own, in the transaction of their rows. */
 import type { Column } from '../catalog/catalog.ts'
 import type { RowSink } from '../dialects/dialect.ts'
-import { afterLength, readLength, valuesIn } from '../dialects/mysql/connection/packets.ts'
+import { afterLength, readLength, valuesIn } from '../dialects/mysql/packets.ts'
 import type { Runner } from '../execute/runner.ts'
 import { cellsOfMember } from '../plan/cells.ts'
 import type { ListMember, ManyMember } from '../plan/plan.ts'

@@ -1,6 +1,6 @@
 /** The rows of a page as bytes of MySQL's text protocol, with cells of every length. */
 import t from 'tap'
-import { copyValues, skipValues } from '../../src/dialects/mysql/connection/packets.ts'
+import { copyValues, skipValues } from '../../src/dialects/mysql/packets.ts'
 import { createSelectSink, PageSink } from '../../src/response/page-sink.ts'
 import { pageMembers } from '../../src/response/page-sink.ts'
 import type { SelectBody } from '../../schemas/body.ts'

@@ -8,7 +8,7 @@ import { getOrCreate } from '../../get-or-create.ts'
 import type { Statement } from '../../sql/statement.ts'
 import { unknownType } from '../../types/text.ts'
 import { valueClass, type ColumnDefinition } from '../../types/value-classes.ts'
-import { PacketReader } from './connection/packets.ts'
+import { PacketReader } from './packets.ts'
 
 /** The definitions of one statement. */
 export interface Definitions {

@@ -15,7 +15,7 @@ import {
 } from './failure.ts'
 import { writeStatement } from './literal.ts'
 import type { MysqlPool } from './pool.ts'
-import type { OkPacket } from './connection/packets.ts'
+import type { OkPacket } from './packets.ts'
 import { sendCommand, type CommandDone } from './statement-command.ts'
 import { destroy, type Session } from './session.ts'
 import { stopStatement, type Stop } from './kill.ts'

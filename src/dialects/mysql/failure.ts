@@ -2,7 +2,7 @@
 import { databaseUnavailable, notSupported, outcomeUnknown, withReason, type ServiceError } from '../../errors.ts'
 import type { Statement } from '../../sql/statement.ts'
 import { type Client, clientGone, type StatementResult } from '../dialect.ts'
-import type { OkPacket } from './connection/packets.ts'
+import type { OkPacket } from './packets.ts'
 import { ask, send, type Session, within } from './session.ts'
 import {
   isLost, isNotHere, isReadOnlyTransaction, type MysqlError, namedByMariadb, toServiceError, toTimeout, wasNotSent

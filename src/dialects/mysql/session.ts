@@ -9,7 +9,7 @@ import { getOrCreate } from '../../get-or-create.ts'
 import {
   connectionOptions, type Host, type MysqlAddress, parseServerVersion, versionProblem, type ServerVersion
 } from './options.ts'
-import { copyValues, type OkPacket } from './connection/packets.ts'
+import { copyValues, type OkPacket } from './packets.ts'
 import { sendCommand } from './statement-command.ts'
 import { ReadMemory, ISOLATION, sessionStatement, transactionStatement } from './session-settings.ts'
 

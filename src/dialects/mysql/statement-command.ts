@@ -6,7 +6,7 @@
 import mysql, { type Connection, type QueryError } from 'mysql2'
 import { StaleCatalog, type RowSink } from '../dialect.ts'
 import type { Definitions } from './definitions.ts'
-import { isEof, isOk, readColumnCount, readEof, readOk, type OkPacket, type PacketBytes } from './connection/packets.ts'
+import { isEof, isOk, readColumnCount, readEof, readOk, type OkPacket, type PacketBytes } from './packets.ts'
 
 /** The parts of mysql2's packet that are used. */
 interface Packet extends PacketBytes {
