@@ -31,6 +31,7 @@ export interface Paging {
   readonly onFirst: (() => void) | undefined
   readonly onPrevious: (() => void) | undefined
   readonly onNext: (() => void) | undefined
+  readonly onLast: (() => void) | undefined
   /** The number of the first row, if it is known. */
   readonly first: number | undefined
 }
@@ -43,9 +44,15 @@ export function AnswerView ({ table, result: { answer, body }, isOld, shown, set
   const rows = isList(memberOf(data, 'rows')) ? data?.['rows'] as readonly JsonObject[] : undefined
   return (
     <>
+      {children}
+      {shown === 'json'
+        ? <JsonText text={answer.text} />
+        : rows !== undefined && (rows.length === 0
+          ? <p class='empty'>{memberOf(body, 'verb') === 'select' ? memberOf(body, 'filters') === undefined ? 'The table is empty.' : 'No row passes the filters.' : 'No rows.'}</p>
+          : <Grid label={`Rows of ${table.name}`} rows={rows} columns={columnsOf(table, body, rows)} table={isGrouped(body) ? undefined : table} order={readOrder(body)} onOrder={memberOf(body, 'verb') === 'select' ? onOrder : undefined} panel={isGrouped(body) ? undefined : panel} />)}
       <div class='bar'>
-        <span class='count' role='status'>{data === undefined ? '' : rows === undefined || memberOf(data, 'count') === undefined ? describeWrite(data) : describeRows(rows.length, { total: memberOf(data, 'total'), bound: memberOf(body, 'total'), first: paging.first })}<span class='muted'> {Math.round(answer.took)} ms</span>{isOld && <span class='muted'> · the request has changed: press Run</span>}</span>
-        {rows !== undefined && <Pages paging={paging} />}
+        {rows !== undefined && memberOf(body, 'verb') === 'select' && <Pages paging={paging} />}
+        <span class='count' role='status'>{data === undefined ? '' : rows === undefined || memberOf(data, 'count') === undefined ? describeWrite(data) : describeRows(rows.length, { total: memberOf(data, 'total'), bound: memberOf(body, 'total'), first: paging.first })}<span class='muted took'> {Math.round(answer.took)} ms</span>{isOld && <span class='muted'> · the request has changed: press Run</span>}</span>
         <span class='spacer' />
         {rows !== undefined && memberOf(body, 'verb') === 'select' && <button type='button' title='All rows that the filters select, as a CSV file' onClick={onExport}>Export CSV</button>}
         <span class='segments' role='group' aria-label='Show the answer as'>
@@ -53,23 +60,18 @@ export function AnswerView ({ table, result: { answer, body }, isOld, shown, set
           <button type='button' aria-pressed={shown === 'json'} onClick={() => setShown('json')}>JSON</button>
         </span>
       </div>
-      {children}
-      {shown === 'json'
-        ? <JsonText text={answer.text} />
-        : rows !== undefined && (rows.length === 0
-          ? <p class='empty'>{memberOf(body, 'verb') === 'select' ? memberOf(body, 'filters') === undefined ? 'The table is empty.' : 'No row passes the filters.' : 'No rows.'}</p>
-          : <Grid label={`Rows of ${table.name}`} rows={rows} columns={columnsOf(table, body, rows)} table={isGrouped(body) ? undefined : table} order={readOrder(body)} onOrder={memberOf(body, 'verb') === 'select' ? onOrder : undefined} panel={isGrouped(body) ? undefined : panel} />)}
     </>
   )
 }
 
-function Pages ({ paging: { onFirst, onPrevious, onNext } }: { paging: Paging }) {
-  if (onPrevious === undefined && onNext === undefined && onFirst === undefined) return null
+/** The buttons are always all there, in the same place. */
+function Pages ({ paging: { onFirst, onPrevious, onNext, onLast } }: { paging: Paging }) {
   return (
     <span class='pages'>
-      {onFirst !== undefined && onPrevious === undefined && <button type='button' onClick={onFirst}>First page</button>}
-      <button type='button' disabled={onPrevious === undefined} onClick={onPrevious}>‹ Previous</button>
-      <button type='button' disabled={onNext === undefined} onClick={onNext}>Next ›</button>
+      <button type='button' disabled={onFirst === undefined} onClick={onFirst}>« <span class='word'>First</span></button>
+      <button type='button' disabled={onPrevious === undefined} onClick={onPrevious}>‹ <span class='word'>Previous</span></button>
+      <button type='button' disabled={onNext === undefined} onClick={onNext}><span class='word'>Next</span> ›</button>
+      <button type='button' disabled={onLast === undefined} onClick={onLast}><span class='word'>Last</span> »</button>
     </span>
   )
 }

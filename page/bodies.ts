@@ -64,6 +64,12 @@ export function readBody (text: string): JsonObject | undefined {
 
 export const verbOf = (body: JsonObject | undefined): string => String(memberOf(body, 'verb') as Json | undefined)
 
+/** The column whose name says that it names a row. */
+export function nameColumn ({ columns }: Table): Column | undefined {
+  const texts = columns.filter(({ kind, members }) => kind === 'text' && members === undefined)
+  return [/(^|_)(name|title|label)$/i, /(^|_)(email|login)$/i].map((pattern) => texts.find(({ name }) => pattern.test(name))).find((found) => found !== undefined)
+}
+
 /** The column that names rows of a table to a person. */
 export function labelColumn ({ columns }: Table): Column | undefined {
   const texts = columns.filter(({ kind, members, takesNow, references }) => kind === 'text' && members === undefined && !takesNow.data && !takesNow.filters && references === undefined)

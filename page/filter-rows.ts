@@ -41,7 +41,8 @@ export const firstOperatorOf = (column: Column): string => {
 
 export const needsOperand = (operator: string): boolean => operator !== 'null' && operator !== 'notNull'
 
-const keyOf = (column: string): string => column.startsWith('$') ? `$${column}` : column
+/** The key of a column in filters. */
+export const keyOf = (column: string): string => column.startsWith('$') ? `$${column}` : column
 
 function readCondition (column: string, operator: string, operand: Json): FilterRow {
   if (operator === '$null' && typeof operand === 'boolean') return { column, operator: operand ? 'null' : 'notNull', operand: undefined }

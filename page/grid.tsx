@@ -1,10 +1,13 @@
 /** Rows as a table: types in the head, NULL visible, long values on click, related rows and values in place below a row. */
 import { Fragment, type ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { Digits, isList, isObject, memberOf, writeLine, type Json, type JsonObject } from './json.ts'
 import type { Term } from './order.ts'
 import type { Column, Relation, Table } from './table.ts'
+import { nameColumn } from './bodies.ts'
+import { keyOf } from './filter-rows.ts'
 import { Value } from './cell.tsx'
+import { useStage } from './stage.tsx'
 
 /** Cells that are drawn at once; a button shows more. */
 const MAX_CELLS = 12_000
@@ -31,8 +34,9 @@ export function Grid ({ label, rows, columns, table, order = [], onOrder, panel,
   const [shown, setShown] = useState(MAX_CELLS)
   const known = new Map(table?.columns.map((column) => [column.name, column]))
   const count = Math.max(10, Math.floor(shown / Math.max(1, columns.length)))
-  const keyOf = (row: JsonObject, index: number): string => table !== undefined && table.primaryKey.length > 0 && table.primaryKey.every((name) => memberOf(row, name) !== undefined) ? writeLine(table.primaryKey.map((name) => row[name] as Json)) : String(index)
+  const idOf = (row: JsonObject, index: number): string => table !== undefined && table.primaryKey.length > 0 && table.primaryKey.every((name) => memberOf(row, name) !== undefined) ? writeLine(table.primaryKey.map((name) => row[name] as Json)) : String(index)
   const toggle = (row: string, tab?: string): void => setOpen(open?.row === row && open.tab === tab ? undefined : { row, tab })
+  const names = useNames(rows, columns, table)
   const relationOf = (name: string): Relation | undefined => table?.relations.find(({ on, isMany }) => !isMany && on.length === 1 && on[0]?.[0] === name)
   return (
     <div class='grid' tabIndex={0} role='region' aria-label={label}>
@@ -40,12 +44,12 @@ export function Grid ({ label, rows, columns, table, order = [], onOrder, panel,
         <thead>
           <tr>
             {panel !== undefined && <th class='opener'><span class='hidden'>Open</span></th>}
-            {columns.map((name) => <Head key={name} name={name} column={known.get(name)} terms={order} onOrder={onOrder} isMember={table !== undefined && !known.has(name)} isNumeric={isNumeric(known.get(name), memberOf(rows[0], name))} />)}
+            {columns.map((name) => <Head key={name} name={name} column={known.get(name)} terms={order} onOrder={onOrder} isMember={table !== undefined && !known.has(name)} isNumeric={!names.has(name) && isNumeric(known.get(name), memberOf(rows[0], name))} />)}
           </tr>
         </thead>
         <tbody>
           {rows.slice(0, count).map((row, index) => {
-            const key = keyOf(row, index)
+            const key = idOf(row, index)
             const isOpen = open?.row === key
             return (
               <Fragment key={key}>
@@ -59,12 +63,13 @@ export function Grid ({ label, rows, columns, table, order = [], onOrder, panel,
                     const relation = panel === undefined || value === null || value === undefined ? undefined : relationOf(name)
                     const isMember = panel !== undefined && table !== undefined && column === undefined && (isObject(value) || isList(value))
                     return (
-                      <td key={name} class={`${isNumeric(column, value) ? 'number' : ''}${marked?.has(name) === true ? ' marked' : ''}`}>
+                      <td key={name} class={`${!names.has(name) && isNumeric(column, value) ? 'number' : ''}${marked?.has(name) === true ? ' marked' : ''}`}>
                         {isMember
                           ? <button type='button' class='link' aria-expanded={isOpen && open.tab === name} onClick={() => toggle(key, name)}><Summary value={value as Json} /></button>
                           : relation === undefined
                             ? <Value value={value} name={name} />
-                            : <button type='button' class='link' title={`Show the row of ${relation.table}`} aria-expanded={isOpen && open.tab === relation.name} onClick={() => toggle(key, relation.name)}>{writeLine(value as Json).replaceAll(/^"|"$/g, '')}</button>}
+                            : <button type='button' class='link' title={`Show the row of ${relation.table}`} aria-expanded={isOpen && open.tab === relation.name} onClick={() => toggle(key, relation.name)}>{keyText(value as Json)}</button>}
+                        {relation !== undefined && names.get(name)?.has(keyText(value as Json)) === true && <span class='named'>{names.get(name)?.get(keyText(value as Json))}</span>}
                       </td>
                     )
                   })}
@@ -78,6 +83,36 @@ export function Grid ({ label, rows, columns, table, order = [], onOrder, panel,
       {rows.length > count && <p class='more'><button type='button' onClick={() => setShown(shown + 4 * MAX_CELLS)}>Draw more rows</button> <span class='muted'>{count} of {rows.length} rows are drawn</span></p>}
     </div>
   )
+}
+
+const keyText = (value: Json): string => typeof value === 'string' ? value : writeLine(value)
+
+/** Keys of which names are looked up at once, for a column. */
+const MAX_NAMES = 1000
+const MAX_NAME = 40
+
+/** For each column that refers to a row with a name: its key to that name. */
+function useNames (rows: readonly JsonObject[], columns: readonly string[], table: Table | undefined): ReadonlyMap<string, ReadonlyMap<string, string>> {
+  const { document, service } = useStage()
+  const [names, setNames] = useState<ReadonlyMap<string, ReadonlyMap<string, string>>>(new Map())
+  useEffect(() => {
+    const controller = new AbortController()
+    const look = async ({ name, references }: Column): Promise<void> => {
+      const other = references === undefined ? undefined : document.table(references.table)
+      const label = other === undefined ? undefined : nameColumn(other)
+      const keys = new Map(rows.map((row) => memberOf(row, name)).filter((value) => value !== null && value !== undefined).map((value) => [keyText(value), value]))
+      if (references === undefined || other?.verbs.includes('select') !== true || label === undefined || label.name === references.column || keys.size === 0) return
+      const filters = { [keyOf(references.column)]: { $in: [...keys.values()].slice(0, MAX_NAMES) } }
+      const { data } = await service.look(other.path, writeLine({ verb: 'select', columns: [references.column, label.name], filters, limit: MAX_NAMES }), controller.signal)
+      const found = (memberOf(data, 'rows') ?? []) as readonly JsonObject[]
+      const named = found.flatMap((row): Array<[string, string]> => typeof row[label.name] === 'string' ? [[keyText(row[references.column] as Json), (row[label.name] as string).slice(0, MAX_NAME)]] : [])
+      setNames((before) => new Map([...before, [name, new Map(named)]]))
+    }
+    setNames(new Map())
+    table?.columns.filter(({ name }) => columns.includes(name)).forEach((column) => look(column).catch(() => {}))
+    return () => controller.abort()
+  }, [rows])
+  return names
 }
 
 function isNumeric (column: Column | undefined, value: Json | undefined): boolean {

@@ -55,23 +55,25 @@ export function Operations ({ path, route }: { path: string, route: Route }) {
   return (
     <>
       <section class='request' aria-label='Request' onKeyDown={(event) => { if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) { event.preventDefault(); run() } }}>
-        <form class='form' onSubmit={(event) => { event.preventDefault(); run() }}>
-          <p>All operations happen, or none. <code>{'{"$ref": "/0/id"}'}</code> takes a value from an earlier result: here the <code>id</code> of the first one.</p>
-          <fieldset>
-            <legend>Add an operation</legend>
-            <div class='filter'>
-              <Choice label='Table of the operation' value={table} options={asOptions(document.tables.map(({ name }) => name))} onChoice={setTable} />
-              <Choice label='Verb of the operation' value={verb} options={asOptions(verbs)} onChoice={(chosen) => setVerb(chosen as Verb)} />
-              <button type='button' onClick={add}>Add</button>
-            </div>
-          </fieldset>
-          {isList(operations) && <ol class='steps'>{operations.map((operation, index) => <li key={index}><b>{String(memberOf(operation, 'verb') as Json)} {String(memberOf(operation, 'table') as Json)}</b> <button type='button' class='quiet' aria-label={`Remove operation ${index + 1}`} onClick={() => enter(writeLines({ ...body, operations: operations.filter((each) => each !== operation) }))}>×</button> <code>{describe(operation)}</code></li>)}</ol>}
-          <p class='buttons'>
-            <button class='main' title='Ctrl+Enter' aria-busy={isRunning}>Run …</button>
-            <span class='muted'>You see what happens before anything is written.</span>
-          </p>
+        <form class='query' onSubmit={(event) => { event.preventDefault(); run() }}>
+          <div class='form'>
+            <p>All operations happen, or none. <code>{'{"$ref": "/0/id"}'}</code> takes a value from an earlier result: here the <code>id</code> of the first one.</p>
+            <fieldset>
+              <legend>Add an operation</legend>
+              <div class='filter'>
+                <Choice label='Table of the operation' value={table} options={asOptions(document.tables.map(({ name }) => name))} onChoice={setTable} />
+                <Choice label='Verb of the operation' value={verb} options={asOptions(verbs)} onChoice={(chosen) => setVerb(chosen as Verb)} />
+                <button type='button' onClick={add}>Add</button>
+              </div>
+            </fieldset>
+            {isList(operations) && <ol class='steps'>{operations.map((operation, index) => <li key={index}><b>{String(memberOf(operation, 'verb') as Json)} {String(memberOf(operation, 'table') as Json)}</b> <button type='button' class='quiet' aria-label={`Remove operation ${index + 1}`} onClick={() => enter(writeLines({ ...body, operations: operations.filter((each) => each !== operation) }))}>×</button> <code>{describe(operation)}</code></li>)}</ol>}
+            <p class='buttons'>
+              <button class='main' title='Ctrl+Enter' aria-busy={isRunning}>Run …</button>
+              <span class='muted'>You see what happens before anything is written.</span>
+            </p>
+          </div>
+          <TextPanel path={path} table='' text={text} onText={enter} mistake={text !== '' && body === undefined ? 'A body is a JSON object.' : undefined} />
         </form>
-        <TextPanel path={path} table='' text={text} onText={enter} mistake={text !== '' && body === undefined ? 'A body is a JSON object.' : undefined} />
       </section>
       <section class='answer' aria-label='Answer' aria-busy={isRunning}>
         {result === undefined

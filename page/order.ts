@@ -44,6 +44,12 @@ export function toggleOrder (terms: readonly Term[], name: string, isAdded: bool
   return term === undefined ? [...terms, ...next] : terms.flatMap((each) => each === term ? next : [each])
 }
 
+/** The order that begins with the last rows: that of the terms, and of the key where they are equal, from its end. */
+export function reverseOrder (terms: readonly Term[], key: readonly string[]): Json {
+  const added = key.filter((column) => !terms.some(({ name }) => name === column)).map((name) => ({ name, descends: false }))
+  return writeOrder([...terms, ...added].map((term) => ({ ...term, descends: !term.descends }))) ?? []
+}
+
 /** The body of the first page again: with another order or other filters a position means nothing. */
 export function firstPage (body: JsonObject): JsonObject {
   const restarted = { ...body, ...memberOf(body, 'after') !== undefined && { after: null }, ...memberOf(body, 'offset') !== undefined && { offset: 0 } }

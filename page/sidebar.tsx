@@ -19,8 +19,8 @@ export function Sidebar ({ databases, document, route, onDatabase }: SidebarProp
   const [isOpen, setOpen] = useState(false)
   const words = search.toLowerCase().split(/\s+/)
   const found = document.tables.filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)))
-  const link = (table: string, text: string) => (
-    <a href={writeRoute({ database: document.name, table })} aria-current={route.table === table ? 'page' : undefined} onClick={() => setOpen(false)}>{text}</a>
+  const link = (table: string, text: string, isView = false) => (
+    <a href={writeRoute({ database: document.name, table })} aria-current={route.table === table ? 'page' : undefined} onClick={() => setOpen(false)}>{text}{isView && <span class='view'> view</span>}</a>
   )
   return (
     <nav class='sidebar' aria-label='Tables'>
@@ -31,7 +31,7 @@ export function Sidebar ({ databases, document, route, onDatabase }: SidebarProp
       <div class={isOpen ? 'tables open' : 'tables'}>
         {document.tables.length > LONG_LIST && <input type='search' aria-label='Search tables' placeholder={`Search ${document.tables.length} tables`} value={search} onInput={({ currentTarget }) => setSearch(currentTarget.value)} />}
         <ul>
-          {found.slice(0, MAX_LISTED).map(({ name }) => <li key={name}>{link(name, name)}</li>)}
+          {found.slice(0, MAX_LISTED).map(({ name, isView }) => <li key={name}>{link(name, name, isView)}</li>)}
         </ul>
         {found.length > MAX_LISTED && <p class='muted'>and {found.length - MAX_LISTED} more: search for them</p>}
         {found.length === 0 && <p class='muted'>No table is called so.</p>}

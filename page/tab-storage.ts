@@ -19,6 +19,9 @@ function findStorage (): Storage | undefined {
 export interface TabStorage {
   readonly token: string
   keepToken (token: string): void
+  /** Whether the form of a select is open. */
+  readonly isQueryOpen: boolean
+  keepQueryOpen (isOpen: boolean): void
   entries (): readonly Entry[]
   addEntry (sent: Sent): void
   /** Calls the listener after each change of the entries. @returns what ends that */
@@ -28,7 +31,8 @@ export interface TabStorage {
 
 export function openStorage (base: string): TabStorage {
   const storage = findStorage()
-  const [tokenKey, entriesKey] = [`row-query token of ${base}`, `row-query requests of ${base}`]
+  const keys = ['token', 'requests', 'form'].map((name) => `row-query ${name} of ${base}`)
+  const [tokenKey, entriesKey, formKey] = keys as [string, string, string]
   const entries = (): readonly Entry[] => {
     try {
       return JSON.parse(storage?.getItem(entriesKey) ?? '[]')
@@ -40,6 +44,8 @@ export function openStorage (base: string): TabStorage {
   return {
     get token () { return storage?.getItem(tokenKey) ?? '' },
     keepToken: (token) => storage?.setItem(tokenKey, token),
+    get isQueryOpen () { return storage?.getItem(formKey) === 'open' },
+    keepQueryOpen: (isOpen) => isOpen ? storage?.setItem(formKey, 'open') : storage?.removeItem(formKey),
     entries,
     addEntry (sent) {
       if (sent.body.length > MAX_LENGTH) return
@@ -55,6 +61,6 @@ export function openStorage (base: string): TabStorage {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
-    clear: () => [tokenKey, entriesKey].forEach((key) => storage?.removeItem(key))
+    clear: () => keys.forEach((key) => storage?.removeItem(key))
   }
 }

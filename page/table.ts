@@ -69,7 +69,7 @@ interface ForeignKey { readonly columns: readonly string[], readonly referencedT
 export interface DatabaseDocument {
   readonly name: string
   readonly document: any
-  readonly tables: ReadonlyArray<{ readonly name: string, readonly path: string }>
+  readonly tables: ReadonlyArray<{ readonly name: string, readonly path: string, readonly isView: boolean }>
   /** The path of operations in one transaction, if the token may run any. */
   readonly operationsPath: string | undefined
   table (name: string): Table | undefined
@@ -87,6 +87,7 @@ export function readDocument (name: string, document: any): DatabaseDocument {
   const paths = Object.entries<any>(document.paths)
   const isTable = (path: string): boolean => path.split('/').length > 2
   const tables = paths.filter(([path]) => isTable(path)).map(([path, { post }]) => ({ name: String(post.tags[0]), path, post }))
+  const views = new Set((document.tags as any[]).filter((tag) => tag['x-view'] === true).map(({ name }) => name))
   const byName = new Map(tables.map((table) => [table.name, table]))
   const schemaOf = (table: { readonly post: any }, ending: string): Schema => document.components.schemas[schemaNameOf(table.post) + ending]
   const keysOf = (table: { readonly post: any }): readonly ForeignKey[] => schemaOf(table, 'Row')?.['x-foreign-keys'] ?? []
@@ -100,7 +101,7 @@ export function readDocument (name: string, document: any): DatabaseDocument {
   return {
     name,
     document,
-    tables: tables.map(({ name, path }) => ({ name, path })),
+    tables: tables.map(({ name, path }) => ({ name, path, isView: views.has(name) })),
     operationsPath: paths.find(([path]) => !isTable(path))?.[0],
     table (name) {
       const found = byName.get(name)
@@ -121,7 +122,8 @@ interface Links {
 
 const isName = (name: string): boolean => /^[A-Za-z]\w{0,63}$/.test(name)
 
-function relationsOf (table: string, { keys, incoming, tables, uniqueKeysOf }: Links): Array<Omit<Relation, 'name'> & { readonly hint: string }> {
+function relationsOf (table: string, { keys, incoming, tables, uniqueKeysOf }: Links): Array<Omit<Relation, 'name'> & { readonly hint: string, readonly base: string, readonly isAlone: boolean }> {
+  const baseOf = (other: string, isMany: boolean): string => other !== table ? isName(other) ? other : 'related' : isMany ? 'children' : 'parent'
   const found = [
     ...keys.filter((key) => tables.has(key.referencedTable)).map((key) => ({ table: key.referencedTable, hint: key.columns.join('_'), on: key.columns.map((column, index) => [column, key.referencedColumns[index] as string] as const), isMany: false })),
     ...incoming.map(({ table, key }) => {
@@ -129,15 +131,14 @@ function relationsOf (table: string, { keys, incoming, tables, uniqueKeysOf }: L
       return { table, hint: key.columns.join('_'), on, isMany: !uniqueKeysOf(table).some((unique) => unique.every((column) => key.columns.includes(column))) }
     })
   ]
-  return found.map((relation) => ({ ...relation, isOnly: relation.table !== table && found.filter((other) => other.table === relation.table).length === 1 }))
+  return found.map((relation) => ({ ...relation, base: baseOf(relation.table, relation.isMany), isAlone: found.filter((other) => other.table === relation.table && (relation.table !== table || other.isMany === relation.isMany)).length === 1, isOnly: relation.table !== table && found.filter((other) => other.table === relation.table).length === 1 }))
 }
 
-/** Names of members: the table, with the columns of the key where there are several or the name is taken. */
+/** Names of members: the table, or parent and children of a row in the same one, with the columns of the key where there are several or the name is taken. */
 function nameRelations (relations: ReturnType<typeof relationsOf>, columns: ReadonlySet<string>): Relation[] {
   const taken = new Set(columns)
-  return relations.map(({ hint, ...relation }) => {
-    const base = isName(relation.table) ? relation.table : 'related'
-    const candidates = [...relation.isOnly ? [base] : [], `${base}_by_${hint}`, ...Array.from({ length: 99 }, (_, index) => `${base}_${index + 2}`)]
+  return relations.map(({ hint, base, isAlone, ...relation }) => {
+    const candidates = [...isAlone ? [base] : [], `${base}_by_${hint}`, ...Array.from({ length: 99 }, (_, index) => `${base}_${index + 2}`)]
     const name = candidates.find((candidate) => isName(candidate) && !taken.has(candidate)) ?? base
     taken.add(name)
     return { ...relation, name }
@@ -189,7 +190,7 @@ function readTable ({ name, path, post }: { readonly name: string, readonly path
   return {
     name,
     path,
-    comment: plainText(post.description),
+    comment: commentOf(post),
     verbs: VERBS.filter((verb) => schema(`${verb.replace(/^./, (letter) => letter.toUpperCase())}Request`) !== undefined),
     columns,
     primaryKey,
@@ -200,6 +201,12 @@ function readTable ({ name, path, post }: { readonly name: string, readonly path
     examples: new Map(Object.entries<any>(jsonOf(post.requestBody)?.examples ?? {}).map(([verb, { value }]) => [verb, value])),
     schemaName
   }
+}
+
+/** The comment of the table. With the method QUERY, the description ends in a paragraph about it. */
+function commentOf (post: any): string {
+  const paragraphs = plainText(post.description).split('\n\n')
+  return (post['x-query'] === true ? paragraphs.slice(0, -1) : paragraphs).join('\n\n')
 }
 
 /** `shown`: the types of values in answers; `all`: also of those that are accepted. */

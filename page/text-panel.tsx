@@ -19,20 +19,20 @@ interface TextPanelProps {
 }
 
 /** As in the style: there the text is below the form. */
-const NARROW = '(max-width: 62rem)'
+export const isNarrow = (): boolean => matchMedia('(max-width: 62rem)').matches
 
 const TABS = ['Body', 'curl', 'TypeScript', 'History'] as const
 
 export function TextPanel ({ path, table, text, onText, mistake }: TextPanelProps) {
   const { service, document, say } = useStage()
   // on a small screen the text is one click away
-  const [tab, setTab] = useState<typeof TABS[number] | undefined>(matchMedia(NARROW).matches ? undefined : 'Body')
+  const [tab, setTab] = useState<typeof TABS[number] | undefined>(isNarrow() ? undefined : 'Body')
   const url = location.origin + service.base
   const shown = tab === 'curl' ? writeCurl(url + path, text) : tab === 'TypeScript' ? call({ url, database: document.name, table, body: text }) : text
   return (
     <div class='text-panel'>
       <div class='tabs'>
-        <div role='tablist' aria-label='The request as'>{TABS.map((name) => <button key={name} type='button' role='tab' aria-selected={name === tab} onClick={() => setTab(name === tab && matchMedia(NARROW).matches ? undefined : name)}>{name}</button>)}</div>
+        <div role='tablist' aria-label='The request as'>{TABS.map((name) => <button key={name} type='button' role='tab' aria-selected={name === tab} onClick={() => setTab(name === tab && isNarrow() ? undefined : name)}>{name}</button>)}</div>
         <span class='spacer' />
         {tab !== undefined && tab !== 'History' && <button type='button' class='quiet' onClick={() => { copy(shown).then(say) }}>Copy</button>}
       </div>

@@ -6,7 +6,7 @@ import { changeVerb, firstBody, keyFilters, readBody, verbOf } from './bodies.ts
 import { confirmWrite } from './confirm-write.tsx'
 import { downloadCsv } from './download.ts'
 import { FilterForm } from './filter-form.tsx'
-import { firstPage, readOrder, toggleOrder, writeOrder } from './order.ts'
+import { firstPage, readOrder, reverseOrder, toggleOrder, writeOrder } from './order.ts'
 import { RecordForm } from './record-form.tsx'
 import { RowPanel } from './row-panel.tsx'
 import { columnsOf } from './rows.ts'
@@ -14,23 +14,31 @@ import { writeRoute, type Route } from './route.ts'
 import { ColumnsMenu, GroupsMenu, LimitInput, RelatedMenu } from './shape-menus.tsx'
 import { useStage } from './stage.tsx'
 import type { Table, Verb } from './table.ts'
-import { TextPanel } from './text-panel.tsx'
+import { summarize } from './summary.ts'
+import { isNarrow, TextPanel } from './text-panel.tsx'
 
 const NAMES: Readonly<Record<Verb, string>> = { select: 'Select', insert: 'Insert', update: 'Update', delete: 'Delete' }
 
 export function Workbench ({ table, route }: { table: Table, route: Route }) {
   const stage = useStage()
-  const { service, document: { name: database } } = stage
+  const { service, storage, document: { name: database } } = stage
   const [text, setText] = useState(() => route.body ?? writeLines(firstBody(table)))
   const [result, setResult] = useState<Result & { readonly text: string }>()
   const [shown, setShown] = useState<Shown>('grid')
   const [isRunning, setRunning] = useState(false)
+  const [isQueryOpen, setQueryOpen] = useState(storage.isQueryOpen && !isNarrow())
   /** The positions of the pages before this one. */
   const [trail, setTrail] = useState<readonly Json[]>([])
   const running = useRef<AbortController>(undefined)
 
   const body = readBody(text)
   const verb = verbOf(body)
+  /** The rows come first: a select is one line until it is opened. */
+  const isOpen = verb !== 'select' || isQueryOpen
+  const setOpen = (isOpened: boolean): void => {
+    setQueryOpen(isOpened)
+    storage.keepQueryOpen(isOpened)
+  }
 
   const run = async (given = text, before: readonly Json[] = []): Promise<void> => {
     running.current?.abort()
@@ -76,22 +84,28 @@ export function Workbench ({ table, route }: { table: Table, route: Route }) {
   return (
     <>
       <section class='request' aria-label='Request' onKeyDown={(event) => { if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) { event.preventDefault(); run() } }}>
-        <form class='form' onSubmit={(event) => { event.preventDefault(); run() }}>
-          <div class='segments' role='group' aria-label='Verb'>
-            {table.verbs.map((each) => <button key={each} type='button' aria-pressed={verb === each} onClick={() => setVerb(each)}>{NAMES[each]}</button>)}
-          </div>
-          {body === undefined
-            ? <p class='mistake'>The body is not a JSON object. The form is back when it is one.</p>
-            : <RequestForm table={table} body={body} verb={verb} onBody={change} />}
-          <p class='buttons'>
+        <form onSubmit={(event) => { event.preventDefault(); run() }}>
+          <div class='line'>
+            <div class='segments' role='group' aria-label='Verb'>
+              {table.verbs.map((each) => <button key={each} type='button' aria-pressed={verb === each} onClick={() => setVerb(each)}>{NAMES[each]}</button>)}
+            </div>
+            {verb === 'select' && body !== undefined
+              ? <button type='button' class='menu summary' aria-expanded={isOpen} title='Filters, columns, related rows, groups, and the request as text' onClick={() => setOpen(!isOpen)}><span>Query</span><b>{summarize(table, body)}</b></button>
+              : <span class='spacer muted'>{verb === 'select' ? '' : 'You see what happens before anything is written.'}</span>}
             <button class='main' title='Ctrl+Enter' aria-busy={isRunning}>{verb === 'select' || verb === 'undefined' ? 'Run' : `${NAMES[verb as Verb] ?? 'Run'} …`}</button>
-            {verb === 'select' && body !== undefined && <LimitInput body={body} onBody={(changed) => change(firstPage(changed))} />}
-            <span class='spacer' />
             {verb === 'select' && table.verbs.includes('insert') && <button type='button' onClick={() => setVerb('insert')}>Insert a row …</button>}
-            {verb !== 'select' && <span class='muted'>You see what happens before anything is written.</span>}
-          </p>
+          </div>
+          {isOpen && (
+            <div class='query'>
+              <div class='form'>
+                {body === undefined
+                  ? <p class='mistake'>The body is not a JSON object. The form is back when it is one.</p>
+                  : <RequestForm table={table} body={body} verb={verb} onBody={change} />}
+              </div>
+              <TextPanel path={table.path} table={table.name} text={text} onText={setText} mistake={mistakeOf(text)} />
+            </div>
+          )}
         </form>
-        <TextPanel path={table.path} table={table.name} text={text} onText={setText} mistake={mistakeOf(text)} />
       </section>
       <section class='answer' aria-label='Answer' aria-busy={isRunning}>
         {result === undefined
@@ -101,7 +115,7 @@ export function Workbench ({ table, route }: { table: Table, route: Route }) {
             : (
               <AnswerView
                 table={table} result={result} isOld={text !== result.text && verb === 'select'} shown={shown} setShown={setShown}
-                paging={pagingOf(result, trail, runBody)}
+                paging={pagingOf(table, result, trail, runBody)}
                 onOrder={(name, isAdded) => { if (sent !== undefined) runBody(withMembers(firstPage(sent), { orderBy: writeOrder(toggleOrder(readOrder(sent), name, isAdded)) })) }}
                 onExport={() => { if (sent !== undefined) downloadCsv(service, { path: table.path, name: table.name, body: sent, columns: columnsOf(table, sent, (result.answer.data?.['rows'] ?? []) as readonly JsonObject[]) }).then(stage.say, (error: Error) => stage.say(error.message)) }}
                 panel={(row, tab, close) => <RowPanel table={table} row={row} tab={tab} onClose={close} onChanged={() => { if (verbOf(sent) === 'select') run(result.text, trail) }} />}
@@ -126,6 +140,7 @@ function RequestForm ({ table, body, verb, onBody }: { table: Table, body: JsonO
         <div class='menus'>
           {memberOf(body, 'groupBy') === undefined && memberOf(body, 'aggregates') === undefined && <><ColumnsMenu table={table} body={body} onBody={onBody} /><RelatedMenu table={table} body={body} onBody={onBody} /></>}
           <GroupsMenu table={table} body={body} onBody={onBody} />
+          <LimitInput body={body} onBody={(changed) => onBody(firstPage(changed))} />
         </div>
       )}
     </>
@@ -140,22 +155,32 @@ function mistakeOf (text: string): string | undefined {
   }
 }
 
+/** Rows that `offset` skips at most (docs/limits.md). */
+const MAX_OFFSET = 100_000
+
 /** The pages before and after the one that is shown, as far as its request can say so. */
-function pagingOf ({ answer: { data }, body }: Result, trail: readonly Json[], run: (body: JsonObject, trail?: readonly Json[]) => void): Paging {
-  const [after, offset, limit, next] = [memberOf(body, 'after'), memberOf(body, 'offset'), memberOf(body, 'limit'), memberOf(data, 'next')]
-  const none = { onFirst: undefined, onPrevious: undefined, onNext: undefined, first: undefined }
-  if (body === undefined) return none
+function pagingOf (table: Table, { answer: { data }, body }: Result, trail: readonly Json[], run: (body: JsonObject, trail?: readonly Json[]) => void): Paging {
+  const [after, offset, limit, next, total] = [memberOf(body, 'after'), memberOf(body, 'offset'), memberOf(body, 'limit'), memberOf(data, 'next'), memberOf(data, 'total')]
+  const none = { onFirst: undefined, onPrevious: undefined, onNext: undefined, onLast: undefined, first: undefined }
+  if (body === undefined || (after === undefined && typeof offset !== 'number')) return none
   const rows = typeof limit === 'number' ? limit : 100
   const hasNext = next !== null && next !== undefined
+  const lastOffset = typeof total === 'number' && total !== memberOf(body, 'total') ? Math.floor(Math.max(0, total - 1) / rows) * rows : undefined
+  const onLast = !hasNext
+    ? undefined
+    : lastOffset !== undefined && lastOffset <= MAX_OFFSET
+      ? () => run(withMembers(body, { after: undefined, offset: lastOffset }))
+      : after === undefined ? undefined : () => run({ ...body, orderBy: reverseOrder(readOrder(body), table.primaryKey), after: null })
   if (typeof offset === 'number') {
-    return { onFirst: undefined, onPrevious: offset > 0 ? () => run({ ...body, offset: Math.max(0, offset - rows) }) : undefined, onNext: hasNext ? () => run({ ...body, offset: next }) : undefined, first: offset + 1 }
+    const toOffset = (to: Json) => () => run({ ...body, offset: to })
+    return { onFirst: offset > 0 ? toOffset(0) : undefined, onPrevious: offset > 0 ? toOffset(Math.max(0, offset - rows)) : undefined, onNext: hasNext ? toOffset(next) : undefined, onLast, first: offset + 1 }
   }
-  if (after === undefined) return none
   const isFirst = after === null
   return {
     onFirst: isFirst ? undefined : () => run({ ...body, after: null }),
     onPrevious: trail.length > 0 ? () => run({ ...body, after: trail.at(-1) as Json }, trail.slice(0, -1)) : undefined,
-    onNext: hasNext ? () => run({ ...body, after: next }, [...trail, after]) : undefined,
+    onNext: hasNext ? () => run({ ...body, after: next }, [...trail, after as Json]) : undefined,
+    onLast,
     first: isFirst ? 1 : trail.length > 0 && trail[0] === null ? trail.length * rows + 1 : undefined
   }
 }

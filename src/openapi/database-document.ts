@@ -226,5 +226,9 @@ function encodeSegment (name: string): string {
 }
 
 function tagOf ({ table: { name, comment, kind } }: Subject): Schema {
-  return { name, description: plainText(comment || `The ${kind} ${name}`) }
+  return {
+    name,
+    description: plainText(comment || `The ${kind} ${name}`),
+    ...(kind === 'view' && { 'x-view': true })
+  }
 }

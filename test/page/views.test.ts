@@ -5,7 +5,7 @@ import type { Browser, Locator, Page } from 'playwright-core'
 import { noBrowser, startBrowser } from '../support/browser.ts'
 import { serveRowQuery } from '../support/row-query.ts'
 import { onEachEngine, TOKEN, type Service } from '../support/service.ts'
-import { body, button, cellsOf, findingsOf, openTable, overflow, readBody, rowsOf, signIn, status, verb, visit } from '../support/workbench.ts'
+import { body, button, cellsOf, findingsOf, openQuery, openTable, overflow, readBody, rowsOf, scrolling, signIn, status, verb, visit } from '../support/workbench.ts'
 
 const options = { docs: true }
 
@@ -32,6 +32,11 @@ await onEachEngine(t, 'on a phone, in the dark: 500 tables, 500 columns, odd nam
   t.equal(await overflow(page), 0)
   t.same(await findingsOf(page), [])
 
+  const { y } = await rows.locator('tbody tr').first().boundingBox() as { y: number }
+  t.ok(y < 300, `the rows come first: at ${y}`)
+  t.same(await scrolling(page), ['content'], 'one area scrolls')
+  await openQuery(page)
+  t.same(await findingsOf(page), [])
   await button(page, /^Columns/).click()
   await page.getByLabel('Search columns').fill('column_499')
   await page.getByRole('checkbox', { name: 'column_499' }).check()
@@ -93,6 +98,7 @@ await onEachEngine(t, 'types of MySQL, exact numbers and comments that are shown
   t.match(await page.getByRole('main').innerText(), hostile)
   t.equal(await page.locator('main :is(img, b img, a[href^="javascript"])').count(), 0)
   await signIn(page, TOKEN)
+  await openQuery(page)
   const name = "it's \"<b>\" \\ é"
   const rows = await rowsOf(page, name)
   t.match(await rows.getByRole('row', { name: '18446744073709551615' }).innerText(), /paid\s+\["a", "b"\]\s+2020-01-02T03:04:05\.678\s+\{"n": 9007199254740993, "d": 52\.0\}\s+1e\+?300/i, 'as they were answered')
@@ -294,6 +300,17 @@ t.test('the demo leads from its address to its rows', { skip: noBrowser }, async
   await page.getByRole('region', { name: /^Rows of / }).waitFor()
   t.notMatch(page.url() + await page.locator('body').innerText(), token, 'the token is shown nowhere')
   const rows = await openTable(page, 'orders')
+  await button(rows, 'Row 2').click()
+  await page.getByRole('tab', { name: 'order_items' }).click()
+  await page.getByRole('region', { name: 'Related rows of order_items' }).waitFor()
+  t.same(await scrolling(page), ['content'])
+  t.equal(await page.evaluate("document.querySelector('.content').scrollTop = 500, document.querySelector('thead th').getBoundingClientRect().top - document.querySelector('.content').getBoundingClientRect().top"), 0, 'and the head stays')
+  t.same(await findingsOf(page), [])
+  const categories = await openTable(page, 'categories')
+  await button(categories, 'Row 2').click()
+  t.same(await page.getByRole('tablist', { name: 'Of this row' }).getByRole('tab').allInnerTexts(), ['Values', 'parent', 'children', 'products'])
+  t.match(await page.getByRole('navigation').innerText(), /order_totals view\norders\n/)
+  await openTable(page, 'orders')
   await button(rows, 'Row 2').click()
   await page.getByRole('tab', { name: 'order_items' }).click()
   await page.getByRole('region', { name: 'Related rows of order_items' }).waitFor()

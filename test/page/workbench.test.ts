@@ -8,7 +8,7 @@ import { noBrowser, startBrowser } from '../support/browser.ts'
 import { tokenFor } from '../support/documents.ts'
 import { onEachEngine, TOKEN, type Service } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
-import { body, button, cellsOf, findingsOf, openTable, readBody, rowsOf, signIn, status, verb, visit } from '../support/workbench.ts'
+import { body, button, cellsOf, findingsOf, openQuery, openTable, readBody, rowsOf, signIn, status, verb, visit } from '../support/workbench.ts'
 
 const options = { docs: true }
 const tokens = [tokenFor('writer', ['insert'], { shop: ['orders'] })]
@@ -29,7 +29,7 @@ await onEachEngine(t, 'a person reads and changes rows', { schema: shop, only: [
     await signIn(page, ` Bearer ${TOKEN} \n`)
     const rows = await rowsOf(page, 'customers')
     t.equal(await page.locator('#message').textContent(), '')
-    t.same(await page.getByRole('navigation').getByRole('link').allInnerTexts(), ['customers', 'order_items', 'order_lines', 'orders', 'products', 'settings', 'Several operations'])
+    t.same(await page.getByRole('navigation').getByRole('link').allInnerTexts(), ['customers', 'order_items', 'order_lines view', 'orders', 'products', 'settings', 'Several operations'])
     t.match(await rows.getByRole('columnheader').allInnerTexts(), ['Open', /key\s*id[^]*INTEGER/i, /email[^]*varchar\(100\)/i])
     t.match(await cellsOf(rows), ['1', 'ada@example.com', 'Ada', 'new', '12.50', 'NULL'])
     t.equal(await page.title(), 'customers – Row Query')
@@ -38,6 +38,8 @@ await onEachEngine(t, 'a person reads and changes rows', { schema: shop, only: [
   })
 
   await t.test('filters in a form and in the body, which say the same', async (t) => {
+    await openQuery(page)
+    t.same(await findingsOf(page), [])
     await page.getByLabel('Value of filter 1').fill('A')
     t.same((await readBody(page)).filters, { name: { $contains: 'A' } })
     await page.getByLabel('Operator of filter 1').selectOption('starts with')
@@ -94,7 +96,22 @@ await onEachEngine(t, 'a person reads and changes rows', { schema: shop, only: [
     await button(page, 'Next ›').click()
     await status(page, /^Rows 3–4 of 4/).waitFor()
     t.equal(await button(page, 'Next ›').isDisabled(), true)
+    const place = await button(page, '‹ Previous').boundingBox()
     await button(page, '‹ Previous').click()
+    await status(page, /^Rows 1–2 of 4/).waitFor()
+    t.same(await button(page, '‹ Previous').boundingBox(), place, 'the buttons stay where they are')
+    await button(page, 'Last »').click()
+    await status(page, /^Rows 3–4 of 4/).waitFor()
+    await button(page, '« First').click()
+    await status(page, /^Rows 1–2 of 4/).waitFor()
+    await body(page).fill('{"verb": "select", "limit": 3, "after": null, "total": 2, "orderBy": "status"}')
+    await button(page, 'Run').click()
+    await status(page, /of 2 or more/).waitFor()
+    await button(page, 'Last »').click()
+    await status(page, /^Rows 1–3 of 2 or more/).waitFor()
+    t.equal((await readBody(page)).orderBy, 'status DESC, id DESC', 'the last of rows that were not counted are the first ones from the end')
+    await body(page).fill('{"verb": "select", "limit": 2, "after": null, "total": true}')
+    await button(page, 'Run').click()
     await status(page, /^Rows 1–2 of 4/).waitFor()
     await button(rows.getByRole('columnheader', { name: 'name' }), /name/).click()
     await rows.getByRole('columnheader', { name: 'name' }).and(page.locator('[aria-sort="ascending"]')).waitFor()
@@ -120,6 +137,7 @@ await onEachEngine(t, 'a person reads and changes rows', { schema: shop, only: [
 
   await t.test('related rows in place, also by include', async (t) => {
     const rows = await openTable(page, 'orders')
+    await rows.locator('tbody tr').first().getByText('Ada', { exact: true }).waitFor() // the name of the related row
     await button(rows.locator('tbody tr').first(), '1').click() // the foreign key
     await page.getByRole('region', { name: 'Related rows of customers' }).getByText('ada@example.com', { exact: true }).waitFor()
     await page.getByRole('tab', { name: 'order_items' }).click()

@@ -42,12 +42,19 @@ export async function rowsOf (page: Page, name: string): Promise<Locator> {
   return rows
 }
 
+/** Opens the form of a select, which is one line before. */
+export async function openQuery (page: Page): Promise<void> {
+  await page.getByRole('button', { name: /^Query/, expanded: false }).click()
+}
+
 export const button = (page: Page | Locator, name: string | RegExp): Locator => page.getByRole('button', { name, exact: typeof name === 'string' })
 export const verb = (page: Page, name: string): Locator => button(page.getByRole('group', { name: 'Verb' }), name)
 export const body = (page: Page): Locator => page.getByRole('textbox', { name: 'Request body' })
 export const readBody = async (page: Page): Promise<any> => JSON.parse(await body(page).inputValue())
 export const status = (page: Page, text: string | RegExp): Locator => page.getByRole('region', { name: 'Answer' }).getByRole('status').filter({ hasText: text })
 export const overflow = async (page: Page): Promise<number> => await page.evaluate('document.documentElement.scrollWidth - innerWidth')
+/** The classes of what scrolls up and down, but inputs. */
+export const scrolling = async (page: Page): Promise<unknown> => await page.evaluate("[...document.querySelectorAll('body, main, div, section')].filter((each) => each.scrollHeight > each.clientHeight + 1 && /auto|scroll/.test(getComputedStyle(each).overflowY)).map((each) => each.className)")
 export const cellsOf = async (rows: Locator): Promise<string[]> => (await rows.locator('tbody tr').first().locator('td').allInnerTexts()).slice(1)
 
 const axe = readFileSync(join(await toolsFolder(), 'node_modules/axe-core/axe.min.js'), 'utf8')

@@ -1,0 +1,33 @@
+/** A select in one line, as a person reads it. */
+import { isList, isObject, memberOf, writeLine, type Json, type JsonObject } from './json.ts'
+import { needsOperand, OPERATORS, readFilters, RELATED_OPERATORS, type FilterRow } from './filter-rows.ts'
+import { readOrder } from './order.ts'
+import { isGrouped } from './rows.ts'
+import type { Table } from './table.ts'
+import { readAgo } from './values.ts'
+
+const plain = (value: Json | undefined): string => {
+  const ago = readAgo(value)
+  if (ago !== undefined) return `${ago.count} ${ago.unit}`
+  return typeof value === 'string' ? value : isList(value) ? value.map(plain).join(', ') : value === undefined ? '' : writeLine(value)
+}
+
+function describeFilter (row: FilterRow): string {
+  if ('key' in row) return `${row.key} ${writeLine(row.value)}`
+  if ('relation' in row) return `${RELATED_OPERATORS[row.operator]} ${row.relation.name}`
+  return [row.column, OPERATORS.get(row.operator) ?? row.operator, ...needsOperand(row.operator) ? [plain(row.operand)] : []].join(' ')
+}
+
+export function summarize (table: Table, body: JsonObject): string {
+  const filters = readFilters(memberOf(body, 'filters'), table).map(describeFilter)
+  const [columns, include, groupBy, limit] = ['columns', 'include', 'groupBy', 'limit'].map((name) => memberOf(body, name))
+  const order = readOrder(body).map(({ name, descends }) => descends ? `${name} ↓` : name)
+  return [
+    filters.length === 0 ? 'all rows' : filters.join(' and '),
+    ...isGrouped(body) ? [`in groups${isList(groupBy) ? ` by ${groupBy.map((group) => isObject(group) ? Object.keys(group)[0] : group).join(', ')}` : ''}`] : [],
+    ...order.length > 0 ? [`by ${order.join(', ')}`] : [],
+    ...isList(columns) ? [`${columns.length} of ${table.columns.length} columns`] : [],
+    ...isObject(include) ? [`with ${Object.keys(include).join(', ')}`] : [],
+    ...typeof limit === 'number' ? [`${limit} a page`] : []
+  ].join(' · ')
+}
