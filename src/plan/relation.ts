@@ -1,5 +1,5 @@
 /** Plans `on`: the columns that relate the rows of two tables, and the index that finds them. */
-import { baseTable, type Column, type Index, partsOf, type Table } from '../catalog/catalog.ts'
+import { baseTable, type Column, partsOf, type Table } from '../catalog/catalog.ts'
 import { canRelate, isSameRelation, type Pair, relationsBetween } from '../catalog/relations.ts'
 import { at, invalidBody, type Path } from '../errors.ts'
 import type { EqualColumns } from './filters/scope.ts'
@@ -106,7 +106,7 @@ export function findMemberIndex (
   const related = new Set(on.map(({ other }) => other.name))
   const equal = new Set([...related, ...Array.from(equalColumns, ({ name }) => name)])
   let best: { readonly found: MemberIndex; readonly rank: number } | undefined
-  for (const index of indexesOf(base)) {
+  for (const index of base.indexes) {
     const parts = index.ordered ? partsOf(index, base) : []
     const end = parts.findIndex(({ column }) => column === null || !equal.has(column))
     const run = end < 0 ? parts : parts.slice(0, end)
@@ -133,18 +133,4 @@ export function findMemberIndex (
     if (best === undefined || rank > best.rank) best = { found: { index, direction }, rank }
   }
   return best?.found
-}
-
-/** The rowid of SQLite is a primary key without an index. */
-function indexesOf ({ indexes, primaryKey, engine }: Table): readonly Index[] {
-  if (engine !== 'sqlite' || primaryKey.length === 0) return indexes
-  return [
-    ...indexes,
-    {
-      name: 'PRIMARY',
-      unique: true,
-      ordered: true,
-      parts: primaryKey.map((column) => ({ column, descending: false, prefix: false }))
-    }
-  ]
 }

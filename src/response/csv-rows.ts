@@ -43,7 +43,7 @@ export class CsvRows implements RowFormat {
     this.#columns = columns
     this.#cells = cells
     this.#joined = (cells?.row.members ?? []) as readonly JoinedCells[]
-    this.#members = cells && new MemberRows(cells, false)
+    this.#members = cells && new MemberRows(cells)
     this.#names = [...columns, ...this.#joined].map(({ name }) => name)
   }
 

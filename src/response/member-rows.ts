@@ -2,7 +2,7 @@
  * Rows with members: those of joined tables are written with the row. Lists, which statements of their own read, are
  * inserted when all of their rows have been read.
  */
-import type { Column } from '../catalog/catalog.ts'
+import { baseTable, type Column } from '../catalog/catalog.ts'
 import { StaleCatalog } from '../dialects/dialect.ts'
 import { afterLength, findStarts, readLength, skipValues } from '../dialects/mysql/packets.ts'
 import { getOrCreate } from '../get-or-create.ts'
@@ -36,10 +36,9 @@ export class MemberRows implements RowFormat {
   /** The places of lists in the rows that have been written, in their order. */
   readonly gaps: Gap[] = []
 
-  /** `isNative`: as for RelatedLists. */
-  constructor ({ row, links }: Pick<Cells, 'row' | 'links'>, isNative: boolean) {
+  constructor ({ row, links }: Pick<Cells, 'row' | 'links'>) {
     this.#row = row
-    this.lists = new Map(links.map((link) => [link, new RelatedLists(link.member, isNative)]))
+    this.lists = new Map(links.map((link) => [link, new RelatedLists(link.member)]))
   }
 
   begin (columns: readonly Column[]): void {
@@ -198,6 +197,7 @@ const SAFE_DIGITS = 15
 /** The lists of a member: one for each different value of `on` in the rows that have the member. */
 export class RelatedLists {
   readonly #member: ListMember
+  /** Whether the driver's values are parameters themselves: SQLite compares columns and parameters in the same way. */
   readonly #isNative: boolean
   readonly #byKey = new Map<string, RelatedList | undefined>()
   /** Those whose rows must be read; the index is the id of their values. */
@@ -205,13 +205,9 @@ export class RelatedLists {
   /** Memory of the values, in bytes, about. */
   size = 0
 
-  /**
-   * `isNative`: whether the driver's values are parameters themselves, as on SQLite, which compares columns and
-   * parameters in the same way.
-   */
-  constructor (member: ListMember, isNative: boolean) {
+  constructor (member: ListMember) {
     this.#member = member
-    this.#isNative = isNative
+    this.#isNative = baseTable(member.table).engine === 'sqlite'
   }
 
   clear (): void {

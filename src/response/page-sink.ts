@@ -24,7 +24,7 @@ export function pageMembers ({ page, limit }: SelectPlan, { total }: CountResult
 
 /** The sink for the rows of a select. `maxBytes`: bytes that the response may have. */
 export function createSelectSink (plan: SelectPlan, maxBytes: number, budget?: MemoryBudget): ResponseSink {
-  const members = plan.members === undefined ? undefined : new MemberRows(cellsOf(plan), plan.table.engine === 'sqlite')
+  const members = plan.members === undefined ? undefined : new MemberRows(cellsOf(plan))
   return plan.page === undefined
     ? new ResponseSink(plan.columns, maxBytes, budget, members)
     : new PageSink(plan, maxBytes, budget, members)

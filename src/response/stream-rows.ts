@@ -65,7 +65,7 @@ export function createStreamRows (plan: SelectPlan, format: StreamFormat): Strea
   const { columns, members } = plan
   const cells = members === undefined ? undefined : cellsOf(plan)
   if (format === 'csv') return new CsvRows(columns, cells)
-  return new NdjsonRows(cells === undefined ? new JsonRows(columns) : new MemberRows(cells, false), hasJson(plan))
+  return new NdjsonRows(cells === undefined ? new JsonRows(columns) : new MemberRows(cells), hasJson(plan))
 }
 
 /** Whether a row may contain the JSON text of a column, which may have line feeds between its parts. */

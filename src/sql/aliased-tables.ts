@@ -33,14 +33,15 @@ const TOKEN = /^([nci])(\d+)(?:x(\d+))?$/
 class AliasedTables {
   readonly #tables: Array<Table | undefined>
   readonly #alias: string
-  readonly #engine: Engine
+  /** Whether a statement can name the index by which rows are found. */
+  readonly #canForce: boolean
   readonly #lock: Sql
   readonly relate: Relate
   readonly add: TableTokens['add'] = (table, forced) => {
     const index = this.#tables.push(baseTable(table)) - 1
     return {
       ...this.at(index),
-      from: this.from(index, this.#engine === 'mysql' ? forced : undefined),
+      from: this.from(index, forced),
       relate: this.relate,
       lock: this.#lock
     }
@@ -55,8 +56,8 @@ class AliasedTables {
       lock = sql``
     }: { readonly tables?: readonly Table[]; readonly own?: Table; readonly lock?: Sql | undefined }
   ) {
-    this.#engine = engine
-    this.relate = engine === 'mysql' ? (equality) => equality : rarely
+    this.#canForce = engine === 'mysql'
+    this.relate = this.#canForce ? (equality) => equality : rarely
     this.#tables = own === undefined ? tables.map(baseTable) : [undefined]
     this.#alias = own !== undefined && /^t\d+$/i.test(own.name) ? 't_' : 't'
     this.#lock = lock
@@ -88,7 +89,7 @@ class AliasedTables {
   /** A table with its alias, for FROM. */
   from (index: number, forced?: Index): Sql {
     const named = sql`${sql.table(`n${index}`)} as ${sql.id(`${this.#alias}${index}`)}`
-    return forced === undefined
+    return forced === undefined || !this.#canForce
       ? named
       : sql`${named} force index (${sql.id(`i${index}x${(this.#tables[index] as Table).indexes.indexOf(forced)}`)})`
   }

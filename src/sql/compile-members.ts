@@ -21,7 +21,7 @@ export function compileRows (plan: SelectPlan, engine: Engine): BuiltStatement {
   const { table, condition, page, order } = plan
   const cells = cellsOf(plan)
   const tables = severalTables(engine, tablesIn(table, cells))
-  const forced = engine === 'mysql' ? findIndex(plan) : undefined
+  const forced = findIndex(plan, engine)
   const conditions = [condition, ...page?.by === 'position' ? [page.after] : []]
   const rows = selectRows(tables, cells, { index: forced?.index, order: forced?.order ?? order, conditions })
   const skipped = page?.by === 'offset' ? sql` offset ${page.offset}` : sql``

@@ -112,8 +112,11 @@ interface OrderedIndex { readonly index: Index, readonly order: readonly Order[]
  * or all in the opposite direction. Undefined if there is none, or if the filters name other columns, so that another
  * index may find fewer rows.
  */
-export function findIndex ({ table, page, condition, order }: SelectPlan): OrderedIndex | undefined {
-  if (page?.by !== 'position') return undefined
+export function findIndex (
+  { table, page, condition, order }: SelectPlan,
+  engine: Engine
+): OrderedIndex | undefined {
+  if (engine === 'sqlite' || page?.by !== 'position') return undefined
   const equal = new Set<string>()
   const others = new Set<string>()
   if (!collect(condition, equal, others)) return undefined
@@ -174,9 +177,9 @@ function isEquality (condition: Condition): boolean {
  */
 export function compileSelect (plan: SelectPlan, engine: Engine): BuiltStatement {
   if (plan.groups !== undefined) return compileGroups(plan, plan.groups, engine)
-  const lock = plan.lock === undefined || engine === 'sqlite' ? undefined : LOCKS[plan.lock]
+  const lock = plan.lock && LOCKS[engine][plan.lock]
   const builder = statementBuilder(engine, plan.table, lock && LOCKED)
-  const forced = engine === 'mysql' ? findIndex(plan) : undefined
+  const forced = findIndex(plan, engine)
   // one call for all columns, because each call copies the query
   let query = from(builder, forced?.index).select(({ ref }) =>
     selectedColumns(plan).map((column, index) => wrap(column.type.selected, ref(builder.token(column))).as(`v${index}`))
@@ -219,25 +222,29 @@ function from ({ db, indexToken }: TableBuilder, index: Index | undefined) {
  * limit.
  */
 export function compileCount ({ table, condition, limit, lock }: CountPlan, engine: Engine): BuiltStatement {
-  const locks = lock !== undefined && engine === 'mysql'
-  const builder = statementBuilder(engine, table, locks ? LOCKED : undefined)
+  const locks = lock && LOCKS[engine][lock]
+  const builder = statementBuilder(engine, table, locks && LOCKED)
   const rows = isTrue(condition)
     ? builder.db.selectFrom('t')
     : builder.db.selectFrom('t').where(compileCondition(condition, builder))
-  if (limit === undefined && !locks) return builder.build(rows.select(({ fn }) => fn.countAll().as('v0')))
+  if (limit === undefined && locks === undefined) return builder.build(rows.select(({ fn }) => fn.countAll().as('v0')))
   const ones = rows.select(sql<number>`1`.as('v0'))
   const limited = limit === undefined ? ones : ones.limit(limit)
   return builder.build(
     builder.db
-      .selectFrom((locks ? limited.modifyEnd(LOCKS[lock]) : limited).as('matching'))
+      .selectFrom((locks === undefined ? limited : limited.modifyEnd(locks)).as('matching'))
       .select(({ fn }) => fn.countAll().as('v0'))
   )
 }
 
-/** The locks; MariaDB has no FOR SHARE. */
-const LOCKS = { share: sql`lock in share mode`, update: sql`for update` }
+const SHARE = sql`lock in share mode`
+/** The locks; MariaDB has no FOR SHARE, and a transaction of SQLite locks the file. */
+const LOCKS: Readonly<Record<Engine, { readonly share?: typeof SHARE, readonly update?: typeof SHARE }>> = {
+  mysql: { share: SHARE, update: sql`for update` },
+  sqlite: {}
+}
 /** The lock of subqueries in a select that locks its rows; without it they would read older rows than the select. */
-const LOCKED = sql` ${LOCKS.share}`
+const LOCKED = sql` ${SHARE}`
 
 const confirmations = new WeakMap<Table, Statement>()
 

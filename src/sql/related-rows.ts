@@ -180,7 +180,7 @@ function buildPart ({ member, parameters: [id, ...values] }: Part, engine: Engin
   const related = on.map(({ other }, index): Condition =>
     ({ kind: 'compare', column: other, operator: '=', parameter: values[index] as Parameter })
   )
-  const rows = { index: engine === 'mysql' ? index?.index : undefined, related, conditions: [condition] }
+  const rows = { index: index?.index, related, conditions: [condition] }
   const idColumn = sql`${id} as ${sql.id('v0')}`
   if (member.kind === 'many') {
     const selected = selectRows(tables, cells, { ...rows, order: member.order })
@@ -195,13 +195,19 @@ function buildPart ({ member, parameters: [id, ...values] }: Part, engine: Engin
   )
 }
 
+/** What stands around a part of a UNION that has an order and a limit. */
+const PART: Readonly<Record<Engine, readonly [string, string]>> = {
+  mysql: ['(', ')'],
+  sqlite: ['select * from (', ')']
+}
+
 /** Joins the text of several parts. */
 function unite (
   { sql, pieces }: Pick<Template, 'sql' | 'pieces'>,
   count: number,
   engine: Engine
 ): Pick<Template, 'sql' | 'pieces'> {
-  const [before, after] = engine === 'sqlite' ? ['select * from (', ')'] : ['(', ')']
+  const [before, after] = PART[engine]
   const between = `${after} union all ${before}`
   const [first, ...others] = pieces as [string, ...string[]]
   const last = others.at(-1) ?? ''

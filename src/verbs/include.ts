@@ -40,10 +40,10 @@ class ListSink implements RowSink {
   /** The number of rows of the running statement. */
   count = 0
 
-  constructor (member: ListMember, lists: RelatedLists, answer: ResponseSink, isNative: boolean) {
+  constructor (member: ListMember, lists: RelatedLists, answer: ResponseSink) {
     this.#answer = answer
     this.#lists = lists
-    this.members = new MemberRows(cellsOfMember(member), isNative)
+    this.members = new MemberRows(cellsOfMember(member))
     this.#output.maxBytes = answer.maxBytes
     this.#most = member.kind === 'many' ? member.limit : 1
   }
@@ -165,7 +165,7 @@ async function readLists (
 ): Promise<number> {
   let rows = 0
   for (const [{ member }, related] of members.lists) {
-    const sink = new ListSink(member, related, answer, runner.engine === 'sqlite')
+    const sink = new ListSink(member, related, answer)
     sinks.push(sink)
     const { lists } = related
     for (let from = 0; from < lists.length; from += STEP) {

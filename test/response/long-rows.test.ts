@@ -118,7 +118,7 @@ const joined = (column: Column): Cells => {
 t.test('members of a long row are long as well', async (t) => {
   const value = Buffer.from(repeat('a "b" '))
   for (const values of [[value, value], [value, null], [Buffer.from('x'), value]]) {
-    const forms: Array<() => RowFormat> = [() => new MemberRows(joined(text), false), () => new CsvRows([text], joined(text))]
+    const forms: Array<() => RowFormat> = [() => new MemberRows(joined(text)), () => new CsvRows([text], joined(text))]
     for (const create of forms) {
       const ordinary = write(create, [text, text], (rows, output) => allOf(rows.values(output, values)))
       const long = write(create, [text, text], (rows, output) => run(rows.values(output, values)))

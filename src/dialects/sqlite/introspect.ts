@@ -35,16 +35,20 @@ type Collations = ReadonlyMap<string, string>
 
 const BINARY = 'BINARY'
 
-/** The indexes, that of the primary key first. `rows`: the rows of the table. */
-function toIndexes (rows: readonly IndexRow[], collations: Collations): Index[] {
+/** The indexes, that of the primary key first. `rows`: the rows of the table; there is none for a rowid. */
+function toIndexes (rows: readonly IndexRow[], collations: Collations, primaryKey: readonly string[]): Index[] {
   const [primary, others] = [rows.filter(({ origin }) => origin === 'pk'), rows.filter(({ origin }) => origin !== 'pk')]
-  const named = [...primary.length > 0 ? [['PRIMARY', primary] as const] : [], ...Map.groupBy(others, (row) => row.key)]
-  return named.map(([name, parts]) => ({
-    name,
-    unique: parts[0]?.isUnique === 1,
-    ordered: true,
-    parts: parts.map((part) => toPart(part, collations))
-  }))
+  const toIndex = (name: string, unique: boolean, parts: readonly IndexPart[]): Index =>
+    ({ name, unique, ordered: true, parts })
+  const parts = primary.length > 0
+    ? primary.map((part) => toPart(part, collations))
+    : primaryKey.map((column) => ({ column, descending: false, prefix: false }))
+  return [
+    ...(parts.length > 0 ? [toIndex('PRIMARY', true, parts)] : []),
+    ...Array.from(Map.groupBy(others, (row) => row.key), ([name, parts]) =>
+      toIndex(name, parts[0]?.isUnique === 1, parts.map((part) => toPart(part, collations)))
+    )
+  ]
 }
 
 /**
@@ -140,7 +144,7 @@ export async function introspectSqlite (ask: Ask): Promise<readonly TableFacts[]
   const toFacts = ({ name, type, sql, columns, broken, primaryKey, collations }: typeof tables[number]): TableFacts => {
     const parts = indexed.get(name) ?? []
     const keys = parts.filter(({ isUnique }) => isUnique === 1)
-    const indexes = toIndexes(parts, collations)
+    const indexes = toIndexes(parts, collations, primaryKey)
     return {
       name,
       kind: type,
