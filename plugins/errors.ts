@@ -6,7 +6,8 @@ import fp from 'fastify-plugin'
 import { shownId } from './response-headers.ts'
 import { clientGone } from '../src/dialects/dialect.ts'
 import { logRefusal } from '../src/telemetry/record.ts'
-import { respondBeforeEnd } from '../src/request/read-body.ts'
+import { findImportFormat, isWaiting } from '../src/http/import.ts'
+import { OF_IMPORT, respondBeforeEnd } from '../src/request/read-body.ts'
 import type {} from './telemetry.ts' // declares request.rowQueryRecord
 import {
   bodyTooLarge,
@@ -73,12 +74,20 @@ export function sendError (error: FastifyError, request: FastifyRequest, reply: 
     : toRefusal(error, reply)
   logRefusal(request.log, { refusal, error, requestId: shownId(request), record: request.rowQueryRecord })
   // the rate limiter, or a hook of the app, may have set a better time
-  const mayRetry = isTemporary(refusal) || refusal.code === 'RATE_LIMITED' || refusal.retryAfter !== undefined
+  const mayRetry =
+    (isTemporary(refusal) || refusal.code === 'RATE_LIMITED' || refusal.retryAfter !== undefined) &&
+    (refusal.committed?.rows ?? 0) === 0
   if (mayRetry && !reply.hasHeader('retry-after')) {
     reply.header('retry-after', String(refusal.retryAfter ?? RETRY_AFTER))
   }
   const text = JSON.stringify(refusalOf(refusal))
   reply.code(refusal.statusCode).type('application/json; charset=utf-8')
+  if (isUnreadImport(request)) {
+    reply.header('connection', 'close')
+    if (isWaiting(request.raw)) return reply.send(text)
+    reply.header('content-length', Buffer.byteLength(text))
+    return reply.send(respondBeforeEnd(request.raw, text, OF_IMPORT))
+  }
   return closesUnread(request.raw, reply)
     ? reply.header('content-length', Buffer.byteLength(text)).send(respondBeforeEnd(request.raw, text))
     : reply.send(text)
@@ -91,6 +100,17 @@ export function sendError (error: FastifyError, request: FastifyRequest, reply: 
 function closesUnread ({ complete, headers }: IncomingMessage, reply: FastifyReply): boolean {
   if (complete !== false || (headers['content-length'] ?? headers['transfer-encoding'] ?? '0') === '0') return false
   return !reply.raw.shouldKeepAlive || reply.getHeader('connection') === 'close'
+}
+
+/**
+ * Whether the request is an import of an authenticated caller whose body has not been read to its end. Its connection
+ * is closed, because the rest may have any length.
+ */
+function isUnreadImport ({ raw, rowQueryGrant }: FastifyRequest): boolean {
+  return raw.complete === false &&
+    raw.httpVersionMajor === 1 &&
+    rowQueryGrant != null &&
+    findImportFormat(raw.headers) !== undefined
 }
 
 /**

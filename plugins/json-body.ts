@@ -8,6 +8,7 @@ import fp from 'fastify-plugin'
 import { principalOf } from '../src/access/grant.ts'
 import { hashBody } from '../src/idempotency/run-once.ts'
 import type {} from './auth.ts' // declares request.rowQueryGrant
+import { IMPORT_TYPES, toImportBody } from '../src/http/import.ts'
 import { parseBody } from '../src/request/check-body.ts'
 import { BodyMemory, BodyReservation, readBody, type Payload } from '../src/request/read-body.ts'
 import { invalidJson, unsupportedMediaType } from '../src/errors.ts'
@@ -54,6 +55,11 @@ export default fp(async function body (app: FastifyInstance, { bodyLimit, bodyMe
       reservation.leave()
       done(parsed)
     })
+  })
+  app.addContentTypeParser([...IMPORT_TYPES], (request: FastifyRequest, payload, done) => {
+    const body = toImportBody(request, payload)
+    if (body instanceof Error) done(body)
+    else done(null, body)
   })
   // Fastify does not read a body without a Content-Type header, which the interface requires
   app.addHook('preValidation', ({ method, body }, _reply, done) =>

@@ -159,6 +159,9 @@ export const DatabaseSchema = Type.Object(
         'that come after them'
       )
     ),
+    importTimeout: Type.Optional(
+      Milliseconds(600_000, 'time limit for an import; statementTimeout is that of each of its statements')
+    ),
     resultLimit: Type.Optional(
       Type.Integer({
         minimum: 1000,
@@ -304,6 +307,32 @@ export const LimitsSchema = Type.Object(
         minimum: 1,
         maximum: Number.MAX_SAFE_INTEGER - 1,
         description: 'maximum number of rows of a stream; no limit by default'
+      })
+    ),
+    imports: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 1000,
+        default: 1,
+        description:
+          'maximum number of imports of each caller that run at a time on a database, and of all callers four times ' +
+          'as many, one on SQLite; streams and imports together have the bounds by pool.size of streams; further ' +
+          'ones are refused with 503'
+      })
+    ),
+    importRow: Type.Optional(
+      Type.Integer({
+        minimum: 1000,
+        maximum: 1_073_741_824,
+        default: 16_777_216,
+        description: 'maximum size of a row of an import, in bytes'
+      })
+    ),
+    importRows: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: Number.MAX_SAFE_INTEGER - 1,
+        description: 'maximum number of rows of an import; no limit by default'
       })
     ),
     answerMemory: Type.Optional(

@@ -9,6 +9,12 @@ export const HttpSchema = Type.Object(
   {
     headersTimeout: Type.Optional(Milliseconds(10_000, 'time limit for receiving the headers of a request')),
     requestTimeout: Type.Optional(Milliseconds(30_000, 'time limit for receiving a complete request')),
+    bodyTimeout: Type.Optional(
+      Milliseconds(
+        30_000,
+        'how long an import waits for bytes of its client; requestTimeout does not apply to its body'
+      )
+    ),
     keepAliveTimeout: Type.Optional(Milliseconds(72_000, 'how long a connection may be idle between requests')),
     answerTimeout: Type.Optional(
       Milliseconds(

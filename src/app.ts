@@ -12,10 +12,12 @@ import responseHeaders from '../plugins/response-headers.ts'
 import schemaCache from '../plugins/schema-cache.ts'
 import type { TokenStore } from './access/tokens.ts'
 import type { Settings } from './config/settings.ts'
+import { HTTP_DEFAULTS } from './config/split-config.ts'
 import type { Database } from './databases/database.ts'
 import type { Readiness } from './databases/readiness.ts'
 import { databaseUnavailable, withReason } from './errors.ts'
 import { boundConnections } from './http/client-connections.ts'
+import { BODY_TIMEOUT } from './http/import.ts'
 import { createWriteHook } from './in-process/on-write.ts'
 import { createAddTables, type AddTables } from './openapi/documents.ts'
 import { ResponseBudget } from './response/budget.ts'
@@ -70,7 +72,15 @@ export async function registerParts (
   // streams are logged even if requests are not
   const ofStreams = requestLog ? collectors : [...collectors, createRequestLog(app.log)]
   // onRequest: 404 and 405 by the path; validation by the schema: 400; handler: the verbs
-  await app.register(routes, { limits, budget, collectors: ofStreams })
+  const bodyTimeout = (app as { [BODY_TIMEOUT]?: number })[BODY_TIMEOUT] ?? HTTP_DEFAULTS.bodyTimeout
+  await app.register(routes, { limits, budget, collectors: ofStreams, bodyTimeout })
+
+  // each ends after its running statement, because a client may still send for minutes
+  app.addHook('preClose', async () => {
+    for (const { streams } of databases.values()) {
+      streams.failAll('imports', () => withReason(databaseUnavailable(), 'SHUTDOWN'))
+    }
+  })
 
   return {
     databases,
@@ -81,7 +91,7 @@ export async function registerParts (
     },
     endStreams: () => {
       for (const { streams } of databases.values()) {
-        streams.failAll(() => withReason(databaseUnavailable(), 'SHUTDOWN'))
+        streams.failAll('streams', () => withReason(databaseUnavailable(), 'SHUTDOWN'))
       }
     }
   }

@@ -7,8 +7,11 @@
  */
 import { createError } from '@fastify/error'
 
-/** One cause of an error: where in the body (JSON Pointer, RFC 6901) and why. */
-export interface Detail { path: string, message: string }
+/** One cause of an error: where in the body (JSON Pointer, RFC 6901; of an import also the line) and why. */
+export interface Detail { path: string, message: string, line?: number }
+
+/** The rows of an import that were committed before an error, and the line in which they end. */
+export interface Committed { readonly rows: number, readonly line: number }
 
 /** Base class of all errors of the service. plugins/errors.ts turns them into responses. */
 export abstract class ServiceError extends Error {
@@ -23,6 +26,8 @@ export abstract class ServiceError extends Error {
   declare statement?: number
   /** Seconds after which a retry may succeed, if it is known. */
   declare retryAfter?: number
+  /** For an import whose batches are committed one by one. */
+  declare committed?: Committed
 }
 
 ServiceError.prototype.details = Object.freeze([])
@@ -170,11 +175,11 @@ export const overloaded = define(
   'Too many requests are waiting for the database, or large bodies and answers use all memory that there is for ' +
   'them; nothing was changed'
 )
-/** The same code, for streams. */
-export const streamsBusy = define(
+/** The same code, for streams and imports. */
+export const streamsBusy = define<[what: string]>(
   'OVERLOADED',
   503,
-  'Too many streams of this caller or of all callers are running on this database; nothing was changed'
+  'Too many %s of this caller or of all callers are running on this database; nothing was changed'
 )
 export const keysUnavailable = define(
   'KEYS_UNAVAILABLE',
@@ -190,8 +195,8 @@ export const isServiceError = (error: unknown): error is ServiceError =>
   error instanceof ServiceError && catalogue.has(error.code)
 
 /** The body of the response to an error. */
-export function refusalOf ({ code, message, details }: ServiceError) {
-  return { success: false, data: {}, error: { code, message, details } }
+export function refusalOf ({ code, message, committed, details }: ServiceError) {
+  return { success: false, data: {}, error: { code, message, ...(committed !== undefined && { committed }), details } }
 }
 
 /** Whether the error is unexpected. */

@@ -14,6 +14,7 @@ import { HttpClient } from './http/client-connections.ts'
 import { seesDatabase } from './access/grant.ts'
 import type { Database } from './databases/database.ts'
 import { methodNotAllowed, notFound } from './errors.ts'
+import { answerImport, delayContinue, ImportBody, refuseQuery } from './http/import.ts'
 import { completeSelect, hasQuery, refuseWrites, sendAcceptQuery, sendTagged } from './http/query.ts'
 import { findWantedStream, sendStream, type WantedStream, readConsistency } from './http/stream.ts'
 import { readKey } from './idempotency/run-once.ts'
@@ -30,6 +31,8 @@ export interface RowsOptions {
   readonly budget: ResponseBudget
   /** The collectors of streams. */
   readonly collectors: readonly Collector[]
+  /** How long an import waits for bytes of its client, in milliseconds. */
+  readonly bodyTimeout: number
 }
 
 const CONSISTENCY = 'The header "Row-Query-Consistency"'
@@ -64,11 +67,13 @@ const varyByAccept: onSendHookHandler = (_request, reply, _payload, done) => {
 
 /** Converts a check to the form that Fastify calls. */
 const toValidator = (findError: FindBodyError) => (value: unknown) => {
+  if (value instanceof ImportBody) return { value }
   const error = findError(value)
   return error === undefined ? { value } : { error }
 }
 
-export default fp(async function routes (app: FastifyInstance, { limits, budget, collectors }: RowsOptions) {
+export default fp(async function routes (app: FastifyInstance, options: RowsOptions) {
+  const { limits, budget, collectors, bodyTimeout } = options
   const { rowQueryDatabases: databases } = app
   const methods = ['POST', ...(hasQuery(app) ? ['QUERY'] : [])]
   const url = '/:database/:table'
@@ -100,6 +105,11 @@ export default fp(async function routes (app: FastifyInstance, { limits, budget,
     done()
   }
 
+  const checkQuery: preValidationHookHandler = (request, _reply, done) => {
+    if (!(request.body instanceof ImportBody)) refuseQuery(request)
+    done()
+  }
+
   const ofTable = {
     schema: { body: BodySchema },
     validatorCompiler: () => toValidator(compileBodySchema(BodySchema)),
@@ -112,6 +122,10 @@ export default fp(async function routes (app: FastifyInstance, { limits, budget,
     reply: FastifyReply
   ): Promise<unknown> => {
     const { body, headers, rowQueryAccess: access, rowQueryRecord: record } = request
+    if (body as unknown instanceof ImportBody) {
+      reply.type('application/json; charset=utf-8')
+      return answerImport(request, reply, { access, limits, bodyTimeout })
+    }
     const consistency = readConsistency(body.verb, CONSISTENCY, headers['row-query-consistency'])
     if (request.rowQueryStream !== null) {
       const wanted = { ...request.rowQueryStream, access, limits, consistency }
@@ -126,7 +140,12 @@ export default fp(async function routes (app: FastifyInstance, { limits, budget,
       key === undefined ? options : { ...options, key, onReplay: () => reply.header(REPLAYED, 'true') }
     ).then(({ response }) => request.method === 'QUERY' ? sendTagged(request, reply, response) : response)
   }
-  app.withTypeProvider<TypeBoxTypeProvider>().post(url, { ...ofTable, config: shownInHost(app.prefix) }, answerTable)
+  app.withTypeProvider<TypeBoxTypeProvider>().post(url, {
+    ...ofTable,
+    preValidation: [checkQuery, checkStream],
+    config: { ...shownInHost(app.prefix), rowQueryImports: true }
+  }, answerTable)
+  delayContinue(app)
 
   const checkDatabase: onRequestHookHandler = (request, _reply, done) => {
     const { database } = request.params as { database: string }

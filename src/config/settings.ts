@@ -130,7 +130,7 @@ function readSettings (errors: string[], options: RowQueryOptions): Omit<Setting
   return {
     ...unchanged,
     databases: Object.entries(databases).flatMap(([name, database]) =>
-      toDatabase(errors, name, database, limits.streams)
+      toDatabase(errors, name, database, limits)
     ),
     tokens: readEntries(errors, 'tokens', tokens, names),
     tokenFile:
@@ -149,7 +149,9 @@ function readSettings (errors: string[], options: RowQueryOptions): Omit<Setting
       include: limits.include,
       operations: limits.operations,
       ...(limits.changed !== undefined && { changed: limits.changed }),
-      ...(limits.streamRows !== undefined && { streamRows: limits.streamRows })
+      ...(limits.streamRows !== undefined && { streamRows: limits.streamRows }),
+      importRow: limits.importRow,
+      ...(limits.importRows !== undefined && { importRows: limits.importRows })
     },
     answerMemory: limits.answerMemory,
     bodyMemory: limits.bodyMemory
@@ -183,8 +185,13 @@ function openTokenFile (errors: string[], file: TokenFile): Settings['tokenFile'
   }
 }
 
-/** `streams`: the maximum number of streams of one caller at a time. */
-function toDatabase (errors: string[], name: string, options: DatabaseOptions, streams: number): DatabaseConfig[] {
+/** `streams` and `imports`: the maximum numbers of those of one caller at a time. */
+function toDatabase (
+  errors: string[],
+  name: string,
+  options: DatabaseOptions,
+  { streams, imports }: { readonly streams: number, readonly imports: number }
+): DatabaseConfig[] {
   const { url, replicas, setup, ...limits } = withDefaults<WithDefaults<DatabaseOptions>>(DatabaseSchema, options)
   const path = `databases.${name}`
   const [address] = collect(errors, `${path}.url: `, () => parseDatabaseUrl(url))
@@ -200,5 +207,5 @@ function toDatabase (errors: string[], name: string, options: DatabaseOptions, s
   }
   const { size, minimum } = limits.pool
   if (minimum > size) errors.push(`${path}.pool.minimum: must not be greater than pool.size, which is ${size}`)
-  return [{ name, address, replicas: replicaAddresses, setup, ...limits, streams }]
+  return [{ name, address, replicas: replicaAddresses, setup, ...limits, streams, imports }]
 }

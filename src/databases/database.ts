@@ -39,9 +39,9 @@ export class RunningRequests {
   }
 }
 
-/** A running stream. */
+/** A running stream or import. */
 interface RunningStream {
-  /** Cuts the stream off. */
+  /** Cuts the stream off, or ends the import. */
   fail (error: Error): void
 }
 
@@ -63,38 +63,55 @@ export function limitStreams (most: number, poolSize: number): StreamLimits {
   return { ofCaller: Math.min(most, half(half(poolSize))), ofAll: Math.min(CALLERS * most, half(poolSize)) }
 }
 
-/** The running streams of a database, with the callers that they belong to. */
+type Kind = 'streams' | 'imports'
+
+/** The running streams and imports of a database, with the callers that they belong to. */
 export class Streams {
-  readonly #limits: StreamLimits
-  readonly #running = new Map<RunningStream, string>()
+  readonly #limits: Readonly<Record<Kind | 'both', StreamLimits>>
+  readonly #running = new Map<RunningStream, { readonly caller: string, readonly kind: Kind }>()
 
-  constructor (limits: StreamLimits) {
-    this.#limits = limits
+  /** `imports`: the limits of imports; `both`: those of streams and imports together. */
+  constructor (
+    streams: StreamLimits,
+    { imports = streams, both = streams }: { readonly imports?: StreamLimits, readonly both?: StreamLimits } = {}
+  ) {
+    this.#limits = { streams, imports, both }
   }
 
+  /** The number of running streams. */
   get running (): number {
-    return this.#running.size
+    return this.count('streams')
   }
 
-  /** @throws OVERLOADED if the caller has too many streams, or all callers have */
-  add (stream: RunningStream, caller: string): void {
-    const { ofCaller, ofAll } = this.#limits
-    if (this.#running.size >= ofAll || this.#countOf(caller) >= ofCaller) throw streamsBusy()
-    this.#running.set(stream, caller)
+  count (kind: Kind): number {
+    return this.#count(kind, undefined)
   }
 
-  #countOf (caller: string): number {
+  #count (kind: Kind | 'both', caller: string | undefined): number {
     let count = 0
-    for (const each of this.#running.values()) if (each === caller) count++
+    for (const each of this.#running.values()) {
+      if ((kind === 'both' || each.kind === kind) && (caller === undefined || each.caller === caller)) count++
+    }
     return count
+  }
+
+  /** @throws OVERLOADED if the caller has too many streams or imports, or all callers have */
+  add (stream: RunningStream, caller: string, kind: Kind = 'streams'): void {
+    for (const each of [kind, 'both'] as const) {
+      const { ofCaller, ofAll } = this.#limits[each]
+      if (this.#count(each, undefined) >= ofAll || this.#count(each, caller) >= ofCaller) {
+        throw streamsBusy(each === 'both' ? 'streams and imports' : kind)
+      }
+    }
+    this.#running.set(stream, { caller, kind })
   }
 
   remove (stream: RunningStream): void {
     this.#running.delete(stream)
   }
 
-  failAll (error: () => Error): void {
-    for (const stream of this.#running.keys()) stream.fail(error())
+  failAll (kind: Kind, error: () => Error): void {
+    for (const [stream, each] of this.#running) if (each.kind === kind) stream.fail(error())
   }
 }
 
@@ -109,8 +126,10 @@ export interface Database extends KeyedDatabase {
   readonly onWrite: WriteHook | undefined
   /** Tables with a broken trigger, view or routine. */
   readonly broken: BrokenDefinitions
-  /** The running streams of the database. */
+  /** The running streams and imports of the database. */
   readonly streams: Streams
+  /** Time limit of an import, in milliseconds. */
+  readonly importTimeout: number
   /** The running requests of the database, for which closing waits. */
   readonly running: RunningRequests
   /**
@@ -143,6 +162,9 @@ export interface PendingWrite {
 /** Called in the transaction of each write, before COMMIT. An error that it throws undoes the write. */
 export type WriteHook = (write: PendingWrite) => Promise<void>
 
+/** Default time limit of an import, in milliseconds. */
+const IMPORT_TIMEOUT = 600_000
+
 const ONE: StreamLimits = { ofCaller: 1, ofAll: 1 }
 
 /** A day in milliseconds. */
@@ -152,7 +174,8 @@ export function createDatabase ({
   name,
   dialect,
   resultLimit,
-  streams = ONE,
+  streams = new Streams(ONE),
+  importTimeout = IMPORT_TIMEOUT,
   budget = UNLIMITED,
   refreshInterval,
   keyLifetime = DAY,
@@ -164,8 +187,9 @@ export function createDatabase ({
   name: string
   dialect: Dialect
   resultLimit: number
-  /** One stream at a time if omitted. */
-  streams?: StreamLimits | undefined
+  /** One stream or import at a time if omitted. */
+  streams?: Streams | undefined
+  importTimeout?: number
   budget?: ResponseBudget | undefined
   /** Milliseconds between background refreshes of the catalog. */
   refreshInterval: number
@@ -194,7 +218,8 @@ export function createDatabase ({
     resultLimit,
     budget,
     broken: new BrokenDefinitions(),
-    streams: new Streams(streams),
+    streams,
+    importTimeout,
     running,
     keysInUse: new KeysInUse(),
     keyCleanUp,

@@ -7,7 +7,7 @@ import type { PoolLimits } from '../dialects/mysql/pool.ts'
 import { MEMORY } from '../dialects/sqlite/protocol.ts'
 import { ServiceError } from '../errors.ts'
 import type { ResponseBudget } from '../response/budget.ts'
-import { createDatabase, type Database, limitStreams, type WriteHook } from './database.ts'
+import { createDatabase, type Database, limitStreams, Streams, type WriteHook } from './database.ts'
 
 /** The address of a database, parsed from its URL. */
 export type Address =
@@ -24,8 +24,11 @@ export interface DatabaseConfig {
   readonly statementTimeout: number
   /** Time limit of a stream, in milliseconds. */
   readonly streamTimeout: number
-  /** Maximum number of streams of one caller at a time. */
+  /** Time limit of an import, in milliseconds. */
+  readonly importTimeout: number
+  /** Maximum number of streams and of imports of one caller at a time. */
   readonly streams: number
+  readonly imports: number
   readonly resultLimit: number
   readonly refreshInterval: number
   readonly keyLifetime: number
@@ -61,13 +64,15 @@ export async function openDatabases (
   const databases = await Promise.all(
     configs.map(
       async (
-        { name, resultLimit, streams, refreshInterval, keyLifetime, pool, statementTimeout },
+        config,
         index
       ): Promise<[string, Database]> => {
+        const { name, resultLimit, importTimeout, refreshInterval, keyLifetime, pool, statementTimeout } = config
         const database = createDatabase({
           name,
           resultLimit,
-          streams: limitStreams(streams, pool.size),
+          streams: createStreams(config),
+          importTimeout,
           budget,
           refreshInterval,
           keyLifetime,
@@ -86,6 +91,15 @@ export async function openDatabases (
     )
   )
   return new Map(databases)
+}
+
+/** A file of SQLite has one import at a time, because it has one writer. */
+function createStreams ({ address, pool, streams, imports }: DatabaseConfig): Streams {
+  const ofImports = limitStreams(imports, pool.size)
+  return new Streams(limitStreams(streams, pool.size), {
+    imports: address.engine === 'sqlite' ? { ...ofImports, ofAll: 1 } : ofImports,
+    both: limitStreams(Infinity, pool.size)
+  })
 }
 
 /**

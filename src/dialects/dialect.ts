@@ -126,6 +126,11 @@ export interface TransactionOptions extends ReadOptions {
   readonly isolation: Isolation
   /** Rolls back instead of committing. */
   readonly dryRun?: boolean | undefined
+  /**
+   * Time limit of the whole, in milliseconds; that of statements then applies to each statement. If omitted, it is the
+   * one limit of all statements together.
+   */
+  readonly timeLimit?: number | undefined
   /** Whether a host app runs its own statements too, so that an error of COMMIT has no details. */
   readonly isShared?: boolean | undefined
 }

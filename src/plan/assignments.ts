@@ -99,7 +99,12 @@ function planForm (column: Column, given: Record<string, unknown>, path: Path, i
   const keys = Object.keys(given)
   const [name, other] = keys as [string, ...string[]]
   const operand = given[name]
-  if (type.holdsJson === true && name === '$eq' && other === undefined) return toAssignment(column, operand, path)
+  if (type.holdsJson === true && name === '$eq' && other === undefined) {
+    // unlike null alone, which is SQL's NULL
+    return operand === null && type.ownNull !== undefined
+      ? { column, parameter: type.ownNull }
+      : toAssignment(column, operand, path)
+  }
   const found =
     other === undefined
       ? type.updates?.find((each) => each.name === name && (isAllowed || each.sql === undefined))

@@ -95,6 +95,9 @@ export interface RequestLimits extends PlanLimits {
   readonly operations: number
   /** Rows of a stream; any number if omitted. */
   readonly streamRows?: number | undefined
+  /** Size of a row of an import, in bytes, and the number of its rows; any number if omitted. */
+  readonly importRow: number
+  readonly importRows?: number | undefined
 }
 
 /** Whether a write has none of these, so that one statement is enough. */

@@ -191,14 +191,22 @@ export function readBody (payload: Payload, { headers, limit, reservation }: Rea
  * Limits for discarding the rest of a body: its size in bytes, and the total time and the time without a byte in
  * milliseconds.
  */
-const [MAX_BYTES, MAX_TIME, MAX_PAUSE] = [16_777_216, 5000, 1000] as const
+const MAX_BYTES = 16_777_216
+const OF_BODY = { bytes: MAX_BYTES, time: 5000, pause: 1000 } as const
+
+/** The limits for an import, whose client may not look for an answer before it has sent everything. */
+export const OF_IMPORT = { bytes: Infinity, time: 30_000, pause: 30_000 } as const
 
 /**
  * Returns the answer as a stream that ends when the client has sent its body. Otherwise Node would close the connection
  * after the answer while bytes arrive, and the system would reset it, so that the client would get an error in place of
  * the response. Because the headers have the length, the client has the response at once.
  */
-export function respondBeforeEnd (request: IncomingMessage, text: string): Readable {
+export function respondBeforeEnd (
+  request: IncomingMessage,
+  text: string,
+  { bytes, time, pause: longest }: typeof OF_BODY | typeof OF_IMPORT = OF_BODY
+): Readable {
   const answer = new Readable({ read () {} })
   answer.push(text)
   const end = (): void => {
@@ -207,8 +215,8 @@ export function respondBeforeEnd (request: IncomingMessage, text: string): Reada
     stop()
     answer.push(null)
   }
-  const stop = discard(request, { onPart: () => { pause.refresh() }, onExcess: end })
-  const [whole, pause] = [setTimeout(end, MAX_TIME), setTimeout(end, MAX_PAUSE)]
+  const stop = discard(request, { onPart: () => { pause.refresh() }, onExcess: end }, bytes)
+  const [whole, pause] = [setTimeout(end, time), setTimeout(end, longest)]
   request.unpipe() // a hook of the host app may have piped it into a stream that nobody reads
   request.once('end', end).once('error', end).once('close', end)
   return answer
@@ -241,14 +249,18 @@ interface Discarding {
 }
 
 /** Reads the rest of a body. Returns a function that ends this. */
-function discard (request: IncomingMessage, { onPart = () => {}, onExcess }: Discarding): () => void {
+function discard (
+  request: IncomingMessage,
+  { onPart = () => {}, onExcess }: Discarding,
+  most = MAX_BYTES
+): () => void {
   let bytes = 0
   let padding = 0
   const onData = (part: Buffer): void => {
     bytes += part.length
     padding += paddingOf(part)
     onPart()
-    if (bytes > MAX_BYTES || padding > MAX_PADDING) onExcess()
+    if (bytes > most || (padding > MAX_PADDING && most < Infinity)) onExcess()
   }
   request.on('data', onData).resume()
   return () => { request.removeListener('data', onData) }

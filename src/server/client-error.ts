@@ -6,6 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import {
   headersTooLarge, invalidRequest, methodNotAllowed, refusalOf, requestTimeout, type ServiceError
 } from '../errors.ts'
+import { isImporting } from '../http/import.ts'
 
 /** Maps the code of a parser error to the error for the client and its additional headers. */
 const refusals = new Map<string | undefined, () => { refusal: ServiceError, lines?: string }>([
@@ -24,6 +25,8 @@ interface RequestSocket extends Socket {
 
 /** For Fastify's `clientErrorHandler`. */
 export function answerBrokenRequest (error: Error & { code?: string }, socket: RequestSocket): void {
+  // an import has limits of its own
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && isImporting(socket)) return
   if (closesAfterRunning(socket)) return
   const running = socket._httpMessage
   // the error is in the body of an answered request, and the client would take a second answer for that of the next

@@ -18,6 +18,7 @@ import { HTTP_DEFAULTS, type HttpSettings } from '../config/split-config.ts'
 import { withDefaults } from '../config/with-defaults.ts'
 import { invalidRequest, notFound, type ServiceError } from '../errors.ts'
 import { withoutPort } from '../http/client-connections.ts'
+import { BODY_TIMEOUT } from '../http/import.ts'
 import { createRowQuery, type RowQuery } from '../index.ts'
 import { limitUnreadBody } from '../request/read-body.ts'
 import { OWN_APP } from '../telemetry/record.ts'
@@ -162,6 +163,7 @@ export async function createServer ({
   app.server.prependListener('request', limitUnreadBody)
   answerEverything(app, answerOutside)
   app.decorate(OWN_APP, true)
+  app.decorate(BODY_TIMEOUT, http.bodyTimeout)
   const drain = createDrain(app)
   limitConnections(app, http)
   await app.register(health, { isReady: async () => !drain.hasStarted && (await rows.isReady()) })

@@ -25,7 +25,7 @@ function defaultsOf ({ properties }: TObject): Record<string, unknown> {
 
 t.test('a setting that is missing has the default of its schema', async (t) => {
   t.strictSame(resolveSettings({ databases: { shop: { url } } }), {
-    databases: [{ name: 'shop', address, replicas: [], pool: defaultsOf(PoolSchema), ...defaultsOf(DatabaseSchema), setup: [], streams: 2 }],
+    databases: [{ name: 'shop', address, replicas: [], pool: defaultsOf(PoolSchema), ...defaultsOf(DatabaseSchema), setup: [], streams: 2, imports: 1 }],
     tokens: [],
     tokenFile: undefined,
     jwt: [],
@@ -36,7 +36,7 @@ t.test('a setting that is missing has the default of its schema', async (t) => {
     bodyLimit: OptionsSchema.properties.bodyLimit.default,
     answerMemory: 67_108_864,
     bodyMemory: 134_217_728,
-    limits: { depth: 32, conditions: 256, values: 10_000, pattern: 1000, offset: 100_000, include: { levels: 3, members: 10 }, operations: 100 },
+    limits: { depth: 32, conditions: 256, values: 10_000, pattern: 1000, offset: 100_000, include: { levels: 3, members: 10 }, operations: 100, importRow: 16_777_216 },
     failedLogins: defaultsOf(FailedLoginsSchema),
     openapi: OptionsSchema.properties.openapi.default,
     docs: OptionsSchema.properties.docs.default,
@@ -45,16 +45,16 @@ t.test('a setting that is missing has the default of its schema', async (t) => {
     requestLog: OptionsSchema.properties.requestLog.default,
     metrics: OptionsSchema.properties.metrics.default
   })
-  t.strictSame(defaultsOf(LimitsSchema), { filterDepth: 32, filterConditions: 256, filterValues: 10_000, filterPattern: 1000, offset: 100_000, operations: 100, streams: 2, answerMemory: 67_108_864, bodyMemory: 134_217_728 })
+  t.strictSame(defaultsOf(LimitsSchema), { filterDepth: 32, filterConditions: 256, filterValues: 10_000, filterPattern: 1000, offset: 100_000, operations: 100, streams: 2, imports: 1, importRow: 16_777_216, answerMemory: 67_108_864, bodyMemory: 134_217_728 })
   t.strictSame(resolveSettings({ databases: { shop: { url } }, mcp: {} }).mcp, { verbs: ['select'], resultLimit: 262_144, url: undefined })
   t.strictSame(resolveSettings({ databases: { shop: { url } }, rateLimit: { max: 1 } }).rateLimit, { max: 1, ...defaultsOf(RateLimitSchema) })
 })
 
 t.test('a setting that is present is used', async (t) => {
   const options: RowQueryOptions = {
-    databases: { shop: { url, replicas: ['mysql://root@copy,db/shop'], pool: { size: 1, queue: 2, wait: 3, idleTimeout: 4, minimum: 1 }, statementTimeout: 4, streamTimeout: 19, resultLimit: 5000, refreshInterval: 5 } },
+    databases: { shop: { url, replicas: ['mysql://root@copy,db/shop'], pool: { size: 1, queue: 2, wait: 3, idleTimeout: 4, minimum: 1 }, statementTimeout: 4, streamTimeout: 19, importTimeout: 24, resultLimit: 5000, refreshInterval: 5 } },
     bodyLimit: 6,
-    limits: { filterDepth: 7, filterConditions: 8, filterValues: 9, filterPattern: 14, offset: 15, include: { levels: 2, members: 18 }, changed: 16, operations: 17, streams: 20, streamRows: 21, answerMemory: 15_000_000, bodyMemory: 17_000_000 },
+    limits: { filterDepth: 7, filterConditions: 8, filterValues: 9, filterPattern: 14, offset: 15, include: { levels: 2, members: 18 }, changed: 16, operations: 17, streams: 20, streamRows: 21, imports: 22, importRow: 2000, importRows: 23, answerMemory: 15_000_000, bodyMemory: 17_000_000 },
     rateLimit: { max: 10, window: 11 },
     failedLogins: { max: 12, window: 13 },
     cors: { origins: ['https://app.example.com'] },
@@ -67,7 +67,7 @@ t.test('a setting that is present is used', async (t) => {
     metrics: true
   }
   t.strictSame(resolveSettings(options), {
-    databases: [{ name: 'shop', address, replicas: [{ ...parsedServer, hosts: [{ host: 'copy', port: 3306 }, { host: 'db', port: 3306 }] }], pool: { size: 1, queue: 2, wait: 3, idleTimeout: 4, minimum: 1 }, statementTimeout: 4, streamTimeout: 19, resultLimit: 5000, refreshInterval: 5, keyLifetime: DatabaseSchema.properties.keyLifetime.default, setup: [], streams: 20 }],
+    databases: [{ name: 'shop', address, replicas: [{ ...parsedServer, hosts: [{ host: 'copy', port: 3306 }, { host: 'db', port: 3306 }] }], pool: { size: 1, queue: 2, wait: 3, idleTimeout: 4, minimum: 1 }, statementTimeout: 4, streamTimeout: 19, importTimeout: 24, resultLimit: 5000, refreshInterval: 5, keyLifetime: DatabaseSchema.properties.keyLifetime.default, setup: [], streams: 20, imports: 22 }],
     tokens: [],
     tokenFile: undefined,
     jwt: [],
@@ -78,7 +78,7 @@ t.test('a setting that is present is used', async (t) => {
     bodyLimit: 6,
     answerMemory: 15_000_000,
     bodyMemory: 17_000_000,
-    limits: { depth: 7, conditions: 8, values: 9, pattern: 14, offset: 15, include: { levels: 2, members: 18 }, changed: 16, operations: 17, streamRows: 21 },
+    limits: { depth: 7, conditions: 8, values: 9, pattern: 14, offset: 15, include: { levels: 2, members: 18 }, changed: 16, operations: 17, streamRows: 21, importRow: 2000, importRows: 23 },
     rateLimit: { max: 10, window: 11 },
     failedLogins: { max: 12, window: 13 },
     cors: { origins: ['https://app.example.com'] },
@@ -255,7 +255,7 @@ const dividedConfig: Config = {
 const SHARED = ['databases.<name>.pool.size', 'databases.<name>.pool.queue', 'databases.<name>.pool.minimum', 'rateLimit.max', 'failedLogins.max', 'limits.answerMemory', 'limits.bodyMemory', 'http.maxConnections']
 
 /** Numbers that are not limits of the whole, but of a request, an answer or a connection, or ports. Times are not listed: their descriptions end with "in milliseconds". */
-const OF_EACH = ['port', 'metrics.port', 'workers', 'bodyLimit', 'databases.<name>.resultLimit', 'limits.filterDepth', 'limits.filterConditions', 'limits.filterValues', 'limits.filterPattern', 'limits.offset', 'limits.include.levels', 'limits.include.members', 'limits.changed', 'limits.operations', 'limits.streamRows', 'limits.streams', 'mcp.resultLimit', 'http.answerRate', 'http.maxHeaderSize']
+const OF_EACH = ['port', 'metrics.port', 'workers', 'bodyLimit', 'databases.<name>.resultLimit', 'limits.filterDepth', 'limits.filterConditions', 'limits.filterValues', 'limits.filterPattern', 'limits.offset', 'limits.include.levels', 'limits.include.members', 'limits.changed', 'limits.operations', 'limits.streamRows', 'limits.streams', 'limits.imports', 'limits.importRow', 'limits.importRows', 'mcp.resultLimit', 'http.answerRate', 'http.maxHeaderSize']
 
 function numbersIn (schema: TSchema, path = ''): string[] {
   if (schema['type'] === 'integer') return schema.description?.includes('in milliseconds') === true ? [] : [path]

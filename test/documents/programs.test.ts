@@ -261,3 +261,22 @@ t.test('the commands and the program of docs/exports.md export the orders of the
   t.equal(lines.pop(), '150', 'the last line of NDJSON')
   t.same(lines, all.slice(1).map(([, status, total]) => `${status} ${total}`))
 })
+
+// docs/imports.md, on the demo
+
+t.test('the command and the programs of docs/imports.md import products', async (t) => {
+  const blocks = (kind: string): string[] => codeBlocks(readDocument('docs/imports.md')).filter((block) => block.kind === kind).map(({ text }) => text.trim())
+  const folder = t.testdir({ 'products.csv': 'sku,name,price\nimported-1,One,1.50\nimported-2,Two,2\n' })
+  const server = await serveRowQuery(t as Test, { env: { API_TOKEN: TOKEN }, cwd: folder })
+  const here = (text: string): string => text.replace('http://127.0.0.1:3000', server.address).replace("'127.0.0.1', 3000", `'${new URL(server.address).host}'`)
+  const answer = (inserted: number, updated: number, unchanged: number): object => ({ success: true, data: { inserted, updated, unchanged } })
+  const [curl = ''] = blocks('sh')
+  const first = await createShell(t as Test, { TOKEN })(`cd ${folder} && ${here(curl)}`)
+  t.match(JSON.parse(first), answer(2, 0, 0))
+  const [js = ''] = blocks('js import')
+  const options = { env: { ...process.env, TOKEN }, encoding: 'utf8', cwd: folder } as const
+  t.match(execFileSync(process.execPath, ['--input-type=module', '-e', here(js)], options), /inserted: 0/)
+  const [program = ''] = blocks('python import')
+  if (spawnSync('python3', ['--version']).error !== undefined) return t.pass('there is no Python')
+  t.match(execFileSync('python3', ['-c', here(program)], options), /'inserted': 0/)
+})

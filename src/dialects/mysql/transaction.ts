@@ -18,6 +18,7 @@ import {
   type TransactionOptions
 } from '../dialect.ts'
 import { firesTrigger } from '../violations.ts'
+import { watch } from '../waiters.ts'
 import { endSnapshot, type Session } from './session.ts'
 import type { MysqlError } from './errors.ts'
 import { runStatement, type ExecutionOptions, type Run, type SessionOwner } from './execution.ts'
@@ -115,8 +116,9 @@ class TransactionRun<T> {
   }
 
   async runAttempts (): Promise<T> {
-    const { pool, options, request: { client } } = this.#run
-    const end = options.watch(client, (reason) => this.#stop(reason))
+    const { pool, options, request: { client, timeLimit } } = this.#run
+    const stop = (reason: ServiceError): void => this.#stop(reason)
+    const end = timeLimit === undefined ? options.watch(client, stop) : watch(timeLimit, client, stop)
     try {
       for (; ; this.#attempt++) {
         try {
@@ -218,8 +220,9 @@ class TransactionRun<T> {
     if (attempt <= this.#closed) throw new Error('The transaction has ended')
     this.#failure ??= this.#stopped
     if (this.#failure !== undefined) throw refusalOf(this.#failure)
-    const { readOnly, client } = this.#run.request
+    const { request: { readOnly, client, timeLimit: ofWhole }, options } = this.#run
     const timer = timeLimit === undefined ? undefined : setTimeout(() => this.#stopCurrent?.(queryTimeout()), timeLimit)
+    const end = ofWhole === undefined ? undefined : options.watch(undefined, (reason) => this.#stopCurrent?.(reason))
     try {
       if (this.#isChanged) await this.#restoreVariables()
       const request = { statement, sink, client, transaction: readOnly ? ('read' as const) : ('write' as const) }
@@ -241,6 +244,7 @@ class TransactionRun<T> {
       throw refusalOf(failure)
     } finally {
       clearTimeout(timer)
+      end?.()
     }
   }
 

@@ -64,9 +64,9 @@ export async function openSqlite ({
    * Applies the time limit to a statement, whose process is killed. @throws QUERY_TIMEOUT if it is over or the client
    * has disconnected; what `work` throws
    */
-  const limit: Limit = async (session, client, work) => {
+  const limit: Limit = async (session, client, work, milliseconds = statementTimeout) => {
     let refusal: ServiceError | undefined
-    const end = watch(statementTimeout, client, (reason) => {
+    const end = watch(milliseconds, client, (reason) => {
       refusal ??= reason
       session.kill()
     })
@@ -187,9 +187,9 @@ export async function openSqlite ({
       sessions.stream((session) => stream(session, statement, sink, client)).catch(refuse(statement)),
     write: (statement, { client } = {}) =>
       useToWrite(client, (session) => change(session, statement, client)).catch(refuse(statement)),
-    transaction: (use, { client, readOnly, dryRun, isShared }) => {
+    transaction: (use, { client, readOnly, dryRun, isShared, timeLimit }) => {
       const work = (session: Session): ReturnType<typeof use> =>
-        runTransaction({ session, limit, use, client, readOnly, dryRun, isShared })
+        runTransaction({ session, limit, use, client, readOnly, dryRun, isShared, timeLimit })
       return readOnly ? useToRead(client, work) : useToWrite(client, work)
     },
     privileges: () =>

@@ -111,7 +111,13 @@ const ROLLBACK = { kind: 'transaction', sql: 'rollback' } as const
  * Applies a time limit to `work`: ends the process of the session, and with it the transaction. @throws QUERY_TIMEOUT;
  * what `work` throws
  */
-export type Limit = <T>(session: Session, client: Client | undefined, work: () => Promise<T>) => Promise<T>
+export type Limit = <T>(
+  session: Session,
+  client: Client | undefined,
+  work: () => Promise<T>,
+  /** That of a statement if omitted. */
+  milliseconds?: number
+) => Promise<T>
 
 interface Commit {
   readonly session: Session
@@ -154,7 +160,7 @@ async function findBroken ({ session, limit, writes }: Omit<Commit, 'dryRun'>): 
   return await limit(session, undefined, () => writes.findBroken(session)).catch(() => foreignKeyViolation())
 }
 
-interface SqliteTransaction<T> extends Pick<TransactionOptions, 'readOnly' | 'dryRun' | 'isShared' | 'client'> {
+interface SqliteTransaction<T> extends Omit<TransactionOptions, 'isolation' | 'consistency'> {
   readonly session: Session
   readonly limit: Limit
   readonly use: (transaction: Transaction) => Promise<T>
@@ -174,7 +180,8 @@ export async function runTransaction<T> ({
   readOnly,
   dryRun = false,
   isShared = false,
-  client
+  client,
+  timeLimit
 }: SqliteTransaction<T>): Promise<T> {
   const queue = createCommandQueue()
   let failure: Error | undefined
@@ -194,7 +201,8 @@ export async function runTransaction<T> ({
     const index = ran++
     try {
       if (sink !== undefined) return await runSelect(session, statement, sink)
-      const result = await runWrite(session, statement, false)
+      const write = (): Promise<StatementResult> => runWrite(session, statement, false)
+      const result = await (timeLimit === undefined ? write() : limit(session, undefined, write))
       writes.add(statement, index)
       return result
     } catch (error) {
@@ -240,7 +248,7 @@ export async function runTransaction<T> ({
     const result = await limit(session, client, async () => {
       await send(readOnly ? 'begin' : 'begin immediate')
       return await session.unlessLost(useAll())
-    })
+    }, timeLimit)
     if (readOnly) await limit(session, undefined, () => send('rollback'))
     else {
       await commit({ session, limit, writes: isShared ? undefined : writes, dryRun }).catch((error: Error) => {

@@ -1,0 +1,151 @@
+/** Imports over HTTP: which requests are imports, how their bodies are read, and how they are answered. */
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import { createGunzip, type Gunzip } from 'node:zlib'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Access } from '../access/authorize.ts'
+import { clientGone } from '../dialects/dialect.ts'
+import { at, invalidBody, unsupportedMediaType } from '../errors.ts'
+import { type ImportFormat, readImportOptions } from '../imports/import-options.ts'
+import { Import } from '../imports/run-import.ts'
+import type { RequestLimits } from '../plan/write-options.ts'
+import { HttpClient } from './client-connections.ts'
+
+const FORMATS: ReadonlyMap<string, ImportFormat> = new Map([
+  ['text/csv', 'csv'],
+  ['application/x-ndjson', 'ndjson']
+])
+
+/** The media types of imports. */
+export const IMPORT_TYPES: readonly string[] = [...FORMATS.keys()]
+
+/** The decorator with the setting `http.bodyTimeout` of the stand-alone server. */
+export const BODY_TIMEOUT = 'rowQueryBodyTimeout'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Set for routes whose bodies may be imports. */
+    rowQueryImports?: true
+  }
+}
+
+/** The format of an import; undefined for any other request. */
+export function findImportFormat ({ 'content-type': type = '' }: IncomingMessage['headers']): ImportFormat | undefined {
+  return FORMATS.get((type.split(';', 1)[0] as string).trim().toLowerCase())
+}
+
+/** The body of an import, which has not been read. */
+export class ImportBody {
+  readonly verb = 'insert'
+  readonly format: ImportFormat
+  readonly payload: Readable
+
+  constructor (format: ImportFormat, payload: Readable) {
+    this.format = format
+    this.payload = payload
+  }
+}
+
+const CHARSET = /;\s*charset\s*=\s*"?([^\s;"]*)/i
+const ENCODINGS: ReadonlySet<string> = new Set(['identity', 'gzip', 'x-gzip'])
+
+/** Returns the body of an import, or UNSUPPORTED_MEDIA_TYPE (not thrown). */
+export function toImportBody (request: FastifyRequest, payload: Readable): ImportBody | Error {
+  const { headers, routeOptions: { config } } = request
+  const format = findImportFormat(headers)
+  const [, charset = 'utf-8'] = CHARSET.exec(headers['content-type'] as string) ?? []
+  const isAccepted =
+    format !== undefined &&
+    config.rowQueryImports === true &&
+    /^utf-?8$/i.test(charset) &&
+    ENCODINGS.has((headers['content-encoding'] ?? 'identity').toLowerCase())
+  return isAccepted ? new ImportBody(format, payload) : unsupportedMediaType()
+}
+
+/** The options in the path of a request. */
+const queryOf = ({ raw: { url = '' } }: FastifyRequest): URLSearchParams => {
+  const start = url.indexOf('?')
+  return new URLSearchParams(start === -1 ? '' : url.slice(start + 1))
+}
+
+/** Refuses options for a body that is no import, because they would have no effect. @throws INVALID_BODY */
+export function refuseQuery (request: FastifyRequest): void {
+  // the common case
+  if (request.raw.url?.includes('?') !== true) return
+  const [name] = queryOf(request).keys()
+  if (name !== undefined) {
+    throw at('', invalidBody(`The option "${name}" is not allowed with a JSON body; the body has all fields`))
+  }
+}
+
+/** The requests whose clients wait for `100 Continue`. */
+const waiting = new WeakSet<IncomingMessage>()
+export const isWaiting = (request: IncomingMessage): boolean => waiting.has(request)
+
+const prefixesOf = new WeakMap<Server, string[]>()
+
+/**
+ * Sends `100 Continue` for an import only when its body is read, so that a refusal comes before. Node's own answer
+ * comes before everything else.
+ */
+export function delayContinue (app: FastifyInstance): void {
+  const server = app.server as Server
+  const prefixes = prefixesOf.get(server)
+  if (prefixes !== undefined) {
+    prefixes.push(app.prefix)
+    return
+  }
+  if (server.listenerCount('checkContinue') > 0) return
+  const own = [app.prefix]
+  prefixesOf.set(server, own)
+  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    const isOwn = own.some((prefix) => request.url?.startsWith(`${prefix}/`) === true)
+    if (isOwn && findImportFormat(request.headers) !== undefined) waiting.add(request)
+    else response.writeContinue()
+    server.emit('request', request, response)
+  })
+}
+
+/** The connections on which the body of an import arrives, to which Node's time limit of requests does not apply. */
+const importing = new WeakSet<object>()
+export const isImporting = (socket: object): boolean => importing.has(socket)
+
+export interface ImportSettings {
+  readonly access: Access
+  readonly limits: RequestLimits
+  readonly bodyTimeout: number
+}
+
+/** Runs the import of a request, and returns the body of the response. @throws ServiceError */
+export async function answerImport (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  settings: ImportSettings
+): Promise<string | Buffer> {
+  const { raw, rowQueryRecord: record } = request
+  const { format, payload } = request.body as ImportBody
+  const options = readImportOptions(format, queryOf(request))
+  const client = new HttpClient(reply.raw, settings.access.grant)
+  const running = await Import.begin({ ...settings, options, client, record })
+  request.rowQueryIsWriting = true
+  importing.add(raw.socket)
+  let gunzip: Gunzip | undefined
+  try {
+    return await running.run(() => {
+      if (waiting.delete(raw)) reply.raw.writeContinue()
+      raw.once('close', () => { if (!raw.complete) running.fail(clientGone()) })
+      payload.on('error', () => running.fail(clientGone()))
+      if ((request.headers['content-encoding'] ?? 'identity').toLowerCase() === 'identity') return payload
+      gunzip = createGunzip({ chunkSize: 65_536 })
+      gunzip.on('error', () => running.fail(at('', invalidBody('The body is not valid gzip'))))
+      payload.on('data', () => running.noteProgress())
+      return payload.pipe(gunzip)
+    })
+  } finally {
+    importing.delete(raw.socket)
+    if (gunzip !== undefined) {
+      payload.unpipe(gunzip)
+      gunzip.destroy()
+    }
+  }
+}

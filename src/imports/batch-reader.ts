@@ -1,0 +1,322 @@
+/**
+ * Reads batches of rows from a stream of bytes, no faster than they are taken: the stream is paused while a complete
+ * batch waits.
+ */
+import { isUtf8 } from 'node:buffer'
+import type { Readable } from 'node:stream'
+import { bodyTooLarge, invalidBody, requestTimeout, type ServiceError } from '../errors.ts'
+import { atLine, type RowParser } from './row-parser.ts'
+
+/** The limits of a batch: its rows, and their size in bytes, which a single row may exceed. */
+const MAX_ROWS = 1000
+const MAX_BYTES = 262_144
+
+/** Bytes that are decoded at a time. */
+const PIECE = 65_536
+/** Smaller chunks are collected for some milliseconds, because each piece has a cost of its own. */
+const SMALL = 16_384
+const DELAY = 20
+
+const [LF, CR] = [0x0a, 0x0d] as const
+
+export interface Batch<Row = unknown> {
+  readonly rows: Row[]
+  /** The first line of each row. */
+  readonly lines: number[]
+  /** The index of the first row among all. */
+  readonly first: number
+  /** The line in which the last row ends. */
+  lastLine: number
+  /** The size of the rows in bytes. */
+  size: number
+}
+
+export interface BatchLimits {
+  /** Maximum size of a row, in bytes. */
+  readonly rowSize: number
+  /** Maximum number of rows. */
+  readonly rows: number
+  /** How long to wait for bytes, in milliseconds. */
+  readonly timeout: number
+}
+
+interface Waiter<Row> {
+  readonly resolve: (batch: Batch<Row> | undefined) => void
+  readonly reject: (error: unknown) => void
+}
+
+export class BatchReader<Row = unknown> {
+  readonly #stream: Readable
+  readonly #parser: RowParser<Row>
+  readonly #limits: BatchLimits
+  /** Small chunks that have not been decoded. */
+  readonly #small = Buffer.allocUnsafeSlow(PIECE)
+  #smallLength = 0
+  #smallTimer: NodeJS.Timeout | undefined
+  /** Bytes that have not been decoded, then text that has not been parsed. */
+  #chunk: Buffer = Buffer.alloc(0)
+  #text = ''
+  #position = 0
+  /** Whether each character of the text is one byte. */
+  #isAscii = true
+  /** The size of the row that is being read. */
+  #rowSize = 0
+  #count = 0
+  #batch: Batch<Row>
+  #waiter: Waiter<Row> | undefined
+  #timer: NodeJS.Timeout | undefined
+  #hasEnded = false
+  #isFirst = true
+  #failure: { readonly error: unknown } | undefined
+  /** Thrown when the text before it has been parsed. */
+  #isInvalid = false
+  /** Bytes that have been read. */
+  bytes = 0
+  /** Called with the bytes that have been read. */
+  onBytes: (bytes: Buffer) => void = () => {}
+  /** Called with the size of each large row. @throws ServiceError */
+  onLargeRow: (size: number, row: Row) => void = () => {}
+
+  constructor (stream: Readable, parser: RowParser<Row>, limits: BatchLimits) {
+    this.#stream = stream
+    this.#parser = parser
+    this.#limits = limits
+    this.#batch = this.#newBatch()
+    stream.on('data', this.#onData).on('end', this.#onEnd).on('error', this.#onError).on('close', this.#onClose)
+    stream.pause()
+  }
+
+  /** Whether no further rows are wanted: the reason why reading was ended. */
+  get failure (): unknown {
+    return this.#failure?.error
+  }
+
+  /**
+   * Returns the next batch; undefined after the last one. @throws INVALID_BODY, INVALID_JSON, BODY_TOO_LARGE,
+   * REQUEST_TIMEOUT; the reason of `fail`
+   */
+  next (): Promise<Batch<Row> | undefined> {
+    return new Promise((resolve, reject) => {
+      this.#waiter = { resolve, reject }
+      this.#advance()
+      if (this.#waiter === undefined) return
+      this.#timer = setTimeout(() => this.fail(requestTimeout()), this.#limits.timeout)
+      this.#stream.resume()
+    })
+  }
+
+  /** Ends reading with an error; the stream stays as it is. */
+  readonly fail = (error: unknown): void => {
+    if (this.#failure !== undefined) return
+    this.#failure = { error }
+    this.#detach()
+    this.#settle((waiter) => waiter.reject(error))
+  }
+
+  /** Postpones the time limit, when bytes have arrived that are not decompressed yet. */
+  readonly noteProgress = (): void => { this.#timer?.refresh() }
+
+  #detach (): void {
+    const stream = this.#stream
+    stream.off('data', this.#onData).off('end', this.#onEnd).off('error', this.#onError).off('close', this.#onClose)
+    stream.on('error', () => {})
+    stream.pause()
+    clearTimeout(this.#smallTimer)
+    this.#smallTimer = undefined
+    this.#chunk = Buffer.alloc(0)
+    this.#text = ''
+  }
+
+  #settle (use: (waiter: Waiter<Row>) => void): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    const waiter = this.#waiter
+    this.#waiter = undefined
+    if (waiter === undefined) return
+    this.#stream.pause()
+    use(waiter)
+  }
+
+  readonly #onData = (data: Buffer | string): void => {
+    const chunk = typeof data === 'string' ? Buffer.from(data) : data
+    this.bytes += chunk.length
+    this.onBytes(chunk)
+    this.#timer?.refresh()
+    if (chunk.length >= SMALL || this.#smallLength + chunk.length > PIECE) {
+      this.#takeSmall()
+      this.#append(chunk)
+      this.#advance()
+      return
+    }
+    chunk.copy(this.#small, this.#smallLength)
+    this.#smallLength += chunk.length
+    this.#smallTimer ??= setTimeout(this.#flush, DELAY)
+  }
+
+  readonly #flush = (): void => {
+    this.#takeSmall()
+    this.#advance()
+  }
+
+  #takeSmall (): void {
+    clearTimeout(this.#smallTimer)
+    this.#smallTimer = undefined
+    if (this.#smallLength === 0) return
+    this.#append(Buffer.from(this.#small.subarray(0, this.#smallLength)))
+    this.#smallLength = 0
+  }
+
+  #append (chunk: Buffer): void {
+    this.#chunk = this.#chunk.length === 0 ? chunk : Buffer.concat([this.#chunk, chunk])
+  }
+
+  readonly #onEnd = (): void => {
+    this.#hasEnded = true
+    this.#flush()
+  }
+
+  readonly #onError = (error: Error): void => this.fail(error)
+
+  readonly #onClose = (): void => {
+    if (!this.#hasEnded) this.fail(Object.assign(new Error('aborted'), { code: 'ECONNRESET' }))
+  }
+
+  /** Parses until a batch that somebody waits for is complete, or until more bytes are needed. */
+  #advance (): void {
+    if (this.#waiter === undefined) return
+    if (this.#failure !== undefined) {
+      const { error } = this.#failure
+      return this.#settle((waiter) => waiter.reject(error))
+    }
+    try {
+      const batch = this.#parseBatch()
+      if (batch !== undefined) this.#settle((waiter) => waiter.resolve(batch))
+      else if (this.#isComplete) this.#settle((waiter) => waiter.resolve(undefined))
+    } catch (error) {
+      this.fail(error)
+    }
+  }
+
+  /** Whether everything has been parsed and passed on. */
+  get #isComplete (): boolean {
+    return this.#hasEnded && this.#batch.rows.length === 0
+  }
+
+  #parseBatch (): Batch<Row> | undefined {
+    const parser = this.#parser
+    for (;;) {
+      while (this.#position < this.#text.length) {
+        const from = this.#position
+        this.#position = parser.read(this.#text, from)
+        this.#rowSize += this.#isAscii
+          ? this.#position - from
+          : Buffer.byteLength(this.#text.slice(from, this.#position))
+        if (this.#rowSize > this.#limits.rowSize) throw this.#tooLarge('A row', this.#limits.rowSize, 'bytes')
+        if (parser.row === undefined) {
+          if (parser.isBetween) this.#rowSize = 0
+          continue
+        }
+        const full = this.#addRow(parser.row)
+        if (full !== undefined) return full
+      }
+      if (this.#isInvalid) throw atLine(invalidBody('The body is not UTF-8'), parser.line)
+      if (this.#decode()) continue
+      if (!this.#hasEnded) return undefined
+      return this.#endText()
+    }
+  }
+
+  #endText (): Batch<Row> | undefined {
+    const parser = this.#parser
+    if (this.#chunk.length > 0) throw atLine(invalidBody('The body is not UTF-8'), parser.line)
+    if (!this.#isParsed) {
+      this.#isParsed = true
+      parser.end()
+      if (parser.row !== undefined) {
+        const full = this.#addRow(parser.row)
+        if (full !== undefined) return full
+      }
+    }
+    return this.#batch.rows.length === 0 ? undefined : this.#takeBatch()
+  }
+
+  #isParsed = false
+
+  /** Adds a row. Returns the batch if that is complete; a row that does not fit begins the next one. */
+  #addRow (row: Row): Batch<Row> | undefined {
+    const { rowLine, lastLine } = this.#parser
+    const size = this.#rowSize
+    this.#rowSize = 0
+    if (this.#count >= this.#limits.rows) throw this.#tooLarge('The body', this.#limits.rows, 'rows')
+    if (size > MAX_BYTES) this.onLargeRow(size, row)
+    let full: Batch<Row> | undefined
+    if (this.#batch.rows.length > 0 && this.#batch.size + size > MAX_BYTES) full = this.#takeBatch()
+    const batch = this.#batch
+    batch.rows.push(row)
+    batch.lines.push(rowLine)
+    batch.lastLine = lastLine
+    batch.size += size
+    this.#count++
+    return full ?? (batch.rows.length >= MAX_ROWS ? this.#takeBatch() : undefined)
+  }
+
+  #newBatch (): Batch<Row> {
+    return { rows: [], lines: [], first: this.#count, lastLine: 0, size: 0 }
+  }
+
+  #takeBatch (): Batch<Row> {
+    const batch = this.#batch
+    this.#batch = this.#newBatch()
+    return batch
+  }
+
+  #tooLarge (what: string, most: number, unit: string): ServiceError {
+    const error = bodyTooLarge()
+    error.message = `${what} has more than ${most} ${unit}`
+    return atLine(error, this.#parser.rowLine)
+  }
+
+  /** Decodes the next bytes. Returns whether there is text. */
+  #decode (): boolean {
+    this.#text = ''
+    this.#position = 0
+    const chunk = this.#chunk
+    if (chunk.length === 0) return false
+    let end = Math.min(PIECE, chunk.length)
+    end -= incompleteAt(chunk, end)
+    let piece = chunk.subarray(0, end)
+    if (!isUtf8(piece)) {
+      this.#isInvalid = true
+      end = validLines(piece)
+      piece = chunk.subarray(0, end)
+    }
+    this.#chunk = chunk.subarray(end)
+    if (end === 0) return this.#isInvalid
+    const text = piece.toString()
+    this.#isAscii = text.length === end
+    this.#text = this.#isFirst && text.startsWith('\ufeff') ? text.slice(1) : text
+    this.#isFirst = false
+    return true
+  }
+}
+
+/** The number of bytes before `end` that begin a character which ends behind it. */
+function incompleteAt (bytes: Buffer, end: number): number {
+  for (let back = 1; back <= 3 && back <= end; back++) {
+    const byte = bytes[end - back] as number
+    if (byte < 0x80) return 0
+    if (byte >= 0xc0) return back < (byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2) ? back : 0
+  }
+  return 0
+}
+
+/** The length of the lines before the first one that is not UTF-8. */
+function validLines (bytes: Buffer): number {
+  let start = 0
+  for (let index = 0; index < bytes.length; index++) {
+    if (bytes[index] !== LF && bytes[index] !== CR) continue
+    if (!isUtf8(bytes.subarray(start, index))) return start
+    start = index + 1
+  }
+  return start
+}

@@ -1,0 +1,206 @@
+/**
+ * Parses CSV (RFC 4180) in parts of any size. The state is inside a cell, so that a cell that arrives in many parts is
+ * not read again with each of them.
+ */
+import { at, invalidBody, type Path, type ServiceError } from '../errors.ts'
+import { atLine, type RowParser } from './row-parser.ts'
+
+export const SEPARATORS: ReadonlyMap<string, string> = new Map([[',', ','], [';', ';'], ['tab', '\t']])
+
+const [LF, CR, QUOTE] = [0x0a, 0x0d, 0x22] as const
+
+/** The position in a cell: before its first character, in a cell without quotes or with them, after a quote in it. */
+type State = 'start' | 'plain' | 'quoted' | 'afterQuote'
+
+/** The cells of a row; null for a cell with nothing, which is NULL. */
+export type CsvCells = ReadonlyArray<string | null>
+
+export class CsvParser implements RowParser<CsvCells> {
+  readonly #separator: number
+  #names: readonly string[] = []
+  #state: State = 'start'
+  /** The text of the cell so far; of one with quotes as it was sent, with the quotes in it doubled. */
+  #text = ''
+  #hasQuotes = false
+  #cells: Array<string | null> = []
+  /** The line in which the quotes of the cell have begun. */
+  #quoteLine = 1
+  /** Whether the last character was a CR, so that a LF belongs to it. */
+  #isAfterCr = false
+  #count = 0
+  #isOverLine = false
+  row: CsvCells | undefined
+  line = 1
+  rowLine = 1
+  lastLine = 0
+  /** The line of the header. */
+  headerLine = 1
+
+  /** `separator`: one of the characters of SEPARATORS. */
+  constructor (separator = ',') {
+    this.#separator = separator.charCodeAt(0)
+  }
+
+  /** The names of the header; none until it has been read. */
+  get names (): readonly string[] {
+    return this.#names
+  }
+
+  get isBetween (): boolean {
+    return this.#state === 'start' && this.#cells.length === 0
+  }
+
+  read (text: string, from: number): number {
+    this.#begin()
+    let index = from
+    this.#isOverLine = false
+    while (index < text.length && !this.#isOverLine) {
+      if (this.#state === 'quoted') index = this.#readQuoted(text, index)
+      else if (this.#state === 'afterQuote') index = this.#readAfterQuote(text, index)
+      else if (this.#isAfterCr && text.charCodeAt(index) === LF) {
+        this.#isAfterCr = false
+        index++
+      } else index = this.#readPlain(text, index)
+    }
+    return index
+  }
+
+  end (): void {
+    this.#begin()
+    if (this.#state === 'quoted') {
+      throw this.#refuse('a quote is not closed', this.#quoteLine)
+    }
+    if (this.#state !== 'start' || this.#cells.length > 0) this.#endRow()
+    if (this.#names.length === 0) throw atLine(invalidBody('The CSV must begin with a line of column names'), this.line)
+  }
+
+  #readPlain (text: string, from: number): number {
+    this.#isAfterCr = false
+    const separator = this.#separator
+    let end = from
+    for (; end < text.length; end++) {
+      const code = text.charCodeAt(end)
+      if (code === separator || code === LF || code === CR || code === QUOTE) break
+    }
+    if (end > from) {
+      this.#text = this.#text === '' ? text.slice(from, end) : this.#text + text.slice(from, end)
+      this.#state = 'plain'
+    }
+    if (end === text.length) return end
+    if (text.charCodeAt(end) === QUOTE) {
+      if (this.#state === 'plain') throw this.#refuse('a cell with a quote in it must begin and end with one')
+      this.#state = 'quoted'
+      this.#quoteLine = this.line
+      return end + 1
+    }
+    return this.#endCell(text, end)
+  }
+
+  /** Reads up to the last character of a cell, or to the end of the text. */
+  #readQuoted (text: string, from: number): number {
+    let quote = text.indexOf('"', from)
+    while (quote !== -1 && text.charCodeAt(quote + 1) === QUOTE) {
+      this.#hasQuotes = true
+      quote = text.indexOf('"', quote + 2)
+    }
+    const end = quote === -1 ? text.length : quote
+    if (end > from) {
+      this.#countLines(text, from, end)
+      this.#text = this.#text === '' ? text.slice(from, end) : this.#text + text.slice(from, end)
+    }
+    if (quote === -1) return end
+    this.#state = 'afterQuote'
+    return end + 1
+  }
+
+  #readAfterQuote (text: string, from: number): number {
+    const code = text.charCodeAt(from)
+    this.#isAfterCr = false
+    if (code === this.#separator || code === LF || code === CR) return this.#endCell(text, from)
+    if (code !== QUOTE) throw this.#refuse('there is text behind a closing quote')
+    // both quotes of a pair, which a part has divided
+    this.#text += '""'
+    this.#hasQuotes = true
+    this.#state = 'quoted'
+    return from + 1
+  }
+
+  #countLines (text: string, from: number, to: number): void {
+    for (let index = from; index < to; index++) {
+      const code = text.charCodeAt(index)
+      if (code === CR || (code === LF && !this.#isAfterCr)) this.line++
+      this.#isAfterCr = code === CR
+    }
+  }
+
+  /** Ends a cell at its separator or at the end of its row. Returns the position after that. */
+  #endCell (text: string, end: number): number {
+    const code = text.charCodeAt(end)
+    if (code === this.#separator) this.#pushCell()
+    else {
+      this.#isAfterCr = code === CR
+      this.#endRow()
+    }
+    return end + 1
+  }
+
+  #pushCell (): void {
+    const text = this.#hasQuotes ? this.#text.replaceAll('""', '"') : this.#text
+    this.#cells.push(text === '' && this.#state !== 'afterQuote' ? null : text)
+    this.#text = ''
+    this.#hasQuotes = false
+    this.#state = 'start'
+  }
+
+  #endRow (): void {
+    const isBlank = this.#cells.length === 0 && this.#state === 'start'
+    if (!isBlank || this.#names.length === 1) {
+      this.#pushCell()
+      this.#takeRow(this.#cells)
+      this.#cells = []
+    }
+    this.#isOverLine = true
+    this.lastLine = this.line
+    this.line++
+    if (this.row === undefined) this.rowLine = this.line
+  }
+
+  #takeRow (cells: ReadonlyArray<string | null>): void {
+    const { length } = this.#names
+    if (length === 0) {
+      this.headerLine = this.rowLine
+      this.#names = namesOf(cells, this.rowLine)
+      return
+    }
+    if (cells.length !== length) {
+      throw atLine(
+        at(['data', this.#count], invalidBody(`The row has ${cells.length} cells, and the header ${length}`)),
+        this.rowLine
+      )
+    }
+    this.#count++
+    this.row = cells
+  }
+
+  #begin (): void {
+    if (this.row === undefined) return
+    this.row = undefined
+    this.rowLine = this.line
+  }
+
+  #refuse (reason: string, line = this.line): ServiceError {
+    const name = this.#names[this.#cells.length]
+    const path: Path = this.#names.length === 0 ? [] : ['data', this.#count, ...(name === undefined ? [] : [name])]
+    return atLine(at(path, invalidBody(`The CSV is malformed: ${reason}`)), line)
+  }
+}
+
+function namesOf (cells: ReadonlyArray<string | null>, line: number): string[] {
+  const names = new Set<string>()
+  for (const name of cells) {
+    if (name === null || name === '') throw atLine(at('', invalidBody('A column of the header has no name')), line)
+    if (names.has(name)) throw atLine(at('', invalidBody(`The header has the column "${name}" twice`)), line)
+    names.add(name)
+  }
+  return [...names]
+}

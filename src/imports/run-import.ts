@@ -1,0 +1,320 @@
+/**
+ * Inserts the rows of an import batch by batch. Each batch is planned and executed like the body of an insert; one
+ * transaction contains all of them, or one each.
+ */
+import type { Readable } from 'node:stream'
+import type { InsertBody, OnConflict } from '../../schemas/body.ts'
+import { type Access, authorize } from '../access/authorize.ts'
+import { principalOf } from '../access/grant.ts'
+import { orUnavailable } from '../access/granted-table.ts'
+import type { TableSource } from '../catalog/catalog.ts'
+import { toStale, withFreshCatalog } from '../databases/stale-catalog.ts'
+import type { Client, Transaction } from '../dialects/dialect.ts'
+import {
+  bodyTooLarge, type Committed, databaseUnavailable, deadlock, isServiceError, queryTimeout, requestTimeout,
+  type ServiceError, statementTooLarge, unsupported, withDetails
+} from '../errors.ts'
+import { handle } from '../pipeline.ts'
+import type { Plan } from '../plan/plan.ts'
+import { type RequestLimits, requireUndoable } from '../plan/write-options.ts'
+import { finishWrite } from '../response/respond.ts'
+import type { RequestRecord } from '../telemetry/record.ts'
+import { answerIn } from '../verbs/execute.ts'
+import { createPlan, refuseView } from '../verbs/index.ts'
+import { type Batch, BatchReader } from './batch-reader.ts'
+import { type CsvCells, CsvParser } from './csv-parser.ts'
+import { findColumns, toData } from './csv-rows.ts'
+import type { ImportOptions } from './import-options.ts'
+import { NdjsonParser } from './ndjson-parser.ts'
+import { atLine } from './row-parser.ts'
+
+export interface ImportRequest {
+  readonly access: Access
+  readonly options: ImportOptions
+  readonly limits: RequestLimits
+  /** How long to wait for bytes, in milliseconds. */
+  readonly bodyTimeout: number
+  readonly client?: Client | undefined
+  readonly record?: RequestRecord | null | undefined
+}
+
+/** The sums of the answers to all batches. */
+interface Counts { inserted: number, updated: number, unchanged: number }
+
+/** How long an import in one transaction on SQLite may wait for its client in all, because other writes wait, too. */
+const PATIENCE = 5000
+
+/** An import that has been checked as far as it can be without its rows. */
+export class Import {
+  readonly #request: ImportRequest
+  readonly #parser: CsvParser | NdjsonParser
+  readonly #separator: string
+  #reader: BatchReader | undefined
+  #counts: Counts = { inserted: 0, updated: 0, unchanged: 0 }
+  /** The batches that have been written, their rows, and the line in which they end. */
+  #written = 0
+  #rows = 0
+  #line = 0
+  #patience = PATIENCE
+  #failure: unknown
+  #isOver = false
+
+  /** @throws PERMISSION_DENIED, TABLE_NOT_FOUND, NOT_SUPPORTED */
+  static async begin (request: ImportRequest): Promise<Import> {
+    const { access, access: { database }, options, record } = request
+    const source = await authorize(access, bodyOf([], options.onConflict))
+    record?.begin(source.table)
+    orUnavailable(access, source, ({ table }) => {
+      refuseView('insert', table)
+      if (options.transaction === 'whole') requireUndoable(table, '')
+    })
+    if (database.onWrite !== undefined) {
+      throw unsupported('', 'the app checks each write by a hook, which an import does not call')
+    }
+    return new Import(request)
+  }
+
+  constructor (request: ImportRequest) {
+    this.#request = request
+    const { format, separator } = request.options
+    this.#separator = separator
+    this.#parser = format === 'csv' ? new CsvParser(separator) : new NdjsonParser()
+  }
+
+  /** Bytes that have been read. */
+  get bytes (): number {
+    return this.#reader?.bytes ?? 0
+  }
+
+  get rows (): number {
+    return this.#rows
+  }
+
+  /** Ends the import after its running statement. */
+  fail (error: unknown): void {
+    this.#failure ??= error
+    this.#reader?.fail(error)
+  }
+
+  /** For the reader of the stream, when bytes have arrived that are not decompressed yet. */
+  noteProgress (): void {
+    this.#reader?.noteProgress()
+  }
+
+  /**
+   * Reads the rows and inserts them. `onBytes`: called with the bytes of the stream. Returns the body of the response.
+   * @throws ServiceError, with `committed` if batches are committed one by one
+   */
+  async run (stream: () => Readable, onBytes: (bytes: Buffer) => void = () => {}): Promise<string | Buffer> {
+    const { access: { database, grant }, options, limits, bodyTimeout, record } = this.#request
+    database.streams.add(this, principalOf(grant), 'imports')
+    database.running.begin()
+    const timer = setTimeout(() => {
+      this.#isOver = true
+      this.fail(queryTimeout())
+    }, database.importTimeout)
+    try {
+      const reader = new BatchReader<unknown>(stream(), this.#parser, {
+        rowSize: limits.importRow,
+        rows: limits.importRows ?? Infinity,
+        timeout: bodyTimeout
+      })
+      reader.onBytes = onBytes
+      this.#reader = reader
+      if (this.#failure !== undefined) reader.fail(this.#failure)
+      record?.planned()
+      record?.compiled()
+      const response = await (options.transaction === 'whole' ? this.#runWhole(reader) : this.#runBatches(reader))
+      record?.executed(this.#counts.inserted + this.#counts.updated)
+      return response
+    } catch (error) {
+      this.#isOver = true
+      this.#reader?.fail(error)
+      throw options.transaction === 'whole' || !isServiceError(error) ? error : this.#withCommitted(error)
+    } finally {
+      clearTimeout(timer)
+      database.running.end()
+      database.streams.remove(this)
+    }
+  }
+
+  async #runWhole (reader: BatchReader): Promise<string | Buffer> {
+    const { access: { database }, options: { dryRun }, client, record } = this.#request
+    const batches = new Batches(reader)
+    // nothing is locked while the client has not sent anything
+    await batches.current
+    await withFreshCatalog(database, () => database.dialect.transaction(async (tx) => {
+      record?.attempted(tx.attempt)
+      // the rows of earlier batches are gone
+      if (this.#written > 0) throw tx.attempt > 1 ? deadlock() : databaseUnavailable()
+      for (;;) {
+        const batch = await this.#take(batches)
+        if (batch === undefined) return
+        await this.#writeIn(tx, batch)
+        this.#note(batch)
+        batches.advance()
+      }
+    }, {
+      readOnly: false,
+      isolation: 'repeatableRead',
+      dryRun,
+      client,
+      timeLimit: database.importTimeout
+    }))
+    return this.#respond()
+  }
+
+  /** Plans and executes a batch in the transaction of the whole. */
+  async #writeIn (tx: Transaction, batch: Batch): Promise<void> {
+    const { access, access: { database }, options: { onConflict, dryRun }, limits } = this.#request
+    let plan: Plan | undefined
+    try {
+      const body = { ...bodyOf([], onConflict), ...(dryRun && { dryRun }) }
+      const source = await authorize(access, bodyOf(this.#dataOf(batch, undefined), onConflict))
+      plan = orUnavailable(access, source, (tables) =>
+        createPlan({ ...body, data: this.#dataOf(batch, tables) } as InsertBody, tables, limits))
+      const { answer } = await answerIn(tx, { plan, database, maxBytes: database.resultLimit })
+      this.#add(answer)
+    } catch (error) {
+      throw plan === undefined ? placed(error, batch) : toStale(placed(error, batch), plan)
+    }
+  }
+
+  async #runBatches (reader: BatchReader): Promise<string | Buffer> {
+    const { client } = this.#request
+    const batches = new Batches(reader)
+    const isGone = (): boolean => this.#isOver || client?.destroyed === true
+    const own: Client = {
+      caller: client?.caller,
+      get destroyed () { return isGone() }
+    }
+    for (;;) {
+      const batch = await this.#take(batches)
+      if (batch === undefined) return this.#respond()
+      await this.#writeAlone(batch, own)
+      this.#note(batch)
+      batches.advance()
+    }
+  }
+
+  /** Handles a batch like a request of its own. */
+  async #writeAlone (batch: Batch, client: Client): Promise<void> {
+    const { access, options: { onConflict }, limits } = this.#request
+    try {
+      const source = await authorize(access, bodyOf([], onConflict))
+      const data = orUnavailable(access, source, (tables) => this.#dataOf(batch, tables))
+      const { response } = await handle({ access, body: bodyOf(data, onConflict), limits, client })
+      this.#add(response)
+    } catch (error) {
+      throw placed(error, batch)
+    }
+  }
+
+  /** Waits for the next batch. @throws the reason why the import ends */
+  async #take (batches: Batches): Promise<Batch | undefined> {
+    if (this.#failure !== undefined) throw this.#failure
+    const { access: { database: { dialect } }, options } = this.#request
+    if (dialect.engine !== 'sqlite' || options.transaction === 'batch') return await batches.current
+    const since = performance.now()
+    const timer = setTimeout(() => this.fail(requestTimeout()), this.#patience)
+    try {
+      return await batches.current
+    } finally {
+      clearTimeout(timer)
+      this.#patience -= performance.now() - since
+    }
+  }
+
+  /** The rows of a batch as `data`. Without tables, the objects only have the right names. */
+  #dataOf ({ rows }: Batch, tables: TableSource | undefined): object[] {
+    const parser = this.#parser
+    if (parser instanceof NdjsonParser) return rows as object[]
+    if (tables === undefined) return [Object.fromEntries(parser.names.map((name) => [name, null]))]
+    let columns
+    try {
+      columns = findColumns(tables.table, parser.names, this.#separator)
+    } catch (error) {
+      throw atLine(error as ServiceError, parser.headerLine)
+    }
+    return toData(rows as CsvCells[], columns)
+  }
+
+  #note ({ rows, lastLine }: Batch): void {
+    this.#written++
+    this.#rows += rows.length
+    this.#line = lastLine
+  }
+
+  #add (answer: string | Buffer): void {
+    const { data } = JSON.parse(answer.toString()) as { readonly data: Partial<Counts> }
+    for (const name of ['inserted', 'updated', 'unchanged'] as const) this.#counts[name] += data[name] ?? 0
+  }
+
+  #respond (): string | Buffer {
+    const { inserted, updated, unchanged } = this.#counts
+    const members = `"inserted":${inserted},"updated":${updated},"unchanged":${unchanged}`
+    return finishWrite(this.#request.options.dryRun ? { dryRun: true } : {}, members, undefined)
+  }
+
+  #withCommitted (error: ServiceError): ServiceError {
+    const committed: Committed = { rows: this.#rows, line: this.#line }
+    if (this.#rows > 0) {
+      error.message = error.message.replace('nothing was changed', `no row after line ${this.#line} was changed`)
+    }
+    return Object.assign(error, { committed })
+  }
+}
+
+/** The batch that is to be written, while the one after it is read. */
+class Batches {
+  readonly #reader: BatchReader
+  /** The batch that is written, and the next one. */
+  #current: Promise<Batch | undefined>
+  #next: Promise<Batch | undefined> | undefined
+
+  constructor (reader: BatchReader) {
+    this.#reader = reader
+    this.#current = reader.next()
+    this.#prefetch()
+  }
+
+  get current (): Promise<Batch | undefined> {
+    return this.#current
+  }
+
+  #prefetch (): void {
+    const current = this.#current
+    this.#next = current.then((batch) => batch === undefined ? undefined : this.#reader.next())
+    // they are awaited later
+    current.catch(() => {})
+    this.#next.catch(() => {})
+  }
+
+  /** Called when the current batch has been written. */
+  advance (): void {
+    this.#current = this.#next as Promise<Batch | undefined>
+    this.#prefetch()
+  }
+}
+
+const bodyOf = (data: readonly object[], onConflict: OnConflict | undefined): InsertBody =>
+  ({ verb: 'insert', data, ...(onConflict !== undefined && { onConflict }) }) as InsertBody
+
+const ROW = /^\/data\/(\d+)/
+
+/** Adds the place of the batch to the details of an error about one of its rows. */
+function placed (error: unknown, { rows, lines, first }: Batch): unknown {
+  // an error of the header has its line
+  if (!isServiceError(error) || error.details.some(({ line }) => line !== undefined)) return error
+  const found = error.message === statementTooLarge().message && rows.length === 1 ? bodyTooLarge() : error
+  return withDetails(found, ...error.details.map(({ path, message }) => {
+    const [start = '', index] = ROW.exec(path) ?? []
+    if (index === undefined) return { path, message }
+    const line = lines[Number(index)]
+    return {
+      path: `/data/${first + Number(index)}${path.slice(start.length)}`,
+      message,
+      ...(line !== undefined && { line })
+    }
+  }))
+}

@@ -1,0 +1,170 @@
+/** Imports: bodies of CSV and NDJSON, in one transaction or in batches. */
+import { gzipSync } from 'node:zlib'
+import t from 'tap'
+import { hashToken } from '../../src/access/tokens.ts'
+import { type Answer, type PostOptions, type Service, sharedOnEachEngine } from '../support/service.ts'
+
+const mysql = [
+  'create table items (id int auto_increment primary key, sku varchar(20) not null unique, price decimal(10,2), stock int not null default 5, note varchar(100), meta json) engine=innodb',
+  "insert into items (sku, price) values ('old', 1)",
+  'create table nodes (id int primary key, parent int, foreign key (parent) references nodes (id)) engine=innodb',
+  'create table one (a int) engine=innodb',
+  'create table loose (id int primary key, a int) engine=myisam',
+  'create view seen as select id from items'
+]
+const sqlite = [
+  'create table items (id integer primary key autoincrement, sku varchar(20) not null unique, price decimal(10,2), stock int not null default 5, note varchar(100), meta json)',
+  "insert into items (sku, price) values ('old', 1)",
+  'create table nodes (id int primary key, parent int, foreign key (parent) references nodes (id))',
+  'create table one (a int)',
+  'create table loose (id int primary key, a int)',
+  'create view seen as select id from items'
+]
+
+const tenant = 'a-token-of-one-tenant-0123456789'
+const tokens = [
+  { name: 'adder', sha256: hashToken('adder'), permissions: ['insert' as const] },
+  { name: 'reader', sha256: hashToken('reader'), permissions: ['select' as const] },
+  {
+    name: 'tenant',
+    sha256: hashToken(tenant),
+    permissions: ['select' as const, 'insert' as const],
+    databases: { shop: { items: { columns: { select: ['id', 'sku', 'stock'], insert: ['sku', 'stock', 'price'] }, rows: { stock: [5, 6] } } } }
+  }
+]
+
+const test = sharedOnEachEngine(t, { schema: { mysql, sqlite }, tokens, options: { limits: { importRow: 300_000, importRows: 5000 } } })
+
+const CSV = 'text/csv'
+const NDJSON = 'application/x-ndjson'
+
+const load = ({ server }: Service, table: string, body: string | Buffer, { query = '', type = CSV, token = 'test-token-that-may-do-everything-0123456789', headers = {} }: { query?: string, type?: string, token?: string } & Pick<PostOptions, 'headers'> = {}): Promise<Answer> =>
+  server.app.inject({ method: 'POST', url: `/api/shop/${table}${query}`, headers: { authorization: `Bearer ${token}`, 'content-type': type, ...headers }, payload: body })
+    .then(({ statusCode: status, headers, body: text }) => ({ status, headers, text, json: JSON.parse(text) }))
+
+const skus = async ({ sql }: Service): Promise<string[]> => (await sql('select sku from items order by id')).map(({ sku }) => sku)
+
+await test('the rows of a body are inserted, with NULL, texts and defaults', async (t, service) => {
+  const csv = await load(service, 'items', 'sku,price,note,meta\r\na,1.50,,"{""$x"":1}"\r\n"b",,"",null\r\nc,2,"x, ""y""\r\nz",[1.50]\r\n')
+  t.match(csv, { status: 200, json: { success: true, data: { inserted: 3, updated: 0, unchanged: 0 } } })
+  t.notOk('id' in csv.json.data)
+  const rows = await service.post('items', { verb: 'select', columns: ['sku', 'price', 'stock', 'note', 'meta'], filters: { id: { $gt: 1 } } })
+  t.equal(rows.text.slice(rows.text.indexOf('['), rows.text.lastIndexOf(']') + 1).replaceAll(/("\$x"|"meta"): /g, '$1:'), JSON.stringify([
+    { sku: 'a', price: '1.50', stock: 5, note: null, meta: { $x: 1 } },
+    { sku: 'b', price: null, stock: 5, note: '', meta: null },
+    { sku: 'c', price: '2.00', stock: 5, note: 'x, "y"\r\nz', meta: [1.5] }
+  ]).replace('[1.5]', '[1.50]').replace('[1.50]', service.engine === 'mysql' ? '[1.5]' : '[1.50]'))
+  t.strictSame(await service.sql("select sku from items where meta is null and sku in ('a', 'b', 'c')"), [], 'the cell null is the JSON value null')
+
+  const lines = await load(service, 'items', '{"sku":"d","stock":7}\n\n{"note":"n","sku":"e"}\n', { type: `${NDJSON}; charset=utf-8` })
+  t.match(lines.json.data, { inserted: 2 })
+  t.strictSame((await service.sql("select stock, note from items where sku in ('d', 'e') order by id")).map((row) => ({ ...row })), [{ stock: 7, note: null }, { stock: 5, note: 'n' }])
+  t.match(await load(service, 'one', 'a\n\n1\n'), { json: { data: { inserted: 2 } } })
+})
+
+await test('onConflict updates rows that exist, and set says which columns', async (t, service) => {
+  t.match((await load(service, 'items', 'sku,price\nold,2\nnew,3\n', { query: '?onConflict=sku' })).json.data, { inserted: 1, updated: 1, unchanged: 0 })
+  t.match((await load(service, 'items', 'sku,price,stock\nold,4,9\n', { query: '?onConflict=sku&set=stock' })).json.data, { inserted: 0, updated: 1, unchanged: 0 })
+  t.match((await load(service, 'items', 'sku,price\nold,5\n', { query: '?onConflict=sku&set=' })).json.data, { inserted: 0, updated: 0, unchanged: 1 })
+  t.strictSame((await service.sql("select price, stock from items where sku = 'old'")).map(({ price, stock }) => [Number(price), stock]), [[2, 9]])
+  t.match(await load(service, 'items', 'sku\nold\n', { query: '?onConflict=note' }), { status: 400, json: { error: { code: 'INVALID_BODY' } } })
+  t.match(await load(service, 'items', 'sku,price\nold,5\n', { query: '?onConflict=sku', token: 'adder' }), { status: 403 })
+  t.match(await load(service, 'items', 'sku,price\nx,5\n', { query: '?onConflict=sku&set=', token: 'adder' }), { status: 200 })
+})
+
+await test('a dry run counts and changes nothing', async (t, service) => {
+  const { json } = await load(service, 'items', 'sku\na\nb\n', { query: '?dryRun=true' })
+  t.strictSame(json.data, { inserted: 2, updated: 0, unchanged: 0, dryRun: true })
+  t.strictSame(await skus(service), ['old'])
+})
+
+await test('a transaction of the whole is all or nothing, and one for each batch says what is committed', async (t, service) => {
+  const csv = ['sku', ...Array.from({ length: 2500 }, (_, index) => `s${index}`)]
+  csv[2101] = 'old'
+  const text = csv.join('\n')
+  const whole = await load(service, 'items', text)
+  t.match(whole, { status: 409, json: { error: { code: 'UNIQUE_VIOLATION', details: [{ path: '/data/2100/sku', line: 2102 }] } } })
+  t.notOk('committed' in whole.json.error)
+  t.strictSame(await skus(service), ['old'])
+  const batch = await load(service, 'items', text, { query: '?transaction=batch' })
+  t.match(batch, { status: 409, json: { error: { code: 'UNIQUE_VIOLATION', committed: { rows: 2000, line: 2001 }, details: [{ path: '/data/2100/sku', line: 2102 }] } } })
+  t.equal((await skus(service)).length, 2001)
+  csv[2101] = 'other'
+  t.match((await load(service, 'items', ['sku', ...csv.slice(2001)].join('\n'), { query: '?transaction=batch' })).json.data, { inserted: 500 })
+  t.match(await load(service, 'items', 'sku\na\n"b\n', { query: '?transaction=batch' }), { status: 400, json: { error: { code: 'INVALID_BODY', committed: { rows: 0, line: 0 }, details: [{ line: 3 }] } } })
+})
+
+await test('a row may name a row of its own or an earlier batch, and no other', async (t, service) => {
+  const rows = Array.from({ length: 1500 }, (_, index) => `${index},${index === 0 ? '' : Math.floor(index / 2)}`)
+  t.match(await load(service, 'nodes', `id,parent\n${rows.join('\n')}\n`), { json: { data: { inserted: 1500 } } })
+  t.match(await load(service, 'nodes', 'id,parent\n9001,9000\n'), { status: 409, json: { error: { code: 'FOREIGN_KEY_VIOLATION' } } })
+})
+
+await test('the rules of a grant hold for each row', async (t, service) => {
+  t.match(await load(service, 'items', 'sku,stock\na,6\n', { token: tenant }), { status: 200, json: { data: { inserted: 1 } } })
+  t.match(await load(service, 'items', 'sku,stock\nb,6\nc,7\n', { token: tenant }), { status: 403, json: { error: { details: [{ path: '/data/1', line: 3 }] } } })
+  t.match(await load(service, 'items', 'sku,stock,note\nb,6,x\n', { token: tenant }), { status: 400, json: { error: { code: 'COLUMN_NOT_FOUND', details: [{ path: '/data/0/note', line: 1 }] } } })
+  t.match(await load(service, 'items', 'sku,stock,id\nb,6,5\n', { token: tenant }), { status: 400, json: { error: { code: 'COLUMN_NOT_WRITABLE' } } })
+  t.match(await load(service, 'items', 'sku\nb\n', { token: 'reader' }), { status: 403, json: { error: { code: 'PERMISSION_DENIED' } } })
+  t.match(await load(service, 'seen', 'id\n1\n'), { status: 403 })
+})
+
+await test('what is refused names its place and line', async (t, service) => {
+  for (const [body, status, code, details, options] of [
+    ['sku,price\na,1\nb,x\n', 400, 'INVALID_VALUE', [{ path: '/data/1/price', line: 3 }]],
+    ['sku,stock\na,1e30\n', 400, 'INVALID_VALUE', [{ path: '/data/0/stock', line: 2 }]],
+    ['sku,stock\na,\n', 422, 'NOT_NULL_VIOLATION', [{ path: '/data/0/stock', line: 2 }]],
+    ['sku,meta\na,{\n', 400, 'INVALID_VALUE', [{ path: '/data/0/meta', line: 2 }]],
+    ['sku,meta\na,"{""a"":1,""a"":2}"\n', 400, 'INVALID_VALUE', [{ path: '/data/0/meta', line: 2 }]],
+    ['stock\n1\n', 400, 'MISSING_COLUMN', [{ path: '/data/0/sku', line: 2 }]],
+    ['sku,nope\na,1\n', 400, 'COLUMN_NOT_FOUND', [{ path: '/data/0/nope', line: 1 }]],
+    ['sku;stock\na;1\n', 400, 'COLUMN_NOT_FOUND', [{ message: /separator of the CSV seems to be ";"/, line: 1 }]],
+    ['sku,stock\na\n', 400, 'INVALID_BODY', [{ path: '/data/0', line: 2 }]],
+    ['sku,sku\na,b\n', 400, 'INVALID_BODY', [{ line: 1 }]],
+    ['', 400, 'INVALID_BODY', [{ line: 1 }]],
+    [`sku,note\na,${'x'.repeat(300_001)}\n`, 413, 'BODY_TOO_LARGE', [{ line: 2 }]],
+    [`sku\n${'a\n'.repeat(5001)}`, 413, 'BODY_TOO_LARGE', [{ line: 5002 }], { query: '?dryRun=true&onConflict=sku&set=' }],
+    ['{"sku":"a"}\n{"sku":"b","sku":"c"}\n', 400, 'INVALID_BODY', [{ path: '/data/1', line: 2 }], { type: NDJSON }],
+    ['{"sku":"a"}\n{"sku":{"$inc":1}}\n', 400, 'INVALID_VALUE', [{ path: '/data/1/sku', line: 2 }], { type: NDJSON }],
+    ['{"sku":"a"}\n{"sku":"b","nope":1}\n', 400, 'COLUMN_NOT_FOUND', [{ path: '/data/1/nope', line: 2 }], { type: NDJSON }],
+    ['{"sku":"a"', 400, 'INVALID_JSON', [{ line: 1 }], { type: NDJSON }],
+    ['sku\na\n', 415, 'UNSUPPORTED_MEDIA_TYPE', [], { type: 'text/csv; charset=latin1' }],
+    ['sku\na\n', 415, 'UNSUPPORTED_MEDIA_TYPE', [], { headers: { 'content-encoding': 'br' } }],
+    ['sku\na\n', 400, 'INVALID_BODY', [], { headers: { 'content-encoding': 'gzip' } }],
+    [gzipSync('sku\na\n').subarray(0, 20), 400, 'INVALID_BODY', [], { headers: { 'content-encoding': 'gzip' } }]
+  ] as Array<[string | Buffer, number, string, object[], Parameters<typeof load>[3]?]>) {
+    const answer = await load(service, 'items', body, options)
+    t.match(answer, { status, json: { success: false, error: { code, details } } }, `${String(body).slice(0, 40)} ${answer.text}`)
+  }
+  t.strictSame(await skus(service), ['old'], 'nothing was written')
+})
+
+await test('options are in the query string, each once, and others are refused there', async (t, service) => {
+  for (const query of ['?x=1', '?set=a', '?onConflict=', '?onConflict=sku,sku', '?dryRun=false', '?dryRun', '?transaction=none', '?separator=|', '?onConflict=sku&onConflict=sku', '?dryRun=true&transaction=batch']) {
+    t.match(await load(service, 'items', 'sku\na\n', { query }), { status: 400, json: { error: { code: 'INVALID_BODY' } } }, query)
+  }
+  t.match(await load(service, 'items', '{"sku":"a"}', { query: '?separator=,', type: NDJSON }), { status: 400 })
+  t.match(await load(service, 'items', '{"verb":"select"}', { query: '?dryRun=true', type: 'application/json' }), { status: 400, json: { error: { code: 'INVALID_BODY' } } })
+  t.match(await load(service, 'nope', 'sku\na\n', { query: '?x=1' }), { status: 400 }, 'the options come before the table')
+  t.match(await load(service, 'nope', 'sku\na\n'), { status: 404 })
+  t.strictSame(await skus(service), ['old'])
+  t.match(await load(service, 'items', 'sku;price\na;"1.5"\n', { query: '?separator=;' }), { status: 200 })
+  t.match(await load(service, 'items', 'sku\tprice\nb\t1.5\n', { query: '?separator=tab' }), { status: 200 })
+})
+
+await test('a body of gzip is decompressed', async (t, service) => {
+  t.match((await load(service, 'items', gzipSync('sku\na\nb\n'), { headers: { 'content-encoding': 'gzip' } })).json.data, { inserted: 2 })
+})
+
+await test('other paths and methods have no imports', async (t, { server }) => {
+  const headers = { authorization: 'Bearer test-token-that-may-do-everything-0123456789', 'content-type': CSV }
+  for (const [method, url] of [['POST', '/api/shop'], ['QUERY', '/api/shop/items']] as const) {
+    const { statusCode } = await server.app.inject({ method: method as 'POST', url, headers, payload: 'a\n1\n' })
+    t.equal(statusCode, 415, url)
+  }
+})
+
+await test('a table without transactions takes only batches', async (t, service) => {
+  t.match(await load(service, 'loose', 'id,a\n1,2\n'), { status: 422, json: { error: { code: 'NOT_SUPPORTED' } } })
+  t.match(await load(service, 'loose', 'id,a\n1,2\n', { query: '?transaction=batch' }), { status: 200 })
+}, ['mariadb', 'mysql'])
