@@ -1,13 +1,14 @@
 /** The answer to a request: rows as a grid or as JSON, counts of a write, or what was wrong. */
 import type { ComponentChildren } from 'preact'
 import { isList, memberOf, parseJson, writeLines, type Json, type JsonObject } from './json.ts'
+import { useEffect, useState } from 'preact/hooks'
 import { copy } from './cell.tsx'
 import { Grid } from './grid.tsx'
 import { readOrder } from './order.ts'
 import { columnsOf, isGrouped } from './rows.ts'
 import type { Answer } from './service.ts'
 import { useStage } from './stage.tsx'
-import type { Table } from './table.ts'
+import type { Column, Table } from './table.ts'
 
 /** An answer, and the request that it is for. */
 export interface Result { readonly answer: Answer, readonly body: JsonObject | undefined }
@@ -21,6 +22,12 @@ interface AnswerViewProps {
   readonly paging: Paging
   readonly onOrder: (name: string, isAdded: boolean) => void
   readonly onExport: () => void
+  /** What can be done with rows that are selected. */
+  readonly onSelected: (rows: readonly JsonObject[], action: 'delete' | 'export') => void
+  readonly onEdit: ((row: JsonObject, column: Column, value: Json) => void) | undefined
+  /** The key of the row that is open at first. */
+  readonly opened: string | undefined
+  readonly onOpen: (row: JsonObject | undefined) => void
   readonly panel: (row: JsonObject, tab: string | undefined, close: () => void) => ComponentChildren
   readonly children?: ComponentChildren
 }
@@ -38,10 +45,14 @@ export interface Paging {
 
 const number = (value: number): string => value.toLocaleString('en')
 
-export function AnswerView ({ table, result: { answer, body }, isOld, shown, setShown, paging, onOrder, onExport, panel, children }: AnswerViewProps) {
+export function AnswerView ({ table, result: { answer, body }, isOld, shown, setShown, paging, onOrder, onExport, onSelected, onEdit, opened, onOpen, panel, children }: AnswerViewProps) {
   const { data, failure } = answer
+  const [selected, setSelected] = useState<ReadonlyMap<string, JsonObject>>(new Map())
+  useEffect(() => setSelected(new Map()), [answer])
   if (failure !== undefined) return <FailureView answer={answer} body={body} />
   const rows = isList(memberOf(data, 'rows')) ? data?.['rows'] as readonly JsonObject[] : undefined
+  const isSelect = memberOf(body, 'verb') === 'select'
+  const act = (action: 'delete' | 'export'): void => onSelected([...selected.values()], action)
   return (
     <>
       {children}
@@ -49,10 +60,18 @@ export function AnswerView ({ table, result: { answer, body }, isOld, shown, set
         ? <JsonText text={answer.text} />
         : rows !== undefined && (rows.length === 0
           ? <p class='empty'>{memberOf(body, 'verb') === 'select' ? memberOf(body, 'filters') === undefined ? 'The table is empty.' : 'No row passes the filters.' : 'No rows.'}</p>
-          : <Grid label={`Rows of ${table.name}`} rows={rows} columns={columnsOf(table, body, rows)} table={isGrouped(body) ? undefined : table} order={readOrder(body)} onOrder={memberOf(body, 'verb') === 'select' ? onOrder : undefined} panel={isGrouped(body) ? undefined : panel} />)}
+          : <Grid label={`Rows of ${table.name}`} rows={rows} columns={columnsOf(table, body, rows)} table={isGrouped(body) ? undefined : table} order={readOrder(body)} onOrder={memberOf(body, 'verb') === 'select' ? onOrder : undefined} panel={isGrouped(body) ? undefined : panel} selected={selected} onSelected={isSelect && !isGrouped(body) ? setSelected : undefined} onEdit={isSelect ? onEdit : undefined} opened={opened} onOpen={onOpen} />)}
       <div class='bar'>
         {rows !== undefined && memberOf(body, 'verb') === 'select' && <Pages paging={paging} />}
         <span class='count' role='status'>{data === undefined ? '' : rows === undefined || memberOf(data, 'count') === undefined ? describeWrite(data) : describeRows(rows.length, { total: memberOf(data, 'total'), bound: memberOf(body, 'total'), first: paging.first })}<span class='muted took'> {Math.round(answer.took)} ms</span>{isOld && <span class='muted'> · the request has changed: press Run</span>}</span>
+        {selected.size > 0 && (
+          <span class='buttons' role='group' aria-label='Selected rows'>
+            <b>{selected.size} selected</b>
+            {table.verbs.includes('delete') && <button type='button' class='danger-text' onClick={() => act('delete')}>Delete …</button>}
+            <button type='button' onClick={() => act('export')}>Export selected</button>
+            <button type='button' class='quiet' onClick={() => setSelected(new Map())}>Clear</button>
+          </span>
+        )}
         <span class='spacer' />
         {rows !== undefined && memberOf(body, 'verb') === 'select' && <button type='button' title='All rows that the filters select, as a CSV file' onClick={onExport}>Export CSV</button>}
         <span class='segments' role='group' aria-label='Show the answer as'>

@@ -5,7 +5,7 @@ import { Reference } from './reference.tsx'
 import { readRoute, writeRoute, type Route } from './route.ts'
 import { createService, LoadError, type Service } from './service.ts'
 import { Sidebar } from './sidebar.tsx'
-import { StageContext, type Dialog, type Stage } from './stage.tsx'
+import { mayLeave, StageContext, type Dialog, type Stage } from './stage.tsx'
 import { SignIn, Start } from './start.tsx'
 import { readDocument, type DatabaseDocument } from './table.ts'
 import type { TabStorage } from './tab-storage.ts'
@@ -109,7 +109,8 @@ export function App ({ base, storage, offered, isPublic }: AppProps) {
   }, [])
 
   useEffect(() => {
-    const follow = (): void => {
+    const follow = ({ oldURL }: HashChangeEvent): void => {
+      if (!mayLeave()) return history.replaceState(null, '', oldURL)
       const token = takeToken()
       if (token !== undefined && opened === undefined) openService(token)
       else if (opened !== undefined) attempt((isCurrent) => openRoute(opened, document, isCurrent))
@@ -130,6 +131,7 @@ export function App ({ base, storage, offered, isPublic }: AppProps) {
         document,
         storage,
         go: (next) => {
+          if (!mayLeave()) return
           const hash = writeRoute(next)
           // a body that is too long for the address is not part of it
           if (location.hash !== hash) history.pushState(null, '', hash)

@@ -43,6 +43,13 @@ export function keyFilters ({ primaryKey }: Pick<Table, 'primaryKey'>, row: Json
   return values.length === 0 || values.some(([, value]) => value === undefined || value === null) ? undefined : Object.fromEntries(values) as JsonObject
 }
 
+/** The filters of several rows that show their keys. */
+export function keysFilters (table: Pick<Table, 'primaryKey'>, rows: readonly JsonObject[]): JsonObject {
+  const filters = rows.map((row) => keyFilters(table, row) as JsonObject)
+  const [key, ...more] = Object.keys(filters[0] ?? {})
+  return key !== undefined && more.length === 0 ? { [key]: { $in: filters.map((each) => each[key] as Json) } } : { $or: filters }
+}
+
 /** The filters of the rows that are related to a row. Undefined if there can be none, or if the row lacks the columns. */
 export function relatedFilters ({ on }: Relation, row: JsonObject): JsonObject | undefined {
   const values = on.map(([own, other]) => [other.startsWith('$') ? `$${other}` : other, memberOf(row, own)] as const)

@@ -25,6 +25,16 @@ export function Value ({ value, name }: { value: Json | undefined, name: string 
   )
 }
 
+/** Longer values of an opened row are cut. */
+const MAX_WHOLE = 4000
+
+/** A value of an opened row: it has all the width, and its lines. */
+export function LongValue ({ value, name }: { value: Json | undefined, name: string }) {
+  const isLong = value !== undefined && value !== null && (typeof value === 'string' ? value.length > MAX_LENGTH || /[\n\r\t]/.test(value) : isObject(value) || isList(value))
+  const text = isLong ? shownText(value) : ''
+  return isLong && text.length <= MAX_WHOLE ? typeof value === 'string' ? <span class='lines'>{text}</span> : <pre class='lines'>{text}</pre> : <Value value={value} name={name} />
+}
+
 export function WholeValue ({ value }: { value: Json }) {
   const { say, show } = useStage()
   const text = shownText(value)

@@ -1,8 +1,9 @@
 /** Shows what a write would do, by a dry run, and sends it if the person agrees. */
-import { isList, memberOf, withMembers, writeLine, type Json, type JsonObject } from './json.ts'
+import { isEqual, isList, memberOf, withMembers, writeLine, type Json, type JsonObject } from './json.ts'
 import { columnsOf, isGrouped } from './rows.ts'
 import { readBody, verbOf } from './bodies.ts'
-import { Grid } from './grid.tsx'
+import { LongValue } from './cell.tsx'
+import { Grid, rowKey } from './grid.tsx'
 import type { Answer } from './service.ts'
 import { useStage, type Stage } from './stage.tsx'
 import type { Table } from './table.ts'
@@ -22,6 +23,7 @@ export async function confirmWrite (stage: Stage, { table, path, body }: Write):
   const { service } = stage
   const given = readBody(body)
   if (given === undefined || memberOf(given, 'dryRun') === true) return await service.send(path, body)
+  const before = table === undefined ? undefined : await findBefore(stage, table, given)
   const tried = await tryWrite(stage, { table, path, given })
   if (tried.failure !== undefined && !NOT_POSSIBLE.includes(tried.failure.code)) return tried
   // without a dry run, the service refuses what it would refuse anyway
@@ -40,7 +42,7 @@ export async function confirmWrite (stage: Stage, { table, path, body }: Write):
         <>
           {tried.data === undefined
             ? <p class='warning'>The service cannot try this write first: {tried.failure?.message}</p>
-            : <Preview table={table} given={given} data={tried.data} />}
+            : <Preview table={table} given={given} data={tried.data} before={before} />}
           <p class='buttons'>
             <button type='button' onClick={() => stage.show(undefined)}>{action === undefined ? 'Close' : 'Cancel'}</button>
             {action !== undefined && <button type='button' class={verbOf(given) === 'delete' ? 'danger' : 'main'} onClick={agree}>{action}</button>}
@@ -50,6 +52,14 @@ export async function confirmWrite (stage: Stage, { table, path, body }: Write):
       onClose: () => { if (!answered) resolve(undefined) }
     })
   })
+}
+
+/** The rows that an update is for, as they are now, by their keys. */
+async function findBefore ({ service }: Stage, table: Table, given: JsonObject): Promise<ReadonlyMap<string, JsonObject> | undefined> {
+  if (verbOf(given) !== 'update' || !table.verbs.includes('select')) return undefined
+  const { data } = await service.look(table.path, writeLine(withMembers({ verb: 'select', limit: MAX_ROWS }, { filters: memberOf(given, 'filters') })))
+  const found = (memberOf(data, 'rows') ?? []) as readonly JsonObject[]
+  return new Map(found.map((row) => [rowKey(table, row) ?? '', row]))
 }
 
 /** The dry run, with the rows as they would be if the service can return them. */
@@ -83,7 +93,14 @@ function describe (table: Table | undefined, given: JsonObject, data: JsonObject
 /** Rows that the dialog draws. */
 const MAX_ROWS = 50
 
-function Preview ({ table, given, data }: { table: Table | undefined, given: JsonObject, data: JsonObject }) {
+interface PreviewProps {
+  readonly table: Table | undefined
+  readonly given: JsonObject
+  readonly data: JsonObject
+  readonly before: ReadonlyMap<string, JsonObject> | undefined
+}
+
+function Preview ({ table, given, data, before }: PreviewProps) {
   if (table === undefined) return <OperationResults results={(data['results'] ?? []) as readonly JsonObject[]} operations={(given['operations'] ?? []) as readonly JsonObject[]} />
   const found = memberOf(data, 'rows')
   const set = new Set(Object.keys(verbOf(given) === 'update' ? given['data'] as object ?? {} : {}))
@@ -91,11 +108,29 @@ function Preview ({ table, given, data }: { table: Table | undefined, given: Jso
   const columns = table.columns.map(({ name }) => name).filter((name) => values.some((row) => memberOf(row, name) !== undefined))
   // what is written first, beside the key
   const sorted = set.size === 0 ? columns : [...columns.filter((name) => table.primaryKey.includes(name)), ...columns.filter((name) => set.has(name) && !table.primaryKey.includes(name)), ...columns.filter((name) => !set.has(name) && !table.primaryKey.includes(name))]
+  const [only] = values
+  const old = values.length === 1 && only !== undefined ? before?.get(rowKey(table, only) ?? '') : undefined
+  if (only !== undefined && old !== undefined) return <Changes names={columns.filter((name) => !isEqual(old[name], only[name]))} old={old} row={only} />
   return (
     <>
       <p class='muted'>A dry run: nothing has been changed yet. {values.length > 0 && (verbOf(given) === 'delete' ? 'These rows would be gone:' : 'The rows would be:')}</p>
-      {values.length > 0 && <Grid label='Rows of the dry run' rows={values.slice(0, MAX_ROWS)} columns={sorted} table={table} marked={set} />}
+      {values.length > 0 && <Grid label='Rows of the dry run' rows={values.slice(0, MAX_ROWS)} columns={sorted} table={table} marked={set} before={before} />}
       {values.length > MAX_ROWS && <p class='muted'>and {values.length - MAX_ROWS} more</p>}
+    </>
+  )
+}
+
+/** One row: what it has now beside what it would have. */
+function Changes ({ names, old, row }: { names: readonly string[], old: JsonObject, row: JsonObject }) {
+  return (
+    <>
+      <p class='muted'>A dry run: nothing has been changed yet.</p>
+      <div class='grid changes' tabIndex={0} role='region' aria-label='Rows of the dry run'>
+        <table>
+          <thead><tr><th scope='col'>Column</th><th scope='col'>Old</th><th scope='col'>New</th></tr></thead>
+          <tbody>{names.map((name) => <tr key={name}><th scope='row'>{name}</th><td class='text'><LongValue value={old[name]} name={name} /></td><td class='text marked'><LongValue value={row[name]} name={name} /></td></tr>)}</tbody>
+        </table>
+      </div>
     </>
   )
 }

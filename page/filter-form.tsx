@@ -4,10 +4,10 @@ import { isList, writeLine, type Json, type JsonObject } from './json.ts'
 import { labelColumn } from './bodies.ts'
 import { asOptions, Choice } from './choice.tsx'
 import { changeOperator, firstOperatorOf, needsOperand, OPERATORS, operatorsOf, readFilters, RELATED_OPERATORS, saysSame, writeFilters, type Condition, type FilterRow, type Related, type RelatedOperator } from './filter-rows.ts'
-import { ValueInput } from './record-form.tsx'
+import { MembersInput, Picker, ValueInput } from './record-form.tsx'
 import { useStage } from './stage.tsx'
 import type { Column, Relation, Table } from './table.ts'
-import { fromText, readAgo, toText, UNITS, writeAgo } from './values.ts'
+import { exampleOf, fromText, pickerOf, readAgo, toText, UNITS, writeAgo } from './values.ts'
 
 interface FilterFormProps {
   readonly table: Table
@@ -138,7 +138,7 @@ interface OperandProps {
 const TEXT = { kind: 'text', members: undefined } as const
 
 function Operand ({ column, operator, operand, label, onOperand }: OperandProps) {
-  const example = column.takesNow.filters ? '2026-11-20' : ''
+  const example = exampleOf(column)
   if (operator === 'last' || operator === 'before') {
     const { count, unit } = readAgo(operand) ?? { count: 30, unit: 'days' }
     return (
@@ -158,10 +158,15 @@ function Operand ({ column, operator, operand, label, onOperand }: OperandProps)
       </span>
     )
   }
-  if (operator === '$in' || operator === '$nin') return column.members === undefined ? <ListInput column={column} label={label} operand={operand} onOperand={onOperand} /> : <MembersInput members={column.members} label={label} operand={operand} onOperand={onOperand} />
+  if (operator === '$in' || operator === '$nin') return column.members === undefined ? <ListInput column={column} label={label} operand={operand} onOperand={onOperand} /> : <MembersInput members={column.members} label={label} value={operand} onValue={(chosen) => onOperand(isList(chosen) && chosen.length === 0 ? undefined : chosen)} />
   const members = operator === '$has' ? column.members : undefined
   const isPattern = ['$like', '$nlike', '$contains', '$startsWith'].includes(operator)
-  return <ValueInput column={members !== undefined ? { ...column, ...TEXT, members } : isPattern ? { ...column, ...TEXT } : column} label={label} value={operand} placeholder={isPattern ? operator.includes('like') ? 'rush%' : '' : example} onValue={onOperand} />
+  return (
+    <>
+      <ValueInput column={members !== undefined ? { ...column, ...TEXT, members } : isPattern ? { ...column, ...TEXT } : column} label={label} value={operand} placeholder={isPattern ? operator.includes('like') ? 'rush%' : '' : example} onValue={onOperand} />
+      {!isPattern && pickerOf(column) !== undefined && <Picker column={column} label={label} value={operand} onValue={onOperand} />}
+    </>
+  )
 }
 
 function PartInput ({ column, label, value, placeholder, onValue }: { column: Column, label: string, value: Json | undefined, placeholder: string, onValue: (value: Json | undefined) => void }) {
@@ -186,18 +191,4 @@ function ListInput ({ column, label, operand, onOperand }: Omit<OperandProps, 'o
     onOperand(read(entered))
   }
   return <input type='text' aria-label={label} placeholder='values, separated by commas' autocomplete='off' spellcheck={false} value={text} onInput={({ currentTarget }) => enter(currentTarget.value)} />
-}
-
-/** The values of an ENUM to check. */
-function MembersInput ({ members, label, operand, onOperand }: { members: readonly string[], label: string, operand: Json | undefined, onOperand: (operand: Json | undefined) => void }) {
-  const chosen = new Set<Json>(isList(operand) ? operand : [])
-  const toggle = (member: string): void => {
-    const values = members.filter((each) => chosen.has(each) !== (each === member))
-    onOperand(values.length === 0 ? undefined : values)
-  }
-  return (
-    <span class='members' role='group' aria-label={label}>
-      {members.map((member) => <label key={member}><input type='checkbox' checked={chosen.has(member)} onChange={() => toggle(member)} />{member}</label>)}
-    </span>
-  )
 }

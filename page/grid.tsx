@@ -1,13 +1,15 @@
 /** Rows as a table: types in the head, NULL visible, long values on click, related rows and values in place below a row. */
 import { Fragment, type ComponentChildren } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
-import { Digits, isList, isObject, memberOf, writeLine, type Json, type JsonObject } from './json.ts'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { Digits, isEqual, isList, isObject, memberOf, writeLine, type Json, type JsonObject } from './json.ts'
 import type { Term } from './order.ts'
 import type { Column, Relation, Table } from './table.ts'
-import { nameColumn } from './bodies.ts'
+import { keyFilters, nameColumn } from './bodies.ts'
 import { keyOf } from './filter-rows.ts'
 import { Value } from './cell.tsx'
-import { useStage } from './stage.tsx'
+import { ValueInput } from './record-form.tsx'
+import { mayLeave, useHold, useStage } from './stage.tsx'
+import { toGiven } from './values.ts'
 
 /** Cells that are drawn at once; a button shows more. */
 const MAX_CELLS = 12_000
@@ -24,18 +26,46 @@ export interface GridProps {
   readonly panel?: ((row: JsonObject, tab: string | undefined, close: () => void) => ComponentChildren) | undefined
   /** Columns to mark. */
   readonly marked?: ReadonlySet<string> | undefined
+  /** Rows as they were, by their key: what has changed since is shown beside it. */
+  readonly before?: ReadonlyMap<string, JsonObject> | undefined
+  /** The rows that are selected, by their key. */
+  readonly selected?: ReadonlyMap<string, JsonObject> | undefined
+  readonly onSelected?: ((selected: ReadonlyMap<string, JsonObject>) => void) | undefined
+  /** Writes a value that was entered in its cell. */
+  readonly onEdit?: ((row: JsonObject, column: Column, value: Json) => void) | undefined
+  /** The key of the row that is open at first. */
+  readonly opened?: string | undefined
+  readonly onOpen?: ((row: JsonObject | undefined) => void) | undefined
+}
+
+/** What tells the rows of a table apart: the values of its primary key. Undefined if it has none, or a row does not show it. */
+export function rowKey (table: Table | undefined, row: JsonObject): string | undefined {
+  const filters = table === undefined ? undefined : keyFilters(table, row)
+  return filters === undefined ? undefined : writeLine(filters)
 }
 
 /** A row that is open, and what of it. */
 interface Open { readonly row: string, readonly tab: string | undefined }
 
-export function Grid ({ label, rows, columns, table, order = [], onOrder, panel, marked }: GridProps) {
-  const [open, setOpen] = useState<Open>()
+export function Grid ({ label, rows, columns, table, order = [], onOrder, panel, marked, before, selected, onSelected, onEdit, opened, onOpen }: GridProps) {
+  const [open, setOpen] = useState<Open | undefined>(opened === undefined ? undefined : { row: opened, tab: undefined })
+  const [edited, setEdited] = useState<{ readonly row: string, readonly name: string }>()
   const [shown, setShown] = useState(MAX_CELLS)
   const known = new Map(table?.columns.map((column) => [column.name, column]))
   const count = Math.max(10, Math.floor(shown / Math.max(1, columns.length)))
-  const idOf = (row: JsonObject, index: number): string => table !== undefined && table.primaryKey.length > 0 && table.primaryKey.every((name) => memberOf(row, name) !== undefined) ? writeLine(table.primaryKey.map((name) => row[name] as Json)) : String(index)
-  const toggle = (row: string, tab?: string): void => setOpen(open?.row === row && open.tab === tab ? undefined : { row, tab })
+  const idOf = (row: JsonObject, index: number): string => rowKey(table, row) ?? String(index)
+  const openAs = (next: Open | undefined, row?: JsonObject): void => {
+    if (next?.row !== open?.row && !mayLeave()) return
+    setOpen(next)
+    onOpen?.(next === undefined ? undefined : row)
+  }
+  const toggle = (key: string, row: JsonObject, tab?: string): void => openAs(open?.row === key && open.tab === tab ? undefined : { row: key, tab }, row)
+  const canSelect = onSelected !== undefined && rows.length > 0 && rows.every((row) => rowKey(table, row) !== undefined)
+  const select = (chosen: readonly JsonObject[], isChosen: boolean): void => {
+    const changed = new Map(selected)
+    for (const row of chosen) isChosen ? changed.set(rowKey(table, row) as string, row) : changed.delete(rowKey(table, row) as string)
+    onSelected?.(changed)
+  }
   const names = useNames(rows, columns, table)
   const relationOf = (name: string): Relation | undefined => table?.relations.find(({ on, isMany }) => !isMany && on.length === 1 && on[0]?.[0] === name)
   return (
@@ -43,7 +73,7 @@ export function Grid ({ label, rows, columns, table, order = [], onOrder, panel,
       <table>
         <thead>
           <tr>
-            {panel !== undefined && <th class='opener'><span class='hidden'>Open</span></th>}
+            {panel !== undefined && <th class='opener'><span class='hidden'>Open</span>{canSelect && <input type='checkbox' aria-label='Select all rows' checked={rows.every((row) => selected?.has(rowKey(table, row) as string))} onChange={({ currentTarget }) => select(rows, currentTarget.checked)} />}</th>}
             {columns.map((name) => <Head key={name} name={name} column={known.get(name)} terms={order} onOrder={onOrder} isMember={table !== undefined && !known.has(name)} isNumeric={!names.has(name) && isNumeric(known.get(name), memberOf(rows[0], name))} />)}
           </tr>
         </thead>
@@ -55,26 +85,31 @@ export function Grid ({ label, rows, columns, table, order = [], onOrder, panel,
               <Fragment key={key}>
                 <tr class={isOpen ? 'open' : ''}>
                   {panel !== undefined && (
-                    <td class='opener'><button type='button' aria-expanded={isOpen} aria-label={`Row ${index + 1}`} title='Values, related rows, edit' onClick={() => toggle(key, isOpen ? open.tab : undefined)}>{isOpen ? '▾' : '▸'}</button></td>
+                    <td class='opener'><button type='button' aria-expanded={isOpen} aria-label={`Row ${index + 1}`} title='Values, related rows, edit' onClick={() => toggle(key, row, isOpen ? open.tab : undefined)}>{isOpen ? '▾' : '▸'}</button>{canSelect && <input type='checkbox' aria-label={`Select row ${index + 1}`} checked={selected?.has(key) === true} onChange={({ currentTarget }) => select([row], currentTarget.checked)} />}</td>
                   )}
                   {columns.map((name) => {
                     const value = memberOf(row, name)
                     const column = known.get(name)
                     const relation = panel === undefined || value === null || value === undefined ? undefined : relationOf(name)
                     const isMember = panel !== undefined && table !== undefined && column === undefined && (isObject(value) || isList(value))
+                    const old = memberOf(before?.get(key), name)
+                    const canEdit = onEdit !== undefined && column?.isUpdatable === true && value !== undefined && rowKey(table, row) !== undefined
+                    if (canEdit && edited?.row === key && edited.name === name) {
+                      return <td key={name}><CellEditor column={column} value={value} onEnd={() => setEdited(undefined)} onValue={(entered) => onEdit(row, column, entered)} /></td>
+                    }
                     return (
-                      <td key={name} class={`${!names.has(name) && isNumeric(column, value) ? 'number' : ''}${marked?.has(name) === true ? ' marked' : ''}`}>
+                      <td key={name} title={canEdit ? 'Double-click to edit' : undefined} onDblClick={canEdit ? () => setEdited({ row: key, name }) : undefined} class={`${!names.has(name) && isNumeric(column, value) ? 'number' : ''}${marked?.has(name) === true ? ' marked' : ''}`}>
                         {isMember
-                          ? <button type='button' class='link' aria-expanded={isOpen && open.tab === name} onClick={() => toggle(key, name)}><Summary value={value as Json} /></button>
+                          ? <button type='button' class='link' aria-expanded={isOpen && open.tab === name} onClick={() => toggle(key, row, name)}><Summary value={value as Json} /></button>
                           : relation === undefined
-                            ? <Value value={value} name={name} />
-                            : <button type='button' class='link' title={`Show the row of ${relation.table}`} aria-expanded={isOpen && open.tab === relation.name} onClick={() => toggle(key, relation.name)}>{keyText(value as Json)}</button>}
+                            ? <>{old !== undefined && !isEqual(old, value) && <><del><Value value={old} name={name} /></del> → </>}<Value value={value} name={name} /></>
+                            : <button type='button' class='link' title={`Show the row of ${relation.table}`} aria-expanded={isOpen && open.tab === relation.name} onClick={() => toggle(key, row, relation.name)}>{keyText(value as Json)}</button>}
                         {relation !== undefined && names.get(name)?.has(keyText(value as Json)) === true && <span class='named'>{names.get(name)?.get(keyText(value as Json))}</span>}
                       </td>
                     )
                   })}
                 </tr>
-                {isOpen && panel !== undefined && <tr class='below'><td colSpan={columns.length + 1}><div class='inset'>{panel(row, open.tab, () => setOpen(undefined))}</div></td></tr>}
+                {isOpen && panel !== undefined && <tr class='below'><td colSpan={columns.length + 1}><div class='inset'>{panel(row, open.tab, () => openAs(undefined))}</div></td></tr>}
               </Fragment>
             )
           })}
@@ -82,6 +117,41 @@ export function Grid ({ label, rows, columns, table, order = [], onOrder, panel,
       </table>
       {rows.length > count && <p class='more'><button type='button' onClick={() => setShown(shown + 4 * MAX_CELLS)}>Draw more rows</button> <span class='muted'>{count} of {rows.length} rows are drawn</span></p>}
     </div>
+  )
+}
+
+interface CellEditorProps {
+  readonly column: Column
+  readonly value: Json
+  readonly onValue: (value: Json) => void
+  readonly onEnd: () => void
+}
+
+/** The input of one value in its cell: Enter shows what would change, Escape leaves it. */
+function CellEditor ({ column, value, onValue, onEnd }: CellEditorProps) {
+  const element = useRef<HTMLSpanElement>(null)
+  const [entered, setEntered] = useState<Json | undefined>(value)
+  const isChanged = entered !== undefined && !isEqual(entered, value)
+  useEffect(() => element.current?.querySelector<HTMLElement>('input, select, textarea')?.focus(), [])
+  useHold(isChanged)
+  const finish = (): void => {
+    onEnd()
+    if (isChanged) onValue(toGiven(column, entered))
+  }
+  const press = (event: KeyboardEvent): void => {
+    if (event.key === 'Escape') onEnd()
+    else if (event.key !== 'Enter' || (event.target instanceof HTMLTextAreaElement && !event.ctrlKey)) return
+    else finish()
+    event.preventDefault()
+    event.stopPropagation()
+  }
+  return (
+    <span ref={element} class='cell-editor' onKeyDown={press}>
+      <ValueInput label={`New ${column.name}`} column={column} value={entered} otherwise={value} isEdited placeholder={entered === null ? 'NULL' : ''} onValue={setEntered} />
+      {column.isNullable && <button type='button' aria-pressed={entered === null} aria-label={`${column.name}: NULL`} onClick={() => setEntered(null)}>NULL</button>}
+      <button type='button' disabled={!isChanged} onClick={finish}>Save …</button>
+      <button type='button' class='quiet' aria-label='Leave the value as it is' onClick={onEnd}>×</button>
+    </span>
   )
 }
 

@@ -1,10 +1,10 @@
 /** Inputs for the values of a row. */
-import { useEffect, useId, useLayoutEffect, useState } from 'preact/hooks'
-import { isEqual, memberOf, withMembers, writeLine, type Json, type JsonObject } from './json.ts'
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { isEqual, isList, memberOf, withMembers, writeLine, type Json, type JsonObject } from './json.ts'
 import { labelColumn } from './bodies.ts'
 import { useStage } from './stage.tsx'
 import type { Column, Table } from './table.ts'
-import { fromGiven, fromText, lineEndOf, toGiven, toText, type Given, type LineEnd } from './values.ts'
+import { exampleOf, fromGiven, fromPicked, fromText, lineEndOf, pickerOf, readBase64, toGiven, toPicked, toText, type Given, type LineEnd } from './values.ts'
 
 interface RecordFormProps {
   readonly table: Table
@@ -52,7 +52,8 @@ interface FieldProps {
 function Field ({ column, verb, given: { value, form }, old, isEdited, isChanged, onValue }: FieldProps) {
   const id = useId()
   const isNow = memberOf(form, '$now') !== undefined
-  const hint = column.isAutoIncrement && verb === 'insert' ? 'automatic' : column.default !== undefined ? `default: ${typeof column.default === 'string' ? column.default : JSON.stringify(column.default)}` : ''
+  // an update leaves a column as it is, whatever its default
+  const hint = verb === 'update' ? exampleOf(column) : column.isAutoIncrement ? 'automatic' : column.default === undefined ? exampleOf(column) : `default: ${typeof column.default === 'string' ? column.default : JSON.stringify(column.default)}`
   return (
     <div class={`field${isChanged ? ' changed' : ''}`}>
       <label for={id}>{column.name}{column.isRequired && verb === 'insert' && <span class='required'> required</span>} <span class='type'>{column.type}</span></label>
@@ -60,6 +61,8 @@ function Field ({ column, verb, given: { value, form }, old, isEdited, isChanged
         {form !== undefined
           ? <input id={id} type='text' readOnly title={isNow ? undefined : 'Change it in the body of the request'} value={isNow ? 'now, by the clock of the database' : writeLine(form)} />
           : <ValueInput id={id} column={column} value={value} otherwise={old} isEdited={isEdited} placeholder={value === null ? 'NULL' : hint} onValue={onValue} />}
+        {pickerOf(column) !== undefined && form === undefined && <Picker column={column} label={column.name} value={value} onValue={onValue} />}
+        {column.isBytes && form === undefined && <Upload column={column} onValue={onValue} />}
         {column.takesNow.data && <button type='button' aria-pressed={isNow} title='The present time, by the clock of the database' aria-label={`${column.name}: now`} onClick={() => onValue(isNow ? undefined : { $now: true })}>now</button>}
         {column.isNullable && <button type='button' class='null-button' aria-pressed={value === null} aria-label={`${column.name}: NULL`} onClick={() => onValue(value === null ? undefined : null)}>NULL</button>}
       </div>
@@ -121,6 +124,7 @@ export function ValueInput ({ id, label, column, value, otherwise, isEdited = fa
   }
   const shared = { id, 'aria-label': label, placeholder }
   const members = choicesOf(column)
+  if (column.kind === 'list' && column.members !== undefined) return <MembersInput members={column.members} label={label ?? column.name} value={value} onValue={onValue} />
   if (members !== undefined) {
     return (
       <select id={id} aria-label={label} value={text} onChange={({ currentTarget }) => enter(currentTarget.value)}>
@@ -138,6 +142,58 @@ export function ValueInput ({ id, label, column, value, otherwise, isEdited = fa
       {...shared} type='text' autocomplete='off' spellcheck={false} inputMode={isNumber ? 'decimal' : 'text'} aria-invalid={isInvalid} value={text}
       list={id !== undefined && column.references !== undefined ? `${id}-choices` : undefined} onInput={({ currentTarget }) => enter(currentTarget.value)}
     />
+  )
+}
+
+/** The members of a SET to check, or those of an ENUM that a filter names. */
+export function MembersInput ({ members, label, value, onValue }: { members: readonly string[], label: string, value: Json | undefined, onValue: (value: Json) => void }) {
+  const chosen = new Set<Json>(isList(value) ? value : [])
+  return (
+    <span class='members' role='group' aria-label={label}>
+      {members.map((member) => <label key={member}><input type='checkbox' checked={chosen.has(member)} onChange={() => onValue(members.filter((each) => chosen.has(each) !== (each === member)))} />{member}</label>)}
+    </span>
+  )
+}
+
+interface PickerProps {
+  readonly column: Column
+  readonly label: string
+  readonly value: Json | undefined
+  readonly onValue: (value: Json | undefined) => void
+}
+
+/** The picker of the browser beside an input, which takes what no picker has, such as microseconds. */
+export function Picker ({ column, label, value, onValue }: PickerProps) {
+  const input = useRef<HTMLInputElement>(null)
+  const pick = (): void => {
+    if (input.current === null) return
+    input.current.value = typeof value === 'string' ? toPicked(column, value) : ''
+    input.current.showPicker()
+  }
+  return (
+    <span class='picker'>
+      <button type='button' aria-label={`${label}: pick`} title='Pick a date or a time' onClick={pick}>pick</button>
+      <input ref={input} type={pickerOf(column) ?? 'date'} step={1} tabIndex={-1} aria-hidden='true' onChange={({ currentTarget }) => { if (currentTarget.value !== '') onValue(fromPicked(column, currentTarget.value)) }} />
+    </span>
+  )
+}
+
+/** Bytes of a file at most: longer ones are written by other programs. */
+const MAX_FILE = 16 * 1024 * 1024
+
+function Upload ({ column, onValue }: Pick<PickerProps, 'column' | 'onValue'>) {
+  const { say } = useStage()
+  const input = useRef<HTMLInputElement>(null)
+  const take = async (file: File | undefined): Promise<void> => {
+    if (file === undefined) return
+    if (file.size > MAX_FILE) return say('The file has more than 16 MiB')
+    onValue(await readBase64(file))
+  }
+  return (
+    <>
+      <button type='button' aria-label={`${column.name}: upload`} title='The bytes of a file' onClick={() => input.current?.click()}>upload</button>
+      <input ref={input} type='file' hidden onChange={({ currentTarget }) => { take(currentTarget.files?.[0]) }} />
+    </>
   )
 }
 

@@ -7,6 +7,8 @@ export interface Route {
   /** Text of a body; the page's own one if undefined. */
   readonly body?: string | undefined
   readonly view?: 'reference' | undefined
+  /** Text of the filters that select the row which is open. */
+  readonly row?: string | undefined
 }
 
 /** Longer bodies are not part of the address. */
@@ -17,13 +19,13 @@ export function readRoute (fragment: string): Route | undefined {
     const [path = '', search = ''] = fragment.replace(/^#/, '').split('?')
     const [, database = '', table = ''] = path.split('/').map(decodeURIComponent)
     const parameters = new URLSearchParams(search)
-    return database === '' ? undefined : { database, table, body: parameters.get('body') ?? undefined, view: parameters.get('view') === 'reference' ? 'reference' : undefined }
+    return database === '' ? undefined : { database, table, body: parameters.get('body') ?? undefined, view: parameters.get('view') === 'reference' ? 'reference' : undefined, row: parameters.get('row') ?? undefined }
   } catch { // a % that begins no character
     return undefined
   }
 }
 
-export function writeRoute ({ database, table, body, view }: Route): string {
-  const parameters = new URLSearchParams({ ...view !== undefined && { view }, ...body !== undefined && body.length <= MAX_BODY && { body } })
+export function writeRoute ({ database, table, body, view, row }: Route): string {
+  const parameters = new URLSearchParams({ ...view !== undefined && { view }, ...body !== undefined && body.length <= MAX_BODY && { body }, ...row !== undefined && row.length <= MAX_BODY && { row } })
   return `#/${encodeURIComponent(database)}/${encodeURIComponent(table)}${parameters.size > 0 ? `?${parameters.toString()}` : ''}`
 }

@@ -1,15 +1,18 @@
 /** What is shown below a row: its values, the rows that are related to it, and the form that changes it. */
 import { useEffect, useState } from 'preact/hooks'
-import { isList, isObject, memberOf, withMembers, writeLines, type Json, type JsonObject } from './json.ts'
+import { isList, isObject, memberOf, withMembers, writeLine, writeLines, type Json, type JsonObject } from './json.ts'
 import { describeWrite, FailureView } from './answer-view.tsx'
 import { keyFilters, relatedFilters } from './bodies.ts'
-import { shownText, Value } from './cell.tsx'
+import { copy, LongValue } from './cell.tsx'
 import { confirmWrite } from './confirm-write.tsx'
 import { Grid } from './grid.tsx'
 import { RecordForm } from './record-form.tsx'
 import { columnsOf } from './rows.ts'
 import type { Answer } from './service.ts'
-import { useStage } from './stage.tsx'
+import { writeRoute } from './route.ts'
+import { mayLeave, useHold, useStage } from './stage.tsx'
+import { save } from './download.ts'
+import { fromBase64 } from './values.ts'
 import type { Relation, Table } from './table.ts'
 
 interface RowPanelProps {
@@ -35,7 +38,7 @@ export function RowPanel ({ table, row, tab: given, onChanged, onClose }: RowPan
   return (
     <div class='row-panel'>
       <div class='tabs'>
-        <div role='tablist' aria-label='Of this row'>{tabs.map((name) => <button key={name} type='button' role='tab' aria-selected={name === tab} onClick={() => setTab(name)}>{name === VALUES ? 'Values' : name}</button>)}</div>
+        <div role='tablist' aria-label='Of this row'>{tabs.map((name) => <button key={name} type='button' role='tab' aria-selected={name === tab} onClick={() => { if (name !== tab && mayLeave()) setTab(name) }}>{name === VALUES ? 'Values' : name}</button>)}</div>
         <span class='spacer' />
         <button type='button' class='quiet' aria-label='Close the row' onClick={onClose}>×</button>
       </div>
@@ -82,17 +85,22 @@ function Values ({ table, row, onChanged }: Omit<RowPanelProps, 'tab' | 'onClose
     onChanged()
   }
   const canExpect = table.verbs.includes('select')
+  const address = (): string => location.origin + location.pathname + writeRoute({ database: stage.document.name, table: table.name, row: writeLine(filters as JsonObject) })
   const changes = edited === undefined ? 0 : Object.keys(edited.data).length
+  useHold(changes > 0)
 
   return (
     <>
       {edited === undefined
         ? (
           <dl>
-            {columns.map(({ name, type }) => (
+            {columns.map(({ name, type, isBytes }) => (
               <div key={name}>
                 <dt>{name} <span class='type'>{type}</span></dt>
-                <dd><Value value={row[name]} name={name} /></dd>
+                <dd>
+                  <LongValue value={row[name]} name={name} />
+                  {isBytes && typeof row[name] === 'string' && row[name] !== '' && <> <button type='button' class='link' onClick={() => save(fromBase64(row[name] as string), `${table.name}-${name}.bin`)}>Download {name}</button></>}
+                </dd>
               </div>
             ))}
           </dl>
@@ -105,7 +113,8 @@ function Values ({ table, row, onChanged }: Omit<RowPanelProps, 'tab' | 'onClose
             <>
               {filters !== undefined && table.verbs.includes('update') && <button type='button' class='main' onClick={() => { edit() }}>Edit</button>}
               {filters !== undefined && table.verbs.includes('delete') && <button type='button' class='danger-text' onClick={() => { write(withMembers({ verb: 'delete', filters }, { expect: canExpect ? 1 : undefined })) }}>Delete …</button>}
-              <button type='button' onClick={() => stage.show({ title: 'The row as JSON', content: <pre class='whole' tabIndex={0}>{shownText(row)}</pre> })}>JSON</button>
+              <button type='button' onClick={() => { copy(writeLines(row)).then(stage.say) }}>Copy as JSON</button>
+              {filters !== undefined && table.verbs.includes('select') && <button type='button' title='The address of this row' onClick={() => { copy(address()).then(stage.say) }}>Copy link</button>}
               {filters === undefined && <span class='muted'>{table.primaryKey.length === 0 ? 'Rows without a primary key are changed with the verbs update and delete above.' : `Choose the columns of the primary key (${table.primaryKey.join(', ')}) to change the row.`}</span>}
             </>
             )

@@ -1,6 +1,6 @@
 /** What every part of the page uses: the service, the open database, and the place for dialogs and announcements. */
 import { createContext, type ComponentChildren } from 'preact'
-import { useContext } from 'preact/hooks'
+import { useContext, useLayoutEffect } from 'preact/hooks'
 import type { Service } from './service.ts'
 import type { DatabaseDocument } from './table.ts'
 import type { Route } from './route.ts'
@@ -28,3 +28,20 @@ export interface Stage {
 export const StageContext = createContext<Stage | undefined>(undefined)
 
 export const useStage = (): Stage => useContext(StageContext) as Stage
+
+/** The forms with something that was entered and not written yet. */
+const held = new Set<object>()
+
+/** While `isHeld`, leaving the form is asked about first. */
+export function useHold (isHeld: boolean): void {
+  useLayoutEffect(() => {
+    if (!isHeld) return undefined
+    const hold = {}
+    held.add(hold)
+    return () => held.delete(hold)
+  }, [isHeld])
+}
+
+export const mayLeave = (): boolean => held.size === 0 || confirm('What you have entered is not written yet. Discard it?')
+
+addEventListener('beforeunload', (event) => { if (held.size > 0) event.preventDefault() })

@@ -25,6 +25,8 @@ export interface Column {
   readonly takesNow: { readonly filters: boolean, readonly data: boolean }
   readonly description: string
   readonly references: { readonly table: string, readonly column: string } | undefined
+  /** Whether its values are bytes in base64. */
+  readonly isBytes: boolean
 }
 
 /** Rows of another table, or of the same one, that belong to a row. */
@@ -182,7 +184,8 @@ function readTable ({ name, path, post }: { readonly name: string, readonly path
       operators,
       takesNow: { filters: hasNow(filter), data: given.some((each) => each.$ref === `${REF}Now`) },
       description: plainText(shown.description),
-      references: shown['x-references']
+      references: shown['x-references'],
+      isBytes: variants(shown).some((each) => each.contentEncoding === 'base64' || each.format === 'byte')
     }
   }
 

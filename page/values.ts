@@ -75,3 +75,41 @@ export function readAgo (value: Json | undefined): Ago | undefined {
 }
 
 export const writeAgo = ({ count, unit }: Ago): Json => ({ $now: { [unit]: -count } })
+
+/** Which picker of the browser a column has, and a value that it takes. */
+const TIMES: ReadonlyArray<readonly [type: RegExp, picker: 'date' | 'datetime-local' | 'time', example: string]> = [
+  [/^date$/i, 'date', '2026-11-20'], [/^datetime\b/i, 'datetime-local', '2026-11-20T10:15:00'], [/^timestamp\b/i, 'datetime-local', '2026-11-20T10:15:00Z'], [/^time\b/i, 'time', '10:15:00']
+]
+
+const timeOf = ({ kind, type }: Pick<Column, 'kind' | 'type'>): typeof TIMES[number] | undefined => kind === 'text' ? TIMES.find(([pattern]) => pattern.test(type)) : undefined
+export const pickerOf = (column: Pick<Column, 'kind' | 'type'>): 'date' | 'datetime-local' | 'time' | undefined => timeOf(column)?.[1]
+/** A value that the column takes, for placeholders; empty if its type says enough. */
+export const exampleOf = (column: Pick<Column, 'kind' | 'type'>): string => timeOf(column)?.[2] ?? ''
+
+const isUtc = ({ type }: Pick<Column, 'type'>): boolean => /^timestamp\b/i.test(type)
+const two = (value: number): string => String(value).padStart(2, '0')
+
+/** What was picked, as a value of the column: with seconds, and in UTC for a TIMESTAMP. */
+export function fromPicked (column: Pick<Column, 'kind' | 'type'>, picked: string): string {
+  const seconds = pickerOf(column) !== 'date' && /(^|T)\d\d:\d\d$/.test(picked) ? `${picked}:00` : picked
+  return isUtc(column) ? new Date(seconds).toISOString().replace(/\.\d+Z$/, 'Z') : seconds
+}
+
+/** A value of the column as its picker begins with it; empty if the picker has no such value. */
+export function toPicked (column: Pick<Column, 'kind' | 'type'>, value: string): string {
+  if (!isUtc(column)) {
+    const text = value.replace(/(:\d\d)\.\d+$/, '$1')
+    const at = new Date(pickerOf(column) === 'time' ? `2000-01-01T${text}Z` : pickerOf(column) === 'date' ? text : `${text}Z`)
+    return !Number.isNaN(at.getTime()) && /\d{2}$/.test(text) && at.toISOString().includes(text) ? text : ''
+  }
+  const at = new Date(value)
+  return Number.isNaN(at.getTime()) ? '' : `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}T${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`
+}
+
+/** Bytes of a file as base64, and back. */
+export async function readBase64 (file: Blob): Promise<string> {
+  const bytes = new Uint8Array(await file.arrayBuffer())
+  const parts = Array.from({ length: Math.ceil(bytes.length / 0x8000) }, (_, index) => String.fromCharCode(...bytes.subarray(index * 0x8000, (index + 1) * 0x8000)))
+  return btoa(parts.join(''))
+}
+export const fromBase64 = (text: string): Blob => new Blob([Uint8Array.from(atob(text), (character) => character.charCodeAt(0))])

@@ -2,17 +2,18 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { isList, isObject, memberOf, parseJson, withMembers, writeLine, writeLines, type Json, type JsonObject } from './json.ts'
 import { AnswerView, describeWrite, FailureView, type Paging, type Result, type Shown } from './answer-view.tsx'
-import { changeVerb, firstBody, keyFilters, readBody, verbOf } from './bodies.ts'
+import { changeVerb, firstBody, keyFilters, keysFilters, readBody, verbOf } from './bodies.ts'
 import { confirmWrite } from './confirm-write.tsx'
 import { downloadCsv } from './download.ts'
 import { FilterForm } from './filter-form.tsx'
+import { rowKey } from './grid.tsx'
 import { firstPage, readOrder, reverseOrder, toggleOrder, writeOrder } from './order.ts'
 import { RecordForm } from './record-form.tsx'
 import { RowPanel } from './row-panel.tsx'
 import { columnsOf } from './rows.ts'
 import { writeRoute, type Route } from './route.ts'
 import { ColumnsMenu, GroupsMenu, LimitInput, RelatedMenu } from './shape-menus.tsx'
-import { useStage } from './stage.tsx'
+import { mayLeave, useHold, useStage } from './stage.tsx'
 import type { Table, Verb } from './table.ts'
 import { summarize } from './summary.ts'
 import { isNarrow, TextPanel } from './text-panel.tsx'
@@ -22,7 +23,7 @@ const NAMES: Readonly<Record<Verb, string>> = { select: 'Select', insert: 'Inser
 export function Workbench ({ table, route }: { table: Table, route: Route }) {
   const stage = useStage()
   const { service, storage, document: { name: database } } = stage
-  const [text, setText] = useState(() => route.body ?? writeLines(firstBody(table)))
+  const [text, setText] = useState(() => firstText(table, route))
   const [result, setResult] = useState<Result & { readonly text: string }>()
   const [shown, setShown] = useState<Shown>('grid')
   const [isRunning, setRunning] = useState(false)
@@ -30,6 +31,8 @@ export function Workbench ({ table, route }: { table: Table, route: Route }) {
   /** The positions of the pages before this one. */
   const [trail, setTrail] = useState<readonly Json[]>([])
   const running = useRef<AbortController>(undefined)
+  /** The address of the rows, and which of them is open. */
+  const address = useRef<Route>(route)
 
   const body = readBody(text)
   const verb = verbOf(body)
@@ -38,6 +41,11 @@ export function Workbench ({ table, route }: { table: Table, route: Route }) {
   const setOpen = (isOpened: boolean): void => {
     setQueryOpen(isOpened)
     storage.keepQueryOpen(isOpened)
+  }
+
+  const writeAddress = (next: Route): void => {
+    address.current = next
+    history.replaceState(null, '', writeRoute(next))
   }
 
   const run = async (given = text, before: readonly Json[] = []): Promise<void> => {
@@ -53,8 +61,7 @@ export function Workbench ({ table, route }: { table: Table, route: Route }) {
       setResult({ answer, body: sent, text: given })
       setTrail(before)
       const isFirst = given === writeLines(firstBody(table))
-      const address = { database, table: table.name, body: isFirst ? undefined : given }
-      if (isSelect) history.replaceState(null, '', writeRoute(address))
+      if (isSelect) writeAddress({ database, table: table.name, body: isFirst ? undefined : given, row: address.current.row })
       if (answer.data !== undefined && !isSelect) stage.say(describeWrite(answer.data))
     } catch { // a later request has taken its place
     } finally {
@@ -63,7 +70,8 @@ export function Workbench ({ table, route }: { table: Table, route: Route }) {
   }
 
   useEffect(() => {
-    const given = route.body ?? writeLines(firstBody(table))
+    const given = firstText(table, route)
+    address.current = route
     setText(given)
     setResult(undefined)
     // a link to a write waits for Run
@@ -72,10 +80,31 @@ export function Workbench ({ table, route }: { table: Table, route: Route }) {
   }, [route])
 
   const change = (changed: JsonObject): void => setText(writeLines(changed))
-  const runBody = (changed: JsonObject, before: readonly Json[] = []): void => { run(writeLines(changed), before) }
+  const runBody = (changed: JsonObject, before: readonly Json[] = []): void => { if (mayLeave()) run(writeLines(changed), before) }
+  const data = memberOf(body, 'data')
+  useHold((verb === 'insert' || verb === 'update') && isObject(data) && Object.keys(data).length > 0 && text !== route.body && text !== result?.text)
+  /** Writes what was chosen among the rows, and shows them again. */
+  const write = async (given: JsonObject): Promise<void> => {
+    const answered = await confirmWrite(stage, { table, path: table.path, body: writeLines(given) })
+    if (answered?.failure !== undefined) stage.show({ title: 'Nothing was written', content: <FailureView answer={answered} body={given} /> })
+    if (answered?.data === undefined || result === undefined) return
+    stage.say(describeWrite(answered.data))
+    run(result.text, trail)
+  }
+  const download = (given: JsonObject): void => {
+    downloadCsv(service, { path: table.path, name: table.name, body: given, columns: columnsOf(table, given, (result?.answer.data?.['rows'] ?? []) as readonly JsonObject[]) }).then(stage.say, (error: Error) => stage.say(error.message))
+  }
+  const onSelected = (rows: readonly JsonObject[], action: 'delete' | 'export'): void => {
+    const filters = keysFilters(table, rows)
+    if (action === 'delete') write({ verb: 'delete', filters, expect: rows.length })
+    else download({ ...sent, filters })
+  }
+  /** A write asks by itself; rows that are read anew close what is open. */
+  const submit = (): void => { if (verb !== 'select' || mayLeave()) run() }
   /** The request that the answer is for: pages and order go on from it. */
   const sent = result?.body
   const setVerb = (chosen: Verb): void => {
+    if (!mayLeave()) return
     const changed = writeLines(changeVerb(table, body ?? {}, chosen))
     if (chosen === 'select') run(changed)
     else setText(changed)
@@ -83,8 +112,8 @@ export function Workbench ({ table, route }: { table: Table, route: Route }) {
 
   return (
     <>
-      <section class='request' aria-label='Request' onKeyDown={(event) => { if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) { event.preventDefault(); run() } }}>
-        <form onSubmit={(event) => { event.preventDefault(); run() }}>
+      <section class='request' aria-label='Request' onKeyDown={(event) => { if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) { event.preventDefault(); submit() } }}>
+        <form onSubmit={(event) => { event.preventDefault(); submit() }}>
           <div class='line'>
             <div class='segments' role='group' aria-label='Verb'>
               {table.verbs.map((each) => <button key={each} type='button' aria-pressed={verb === each} onClick={() => setVerb(each)}>{NAMES[each]}</button>)}
@@ -117,7 +146,11 @@ export function Workbench ({ table, route }: { table: Table, route: Route }) {
                 table={table} result={result} isOld={text !== result.text && verb === 'select'} shown={shown} setShown={setShown}
                 paging={pagingOf(table, result, trail, runBody)}
                 onOrder={(name, isAdded) => { if (sent !== undefined) runBody(withMembers(firstPage(sent), { orderBy: writeOrder(toggleOrder(readOrder(sent), name, isAdded)) })) }}
-                onExport={() => { if (sent !== undefined) downloadCsv(service, { path: table.path, name: table.name, body: sent, columns: columnsOf(table, sent, (result.answer.data?.['rows'] ?? []) as readonly JsonObject[]) }).then(stage.say, (error: Error) => stage.say(error.message)) }}
+                onExport={() => { if (sent !== undefined) download(sent) }}
+                onSelected={onSelected}
+                onEdit={table.verbs.includes('update') ? (row, { name }, value) => { write({ verb: 'update', data: { [name]: value }, filters: keyFilters(table, row) as JsonObject, expect: 1 }) } : undefined}
+                opened={address.current.row}
+                onOpen={(row) => { if (verbOf(sent) === 'select') writeAddress({ ...address.current, body: row === undefined ? address.current.body : result.text, row: row === undefined ? undefined : rowKey(table, row) }) }}
                 panel={(row, tab, close) => <RowPanel table={table} row={row} tab={tab} onClose={close} onChanged={() => { if (verbOf(sent) === 'select') run(result.text, trail) }} />}
               >
                 {verbOf(sent) !== 'select' && table.verbs.includes('select') && <p class='buttons'><button type='button' onClick={() => showWritten(result, table, runBody)}>Show the rows of {table.name}</button></p>}
@@ -126,6 +159,13 @@ export function Workbench ({ table, route }: { table: Table, route: Route }) {
       </section>
     </>
   )
+}
+
+/** The body of the address, or of the row that it names, or the page's own. */
+function firstText (table: Table, { body, row }: Route): string {
+  if (body !== undefined) return body
+  const filters = row === undefined ? undefined : readBody(row)
+  return writeLines(withMembers(firstBody(table), { filters }))
 }
 
 function RequestForm ({ table, body, verb, onBody }: { table: Table, body: JsonObject, verb: string, onBody: (body: JsonObject) => void }) {

@@ -8,7 +8,7 @@ import { parseJson, writeLine, writeLines, type Json, type JsonObject } from '..
 import { readOrder, toggleOrder, writeOrder } from '../../page/order.ts'
 import { readRoute, writeRoute } from '../../page/route.ts'
 import type { Column, Relation } from '../../page/table.ts'
-import { fromGiven, fromText, lineEndOf, toGiven, toText } from '../../page/values.ts'
+import { fromGiven, fromPicked, fromText, lineEndOf, pickerOf, toGiven, toPicked, toText } from '../../page/values.ts'
 
 const column = (name: string, given: Partial<Column> = {}): Column => ({
   name,
@@ -28,6 +28,7 @@ const column = (name: string, given: Partial<Column> = {}): Column => ({
   takesNow: { filters: false, data: false },
   description: '',
   references: undefined,
+  isBytes: false,
   ...given
 })
 const columns = [column('id'), column('$or'), column('__proto__'), column('at', { kind: 'text', takesNow: { filters: true, data: true } }), column('doc', { kind: 'json', operators: ['$eq', '$in', '$null'] })]
@@ -80,6 +81,20 @@ t.test('values are the same after they have been text', async (t) => {
     t.equal(value === undefined ? undefined : writeLine(value), json, `${kind} ${text}`)
   }
   t.equal(toText({ kind: 'boolean', members: undefined }, 1), 'true')
+})
+
+t.test('what is picked is a value of the column, and the picker begins with the value', async (t) => {
+  for (const [type, picked, value] of [['date', '2026-11-20', '2026-11-20'], ['datetime', '2026-11-20T10:15', '2026-11-20T10:15:00'], ['DATETIME(6)', '2026-11-20T10:15:07', '2026-11-20T10:15:07'], ['time', '10:15', '10:15:00']] as const) {
+    const column = { kind: 'text', type } as const
+    t.equal(fromPicked(column, picked), value)
+    t.equal(fromPicked(column, toPicked(column, value)), value)
+  }
+  const timestamp = { kind: 'text', type: 'timestamp' } as const
+  t.equal(fromPicked(timestamp, toPicked(timestamp, '2026-07-20T10:15:00Z')), '2026-07-20T10:15:00Z', 'a moment, by the clock of the person')
+  t.equal(toPicked(timestamp, 'soon'), '')
+  for (const [type, value] of [['date', '0000-00-00'], ['date', '2026-02-31'], ['time', '-838:59:59'], ['time', '24:00:00'], ['datetime', '2026-'], ['time', '2026-11-20T10:15:00']] as const) t.equal(toPicked({ kind: 'text', type }, value), '', `no picker has ${value}`)
+  t.equal(toPicked({ kind: 'text', type: 'datetime(3)' }, '2026-11-20T10:15:00.125'), '2026-11-20T10:15:00')
+  t.equal(pickerOf({ kind: 'text', type: 'varchar(12)' }), undefined)
 })
 
 t.test('a JSON value whose keys all begin with $ is not sent as a form', async (t) => {

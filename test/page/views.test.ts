@@ -1,5 +1,6 @@
 // night: drives a browser
 /** The page at {prefix}/docs in a browser: on a phone, with large databases, with the types of MySQL, with values that are hard to enter, and the demo. */
+import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import type { Browser, Locator, Page } from 'playwright-core'
 import { noBrowser, startBrowser } from '../support/browser.ts'
@@ -87,7 +88,9 @@ const hostile = '<img src=http://example.com/a.png onerror=alert(1)> ![](http://
 await onEachEngine(t, 'types of MySQL, exact numbers and comments that are shown as text', {
   schema: () => [
     `create table \`it's "<b>" \\ é\` (id bigint unsigned not null primary key, status enum('new', 'paid', 'it''s') null comment '${hostile}', tags set('a', 'b') null, at datetime(3) null, doc json null, big double null) comment '${hostile}'`,
-    'insert into `it\'s "<b>" \\ é` values (18446744073709551615, \'paid\', \'a,b\', \'2020-01-02 03:04:05.678\', \'{"n": 9007199254740993, "d": 52.0}\', 1e300), (1, null, \'\', utc_timestamp(3), null, null)'
+    'insert into `it\'s "<b>" \\ é` values (18446744073709551615, \'paid\', \'a,b\', \'2020-01-02 03:04:05.678\', \'{"n": 9007199254740993, "d": 52.0}\', 1e300), (1, null, \'\', utc_timestamp(3), null, null)',
+    "create table kinds (id int primary key, d date null, dt datetime(3) null, ts timestamp null, t time null, y year null, tags set('a', 'b', 'c') null, b blob null, level int not null default 3)",
+    "insert into kinds (id, b, tags) values (1, x'00ff10', 'b')"
   ],
   only: ['mariadb'],
   options: { docs: true, openapi: 'public' }
@@ -141,6 +144,36 @@ await onEachEngine(t, 'types of MySQL, exact numbers and comments that are shown
   await rows.getByText("it's").first().waitFor()
   const [row] = await sql('select status, tags, cast(at > \'2021-01-01\' as char) as isNew, cast(json_extract(doc, \'$.n\') as char) as n from `it\'s "<b>" \\ é` where id = 18446744073709551615')
   t.match(row, { status: "it's", tags: null, isNew: '1', n: '9007199254740993' })
+
+  const kinds = await openTable(page, 'kinds')
+  for (const [column, operators] of [['d', ['is', 'is between']], ['dt', ['is', '≥', 'is between']], ['ts', ['is']], ['t', ['is', 'is between']]] as const) {
+    await page.getByLabel('Column of filter 1').selectOption(column)
+    for (const operator of operators) {
+      await page.getByLabel('Operator of filter 1').selectOption(operator)
+      const inputs = page.locator('.filter input[placeholder]')
+      for (const input of await inputs.all()) await input.fill(await input.getAttribute('placeholder') as string)
+      await button(page, 'Run').click()
+      await page.getByText('No row passes the filters.').waitFor() // an example is a value of the column
+      t.equal(await page.getByRole('alert').filter({ hasText: /./ }).count(), 0, `${column} ${operator}`)
+    }
+  }
+  await button(page, 'Remove filter 1').click()
+  await button(page, 'Run').click()
+  await button(kinds, 'Row 1').click()
+  const opened = kinds.locator('.row-panel')
+  const [bytes] = await Promise.all([page.waitForEvent('download'), button(opened, 'Download b').click()])
+  t.same(readFileSync(await bytes.path()), Buffer.from([0, 255, 16]))
+  await button(opened, 'Edit').click()
+  const field = (column: string): Locator => opened.locator('.field').filter({ hasText: new RegExp(`^${column} `) })
+  t.equal(await field('level').locator('input').getAttribute('placeholder'), '', 'an update leaves what is not set: defaults are of inserts')
+  await field('b').locator('input[type=file]').setInputFiles({ name: 'b.bin', mimeType: 'application/octet-stream', buffer: Buffer.from('bytes') })
+  for (const [column, picked] of [['d', '2026-05-06'], ['dt', '2026-05-06T07:08'], ['t', '07:08']] as const) await field(column).locator('.picker input').fill(picked)
+  await field('tags').getByLabel('c', { exact: true }).check()
+  t.same(await findingsOf(page), [])
+  await button(page, 'Save …').click()
+  await button(page.getByRole('dialog'), 'Update 1 row').click()
+  await button(opened, 'Edit').waitFor()
+  t.match(await sql('select cast(d as char) as d, cast(dt as char) as dt, cast(t as char) as t, cast(tags as char) as tags, cast(b as char) as b from kinds'), [{ d: '2026-05-06', dt: /^2026-05-06 07:08:00/, t: '07:08:00', tags: 'b,c', b: 'bytes' }])
   t.same(await findingsOf(page), [])
   t.same(faults, [])
 })

@@ -8,7 +8,13 @@ import { toolsFolder } from '../clients/tools.ts'
 /** How long a test waits for what it expects, in milliseconds: the machine may be busy. */
 const PATIENCE = 60_000
 
-export interface Visit { readonly page: Page, readonly faults: string[] }
+export interface Visit {
+  readonly page: Page
+  readonly faults: string[]
+  /** What the page has asked before something that was entered is lost, and what it is told: yes, if nothing else is said. */
+  readonly asked: string[]
+  readonly replies: boolean[]
+}
 
 /** Opens the page. Errors of its scripts and policy, and requests to other hosts, are faults. */
 export async function visit (t: Test, browser: Browser, address: string, { path = '/api/docs', ...options }: BrowserContextOptions & { path?: string } = {}): Promise<Visit> {
@@ -21,8 +27,14 @@ export async function visit (t: Test, browser: Browser, address: string, { path 
   page.on('console', (message) => { if (['error', 'warning'].includes(message.type()) && !message.text().startsWith('Failed to load resource')) faults.push(message.text()) })
   page.on('pageerror', (error) => { faults.push(error.message) })
   page.on('request', (request) => { if (!/^(data:|blob:)/.test(request.url()) && !request.url().startsWith(`${address}/`)) faults.push(request.url()) })
+  const asked: string[] = []
+  const replies: boolean[] = []
+  page.on('dialog', (dialog) => {
+    asked.push(dialog.message())
+    replies.shift() === false ? dialog.dismiss() : dialog.accept()
+  })
   await page.goto(address + path)
-  return { page, faults }
+  return { page, faults, asked, replies }
 }
 
 export async function signIn (page: Page, token: string): Promise<void> {
