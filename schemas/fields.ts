@@ -208,9 +208,20 @@ export const FIELDS = {
         description: `A row, or a list of 1 to ${MAX_ROWS} rows, which may have different columns: all of them are ` +
           'inserted or none.'
       }),
-      update: Changes
+      update: Type.Union([Changes, Type.Array(Row, { minItems: 1, maxItems: MAX_ROWS })], {
+        description: `The changes of every row, or a list of 1 to ${MAX_ROWS} rows with changes of their own: each has ` +
+          'the columns of "key", which find its row, and the columns to change.'
+      })
     },
-    expected: 'an object of column values'
+    expected: 'an object of column values, or a list of them'
+  },
+  key: {
+    in: {
+      update: Type.Optional(Names({
+        description: 'With a list in `data`: the columns of one unique key without nullable columns, in any order.'
+      }))
+    },
+    expected: 'a list of column names, not empty and without repeats'
   },
   onConflict: {
     in: { insert: OnConflict },

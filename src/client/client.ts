@@ -46,9 +46,9 @@ export interface DatabaseClient<Tables, N extends Bigints = 'bigint'> {
     options?: WriteOptions
   ): Promise<InsertResult<Tables[T], F, N>>
   /** Updates the rows that the filters select. */
-  update<T extends Name<Tables>, const F extends UpdateFields<Tables[T]>>(
+  update<T extends Name<Tables>, const F extends UpdateFields<Tables, T>>(
     table: T & TableName<Tables>,
-    fields: Exactly<F, UpdateFields<Tables[T]> & FiltersIn<Tables, T, F>>,
+    fields: Exactly<F, UpdateFields<Tables, T> & FiltersIn<Tables, T, F>>,
     options?: WriteOptions
   ): Promise<UpdateResult<Tables[T], F, N>>
   /** Deletes the rows that the filters select. */

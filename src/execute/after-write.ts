@@ -279,7 +279,7 @@ async function runRows (
 }
 
 /** Names the row that an error is about. */
-function inRow (error: unknown, index: number | undefined): unknown {
+export function inRow (error: unknown, index: number | undefined): unknown {
   return refusesRow(error) || (error as ServiceError).code === 'PERMISSION_DENIED'
     ? atRow(error as ServiceError, index)
     : error

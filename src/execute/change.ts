@@ -8,8 +8,10 @@ import {
 import { combine } from '../plan/filters/scope.ts'
 import type { DeletePlan, UpdatePlan } from '../plan/plan.ts'
 import { keyAfter, rowKeysOf } from '../plan/row-keys.ts'
+import { writesHidden } from '../plan/rule.ts'
 import { findUnexpected } from '../plan/write-options.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
+import type { Result } from '../response/result.ts'
 import { checkForeignKeys } from './after-write.ts'
 import { areTaken, hasKey, keyChanged, readRows, STEP } from './read-rows.ts'
 import type { Lookup, Runner } from './runner.ts'
@@ -171,7 +173,7 @@ function findRefusal (plan: UpdatePlan | DeletePlan, matched: number): ServiceEr
   return expect === undefined ? undefined : findUnexpected(expect, matched, plan.table.name)
 }
 
-function requireCount (plan: UpdatePlan | DeletePlan, matched: number): void {
+export function requireCount (plan: UpdatePlan | DeletePlan, matched: number): void {
   const refusal = findRefusal(plan, matched)
   if (refusal !== undefined) throw refusal
 }
@@ -186,4 +188,19 @@ function changedMeanwhile ({ table }: UpdatePlan | DeletePlan): ServiceError {
     path: '',
     message: `the engine of table "${table.name}" has no transactions, and rows were changed by others meanwhile`
   })
+}
+
+/**
+ * The number of updated rows: all matched rows if the number of changed ones would reveal a column that the grant does
+ * not see. SQLite already counts them so.
+ */
+export function countUpdated ({ table, assignments }: UpdatePlan, { matched, changed }: Result): number {
+  return table.granted !== undefined &&
+    matched !== undefined &&
+    writesHidden(
+      table,
+      assignments.map(({ column }) => column)
+    )
+    ? matched
+    : changed
 }

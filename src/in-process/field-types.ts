@@ -249,7 +249,7 @@ export type Large<V, N extends Bigints> = N extends 'string' ? V extends bigint 
 export type LargeIn<R, N extends Bigints> = N extends 'string' ? { [K in keyof R]: Large<R[K], N> } : R
 
 /** The columns of one unique key, in any order. */
-type KeyChoice<K> = K extends readonly unknown[] ? { readonly [I in keyof K]: K[number] } : never
+export type KeyChoice<K> = K extends readonly unknown[] ? { readonly [I in keyof K]: K[number] } : never
 
 /** The change of a row that exists in a unique key. `K`: the keys of the table. */
 export interface OnConflict<T, K = ReadonlyArray<Name<T>>> {

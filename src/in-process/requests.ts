@@ -11,6 +11,7 @@ import type {
   Grouping,
   GroupRow,
   Insert,
+  KeyChoice,
   Large,
   LargeIn,
   Name,
@@ -129,15 +130,23 @@ export interface DeleteFields<T, X = never, D = boolean> extends Writing<T, D> {
   readonly expect?: Expect
 }
 
-export interface UpdateFields<T, X = never, D = boolean> extends DeleteFields<T, X, D> {
-  readonly data: GivenData<Changes<T>, X>
+/** An update of all rows that the filters select, or of a list of rows with values of their own. */
+export type UpdateFields<Tables, T extends Name<Tables>, X = never, D = boolean> =
+  DeleteFields<Tables[T], X, D> & (
+    | { readonly data: GivenData<Changes<Tables[T]>, X>, readonly key?: never }
+    | { readonly data: ReadonlyArray<GivenEntry<Tables[T], X>>, readonly key: KeyChoice<Keys<Tables, T>> }
+  )
+
+/** The key of a row, and what to change in it. */
+type GivenEntry<T, X> = { readonly [K in keyof Changes<T>]?: Given<Changes<T>[K], X> } & {
+  readonly [K in Name<T>]?: unknown
 }
 
 /** The bodies of requests by their verbs. `L`: additional fields of a select. */
 interface Bodies<Tables, T extends Name<Tables>, B, X, D, L> {
   select: { readonly verb: 'select' } & SelectFields<Tables, T, B, X> & L
   insert: { readonly verb: OfTable<Tables, T, 'insert'> } & InsertFields<Tables, T, X, D>
-  update: { readonly verb: OfTable<Tables, T, 'update'> } & UpdateFields<Tables[T], X, D> & FiltersIn<Tables, T, B, X>
+  update: { readonly verb: OfTable<Tables, T, 'update'> } & UpdateFields<Tables, T, X, D> & FiltersIn<Tables, T, B, X>
   delete: { readonly verb: OfTable<Tables, T, 'delete'> } & DeleteFields<Tables[T], X, D> & FiltersIn<Tables, T, B, X>
 }
 type Verb = 'select' | 'insert' | 'update' | 'delete'

@@ -76,6 +76,7 @@ Name the "columns" that you need.`,
 ${ON_CONFLICT}`,
   update: `Changes the rows that match "filters", which are required.
 "data": {"status": "paid", "stock": {"$inc": -1}, "paid_at": {"$now": true}}. ${VALUES}
+A list of {"id": 1, "price": "2.00"} in "data" with "key": ["id"] gives each row values of its own.
 ${FILTERS}
 ${SAFE} "returning": "*" returns the changed rows.`,
   delete: `Deletes the rows that match "filters", which are required.

@@ -11,10 +11,10 @@ import { ANSWERS, groupsResponse, GroupValueSchema } from '../../schemas/respons
 import { mayUse } from '../access/authorize.ts'
 import type { Table } from '../catalog/catalog.ts'
 import { rowKeysOf } from '../plan/row-keys.ts'
-import { hasConflicts, hasParts, hasPositions, sortable } from './table-schemas.ts'
+import { pascalCase } from './names.ts'
+import { hasConflicts, hasParts, hasPositions, keyColumnsOf, sortable } from './table-schemas.ts'
 import {
-  anyOf, closedObject, orNull, pascalCase, plainText, refTo, type Schema, type Schemas, shownSchema, toDocument,
-  unionByVerb
+  anyOf, closedObject, orNull, plainText, refTo, type Schema, type Schemas, shownSchema, toDocument, unionByVerb
 } from './value-schema.ts'
 import type { DocumentLimits, Subject, VisibleTable } from './visible.ts'
 
@@ -42,7 +42,8 @@ function fieldsObject ({ properties, required, description }: TObject, part: key
 const ownOfVerb = (verb: Verb, verbs: readonly Verb[]): Own => Object.fromEntries([
   ...Object.keys(OPERATIONS[verb].properties).concat(Object.keys(BODIES[verb].properties))
     .filter((field) => !mayUse(field, verb, verbs)).map((field) => [field, undefined]),
-  ...verb === 'update' || verb === 'delete' ? [['filters', { minProperties: 1 }]] : []
+  // those of an update may be empty beside a list
+  ...verb === 'delete' ? [['filters', { minProperties: 1 }]] : []
 ])
 
 /** The body of a request to any table. */
@@ -52,6 +53,8 @@ export const requestOfAny = (verb: Verb): Schema => fieldsObject(BODIES[verb], v
 function ownOfTable ({ name, table, verbs, limits, hasMembers }: Subject, verb: Verb): Own {
   const column = refTo(`${name}Column`)
   const row = refTo(`${name}Insert`)
+  const entry = refTo(`${name}Entry`)
+  const keys = keyColumnsOf(table).map((each) => each.name)
   const groups = sortable(table).map((each) => each.name)
   const part = {
     type: 'object',
@@ -65,7 +68,10 @@ function ownOfTable ({ name, table, verbs, limits, hasMembers }: Subject, verb: 
     data:
       verb === 'insert'
         ? { anyOf: [row, { type: 'array', items: row, minItems: 1, maxItems: MAX_ROWS }] }
-        : refTo(`${name}Update`),
+        : keys.length === 0
+          ? refTo(`${name}Update`)
+          : { anyOf: [refTo(`${name}Update`), { type: 'array', items: entry, minItems: 1, maxItems: MAX_ROWS }] },
+    key: keys.length === 0 ? undefined : { items: { type: 'string', enum: keys } },
     columns: { items: column },
     groupBy:
       groups.length === 0

@@ -18,18 +18,21 @@ import { isPlainWrite, planWriteOptions } from './write-options.ts'
  * these columns
  */
 function planConflict ({ key, set }: OnConflict, table: Table): Conflict {
-  return { key: planKey(key, table), set: planSet(set, table) }
+  return { key: planKey(key, table, ['onConflict', 'key']), set: planSet(set, table) }
 }
 
-/** Plans the key in the order of the table, so that its order in the request does not change the statement. */
-function planKey (names: readonly string[], table: Table): Column[] {
+/**
+ * Plans a key in the order of the table, so that its order in the request does not change the statement. `path`: its
+ * path. @throws INVALID_BODY if no unique key has exactly these columns
+ */
+export function planKey (names: readonly string[], table: Table, path: Path): Column[] {
   const named = new Set(names)
   const isKey = keysOf(table).some(
     ({ columns }) => columns.length === named.size && columns.every((name) => named.has(name))
   )
   if (!isKey) {
     throw at(
-      ['onConflict', 'key'],
+      path,
       invalidBody(
         `"key" must name the columns of one unique key; "${table.name}" has no unique key on exactly ` +
         `${names.map((name) => `"${name}"`).join(', ')}`

@@ -342,8 +342,18 @@ export interface UpdatePlan extends Common, ChangeOptions {
   readonly condition: Condition
   /** The unique key by which the rows to return are found again. */
   readonly key?: readonly Column[]
+  /** Rows that get values of their own; `assignments` is empty, and `condition` applies to all of them. */
+  readonly keyed?: KeyedUpdates
   /** Maximum number of rows that are changed, for engines that have LIMIT here. */
   readonly limit?: number
+}
+
+/** The entries of an update of many rows, in the order of `data`. */
+export interface KeyedUpdates {
+  /** A unique key without nullable columns. */
+  readonly key: readonly Column[]
+  /** `values`: of the key. `update`: what is written to the row that has them; its condition is of the rules. */
+  readonly entries: ReadonlyArray<{ readonly values: readonly Parameter[], readonly update: UpdatePlan }>
 }
 
 export interface DeletePlan extends Common, ChangeOptions {

@@ -118,7 +118,9 @@ function findInMembers (body: Body): ServiceError | undefined {
 
 /** Whether required filters are empty. The planner finds others that restrict nothing. */
 function hasEmptyFilters (body: Body): boolean {
-  return (body.verb === 'update' || body.verb === 'delete') && Object.keys(body.filters).length === 0
+  if (body.verb !== 'update' && body.verb !== 'delete') return false
+  // the keys of a list count as filters
+  return Object.keys(body.filters).length === 0 && !(body.verb === 'update' && Array.isArray(body.data))
 }
 
 function describe (schema: TObject, body: object, verb: string): ServiceError {
@@ -133,13 +135,13 @@ function describe (schema: TObject, body: object, verb: string): ServiceError {
   }
   const ownError = findOwnError({ field, path, type }, body)
   if (ownError !== undefined) return ownError
-  if (type === ValueErrorType.ObjectMinProperties && field === 'data') {
+  if (field === 'data' && verb === 'update' && isEmpty((body as { data?: unknown }).data)) {
     return at(path, invalidBody('"data" must not be empty'))
   }
   if (field === 'expect' && hasNow((body as { expect?: unknown }).expect)) {
     return at(path, valueNotAllowed('"$now" is not allowed in "expect", which counts rows'))
   }
-  const rowsError = verb === 'insert' ? findRowsError(body) : undefined
+  const rowsError = verb === 'insert' || verb === 'update' ? findRowsError(body) : undefined
   // serializers of some languages send null for fields that are not set
   const isUnset =
     (body as Readonly<Record<string, unknown>>)[field] === null && schema.required?.includes(field) !== true
@@ -154,6 +156,8 @@ function describe (schema: TObject, body: object, verb: string): ServiceError {
     )
   )
 }
+
+const isEmpty = (value: unknown): boolean => isObject(value) && Object.keys(value).length === 0
 
 /** Whether `expect` has the present time in place of a number. */
 function hasNow (expect: unknown): boolean {

@@ -1,7 +1,7 @@
 /** The fields of bodies and members: their descriptions in messages, and a faster check. */
 import { Kind, type TArray, type TSchema, TypeRegistry } from '@sinclair/typebox'
 import { ValueErrorType } from '@sinclair/typebox/errors'
-import type { AggregateCall, Body, SelectBody } from '../../schemas/body.ts'
+import type { AggregateCall, Body, SelectBody, UpdateBody } from '../../schemas/body.ts'
 import { type Field, fieldNamed, FIELDS, type BodyPart } from '../../schemas/fields.ts'
 import { MAX_CELLS, MAX_LIMIT, MAX_ROWS } from '../../schemas/limits.ts'
 import { at, invalidBody, invalidOrderBy, limitOutOfRange, type Path, type ServiceError } from '../errors.ts'
@@ -15,6 +15,7 @@ export function findCombinationError (body: Body): ServiceError | undefined {
   if (body.verb === 'insert') {
     return Array.isArray(body.data) || body.onConflict !== undefined ? findRowsError(body) : undefined
   }
+  if (body.verb === 'update') return findKeyError(body) ?? findListError(body.data)
   return findExcluded(body.verb, body) ?? (body.verb === 'select' ? findInGroups(body) : undefined)
 }
 
@@ -82,6 +83,14 @@ function findTaken (groupBy: GroupBy = [], aggregates: SelectBody['aggregates'] 
   if (taken === undefined) return undefined
   const name = nameOf(taken)
   return refuse(['aggregates', name], `"${name}" is already ${isName(taken) ? 'a column' : 'a name'} of "groupBy"`)
+}
+
+/** A list of rows with changes of their own has a key, and nothing else has. */
+function findKeyError ({ data, key }: UpdateBody): ServiceError | undefined {
+  if (Array.isArray(data) === (key !== undefined)) return undefined
+  return refuse(['key'], key === undefined
+    ? '"key" is required with a list in "data": the columns that find the row of each entry'
+    : '"key" is only allowed with a list in "data"')
 }
 
 /** Finds the first error in `data` and `onConflict` of an insert; undefined if this file finds none. */

@@ -3,15 +3,17 @@ import type { UpdateBody } from '../../schemas/body.ts'
 import type { Column, TableSource } from '../catalog/catalog.ts'
 import { unsupported } from '../errors.ts'
 import { isCheckedAfterWrite, runWithCheck } from '../execute/after-write.ts'
-import { runChange } from '../execute/change.ts'
+import { countUpdated, runChange } from '../execute/change.ts'
+import { isKeyed, runKeyedUpdates } from '../execute/keyed-updates.ts'
 import type { Runner } from '../execute/runner.ts'
 import { planAssignments, refuseNulls } from '../plan/assignments.ts'
 import { planRequiredFilters } from '../plan/filters/resolve-filters.ts'
+import { isOfMany, planKeyedUpdates } from '../plan/keyed-updates.ts'
 import { assignsMoment, namesMoment, bindAssignments, bindCondition } from '../plan/moments.ts'
 import type { UpdatePlan } from '../plan/plan.ts'
 import { findUpdateKey } from '../plan/row-keys.ts'
 import { restrictUpdate } from '../plan/row-rules.ts'
-import { withTouched, writesHidden } from '../plan/rule.ts'
+import { withTouched } from '../plan/rule.ts'
 import { counting, isPlainChange, planChangeOptions, type PlanLimits, refuseWritten } from '../plan/write-options.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
 import { finishWrite } from '../response/respond.ts'
@@ -20,28 +22,44 @@ import type { Clock } from '../types/moment.ts'
 
 export const update = {
   plan (body: UpdateBody, source: TableSource, limits: PlanLimits): UpdatePlan {
+    if (isOfMany(body)) return planKeyedUpdates(body, source, limits)
     const plan = restrictUpdate(planUpdate(body, source, limits))
     refuseNulls(plan.assignments, ['data'])
     return withTouched(plan)
   },
 
-  hasMoment: ({ condition, assignments }: UpdatePlan): boolean => namesMoment(condition) || assignsMoment(assignments),
+  hasMoment: ({ condition, assignments, keyed }: UpdatePlan): boolean =>
+    namesMoment(condition) || assignsMoment(assignments) ||
+    keyed?.entries.some(({ update }) => assignsMoment(update.assignments)) === true,
 
-  bindClock: (plan: UpdatePlan, clock: Clock): UpdatePlan => ({
-    ...plan,
-    condition: bindCondition(plan.condition, clock),
-    assignments: bindAssignments(plan.assignments, clock)
-  }),
+  bindClock,
 
   run (runner: Runner, plan: UpdatePlan, { sink }: { readonly sink: ResponseSink | undefined }): Promise<Result> {
+    if (isKeyed(plan)) return runKeyedUpdates(runner, plan, sink)
     const run = (): Promise<Result> => runChange(runner, plan, { sink })
     return isCheckedAfterWrite(plan) ? runWithCheck(runner, plan, { sink, run }) : run()
   },
 
   respond: (plan: UpdatePlan, result: Result, sink: ResponseSink | undefined): string | Buffer =>
-    finishWrite(plan, `"updated":${updatedRows(plan, result)}`, sink),
+    finishWrite(plan, `"updated":${countUpdated(plan, result)}`, sink),
 
-  rowsOf: updatedRows
+  rowsOf: countUpdated
+}
+
+/** The plan with values in place of moments. @throws VALUE_OUT_OF_RANGE */
+function bindClock (plan: UpdatePlan, clock: Clock): UpdatePlan {
+  const { condition, assignments, keyed } = plan
+  return {
+    ...plan,
+    condition: bindCondition(condition, clock),
+    assignments: bindAssignments(assignments, clock),
+    ...(keyed !== undefined && {
+      keyed: {
+        ...keyed,
+        entries: keyed.entries.map(({ values, update }) => ({ values, update: bindClock(update, clock) }))
+      }
+    })
+  }
 }
 
 /**
@@ -53,7 +71,7 @@ function planUpdate (body: UpdateBody, source: TableSource, given: PlanLimits): 
   const limits = counting(given)
   const { verb, data, filters } = body
   const condition = planRequiredFilters(verb, filters, source, limits)
-  const assignments = planAssignments(data, table, ['data'], limits.references)
+  const assignments = planAssignments(data as Readonly<Record<string, unknown>>, table, ['data'], limits.references)
   const plan: UpdatePlan = { verb, table, condition, assignments }
   const planned = isPlainChange(body, limits)
     ? plan
@@ -73,19 +91,4 @@ function getUpdateKey ({ table, assignments }: UpdatePlan): readonly Column[] {
     '/returning',
     `table "${table.name}" has no unique key that identifies the updated rows: add one, or leave out "returning"`
   )
-}
-
-/**
- * The number of updated rows: all matched rows if the number of changed ones would reveal a column that the grant does
- * not see. SQLite already counts them so.
- */
-function updatedRows ({ table, assignments }: UpdatePlan, { matched, changed }: Result): number {
-  return table.granted !== undefined &&
-    matched !== undefined &&
-    writesHidden(
-      table,
-      assignments.map(({ column }) => column)
-    )
-    ? matched
-    : changed
 }

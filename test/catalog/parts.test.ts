@@ -5,7 +5,8 @@ import { describeAll } from '../../src/catalog/catalog.ts'
 import { ask, quit } from '../../src/dialects/mysql/session.ts'
 import { createTestDatabase, engines } from '../servers/engines.ts'
 import { loadCatalog } from '../support/catalog.ts'
-import { connect } from '../support/mysql.ts'
+import { connect, readTables } from '../support/mysql.ts'
+import { createProxy, errorPacket } from '../support/recorder.ts'
 import { onEachEngine } from '../support/service.ts'
 import { mysqlColumn } from '../support/tables.ts'
 
@@ -51,6 +52,19 @@ for (const engine of await engines()) {
     connection.destroy()
     ;(connection as unknown as { stream: { destroy (error: Error): void } }).stream.destroy(new Error('cut'))
     await t.rejects(Promise.race([cut, new Promise((_resolve, reject) => { setTimeout(() => reject(new Error('it hangs')), 5000).unref() })]), /cut|closed|lost/i)
+  })
+}
+
+for (const engine of await engines()) {
+  t.test(`a table that is dropped while the indexes are read does not end the reading (${engine.name})`, async (t) => {
+    const database = await createTestDatabase(engine, ['create table twice (a int not null unique, b int not null unique)'])
+    const proxy = await createProxy(database.url)
+    t.teardown(async () => {
+      await proxy.close()
+      await database.drop()
+    })
+    proxy.onStatement = (sql) => sql.startsWith('show index') ? errorPacket(1146, '42S02') : undefined
+    t.same([...(await readTables(proxy.url)).keys()], ['twice'])
   })
 }
 

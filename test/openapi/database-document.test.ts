@@ -313,7 +313,7 @@ await testShop('the document of a token that may not select has no fields that t
   const { json: document } = await get(server, '/shop/openapi.json', { token: WRITES })
   const fields = (name: string) => Object.keys(document.components.schemas[name].properties)
   t.same(fields('CustomersInsertRequest').filter((field) => ['returning', 'dryRun'].includes(field)), ['dryRun'])
-  t.same(fields('CustomersUpdateRequest'), ['verb', 'data', 'filters'])
+  t.same(fields('CustomersUpdateRequest'), ['verb', 'data', 'key', 'filters'])
   t.same(fields('CustomersDeleteRequest'), ['verb', 'filters'])
   t.notOk(document.components.schemas.CustomersUpdateResponse.properties.data.properties.rows)
 })

@@ -199,6 +199,12 @@ function tidy (body: any): void {
     if (call === undefined) delete body.aggregates[name]
     else body.aggregates[name] = { [call[0]]: call[1], ...filters !== undefined && { filters } }
   }
+  // the list of an update needs "key", its columns in each entry, and different rows (test/http/keyed-updates.test.ts)
+  if (body.verb === 'update') {
+    delete body.key
+    if (Array.isArray(body.data)) body.data = body.data[0]
+    if (Object.keys(body.filters).length === 0) body.filters = { ...body.filters, $not: { $or: [] } }
+  }
   for (const each of [...body.operations ?? [], ...Object.values(body.include ?? {})]) tidy(each)
 }
 

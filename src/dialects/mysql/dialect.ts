@@ -72,17 +72,12 @@ export function createMysqlDialect ({
       return tables
     },
     privileges: () =>
-      withSession(primary, statementTimeout, async (asked) =>
-        (await asked('show grants')).map(([grant]) => withoutSecrets(grant as string))
+      withSession(primary, statementTimeout, async (ask) =>
+        (await ask('show grants')).map(([grant]) => withoutSecrets(grant as string))
       ),
     findRisks: (configured) =>
-      withSession(primary, statementTimeout, (asked) => findAccountRisks(asked, address, configured)),
-    findDenied: (uses) =>
-      withSession(primary, statementTimeout, (_asked, run) =>
-        findDenied(run, uses).catch((error: MysqlError) => {
-          throw error.code === undefined ? error : toConnectError(error)
-        })
-      ),
+      withSession(primary, statementTimeout, (ask) => findAccountRisks(ask, address, configured)),
+    findDenied: (uses) => withSession(primary, statementTimeout, (ask) => findDenied(ask, uses)),
     read: (statement, sink, { client, consistency } = {}) =>
       runWithRetries(routeToRead(consistency), { statement, sink, client }, runStatement),
     stream: (statement, stream, { client, consistency } = {}) =>
@@ -107,28 +102,18 @@ export function createMysqlDialect ({
 }
 
 /** Discards the session after an error, because a late answer would be read as that of the next statement. */
-async function withSession<T> (
-  pool: MysqlPool,
-  timeout: number,
-  use: (ask: Ask, run: (sql: string) => Promise<unknown>) => Promise<T>
-): Promise<T> {
+async function withSession<T> (pool: MysqlPool, timeout: number, use: (ask: Ask) => Promise<T>): Promise<T> {
   const session = await pool.acquire()
   const since = performance.now()
   try {
-    const run = (sql: string) => within(timeout, ask(session.connection, sql))
-    const result = await use(
-      (sql) =>
-        run(sql).catch((error: MysqlError) => {
-          throw toConnectError(error)
-        }),
-      run
-    )
+    const result = await use((sql) => within(timeout, ask(session.connection, sql)))
     pool.putBack(session)
     return result
   } catch (error) {
-    if ((error as ServiceError).reason === 'ETIMEDOUT') stopStatement({ pool, session, since, onGivenUp: () => {} })
+    const { code } = error as MysqlError
+    if (code === 'ETIMEDOUT') stopStatement({ pool, session, since, onGivenUp: () => {} })
     else pool.discard(session)
-    throw error
+    throw code === undefined ? error : toConnectError({ code })
   }
 }
 

@@ -161,23 +161,21 @@ function isLoopback (host: string): boolean {
 // of active roles and patterns, and runs nothing. SHOW GRANTS would have to be interpreted, and information_schema
 // does not have the privileges of roles.
 
-/** @throws the driver's error */
-type Run = (sql: string) => Promise<unknown>
-
 const TRIAL_NAME = 'row_query_check'
 /** Privileges on a database, table, column, whole server, or routine. */
 const DENIED = new Set([1044, 1142, 1143, 1227, 1370])
 /** Errors of a view that refers to something that does not exist or that its definer may not use. */
 const BROKEN_VIEW = new Set([1356, 1449])
 
-export async function findDenied (run: Run, uses: readonly TableUse[]): Promise<Denied[]> {
+/** @throws the driver's error */
+export async function findDenied (run: Ask, uses: readonly TableUse[]): Promise<Denied[]> {
   const denied: Denied[] = []
   for (const use of uses) denied.push(...await findDeniedUse(run, use))
   await run(`deallocate prepare ${TRIAL_NAME}`).catch(() => {}) // fails if every use was denied
   return denied
 }
 
-async function findDeniedUse (run: Run, { table, verb, columns }: TableUse): Promise<Denied[]> {
+async function findDeniedUse (run: Ask, { table, verb, columns }: TableUse): Promise<Denied[]> {
   const error = await prepare(run, { table, verb, columns })
   if (error === undefined) return []
   if (BROKEN_VIEW.has(error.errno ?? 0)) return [{ table, verb, reason: error.code ?? `errno ${error.errno}` }]
@@ -190,7 +188,7 @@ async function findDeniedUse (run: Run, { table, verb, columns }: TableUse): Pro
 }
 
 /** Returns the error if the privileges are not sufficient. Other errors say nothing about them. */
-async function prepare (run: Run, use: TableUse): Promise<MysqlError | undefined> {
+async function prepare (run: Ask, use: TableUse): Promise<MysqlError | undefined> {
   try {
     await run(`prepare ${TRIAL_NAME} from '${statementFor(use).replace(/['\\]/g, '\\$&')}'`)
     return undefined
