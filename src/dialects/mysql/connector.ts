@@ -1,57 +1,6 @@
-import { openSession, type Session } from './session.ts'
+import { openSession, type Session, type SessionTarget } from './session.ts'
 import { isCrowded, type MysqlError } from './errors.ts'
-import type { Host, MysqlAddress } from './options.ts'
-
-/**
- * Selects one of the hosts of a database, and the next one, in a circle, when it fails. Only one host is used at a
- * time, because servers that replicate each other's changes with a delay may lack a write that another one has
- * accepted.
- */
-export interface Failover {
-  readonly current: Host
-  /** Incremented when another host is selected; sessions of earlier epochs are no longer used. */
-  readonly epoch: number
-  /** Reports that a host could not be reached. */
-  fail (host: Host): void
-  /**
-   * Reports that the server of a session of that epoch does not accept statements, because it is read-only or not in
-   * its cluster. Returns whether another attempt may reach a server that does; false if all hosts have just refused.
-   */
-  refuse (epoch: number): boolean
-}
-
-/** How long a host that refused is not used, in milliseconds. */
-const HOST_RETRY_DELAY = 200
-
-export function createFailover (hosts: readonly Host[]): Failover {
-  const refusals = new Map<number, number>()
-  let current = 0
-  let epoch = 0
-  const after = (index: number): number => (index + 1) % hosts.length
-  const use = (index: number): void => {
-    current = index
-    epoch++
-  }
-  return {
-    get current () { return hosts[current] as Host },
-    get epoch () { return epoch },
-    fail (host) {
-      if (hosts.length > 1 && hosts[current] === host) use(after(current))
-    },
-    refuse (then) {
-      if (then !== epoch) return true
-      const now = performance.now()
-      const rests = (index: number): boolean => now - (refusals.get(index) ?? -Infinity) < HOST_RETRY_DELAY
-      let next = after(current)
-      while (next !== current && rests(next)) next = after(next)
-      const stay = rests(next)
-      refusals.set(current, now)
-      if (stay) return false
-      use(next)
-      return true
-    }
-  }
-}
+import type { Host } from './options.ts'
 
 /** Opens sessions on demand, and limits the attempts to connect to a server that refuses them. */
 interface Connector {
@@ -68,9 +17,11 @@ interface Connector {
 }
 
 interface ConnectorOptions {
-  readonly address: MysqlAddress
-  readonly failover: Failover
-  readonly statementTimeout: number
+  /** The number of hosts, and what to connect to at present. */
+  readonly hosts: number
+  readonly target: () => SessionTarget
+  /** Reports that a host could not be reached, so that another one is the target. */
+  readonly onUnreachable: (host: Host) => void
   /** The maximum and the current number of sessions. */
   readonly size: number
   readonly open: () => number
@@ -91,9 +42,9 @@ const RETRY_DELAY = 100
 const SLOW = 500
 
 export function createConnector ({
-  address,
-  failover,
-  statementTimeout,
+  hosts,
+  target,
+  onUnreachable,
   size,
   open,
   wanted,
@@ -109,12 +60,12 @@ export function createConnector ({
 
   /** Tries the hosts one after the other. A host that only refuses more connections has not failed. */
   const connect = async (tries = 1): Promise<Session> => {
-    const { current: host, epoch } = failover
-    return await openSession({ address, host, epoch, statementTimeout }, onLost).catch((error: MysqlError) => {
+    const current = target()
+    return await openSession(current, onLost).catch((error: MysqlError) => {
       failures++
       if (isCrowded(error) && open() > 0) throw error
-      failover.fail(host)
-      if (tries >= address.hosts.length) throw error
+      onUnreachable(current.host)
+      if (tries >= hosts) throw error
       return connect(tries + 1)
     })
   }

@@ -2,8 +2,8 @@ import { databaseUnavailable } from '../../errors.ts'
 import type { Client, PoolUse } from '../dialect.ts'
 import type { Table } from '../../catalog/catalog.ts'
 import { isCrowded, toConnectError } from './errors.ts'
-import { createFailover, createConnector } from './connector.ts'
-import type { MysqlAddress } from './options.ts'
+import { createConnector } from './connector.ts'
+import type { Host, MysqlAddress } from './options.ts'
 import { createWaiters } from '../waiters.ts'
 import type { StoppingSessions } from './kill.ts'
 import { answers, destroy, quit, restoreSession, type Session } from './session.ts'
@@ -49,6 +49,57 @@ export interface MysqlPool extends StoppingSessions {
    */
   readonly confirmed: WeakMap<Table, number>
   close (): Promise<void>
+}
+
+/**
+ * Selects one of the hosts of a database, and the next one, in a circle, when it fails. Only one host is used at a
+ * time, because servers that replicate each other's changes with a delay may lack a write that another one has
+ * accepted.
+ */
+export interface Failover {
+  readonly current: Host
+  /** Incremented when another host is selected; sessions of earlier epochs are no longer used. */
+  readonly epoch: number
+  /** Reports that a host could not be reached. */
+  fail (host: Host): void
+  /**
+   * Reports that the server of a session of that epoch does not accept statements, because it is read-only or not in
+   * its cluster. Returns whether another attempt may reach a server that does; false if all hosts have just refused.
+   */
+  refuse (epoch: number): boolean
+}
+
+/** How long a host that refused is not used, in milliseconds. */
+const HOST_RETRY_DELAY = 200
+
+export function createFailover (hosts: readonly Host[]): Failover {
+  const refusals = new Map<number, number>()
+  let current = 0
+  let epoch = 0
+  const after = (index: number): number => (index + 1) % hosts.length
+  const use = (index: number): void => {
+    current = index
+    epoch++
+  }
+  return {
+    get current () { return hosts[current] as Host },
+    get epoch () { return epoch },
+    fail (host) {
+      if (hosts.length > 1 && hosts[current] === host) use(after(current))
+    },
+    refuse (then) {
+      if (then !== epoch) return true
+      const now = performance.now()
+      const rests = (index: number): boolean => now - (refusals.get(index) ?? -Infinity) < HOST_RETRY_DELAY
+      let next = after(current)
+      while (next !== current && rests(next)) next = after(next)
+      const stay = rests(next)
+      refusals.set(current, now)
+      if (stay) return false
+      use(next)
+      return true
+    }
+  }
 }
 
 /** How long an idle session is used without a ping, in milliseconds. */
@@ -128,9 +179,9 @@ export function createMysqlPool (
   }
 
   const connector = createConnector({
-    address,
-    failover,
-    statementTimeout,
+    hosts: address.hosts.length,
+    target: () => ({ address, host: failover.current, epoch: failover.epoch, statementTimeout }),
+    onUnreachable: failover.fail,
     size,
     open,
     wanted: () => waiters,

@@ -9,9 +9,9 @@ import { getOrCreate } from '../../get-or-create.ts'
 import {
   connectionOptions, type Host, type MysqlAddress, parseServerVersion, versionProblem, type ServerVersion
 } from './options.ts'
-import { copyValues, type OkPacket } from './packets.ts'
+import { copyValues, ReadMemory, type OkPacket } from './packets.ts'
 import { sendCommand } from './statement-command.ts'
-import { ReadMemory, ISOLATION, sessionStatement, transactionStatement } from './session-settings.ts'
+import { ISOLATION, sessionStatement, transactionStatement } from './session-settings.ts'
 
 export interface Session {
   readonly connection: Connection
@@ -19,7 +19,7 @@ export interface Session {
   readonly memory: ReadMemory
   readonly address: MysqlAddress
   readonly host: Host
-  /** The epoch in which the session was opened (connector.ts). */
+  /** The epoch in which the session was opened (pool.ts). */
   readonly epoch: number
   /** The identity that the server states, because one address may lead to several servers. */
   readonly server: string
