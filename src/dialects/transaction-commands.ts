@@ -48,10 +48,7 @@ export function createTransaction (
   }
 }
 
-/**
- * Runs the statements of a transaction one after the other, because a host app may send several without waiting for
- * their results.
- */
+/** Runs statements one after the other: a host app may send several without waiting for their results. */
 interface CommandQueue {
   /** @throws OVERLOADED if too many wait; what `work` throws */
   run<T> (work: () => Promise<T>): Promise<T>

@@ -1,7 +1,4 @@
-/**
- * The details of a violated constraint: its name and columns from the catalog, but no values from the text of the
- * error.
- */
+/** The details of a violated constraint: its name and columns, but no values from the text of the error. */
 import { baseTable, mayFire, type Check, type ForeignKey, type Key, type TriggerTiming } from '../catalog/catalog.ts'
 import {
   checkViolation,
@@ -25,10 +22,7 @@ export function uniqueViolationOf (key: Key | undefined): ServiceError {
   return withDetails(uniqueViolation(), ...key === undefined ? [] : details(key.columns, `unique key "${key.name}"`))
 }
 
-/**
- * MISSING_COLUMN for a column that the insert omitted and that `isNamed` finds in the message of the database;
- * otherwise NOT_NULL_VIOLATION.
- */
+/** MISSING_COLUMN for an omitted column that the message of the database names; otherwise NOT_NULL_VIOLATION. */
 export function notNullViolationOf (
   { verb, table, assigned }: Statement,
   isNamed: (column: string) => boolean
@@ -42,10 +36,7 @@ export function notNullViolationOf (
   })
 }
 
-/**
- * A foreign key would refer to a row that does not exist. `keys`: the possible keys of the table; none for a key of
- * another table.
- */
+/** A foreign key would refer to a row that does not exist. `keys`: the possible keys of the table. */
 export function noReferencedRow (keys: readonly ForeignKey[]): ServiceError {
   return withDetails(
     foreignKeyViolation(),
@@ -53,10 +44,7 @@ export function noReferencedRow (keys: readonly ForeignKey[]): ServiceError {
   )
 }
 
-/**
- * Other rows refer to a row that the statement would delete or change. The error does not name their table, because the
- * grant may not see it.
- */
+/** Other rows refer to a row that would be deleted or changed. The grant may not see their table. */
 export function rowIsReferenced (isCertain: boolean): ServiceError {
   return withDetails(foreignKeyViolation(), ...isCertain ? [{ path: '', message: 'other rows refer to this one' }] : [])
 }

@@ -3,10 +3,7 @@ import { overloaded, queryTimeout, type ServiceError } from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import { clientGone, type Client } from './dialect.ts'
 
-/**
- * A bounded queue of waiters, each with a time limit. Callers take turns, each in the order of its own requests, so
- * that one that sends thousands does not delay the others.
- */
+/** A bounded queue of waiters, each with a time limit. Callers take turns, each in the order of its own requests. */
 export interface Waiters<T> {
   readonly size: number
   /** The sequence number of the last waiter. */

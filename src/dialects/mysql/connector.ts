@@ -36,8 +36,7 @@ interface ConnectorOptions {
 /** The pause after a failure, in milliseconds. Requests that arrive during it wait for the next attempt. */
 const RETRY_DELAY = 100
 /**
- * After so many milliseconds an attempt no longer counts: one that began before a network failure notices late that the
- * network is back.
+ * After so many milliseconds an attempt no longer counts, because one that began before a network failure ends late.
  */
 const SLOW = 500
 

@@ -1,7 +1,7 @@
 /**
- * Compares the column definitions of each result with the columns of the plan. The catalog may be a minute old, and a
- * text that is written like a number could inject JSON into the answer. The definitions of a statement usually have the
- * same bytes, so they are parsed only if they differ from the last expected ones.
+ * Compares the column definitions of each result with the columns of the plan: the catalog may be a minute old, and a
+ * text that is written like a number could inject JSON into the answer. They are parsed only if they differ from the
+ * last expected ones.
  */
 import type { Column, Table, TableFacts } from '../../catalog/catalog.ts'
 import { getOrCreate } from '../../get-or-create.ts'
@@ -18,10 +18,7 @@ export interface Definitions {
   isExpectedIn (index: number, bytes: Buffer, from: number, end: number): boolean
 }
 
-/**
- * Length of the fixed fields at the end of a definition: character set, length, type, flags, decimals and two unused
- * bytes.
- */
+/** Length of the fixed fields at the end: character set, length, type, flags, decimals and two unused bytes. */
 const FIXED = 12
 /** Number of strings before the name: catalog, schema, table alias, table. */
 const BEFORE_NAME = 4
@@ -116,18 +113,12 @@ export function readDefinition (
 
 /**
  * Differences between information_schema and the results of the server that remain after the catalog was read again.
- * Such a column is treated like one of an unknown type, whose values are texts.
+ * The values of such a column are texts.
  */
 export interface Differences {
-  /**
-   * Whether the difference is known for a column that the server sends as values of this class. If not, the catalog
-   * must be read again.
-   */
+  /** Whether the difference is known for values of this class. If not, the catalog must be read again. */
   isKnown (table: Table, column: Column, sent: string): boolean
-  /**
-   * For results of replicas: a late one may send the previous type of a column, which must not be recorded as a
-   * difference.
-   */
+  /** For replicas: a late one may send the previous type of a column, which must not be recorded. */
   readonly ofReplicas: KnownDifferences
   /** Compares the differences found before `since` with a catalog that was read later. */
   review (tables: readonly TableFacts[], since: number): void

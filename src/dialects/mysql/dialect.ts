@@ -139,9 +139,8 @@ const mayDiffer = (error: unknown): boolean =>
   error instanceof StaleCatalog || OF_REPLICAS.has((error as ServiceError).code)
 
 /**
- * Runs a request (a statement or a transaction), and retries it once if it only read and its connection was lost. A
- * request that did not run is sent to the next server that may accept it. One that a replica rejects as unknown is sent
- * to the primary. A stream is never sent again once a row has been passed on.
+ * Runs a request, again on the next server that may accept it if it did not run, on the primary if a replica does not
+ * know its tables, and once more if it only read and its connection was lost; a stream only before a row was passed on.
  * @throws ServiceError; StaleCatalog; what the sink throws
  */
 async function runWithRetries<
@@ -188,8 +187,8 @@ async function runWithRetries<
 }
 
 /**
- * Returns a function that lists the pools for a select in the order of the attempts: the replicas that answer, rotated
- * for each select, then the primary.
+ * Returns a function that lists the pools for a select: the replicas that answer, rotated for each select, then the
+ * primary.
  */
 function createReplicaOrder (primary: MysqlPool, replicas: readonly MysqlPool[]): () => readonly MysqlPool[] {
   const primaryOnly = [primary]
@@ -216,9 +215,8 @@ interface StreamRequest {
 const MOMENT = 5000
 
 /**
- * Runs the statement, restores the session and returns it to its pool. `timeout`: the time limit of the stream, in
- * milliseconds; that of statements applies until the first row. @throws Retryable, ServiceError or StaleCatalog; what
- * the sink throws
+ * Runs the statement, and restores its session. `timeout`: the time limit of the stream, in milliseconds; that of
+ * statements applies until the first row. @throws Retryable, ServiceError or StaleCatalog; what the sink throws
  */
 async function runStream (run: Run<StreamRequest>, timeout: number): Promise<StatementResult> {
   const { pool, session, options, request: { statement, client, stream } } = run

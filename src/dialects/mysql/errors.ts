@@ -50,16 +50,10 @@ type Refuse = (statement: Statement, error: MysqlError) => Error
 /** The account lacks a privilege. The message may name the table, because the client has sent its name. */
 const accountDenied: Refuse = ({ table }) =>
   permissionDenied(`The service's database account may not do this on "${table.name}"`)
-/**
- * The engine of the table, or the view, does not support it; or the number is unknown. The log has the name of the
- * error.
- */
+/** The engine of the table, or the view, does not support it; or the number is unknown. */
 const cannot: Refuse = ({ table }) =>
   notSupported(`The database does not support this operation${table.name === '' ? '' : ` on table "${table.name}"`}`)
-/**
- * Matches the messages of Galera if `wsrep_max_ws_size` or `wsrep_max_ws_rows` is exceeded. The numbers of these errors
- * have other meanings too.
- */
+/** The messages of Galera if the transaction is too large, whose numbers have other meanings too. */
 const LARGER_THAN_CLUSTER = /writeset size|wsrep_max_ws_|"Message too long"/i
 const tooLargeOr = (other: Refuse): Refuse => (statement, error) =>
   LARGER_THAN_CLUSTER.test(error.message) ? transactionTooLarge() : other(statement, error)
@@ -80,10 +74,7 @@ const usedTwice: Refuse = (statement, error) =>
     : numberOf(error) === 1442
       ? raised(statement, error)
       : cannot(statement, error)
-/**
- * The guard of an upsert (src/sql/compile-insert.ts): the row collides in a key other than the named one, and perhaps
- * also in the named one.
- */
+/** The guard of an upsert (src/sql/compile-insert.ts): the row collides in another key than the named one. */
 const twoRows: Refuse = ({ isUpsert = false }) => isUpsert ? uniqueViolation() : checkViolation()
 const unique: Refuse = (statement, { message }) =>
   isLastNumber(statement, message) ? noNumberLeft(statement) : uniqueViolationOf(uniqueKeyIn(message, statement))
@@ -94,10 +85,7 @@ const NO_NUMBER_LEFT = 'the table has no number left for its AUTO_INCREMENT colu
 const referenced: Refuse = (statement, { message }) =>
   rowIsReferenced(!firesTrigger(statement) || message.includes(` REFERENCES \`${statement.table.name}\` `))
 
-/**
- * An object is missing: the table or a column, as reading the catalog again will show, or an object that a trigger,
- * view or routine names.
- */
+/** The table or a column is missing, or an object that a trigger, view or routine names. */
 const staleCatalog: Refuse = (statement, error) => {
   const missing = missingIn(error)
   const isOther = missing?.endsWith(`.${statement.table.name}`) !== true
@@ -194,8 +182,8 @@ const byNumber = new Map(
 )
 
 /**
- * Errors for other numbers, by the class of the SQLSTATE (its first two characters; SQL standard, part 2, subclause
- * "SQLSTATE"). Triggers and routines cause 02, 20, 21, 24, 2F, 0K and 45; XA is a transaction that was rolled back.
+ * Errors for other numbers, by the class of the SQLSTATE (its first two characters). Triggers and routines cause 02,
+ * 20, 21, 24, 2F, 0K and 45; XA is a transaction that was rolled back.
  */
 const byClass = new Map<string, Refuse>([
   ...['02', '0K', '20', '21', '23', '24', '2F', '44', '45'].map((each): [string, Refuse] => [each, raised]),
@@ -227,10 +215,7 @@ const CONNECTION_ENDED = new Set([1053, 1077, 1927, 4031])
 /** Every number with an entry of its own, as listed in docs/errors.md. */
 export const knownNumbers: ReadonlySet<number> = new Set([...byNumber.keys(), ...CONNECTION_ENDED])
 
-/**
- * Whether the connection ended while the statement ran (killed, shut down, or cut), so that the outcome of a write is
- * unknown.
- */
+/** Whether the connection ended while the statement ran, so that the outcome of a write is unknown. */
 export function isLost (error: MysqlError): boolean {
   // mysql2 has no name, and so no code, for some numbers of MariaDB
   return error.sqlState === undefined ? error.code !== undefined : CONNECTION_ENDED.has(numberOf(error))
@@ -240,9 +225,7 @@ export function isLost (error: MysqlError): boolean {
 export const wasNotSent = ({ sqlState, code, fatal }: MysqlError): boolean =>
   sqlState === undefined && code === undefined && fatal === true
 
-/**
- * A plugin, such as that of Group Replication, has refused the COMMIT (ER_RUN_HOOK_ERROR). The server does not say why.
- */
+/** A plugin, such as that of Group Replication, has refused the COMMIT (ER_RUN_HOOK_ERROR). */
 export const isRefusedByPlugin = ({ errno }: MysqlError): boolean => errno === 3100
 
 /** Whether a function that a view calls writes or locks rows. */
@@ -268,10 +251,7 @@ export function toServiceError (error: MysqlError, statement: Statement): Error 
   return refusal instanceof ServiceError ? withReason(refusal, nameOf(error)) : refusal
 }
 
-/**
- * The error for a statement that has exceeded its time limit. Without transactions, the rows that it has written
- * remain.
- */
+/** The error for a statement that has exceeded its time limit. Without transactions, its rows remain. */
 export function toTimeout ({ verb, table }: Statement): ServiceError {
   return verb === 'select' || table.transactional ? queryTimeout() : changedInPart(table)
 }
@@ -287,9 +267,8 @@ function changedInPart ({ name }: Table): ServiceError {
 const BEFORE_ROWS = new Set([...MISSING, REBUILT, ...DENIED, ...ENGINE_CANNOT, ...LOCKED, PACKET])
 
 /**
- * Whether a failed statement may have changed rows of a table whose engine cannot roll back. The row of an insert, or
- * the change of a single row, is stored before AFTER triggers run; a statement for several rows may have changed others
- * before the one that failed.
+ * Whether a failed statement may have changed rows of a table whose engine cannot roll back: a row is stored before
+ * AFTER triggers run, and other rows may have been changed before the one that failed.
  */
 function mayHaveChanged (
   { verb, table, isUpsert = false, isSingle = false, rows = 1 }: Statement,
@@ -332,10 +311,7 @@ function nameOf ({ code, errno }: MysqlError): string {
   return code === undefined || code === 'UNKNOWN_CODE_PLEASE_REPORT' ? `errno ${errno}` : code
 }
 
-/**
- * Errors whose message begins with the name of the missing object, in quotes or, for routines, after one word. Without
- * 1449, which names an account that must not be logged.
- */
+/** Errors whose message begins with the name of the missing object; without 1449, which names an account. */
 const NAMES_MISSING = new Set([1054, ...NO_TABLE, 1305, 1356])
 
 /** A plain name; a trigger that raises such an error itself may write any text. */
@@ -357,9 +333,8 @@ export function toConnectError (error: { code?: string | undefined }): ServiceEr
 }
 
 /**
- * Reads `Duplicate entry '…' for key 'customers.email'`. MySQL names the table before the key. MariaDB does not, so no
- * key is named if a trigger may have written another table, whose key may have the same name. Entry and key may contain
- * quotes.
+ * Reads `Duplicate entry '…' for key 'customers.email'`. MariaDB does not name the table, so no key is named if a
+ * trigger may have written another table. Entry and key may contain quotes.
  */
 function uniqueKeyIn (message: string, statement: Statement): Key | undefined {
   const { name: table, uniqueKeys } = statement.table
@@ -369,10 +344,7 @@ function uniqueKeyIn (message: string, statement: Statement): Key | undefined {
   )
 }
 
-/**
- * Whether a row without a number got one that exists, because it is the last one: MySQL then gives it again. Another
- * client may also have inserted a row with a number that was reserved for this one.
- */
+/** Whether a row without a number got one that exists, because it is the last one, which MySQL gives again. */
 function isLastNumber (statement: Statement, message: string): boolean {
   const { verb, assigned } = statement
   const table = baseTable(statement.table)

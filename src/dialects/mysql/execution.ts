@@ -101,10 +101,7 @@ class Execution {
     this.#confirm(missingConfirmations(pool.confirmed, statement))
   }
 
-  /**
-   * Lets the sink of a stream control the connection until the statement ends, because the next statement has another
-   * sink.
-   */
+  /** Lets the sink of a stream control the connection until the statement ends; the next one has another sink. */
   #source (): RowSource {
     const { session: { connection, memory }, options: { onStarted } } = this.#run
     return {
@@ -257,16 +254,13 @@ class Execution {
   }
 }
 
-/**
- * Computes the size only if necessary: a text has at most three bytes for each unit of its length, and the command has
- * one more byte.
- */
+/** A text has at most three bytes for each unit of its length, and the command has one more byte. */
 const isTooLarge = (sql: string, { maxPacket }: Session): boolean =>
   sql.length * 3 >= maxPacket && Buffer.byteLength(sql) + 1 >= maxPacket
 
 /**
- * Whether a trigger, or a function that a view calls, may have changed the variables of the session. The server's
- * report on a write is exact; with an error it reports nothing, and with the rows of a select nothing or too late.
+ * Whether a trigger, or a function that a view calls, may have changed the variables of the session. The server reports
+ * it exactly, but only for writes without an error.
  */
 function mayHaveChangedSession (
   {

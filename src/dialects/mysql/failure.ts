@@ -25,10 +25,7 @@ export class Retryable extends Error {
 
 const KILL_FAILED = 'KILL_FAILED'
 
-/**
- * The error that replaces the missing answer if the server has not ended the statement in time. The outcome is unknown,
- * as if the connection were lost.
- */
+/** Replaces the missing answer if the server has not ended the statement in time: the outcome is unknown. */
 export const killFailed = (): MysqlError =>
   Object.assign(new Error('the statement could not be ended'), { code: KILL_FAILED })
 
@@ -117,9 +114,7 @@ export class WriteResult implements StatementResult {
     return (this.#ok.status & IN_TRANSACTION) !== 0
   }
 
-  /**
-   * The number at an index in the text about the statement; found by position, because the server translates the words.
-   */
+  /** The number at an index in the text about the statement, whose words the server translates. */
   #number (index: number): number | undefined {
     const digits = this.#ok.info.match(NUMBERS)?.[index]
     return digits === undefined ? undefined : Number(digits)
@@ -138,9 +133,8 @@ const EXCEEDED = `select 1 from performance_schema.error_log where error_code = 
   and data like concat('%session ', connection_id(), '.%') and logged > now(6) - interval 10 second limit 1`
 
 /**
- * Whether Group Replication has rejected the last COMMIT because of `group_replication_transaction_size_limit`. Only
- * the log of the server shows this, if the account may read it. @throws ETIMEDOUT, or the driver's error if the
- * connection is lost
+ * Whether Group Replication has rejected the last COMMIT because of its size. Only the log of the server shows this, if
+ * the account may read it. @throws ETIMEDOUT, or the driver's error if the connection is lost
  */
 export async function exceedsGroupLimit ({ connection, memory }: Session): Promise<boolean> {
   const entries = await within(PATIENCE, ask(connection, EXCEEDED).catch((error: { sqlState?: string }) => {
@@ -180,10 +174,7 @@ export const notComplete = (): ServiceError => withReason(outcomeUnknown(), NOT_
 
 type Owner = Pick<MysqlPool, 'discard'>
 
-/**
- * Whether the server has undone only the last statement and the transaction is still open. Discards the session if the
- * server does not confirm it.
- */
+/** Whether the server has undone only the last statement. Discards the session if it does not confirm this. */
 export async function isOpen (session: Session, pool: Owner): Promise<boolean> {
   try {
     const { status } = await within(PATIENCE, send(session.connection, 'do 0'))
@@ -196,9 +187,8 @@ export async function isOpen (session: Session, pool: Owner): Promise<boolean> {
 }
 
 /**
- * Undoes a part of a transaction. Returns the reason if the transaction is over, and discards the session if the server
- * cannot undo the part. `wroteLasting`: whether the part may have written a table without transactions, because the
- * server also warns of earlier parts.
+ * Undoes a part of a transaction. Returns the reason if the transaction is over. `wroteLasting`: whether the part may
+ * have written a table without transactions, because the server also warns of earlier parts.
  */
 export async function rollBackTo (
   session: Session,

@@ -57,10 +57,7 @@ const isPrimary = ({ name }: Index): boolean => name === 'PRIMARY'
 const isAmbiguous = (indexes: readonly Index[]): boolean =>
   !indexes.some(isPrimary) && indexes.filter(({ unique }) => unique).length > 1
 
-/**
- * Sorts by SHOW INDEX of one table, because only this shows the order in which MySQL's indexes were defined. Such
- * tables are rare.
- */
+/** Sorts by SHOW INDEX, which alone shows the order in which MySQL's indexes were defined. */
 async function sortByDefinition (ask: Ask, table: string, indexes: readonly Index[]): Promise<Index[]> {
   const rows = await ask(`show index from \`${table.replaceAll('`', '``')}\``).catch((error: MysqlError) => {
     if (error.errno === NO_SUCH_TABLE) return []
@@ -81,10 +78,7 @@ function toKeys (indexes: readonly Index[]): Key[] {
   return keys.filter(({ columns }) => columns.length > 0)
 }
 
-/**
- * Selects the version, null or 0 if MariaDB does not support TIMESTAMPs beyond 2038, and 0 if names of tables in
- * another letter case are different ones.
- */
+/** The version; null or 0 if MariaDB has no TIMESTAMPs beyond 2038; 0 if letter case distinguishes tables. */
 const SERVER = "select version(), unix_timestamp('2106-02-07 06:28:15'), @@lower_case_table_names"
 
 export async function introspectMysql (ask: Ask): Promise<readonly TableFacts[]> {
@@ -150,8 +144,8 @@ export async function introspectMysql (ask: Ask): Promise<readonly TableFacts[]>
 }
 
 /**
- * The foreign keys, by table and name, whose table does not exist. The account may only not see that table, and the
- * server also knows no key for an index that is not unique, so both must hold. Asks only if there may be some.
+ * The foreign keys, by table and name, whose table does not exist: one that the account does not see, and for which the
+ * server knows no key.
  */
 async function loadRootless (ask: Ask, tables: readonly Row[], foreigns: ReadonlyMap<string, readonly Row[]>) {
   const names = new Set(tables.map(([name]) => name))

@@ -1,7 +1,6 @@
 /**
  * Stops statements that exceed their time limit or whose client has disconnected. A connection counts as in use until
- * the server has ended its statement: if another connection replaced it at once, statements that do not end would pile
- * up on a server that is already overloaded.
+ * then, because statements that do not end would pile up on an overloaded server if another one replaced it.
  */
 import type { MysqlError } from './errors.ts'
 import { BACKSTOP } from './options.ts'
@@ -22,10 +21,9 @@ export type Progress = 'running' | 'ended' | 'elsewhere' | 'unknown'
 const NO_SUCH_THREAD = 1094
 
 /**
- * Kills the statement that runs in a session, and returns its progress. It uses a new connection each time, because it
- * is rare and the pool may be exhausted. The server must be the same one, and must have been up since the statement was
- * sent (`since`): after a restart, or on another server behind the same address, the thread id may belong to another
- * client.
+ * Kills the statement that runs in a session, by a new connection, because the pool may be exhausted. The server must
+ * be the same one, and must have been up since the statement was sent (`since`): otherwise the thread id may belong to
+ * another client.
  */
 function killStatement (
   { connection: { threadId }, address, host, server }: Session,
@@ -62,10 +60,7 @@ export interface StoppingSessions {
 
 /** A statement that is being stopped. */
 export interface Stop {
-  /**
-   * Must be called when the connection has answered. Resolves when the session may be used again, because a running
-   * KILL would hit the next statement.
-   */
+  /** Must be called when the connection has answered. Resolves when no KILL runs that would hit the next statement. */
   answered (): Promise<void>
   /** Must be called when the connection was lost, because the statement may still run. */
   lost (): void
@@ -85,9 +80,8 @@ export interface StopOptions {
 }
 
 /**
- * Stops the statement that runs in a session, which its pool counts as in use until then. If the server cannot be
- * asked, this takes until BACKSTOP after its last answer, when the server's own time limit should have ended the
- * statement.
+ * Stops the statement that runs in a session. If the server cannot be asked, this takes until BACKSTOP after its last
+ * answer, when the server's own time limit should have ended the statement.
  */
 export function stopStatement ({
   pool,

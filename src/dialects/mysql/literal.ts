@@ -1,8 +1,7 @@
 /**
- * Writes parameters as literals into the text of a statement. MySQL's binary protocol, which sends them separately,
- * returns rows that cost 1.4 to 2.4 times as much to read. Only this file writes literals, by their JavaScript type
- * alone. This is safe in the sessions that session-settings.ts sets up: utf8mb4, neither ANSI_QUOTES nor
- * NO_BACKSLASH_ESCAPES.
+ * Writes parameters as literals into the text of a statement, because rows of MySQL's binary protocol cost 1.4 to 2.4
+ * times as much to read. Only this file writes literals, by their JavaScript type alone, which is safe in the sessions
+ * of session-settings.ts: utf8mb4, neither ANSI_QUOTES nor NO_BACKSLASH_ESCAPES.
  */
 import mysql from 'mysql2'
 import type { Statement } from '../../sql/statement.ts'
@@ -14,10 +13,7 @@ import { isMoment } from '../../types/moment.ts'
 
 /** `to_seconds('1970-01-01')` */
 const EPOCH = 62_167_219_200
-/**
- * Months of the years 1 and 9999, counted from year 0, because sums with `year()` are unsigned on MySQL and must not be
- * negative.
- */
+/** Months of the years 1 and 9999, counted from year 0; sums with `year()` must not be negative on MySQL. */
 const [FIRST_MONTH, LAST_MONTH] = [13, 120_000]
 
 /**
@@ -80,10 +76,7 @@ export function writeStatement ({
   return text
 }
 
-/**
- * Characters that must be escaped in single quotes (MySQL manual, "String Literals"). Double quotes, which are frequent
- * in JSON, need not be.
- */
+/** Characters that must be escaped in single quotes (MySQL manual, "String Literals"). */
 const SPECIAL = /['\\\0]/
 
 function writeLiteral (parameter: Cell): string {

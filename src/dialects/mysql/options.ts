@@ -10,8 +10,7 @@ export interface MysqlAddress {
   readonly password: string
   readonly database: string
   /**
-   * The requirements on the server's certificate; undefined for no TLS. All connections share the object, by which
-   * mysql2 caches its TLS context.
+   * The requirements on the server's certificate; undefined for no TLS. mysql2 caches its TLS context by the object.
    */
   readonly ssl: SslOptions | undefined
 }
@@ -19,16 +18,12 @@ export interface MysqlAddress {
 /** The delay of TCP keep-alive probes on an idle connection, in milliseconds. */
 export const KEEP_ALIVE = 10_000
 
-/**
- * How long after the service's own time limit the server ends a statement by itself, in milliseconds, in case no KILL
- * reaches it.
- */
+/** How long after the service's own time limit the server ends a statement itself, in milliseconds. */
 export const BACKSTOP = 30_000
 
 /**
- * Connection options: no LOCAL INFILE, one statement at a time, utf8mb4 (session.ts verifies it). `-FOUND_ROWS` makes
- * the server count changed rows instead of matched ones, and `-CLIENT_QUERY_ATTRIBUTES` saves two bytes of each
- * statement, because statement-command.ts sends no attributes. session.ts limits the time for opening.
+ * No LOCAL INFILE, one statement at a time, utf8mb4. `-FOUND_ROWS` makes the server count changed rows instead of
+ * matched ones; statement-command.ts sends no attributes.
  */
 export function connectionOptions (
   { hosts, ssl, ...account }: MysqlAddress,
@@ -57,18 +52,13 @@ export interface ServerVersion {
   readonly numbers: readonly [number, number, number]
 }
 
-/**
- * MySQL 8.0.19 and MariaDB 10.7: older versions lack functions, syntax and parts of the catalog that the service uses.
- */
+/** Older versions lack functions, syntax and parts of the catalog that the service uses. */
 const OLDEST: Record<ServerVersion['product'], readonly [number, number, number]> = {
   MySQL: [8, 0, 19],
   MariaDB: [10, 7, 0]
 }
 
-/**
- * Parses `8.0.36-28` or `10.11.18-MariaDB-log`. For old replication, MariaDB prefixed its version with `5.5.5-`, which
- * some proxies keep.
- */
+/** Parses `8.0.36-28` or `10.11.18-MariaDB-log`, before which old MariaDB and some proxies write `5.5.5-`. */
 export function parseServerVersion (text: string): ServerVersion {
   const product = /mariadb/i.test(text) ? 'MariaDB' : 'MySQL'
   const [, ...digits] = /^(?:5\.5\.5-(?=\d+\.))?(\d+)\.(\d+)(?:\.(\d+))?/.exec(text) ?? []

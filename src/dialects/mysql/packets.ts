@@ -52,10 +52,7 @@ export function copyValues (bytes: Buffer, from: number, end: number): Array<Buf
   return values
 }
 
-/**
- * The values of a row in `bytes` from `from` to `end`, without a copy, as long as the driver does not reuse the bytes:
- * those of a long row are its own.
- */
+/** The values of a row in `bytes` from `from` to `end`, without a copy, for a long row, whose bytes are its own. */
 export function valuesIn (bytes: Buffer, from: number, end: number): Array<Buffer | null> {
   const values: Array<Buffer | null> = []
   for (let at = from; at < end;) {
@@ -105,9 +102,7 @@ const SESSION_TRACK = 0x800000
 /** A kind of session state: the name and the new value of a variable. */
 const SYSTEM_VARIABLE = 0
 
-/**
- * First bytes of packets, and the size of the largest EOF packet. A row may begin with the same byte, but is longer.
- */
+/** First bytes of packets. A row may begin with the byte of an EOF packet, but is longer than EOF_SIZE. */
 const [OK, EOF, EOF_SIZE] = [0x00, 0xfe, 5]
 
 export const isOk = ({ buffer, offset }: PacketBytes): boolean => buffer[offset] === OK
@@ -227,10 +222,7 @@ const MAX_CACHED = 4
 export class ReadMemory {
   readonly #cached: Buffer[] = []
   #block: Buffer = Buffer.alloc(0)
-  /**
-   * The indexes in the answer of the current block, of the one of the last read, and of the first one that is still
-   * needed.
-   */
+  /** The indexes in the answer of the current block, of that of the last read, and of the first one still needed. */
   #number = -1
   #lastRead = 0
   #oldest = 0
@@ -243,9 +235,8 @@ export class ReadMemory {
   }
 
   /**
-   * Allows overwriting everything before the last read: it has been copied, and the last read contains the beginning of
-   * an unfinished packet. Its block is not the current one if its rows waited while the connection was paused, because
-   * Node asks for the memory of the next read at once.
+   * Allows overwriting everything before the last read, which contains the beginning of an unfinished packet. Its block
+   * is not the current one if rows have waited, because Node asks for the memory of the next read at once.
    */
   advance (): void {
     this.#oldest = this.#lastRead

@@ -26,9 +26,7 @@ export interface MysqlPool extends StoppingSessions {
   /** @throws OVERLOADED if too many requests wait or one waits too long, DATABASE_UNAVAILABLE if connecting fails */
   acquire (client?: Client): Session | Promise<Session>
   release (session: Session): void
-  /**
-   * Releases a session that no request has used, because the service's own statements do not keep a connection open.
-   */
+  /** Releases a session that no request has used, so that it may be closed as idle. */
   putBack (session: Session): void
   /** Resets a session whose variables may have changed, or undoes otherwise what it has left, and releases it. */
   restore (session: Session, undo?: (session: Session) => Promise<unknown>): void
@@ -43,18 +41,14 @@ export interface MysqlPool extends StoppingSessions {
   /** Tries to connect even if no request waits. */
   probe (): void
   readonly use: PoolUse
-  /**
-   * When the columns of each table were last confirmed, by `performance.now()`. The pool of a replica has its own,
-   * because the replica may be behind.
-   */
+  /** When the columns of each table were last confirmed on this server, by `performance.now()`. */
   readonly confirmed: WeakMap<Table, number>
   close (): Promise<void>
 }
 
 /**
- * Selects one of the hosts of a database, and the next one, in a circle, when it fails. Only one host is used at a
- * time, because servers that replicate each other's changes with a delay may lack a write that another one has
- * accepted.
+ * Selects one of the hosts of a database, and the next one, in a circle, when it fails. Only one is used at a time,
+ * because servers that replicate each other may lack a write that another one has accepted.
  */
 export interface Failover {
   readonly current: Host
@@ -63,8 +57,8 @@ export interface Failover {
   /** Reports that a host could not be reached. */
   fail (host: Host): void
   /**
-   * Reports that the server of a session of that epoch does not accept statements, because it is read-only or not in
-   * its cluster. Returns whether another attempt may reach a server that does; false if all hosts have just refused.
+   * Reports that the server of a session of that epoch is read-only or not in its cluster. Returns whether another
+   * attempt may reach a server that is; false if all hosts have just refused.
    */
   refuse (epoch: number): boolean
 }

@@ -77,18 +77,15 @@ export const SETTINGS: readonly Setting[] = [
 /** Variables outside of SETTINGS that a trigger must not change for later statements. */
 const WATCHED = ['timestamp', 'insert_id', 'last_insert_id', 'transaction_read_only', 'transaction_isolation']
 
-/**
- * SQL for one kind of server, in its version comments. MySQL before 8.0 and MariaDB before 10.7 are refused after
- * connecting (options.ts).
- */
+/** SQL for one kind of server, in its version comments. Older versions are refused (options.ts). */
 const only: Record<Server, (text: string) => string> = {
   mysql: (text) => `/*!80000 ${text} */`,
   mariadb: (text) => `/*M!100700 ${text} */`
 }
 
 /**
- * Makes the server report changed variables in its answers. MySQL's `*` would also report the number of each statement.
- * MySQL ignores unknown names; MariaDB refuses them.
+ * Makes the server report changed variables in its answers. MySQL's `*` would also report the number of each statement;
+ * MariaDB refuses unknown names.
  */
 const TRACKING: Record<Server, string> = {
   mysql: `session_track_system_variables = '${[...new Set(SETTINGS.map(({ name }) => name)), ...WATCHED].join(',')}'`,
@@ -103,33 +100,21 @@ const assignments = (settings: readonly Setting[], server: Server | undefined): 
     .map(({ name, value }) => `, ${name} = ${value}`)
     .join('')
 
-/**
- * The second statement of every connection. It is separate from the first one because the variable has no name that all
- * supported servers know: MariaDB before 11.1 has only `tx_isolation`, which newer versions deprecate.
- */
+/** The second statement of every connection: MariaDB before 11.1 has another name for the variable. */
 export const ISOLATION = 'set session transaction isolation level repeatable read'
 
-/**
- * The first statement of every connection, in ASCII. It also sets the server's time limit for statements, which MySQL
- * applies only to selects.
- */
+/** The first statement of every connection, in ASCII, with the server's time limit for statements. */
 export function sessionStatement (statementTimeout: number): string {
   return compose(SETTINGS, statementTimeout)
 }
 
-/**
- * Omits autocommit, which would end the transaction and which no trigger can set. On MySQL, a number in insert_id
- * cannot be removed.
- */
+/** Without autocommit, which would end the transaction and which no trigger can set. */
 const IN_TRANSACTION: readonly Setting[] = [
   ...SETTINGS.filter(({ name }) => name !== 'autocommit'),
   { name: 'timestamp', value: 'default' }
 ]
 
-/**
- * Sets the variables that a trigger may have changed again while a transaction is open. At its end the session is
- * reset.
- */
+/** Sets the variables again that a trigger may have changed while a transaction is open. */
 export function transactionStatement (statementTimeout: number): string {
   return compose(IN_TRANSACTION, statementTimeout)
 }
@@ -143,10 +128,7 @@ function compose (settings: readonly Setting[], statementTimeout: number): strin
   )
 }
 
-/**
- * Raises the server's own time limits for a stream, including that for slow readers (`net_write_timeout`, 60 s on most
- * servers). The session is reset afterwards.
- */
+/** Raises the server's own time limits for a stream, also that for slow readers. The session is reset afterwards. */
 export function streamStatement (streamTimeout: number): string {
   const limit = streamTimeout + BACKSTOP
   return `set session net_write_timeout = ${Math.ceil(limit / 1000)} ` +

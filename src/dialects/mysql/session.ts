@@ -1,7 +1,4 @@
-/**
- * A connection to one server with the session variables that the service needs. Opening, querying and closing each have
- * a time limit.
- */
+/** A connection to one server with the session variables that the service needs. */
 import type { Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import mysql, { type Connection } from 'mysql2'
@@ -25,10 +22,7 @@ export interface Session {
   readonly server: string
   /** Determines the meaning of error numbers: from 1900 on, those of MySQL and MariaDB differ. */
   readonly product: ServerVersion['product']
-  /**
-   * The maximum size of a statement, in bytes. The server ends the connection of a larger one, often before its error
-   * arrives.
-   */
+  /** The maximum size of a statement, in bytes. The server ends the connection of a larger one. */
   readonly maxPacket: number
   /** The statements that set the session's variables, outside and inside of a transaction. */
   readonly settings: string
@@ -39,10 +33,7 @@ export interface Session {
   open: boolean
   /** When it was last returned to its pool, by `performance.now()`. */
   idleSince: number
-  /**
-   * When a request used it last, by `performance.now()`; -Infinity for never. The service's own statements do not
-   * count.
-   */
+  /** When a request used it last, by `performance.now()`; not for the service's own statements. */
   usedAt: number
 }
 
@@ -63,8 +54,8 @@ const MOMENT = 1000
 const IDENTITY = 'select concat_ws(\' \', @@hostname, @@port, @@server_id) limit 1'
 
 /**
- * A text that only UTF-8 writes as these bytes, and that differs if a backslash does not escape. It has no emoji,
- * because MySQL cannot show the process list of information_schema while a statement with one runs.
+ * A text that only UTF-8 writes as these bytes, and that differs if a backslash does not escape. MySQL cannot show its
+ * process list while a statement with an emoji runs.
  */
 const SAMPLE = 'ħ中\\'
 /**
@@ -137,9 +128,8 @@ async function confirm (
 const unusable = (code: string): Error => Object.assign(new Error('the session cannot be used'), { code })
 
 /**
- * Restores a session that a trigger or a routine may have changed. The reset undoes what the service does not set, such
- * as the clock, user variables and temporary tables. @throws the driver's error, or ETIMEDOUT: the session must no
- * longer be used
+ * Restores a session that a trigger or a routine may have changed, also its clock, user variables and temporary tables.
+ * @throws the driver's error, or ETIMEDOUT: the session must no longer be used
  */
 export function restoreSession ({ connection, settings }: Session): Promise<unknown> {
   const reset = new Promise<void>((resolve, reject) => {

@@ -1,7 +1,7 @@
 /**
  * The command that runs a statement. mysql2 connects, frames packets and queues commands; this file replaces its
- * command for queries: the bytes of each row go to the sink as they are, and the connection's options are not copied.
- * It relies on private parts of mysql2, whose version is therefore pinned.
+ * command for queries, so that the bytes of each row go to the sink as they are. It relies on private parts of mysql2,
+ * whose version is pinned.
  */
 import mysql, { type Connection, type QueryError } from 'mysql2'
 import { StaleCatalog, type RowSink } from '../dialect.ts'
@@ -41,15 +41,9 @@ export interface CommandOptions {
 export interface CommandListener {
   /** Called once, when the sink is full; later rows are ignored. */
   stop (): void
-  /**
-   * Called once if the result cannot be read, with StaleCatalog or the error that reading it threw. Later rows are
-   * ignored.
-   */
+  /** Called once if the result cannot be read, with StaleCatalog or the error of reading it. */
   fail (reason: unknown): void
-  /**
-   * Called if a row is taken between turns of the event loop, until which the connection must wait. The promise does
-   * not reject.
-   */
+  /** Called if a row is taken between turns of the event loop, until which the connection must wait. */
   wait (taking: Promise<void>): void
   /** Called at the end. */
   done: CommandDone
@@ -84,10 +78,7 @@ class QueryPacket {
     this.buffer.write(sql, TEXT, size)
   }
 
-  /**
-   * One more than the number of bytes after the header, so that mysql2 sends an empty piece after a last piece of 16
-   * MB, which must have one, and after no other.
-   */
+  /** One more than the bytes after the header: mysql2 then sends an empty piece only after a last one of 16 MB. */
   length (): number {
     return this.buffer.length - HEADER + 1
   }
@@ -115,10 +106,7 @@ class StatementCommand {
     this.#options = options
   }
 
-  /**
-   * Called by mysql2, first without a packet, then with each one. Returns whether the command has ended. An error ends
-   * the connection.
-   */
+  /** Called by mysql2, first without a packet. Returns whether the command has ended; an error ends the connection. */
   execute (packet: Packet | undefined, connection: CommandConnection): boolean {
     if (packet === undefined) {
       connection._resetSequenceId()

@@ -1,6 +1,6 @@
 /**
- * Runs a transaction on one session. execution.ts runs its statements, with the transaction as the owner of the
- * session. One time limit, from BEGIN to COMMIT, applies to all of them.
+ * Runs a transaction on one session, which it owns for its statements. One time limit, from BEGIN to COMMIT, applies to
+ * all of them.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { databaseUnavailable, outcomeUnknown, queryTimeout, withReason, type ServiceError } from '../../errors.ts'
@@ -54,8 +54,8 @@ const BEGIN: Readonly<Record<Isolation, readonly Statement[]>> = {
 }
 
 /**
- * The number of retries after a deadlock, and the pause before the first one, in milliseconds; each later pause is
- * about three times as long, so that two transactions that wait for each other's locks do not meet again.
+ * The number of retries after a deadlock, and the pause before the first one, in milliseconds. Later pauses grow, so
+ * that two transactions do not meet again.
  */
 const RETRIES = 3
 const PAUSE = 20
@@ -248,10 +248,7 @@ class TransactionRun<T> {
     }
   }
 
-  /**
-   * Does not send them together with the first statement: proxies do not expect a command before the answer to the
-   * previous one.
-   */
+  /** Not together with the first statement: proxies expect no command before the previous answer. */
   async #begin (statements: readonly Statement[]): Promise<void> {
     try {
       for (const statement of statements) await this.#control(statement)
@@ -286,9 +283,8 @@ class TransactionRun<T> {
   }
 
   /**
-   * Rolls back even if the server may have done so, because only some errors end a transaction. Discards the session if
-   * it fails.
-   * @throws OUTCOME_UNKNOWN if a table that cannot be rolled back was written
+   * Rolls back even if the server may have done so, because only some errors end a transaction. @throws OUTCOME_UNKNOWN
+   * if a table that cannot be rolled back was written
    */
   async #rollBack (failure?: unknown): Promise<void> {
     if (!this.#isUsable) return this.#requireUndone()

@@ -1,7 +1,4 @@
-/**
- * The dialect of SQLite: one file, with one session of `node:sqlite` that writes and one that only reads, each running
- * one statement at a time.
- */
+/** The dialect of SQLite: one file, with a session that writes and one that only reads. */
 import { statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { ServiceError, unsupported } from '../../errors.ts'
@@ -17,9 +14,7 @@ import { createMemoryFile, MEMORY } from './protocol.ts'
 import { createSessions, type Session, type SessionLimits } from './session.ts'
 import { runSelect, runWrite, streamSelect } from './statements.ts'
 
-/**
- * Permission bits of POSIX: every account may write, and only the owner of a file may remove it from a shared folder.
- */
+/** Permission bits of POSIX: everybody may write, and only the owner of a file may remove it from a folder. */
 const WRITABLE = 0o002
 const STICKY = 0o1000
 
@@ -116,10 +111,7 @@ export async function openSqlite ({
     }
   }
 
-  /**
-   * Runs a write in two steps, so that the outcome of a stopped statement is known: nothing is changed before COMMIT is
-   * sent.
-   */
+  /** Runs a write in two steps: one that is stopped before COMMIT is sent has changed nothing. */
   const change = async (
     session: Session,
     statement: Statement,

@@ -77,23 +77,14 @@ const byPrimaryCode = new Map<number, Refuse>([
   [26, databaseUnavailable]
 ])
 
-/**
- * Syntax errors of the service itself, because an invalid text of a trigger or view would make the whole file
- * unreadable.
- */
+/** Syntax errors of the service itself; an invalid trigger or view would make the whole file unreadable. */
 const OWN_SYNTAX = /^(?:near "|unrecognized token|incomplete input)/
-/**
- * An object is missing. If it is the table or one of its columns, reading the catalog again will show this. Its name is
- * reported if it looks like a name.
- */
+/** An object is missing, whose name is reported if it looks like a name. */
 const MISSING = new RegExp(
   String.raw`^(no such (?:table|column|view)|no query solution): ?([\w$.]{1,200})?|has no column|has \d+ columns but|` +
     'ON CONFLICT clause does not match'
 )
-/**
- * An object is missing that the statements of the service never name, or a definition is wrong: that of an index,
- * CHECK, generated column, default, foreign key, trigger or view.
- */
+/** An object is missing that the service never names, or a definition is wrong. */
 const DEFINED = new RegExp(
   [
     String.raw`^(no such (?:function|module|collation sequence)|unknown function): ?([\w$.]{1,200})?`,
@@ -131,10 +122,7 @@ function toError (error: SqliteError, statement: Statement): Error {
 /** Whether a statement is wrong, with the extended codes of SQLITE_ERROR. */
 export const isLogicError = ({ errcode = 0 }: SqliteError): boolean => (errcode & 0xff) === 1
 
-/**
- * Distinguishes errors by their message, because SQLite has one code for all errors of a statement, or of an expression
- * in a view, trigger, CHECK or generated column.
- */
+/** Distinguishes errors by their message, because SQLite has one code for all of them. */
 function toLogicError (message: string, statement: Statement): Error {
   if (DEFINED.test(message)) return new StaleCatalog(reasonOf(message), { isElsewhere: true })
   const [found, what, name] = MISSING.exec(message) ?? []
@@ -155,10 +143,7 @@ export function reasonOf (message: string): string {
   return name === undefined ? what : `${what}: ${name}`
 }
 
-/**
- * The error if the file cannot be read, with SQLite's name for it, which is the same for every file. Any other error is
- * a bug.
- */
+/** The error if the file cannot be read, with SQLite's name for it. Any other error is a bug. */
 export function toReadError (error: SqliteError): Error {
   return error.errcode === undefined ? error : withReason(databaseUnavailable(), error.errstr)
 }

@@ -51,19 +51,15 @@ function toIndexes (rows: readonly IndexRow[], collations: Collations, primaryKe
   ]
 }
 
-/**
- * A part with a collation other than its column's counts as an expression, because values that one of them
- * distinguishes may be equal in the other.
- */
+/** A part with another collation than its column's is an expression, which may distinguish other values. */
 function toPart ({ column, collation, isDescending }: IndexRow, collations: Collations): IndexPart {
   const isOfColumn = column !== null && collation.toUpperCase() === collations.get(column)
   return { column: isOfColumn ? column : null, descending: isDescending === 1, prefix: false }
 }
 
 /**
- * The collations of the columns, without those that cannot be read, such as one that SQLite does not know. SQLite shows
- * the collation of a column only in the program of a statement that sorts by it, such as `k(2,NOCASE,B)`, in which B is
- * BINARY.
+ * The collations of the columns that can be read. SQLite shows them only in the program of a statement that sorts by
+ * them, such as `k(2,NOCASE,B)`, in which B is BINARY.
  */
 async function loadCollations (
   ask: Ask,
@@ -168,10 +164,7 @@ export async function introspectSqlite (ask: Ask): Promise<readonly TableFacts[]
   return linkTables(await inPieces(describeAll(tables, toFacts)), true)
 }
 
-/**
- * Returns the reason in place of the columns of a view that SQLite cannot open, such as one of a table that was
- * dropped.
- */
+/** Returns the reason in place of the columns of a view that SQLite cannot open. */
 async function columnsOf (
   ask: Ask,
   table: string
@@ -184,18 +177,12 @@ async function columnsOf (
   }
 }
 
-/**
- * Whether the column is the rowid (https://www.sqlite.org/lang_createtable.html#rowid): an INTEGER PRIMARY KEY, the
- * only primary key without an index.
- */
+/** Whether the column is the rowid: an INTEGER PRIMARY KEY, the only primary key without an index. */
 function isRowid (column: ColumnRow, primaryKey: readonly string[], keys: readonly IndexRow[]): boolean {
   return column.pk === 1 && primaryKey.length === 1 && !keys.some(({ origin }) => origin === 'pk')
 }
 
-/**
- * Whether the primary key identifies rows by its columns. If its index has other collations, two rows may be equal in
- * all columns.
- */
+/** Whether the primary key identifies rows by its columns, which it does not if it has other collations. */
 const identifiesRows = ([first]: readonly Index[]): boolean =>
   first?.name !== 'PRIMARY' || first.parts.every(({ column }) => column !== null)
 
@@ -258,15 +245,12 @@ function defaultOf (sql: string | null, type: ColumnType): Pick<Column, 'default
   }
 }
 
-/**
- * A whole number that SQLite writes unchanged if a column stores it as a text; it writes other numbers in its own form,
- * such as `1.5` for 1.50.
- */
+/** A whole number that SQLite writes unchanged if a column stores it as a text, unlike 1.50. */
 const WHOLE_NUMBER = /^(?:0|-?[1-9]\d{0,17})$/
 
 /**
- * The constant in the SQL of a default: `'it''s'`, `-5`. Null for an expression, and for a constant that is stored in a
- * form other than the type's: a text in a BLOB column, or a time with a `T`.
+ * The constant in the SQL of a default: `'it''s'`, `-5`. Null for an expression, and for a constant that is stored in
+ * another form than the type's.
  */
 function constantIn (sql: string | null, type: ColumnType): string | null {
   const [, quoted, number = ''] = /^(?:'((?:[^']|'')*)'|([-+]?\d+(?:\.\d+)?))$/.exec(sql ?? '') ?? []
@@ -280,10 +264,7 @@ function constantIn (sql: string | null, type: ColumnType): string | null {
 const GAP = String.raw`(?:\s|--[^\n]*\n|/\*[^]*?\*/)`
 const BARE_NAME = String.raw`[\w$\u0080-\uffff]+(?![\w$\u0080-\uffff])`
 const NAME = String.raw`(?:"(?:[^"]|"")*"|\[[^\]]*\]|\`(?:[^\`]|\`\`)*\`|'(?:[^']|'')*'|${BARE_NAME})`
-/**
- * Matches a trigger as SQLite stores it: its own CREATE TRIGGER, and the original text from the name on. BEFORE is
- * optional.
- */
+/** A trigger as SQLite stores it: CREATE TRIGGER, and the original text from the name on. */
 const TRIGGER = new RegExp(
   `^create trigger ${GAP}*${NAME}${GAP}*(?:(before|after|instead)${GAP}+(?:of${GAP}+)?)?(insert|update|delete)\\b`,
   'i'
@@ -291,10 +272,7 @@ const TRIGGER = new RegExp(
 
 const NAMED_CHECK = new RegExp(`\\bconstraint${GAP}*(${NAME})${GAP}*check\\b`, 'gi')
 
-/**
- * Finds only named CHECKs, because the error for a failed check has its name or its expression. Their columns are not
- * determined.
- */
+/** The named CHECKs, because the error of another one has its expression. Their columns are not determined. */
 function toChecks (sql: string): Check[] {
   return Array.from(sql.matchAll(NAMED_CHECK), ([, name]) => ({ name: unquote(name as string), columns: [] }))
 }

@@ -19,8 +19,8 @@ const CANNOT_OPEN = { errcode: 14, errstr: 'unable to open database file' }
 const codeOf = (error: unknown): number => (error as { errcode?: number }).errcode ?? 0
 
 /**
- * Opens a file, which must exist, because SQLite would create an empty file for a wrong name. `isReadOnly`: whether the
- * file, or the folder in which SQLite must create others, may not be written. @throws SqliteError
+ * Opens a file, which must exist. `isReadOnly`: whether the file, or its folder, in which SQLite creates others, may
+ * not be written. @throws SqliteError
  */
 export function openFile (path: string): { readonly database: DatabaseSync, readonly isReadOnly: boolean } {
   if (!existsSync(path)) throw Object.assign(new Error(CANNOT_OPEN.errstr), CANNOT_OPEN)
@@ -47,10 +47,7 @@ function isWritable (path: string): boolean {
   }
 }
 
-/**
- * Whether the error says that something may not be written. The error of a file that cannot be opened may have other
- * reasons.
- */
+/** Whether something may not be written. A file may not open for other reasons too. */
 function isRefused (error: unknown, path: string): boolean {
   if ((codeOf(error) & 0xff) === READ_ONLY) return true
   if (codeOf(error) !== CANNOT_OPEN.errcode) return false
@@ -63,8 +60,8 @@ function isRefused (error: unknown, path: string): boolean {
 }
 
 /**
- * Opens a file that may not be written. In WAL mode SQLite must create further files to read it, unless the file is
- * declared immutable. This would ignore the content of existing ones, so they must be empty.
+ * Opens a file that may not be written. In WAL mode SQLite must create further files, unless the file is declared
+ * immutable, which ignores existing ones.
  */
 function openReadOnly (path: string): DatabaseSync {
   const database = connect(path, true)
@@ -87,10 +84,7 @@ function connect (path: string, readOnly: boolean): DatabaseSync {
   return database
 }
 
-/**
- * Retries, because SQLite refuses all but one of several processes that open a file for the first time: `busy_timeout`
- * does not apply to the journal mode.
- */
+/** Retries, because `busy_timeout` does not apply to the journal mode when several processes open a file. */
 function setJournalMode (database: DatabaseSync): void {
   const sleeper = new Int32Array(new SharedArrayBuffer(4))
   for (const end = performance.now() + LOCK_WAIT; ;) {

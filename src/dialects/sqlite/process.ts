@@ -150,10 +150,7 @@ class Connection {
     }
   }
 
-  /**
-   * Tries to insert a row. If it exists, the effects of BEFORE triggers are undone, because they run again with the
-   * statement that updates it.
-   */
+  /** Tries to insert a row. If it exists, BEFORE triggers are undone, because they run again with the update. */
   #tryInsert (probe: string, values: readonly unknown[]): ReturnType<StatementSync['run']> {
     this.#prepare('savepoint row').run()
     const result = this.#execute(probe, values)
@@ -240,9 +237,7 @@ class Connection {
     return {}
   }
 
-  /**
-   * Whether the transaction is still open, which some errors and triggers end. Node 22.13 cannot ask SQLite directly.
-   */
+  /** Whether an error or trigger has not ended the transaction, for which Node 22.13 cannot ask SQLite. */
   #isInTransaction (): boolean {
     try {
       this.#database.exec('begin')
@@ -283,10 +278,7 @@ function toReply (error: unknown): Reply {
   return { error: { thrown: error as Error, errcode, errstr, isRolledBack, row } }
 }
 
-/**
- * Signals that a terminal or a supervisor sends to every process of the service, which decides itself when this one
- * ends.
- */
+/** Signals that also reach the service, which decides when this process ends. */
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /** Ignores errors, because the service may have been killed, which `disconnect` reports. */

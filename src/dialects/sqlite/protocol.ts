@@ -7,10 +7,7 @@ import type { DriverValue } from '../../types/column-type.ts'
 /** The argument of a process that only reads. */
 export const READS_ONLY = 'reads-only'
 
-/**
- * Reads the number that SQLite changes with every definition of the file
- * (https://www.sqlite.org/pragma.html#pragma_schema_version).
- */
+/** The number that SQLite changes with every definition of the file. */
 export const SCHEMA_VERSION = 'select schema_version as version from pragma_schema_version'
 
 /** SQLITE_SCHEMA: the definitions are not those that the statement was made for. */

@@ -269,10 +269,7 @@ export async function runTransaction<T> ({
 const toRefusal = (error: Error, statement: Statement): Error =>
   error instanceof ServiceError ? error : toServiceError(error, statement)
 
-/**
- * Removes the row, because several statements may write a list, and the row of a statement may have another index in
- * `data`.
- */
+/** Removes the row: several statements may write a list, whose rows have other indexes in `data`. */
 function withoutRow (error: Error): Error {
   return error instanceof ServiceError && error.row !== undefined
     ? withDetails(error, ...error.details.map(({ message }) => ({ path: '', message })))
