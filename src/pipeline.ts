@@ -69,10 +69,10 @@ const refusalOfWrite = ({ stale }: StaleAttempt, plan: Plan): Error =>
 
 /** Authorizes a request and plans it. @throws ServiceError */
 async function planRequest<P extends Plan> (
-  { access, body, record }: Pick<PipelineRequest, 'access' | 'record'> & { readonly body: Body },
+  { access, body, limits, record }: Pick<PipelineRequest, 'access' | 'limits' | 'record'> & { readonly body: Body },
   plan: (source: TableSource) => P
 ): Promise<P> {
-  const found = authorize(access, body)
+  const found = authorize(access, body, limits)
   const source = found instanceof Promise ? await found : found
   record?.begin(source.table)
   const planned = orUnavailable(access, source, plan)

@@ -22,7 +22,7 @@ import { handle } from './pipeline.ts'
 import { shownInHost } from './openapi/interface-document.ts'
 import { isReadOnly, runOperations } from './verbs/operations.ts'
 import type { RequestLimits } from './plan/write-options.ts'
-import { compileBodySchema, createOperationsCheck, type FindBodyError } from './request/check-body.ts'
+import { createBodyCheck, createOperationsCheck, type FindBodyError } from './request/check-body.ts'
 import type { ResponseBudget } from './response/budget.ts'
 import { OWN_APP, type Collector } from './telemetry/record.ts'
 
@@ -112,7 +112,7 @@ export default fp(async function routes (app: FastifyInstance, options: RowsOpti
 
   const ofTable = {
     schema: { body: BodySchema },
-    validatorCompiler: () => toValidator(compileBodySchema(BodySchema)),
+    validatorCompiler: () => toValidator(createBodyCheck(limits.depth)),
     onRequest: checkPath,
     preValidation: checkStream,
     onSend: varyByAccept
@@ -155,7 +155,8 @@ export default fp(async function routes (app: FastifyInstance, options: RowsOpti
   }
   const ofDatabase = {
     schema: { body: OperationsBodySchema, hide: true },
-    validatorCompiler: () => toValidator(createOperationsCheck(compileBodySchema(BodySchema), limits.operations)),
+    validatorCompiler: () =>
+      toValidator(createOperationsCheck(createBodyCheck(limits.depth), limits.operations)),
     onRequest: checkDatabase
   }
   const answerOperations = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {

@@ -119,16 +119,20 @@ export function getAccess (
 
 /**
  * The tables as the grant sees them; a promise only while the catalog is being read, for the first time or because a
- * table may have been mended.
+ * table may have been mended. `depth`: the setting `limits.depth`.
  * @throws PERMISSION_DENIED before TABLE_NOT_FOUND, also for claims that are missing; BROKEN_DEFINITION;
  * DATABASE_UNAVAILABLE if no catalog could be read, or if the table was there a moment ago
  */
-export function authorize (access: Access, body: Body): TableSource | Promise<TableSource> {
+export function authorize (
+  access: Access,
+  body: Body,
+  { depth }: { readonly depth: number }
+): TableSource | Promise<TableSource> {
   const { grant, permissions, database, tableName } = access
   requirePermissions(permissions, body)
   const granted = findTableGrant(grant, database.name, tableName)
   if (granted !== undefined) checkClaims(granted.rules, grant.claims)
-  const named = namedTables(body)
+  const named = namedTables(body, depth)
   requireMembers(access, named)
   const catalog = database.getCatalog()
   if (catalog instanceof Promise) return catalog.then((loaded) => getTables(access, loaded, named))

@@ -197,7 +197,7 @@ export async function exportRows (args: string[]): Promise<number> {
     const access = getAccess(new Map([[name, database]]), grant, { database: name, table })
     // a signal stops the running statement in the database
     const client = { get destroyed () { return stop.error !== undefined } }
-    const request = { access, ...checkStreamBody(body, limits.streamRows), limits, format, client }
+    const request = { access, ...checkStreamBody(body, limits), limits, format, client }
     const { stream } = await stop.before(openStream(request))
     await saveStream(stream, target)
     return 0

@@ -2,13 +2,13 @@
 import { constants, Http2ServerResponse } from 'node:http2'
 import { finished } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { BodySchema, type SelectBody } from '../../schemas/body.ts'
+import type { SelectBody } from '../../schemas/body.ts'
 import { fieldsWith } from '../../schemas/fields.ts'
 import type { Verb } from '../../schemas/grants.ts'
 import { at, internal, invalidBody, isBug, isServiceError, limitOutOfRange, ServiceError } from '../errors.ts'
 import { isObject } from '../json/exact-json.ts'
 import { openStream, type StreamRequest } from '../pipeline.ts'
-import { compileBodySchema } from '../request/check-body.ts'
+import { createBodyCheck } from '../request/check-body.ts'
 import { isClosed } from '../response/budget.ts'
 import { GRACE, type RowStream } from '../response/row-stream.ts'
 import type { StreamFormat } from '../response/stream-rows.ts'
@@ -105,18 +105,17 @@ function takeLimit (
 const isSelect = (body: unknown): body is object =>
   isObject(body) && (body as { verb?: unknown }).verb === 'select'
 
-const findBodyError = compileBodySchema(BodySchema)
-
 /**
- * Checks the parsed body of a select, and separates its limit. `most`: the maximum limit. @throws INVALID_BODY,
+ * Checks the parsed body of a select, and separates its limit, which is `streamRows` at most. @throws INVALID_BODY,
  * LIMIT_OUT_OF_RANGE, and as other bodies
  */
 export function checkStreamBody (
   parsed: unknown,
-  most: number | undefined
+  { depth, streamRows }: { readonly depth: number, readonly streamRows?: number | undefined }
 ): { readonly body: SelectBody; readonly limit: number | undefined } {
+  const findBodyError = createBodyCheck(depth)
   if (!isSelect(parsed)) throw findBodyError(parsed) ?? at(['verb'], invalidBody('"verb" must be select'))
-  const taken = takeLimit(parsed, most)
+  const taken = takeLimit(parsed, streamRows)
   if (taken instanceof ServiceError) throw taken
   const error = findBodyError(taken.body)
   if (error !== undefined) throw error

@@ -1,5 +1,5 @@
 /** Runs requests of the host app without HTTP, with the same pipeline and the same errors. */
-import { type Body, BodySchema } from '../../schemas/body.ts'
+import type { Body } from '../../schemas/body.ts'
 import { getAccess } from '../access/authorize.ts'
 import type { Grant } from '../access/grant.ts'
 import { type CallGrant, toCallGrant } from '../access/host-grant.ts'
@@ -9,7 +9,7 @@ import { invalidBody, ServiceError } from '../errors.ts'
 import { checkStreamBody, readConsistency } from '../http/stream.ts'
 import { handle, type Handled, openStream, type PipelineRequest } from '../pipeline.ts'
 import type { PlanLimits } from '../plan/write-options.ts'
-import { compileBodySchema, type FindBodyError, parseBody } from '../request/check-body.ts'
+import { createBodyCheck, type FindBodyError, parseBody } from '../request/check-body.ts'
 import type { Bigints } from './field-types.ts'
 import { createRowReader, readResponse, toJson } from './to-values.ts'
 
@@ -43,8 +43,6 @@ export interface ExecuteRequest {
   bigints?: Bigints
   consistency?: unknown
 }
-
-export const findBodyError = compileBodySchema(BodySchema)
 
 /**
  * Converts a body as over HTTP, which also copies it. `find`: finds its first error. @throws INVALID_JSON, INVALID_BODY
@@ -95,7 +93,7 @@ export async function execute (inProcess: InProcess, request: ExecuteRequest): P
   const { response, plan } = await executeAs(toCallGrant(grant), inProcess, {
     database,
     table,
-    readBody: () => readBody<Body>(body, findBodyError),
+    readBody: () => readBody<Body>(body, createBodyCheck(inProcess.limits.depth)),
     consistency: { asked, source: '"consistency"' }
   })
   return readResponse(response, plan, bigints)
@@ -115,7 +113,7 @@ export async function * streamInProcess (
   const access = getAccess(databases, toCallGrant(granted), { database, table })
   const parsed = parseBody(toJson(given))
   if (parsed instanceof ServiceError) throw parsed
-  const { body, limit } = checkStreamBody(parsed, limits.streamRows)
+  const { body, limit } = checkStreamBody(parsed, limits)
   const consistency = readConsistency('select', '"consistency"', asked)
   const opened = await openStream({ access, body, limit, limits, consistency, format: 'ndjson' })
   const { plan, stream: { readable } } = opened

@@ -19,8 +19,8 @@ import { createPlan } from '../verbs/index.ts'
 import { isOneStatement } from '../plan/plan.ts'
 import type { References } from '../plan/result-reference.ts'
 import { lockRows, type PlanLimits, requireUndoable } from '../plan/write-options.ts'
-import { type FindBodyError, findErrorInTransaction } from '../request/check-body.ts'
-import { type ExecuteRequest, findBodyError, readBody, requireKnown } from './calls.ts'
+import { createBodyCheck, type FindBodyError, findErrorInTransaction } from '../request/check-body.ts'
+import { type ExecuteRequest, readBody, requireKnown } from './calls.ts'
 import type { Bigints } from './field-types.ts'
 import { readResponse } from './to-values.ts'
 
@@ -70,7 +70,8 @@ export function createCalls ({ tx, database, limits, dryRun, isHooked, onStale, 
     readonly bigints: Bigints
   }): Promise<unknown> => {
     if (isLocked) requireLock(access.permissions)
-    const made = orUnavailable(access, await authorize(access, body), (source) => createPlan(body, source, limits))
+    const seen = await authorize(access, body, limits)
+    const made = orUnavailable(access, seen, (source) => createPlan(body, source, limits))
     const plan = isLocked ? lockRows(made) : made
     if (dryRun && plan.verb !== 'select') requireUndoable(plan.table, '')
     const pendingWrite = isHooked ? { grant: access.grant, body, dryRun } : undefined
@@ -106,7 +107,7 @@ export function createCalls ({ tx, database, limits, dryRun, isHooked, onStale, 
       if (hasEnded) throw new Error('The transaction has ended')
       const grant = toCallGrant(granted)
       const access = getAccess(new Map([[database.name, database]]), grant, { database: database.name, table })
-      const { lock, ...body } = readBody<BodyInTransaction>(given, findError)
+      const { lock, ...body } = readBody<BodyInTransaction>(given, createCheck(limits.depth))
       const call = { access, body: body as Body, isLocked: lock === true, bigints }
       return await queue.run(() => run(call))
     },
@@ -120,10 +121,13 @@ export function createCalls ({ tx, database, limits, dryRun, isHooked, onStale, 
 const OPTIONS: ReadonlySet<string> = new Set<keyof TransactionRequest>(['table', 'body', 'grant', 'bigints'])
 
 /** Finds the first error of a body. */
-const findError: FindBodyError = (body) =>
-  isObject(body)
-    ? findErrorInTransaction(body, { findBodyError, ofWhole: 'in a transaction; it is an option of the whole' })
-    : findBodyError(body)
+function createCheck (depth: number): FindBodyError {
+  const findBodyError = createBodyCheck(depth)
+  return (body) =>
+    isObject(body)
+      ? findErrorInTransaction(body, { findBodyError, ofWhole: 'in a transaction; it is an option of the whole' })
+      : findBodyError(body)
+}
 
 /**
  * The counts of each verb. The id of an insert is a bigint beyond 2^53; `updated` and `unchanged` are those of

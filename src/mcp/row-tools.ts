@@ -8,9 +8,9 @@ import { fieldsWith } from '../../schemas/fields.ts'
 import { COMBINATORS, OPERATORS } from '../../schemas/filters.ts'
 import { type Verb, VERBS } from '../../schemas/grants.ts'
 import type { ServiceError } from '../errors.ts'
-import { executeAs, findBodyError } from '../in-process/calls.ts'
+import { executeAs } from '../in-process/calls.ts'
 import { type Schema, toDocument } from '../openapi/value-schema.ts'
-import { clampNumbers } from '../request/check-body.ts'
+import { clampNumbers, createBodyCheck } from '../request/check-body.ts'
 import { dataOf } from '../response/respond.ts'
 import {
   type Arguments, type Call, databasesOf, holdsAnywhere, refuse, requireText, type Tool, type ToolOptions
@@ -174,7 +174,7 @@ async function run (
     ...call,
     database: requireText('database', database, 'list_tables shows the databases'),
     table: requireText('table', table, 'list_tables shows the tables'),
-    readBody: () => readBody(verb, fields),
+    readBody: () => readBody(verb, fields, options.limits.depth),
     resultLimit: options.resultLimit,
     consistency: { asked: consistency, source: CONSISTENCY }
   })
@@ -182,10 +182,10 @@ async function run (
 }
 
 /** @throws INVALID_BODY, FILTERS_REQUIRED, LIMIT_OUT_OF_RANGE, INVALID_ORDER_BY, INVALID_VALUE */
-function readBody (verb: Verb, fields: Arguments): Body {
+function readBody (verb: Verb, fields: Arguments, depth: number): Body {
   if (Object.hasOwn(fields, 'verb')) throw refuse('verb', '"verb" is not an argument: the name of the tool says it')
   const body = clampNumbers({ ...fields, verb })
-  const error = findBodyError(body)
+  const error = createBodyCheck(depth)(body)
   if (error !== undefined) throw error
   return body as Body
 }

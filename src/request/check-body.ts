@@ -1,15 +1,14 @@
 /** Request bodies: parsed without changing numbers, then checked against the schema of the route. */
 import type { TObject, TProperties, TSchema } from '@sinclair/typebox'
-import { TypeCompiler } from '@sinclair/typebox/compiler'
+import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import { Errors, ValueErrorType } from '@sinclair/typebox/errors'
-import { type Body, type BodySchema, OperationsBodySchema, propertiesOf } from '../../schemas/body.ts'
+import { type Body, BodySchema, OperationsBodySchema, propertiesOf } from '../../schemas/body.ts'
 import { fieldsIn, verbsWith } from '../../schemas/fields.ts'
 import { MAX_INCLUDE } from '../../schemas/limits.ts'
 import { type Verb, VERBS } from '../../schemas/grants.ts'
 import {
   at, filtersRequired, invalidBody, invalidJson, pointer, type ServiceError, valueNotAllowed, withDetails
 } from '../errors.ts'
-import { getOrCreate } from '../get-or-create.ts'
 import { isObject, lookOver, parseExactJson, repeatsKey, findSyntaxError } from '../json/exact-json.ts'
 import { stepsOf } from '../json/pointer.ts'
 import { findIncludeError, findRelatedError } from './check-related.ts'
@@ -84,35 +83,37 @@ function isWhole (text: string): boolean {
   return last === 0 || last <= whole.length + Number(exponent)
 }
 
-const compiled = new WeakMap<typeof BodySchema, FindBodyError>()
+/** Compiled once, when the first route needs it. */
+let compiled: TypeCheck<typeof BodySchema> | undefined
 
-/** Compiles the schema of a route into a function that finds the first error of a body. A schema is compiled once. */
-export function compileBodySchema (schema: typeof BodySchema): FindBodyError {
-  return getOrCreate(compiled, schema, () => {
-    const check = TypeCompiler.Compile(withNames(schema))
-    const byVerb = new Map<unknown, TObject>(schema.anyOf.map((variant) => [variant.properties.verb.const, variant]))
-    return (body) => {
-      if (check.Check(body)) {
-        return hasEmptyFilters(body)
-          ? at('/filters', filtersRequired(body.verb))
-          : (findCombinationError(body) ?? findInMembers(body))
-      }
-      if (!isObject(body)) return invalidBody('The body must be a JSON object')
-      const { verb } = body as { verb?: unknown }
-      const expected = byVerb.get(verb)
-      return expected === undefined
-        ? at('/verb', invalidBody(`"verb" must be one of ${VERBS.join(', ')}`))
-        : describe(expected, body, verb as string)
+const byVerb: ReadonlyMap<unknown, TObject> = new Map(
+  BodySchema.anyOf.map((variant) => [variant.properties.verb.const, variant])
+)
+
+/** Returns the function that finds the first error of a body. `depth`: the setting `limits.depth`. */
+export function createBodyCheck (depth: number): FindBodyError {
+  const check = (compiled ??= TypeCompiler.Compile(withNames(BodySchema)))
+  return (body) => {
+    if (check.Check(body)) {
+      return hasEmptyFilters(body)
+        ? at('/filters', filtersRequired(body.verb))
+        : (findCombinationError(body) ?? findInMembers(body, depth))
     }
-  })
+    if (!isObject(body)) return invalidBody('The body must be a JSON object')
+    const { verb } = body as { verb?: unknown }
+    const expected = byVerb.get(verb)
+    return expected === undefined
+      ? at('/verb', invalidBody(`"verb" must be one of ${VERBS.join(', ')}`))
+      : describe(expected, body, verb as string)
+  }
 }
 
 /** Checks the members of a body that is otherwise valid. */
-function findInMembers (body: Body): ServiceError | undefined {
+function findInMembers (body: Body, depth: number): ServiceError | undefined {
   if (body.verb === 'insert') return undefined
-  const error = findRelatedError(body.filters, ['filters'])
+  const error = findRelatedError(body.filters, ['filters'], depth)
   return error === undefined && body.verb === 'select' && body.include !== undefined
-    ? findIncludeError(body.include)
+    ? findIncludeError(body.include, depth)
     : error
 }
 

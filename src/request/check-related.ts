@@ -35,9 +35,6 @@ function describeMember (member: object, schema: TObject, path: Path): ServiceEr
 
 const combinators: ReadonlyMap<string, CombinatorForm> = new Map(Object.entries(COMBINATORS))
 
-/** Maximum level of combinators that a setting can allow. The planner refuses deeper filters. */
-const MAX_DEPTH = 1000
-
 const DOLLAR = 36
 
 /** The members of one `$some` or `$none` (`key`). */
@@ -45,15 +42,16 @@ interface Found { readonly key: string, readonly members: unknown, readonly path
 
 /**
  * Calls `visit` with the members of each `$some` and `$none`, outer ones first, until it returns a value. `path`: the
- * path of the filters, which is restored at the end.
+ * path of the filters, which is restored at the end. `depth`: the setting `limits.depth`; the planner refuses deeper
+ * filters.
  */
 function findMembers<T> (
   filters: unknown,
   path: Array<string | number>,
   visit: (found: Found) => T | undefined,
-  depth = 0
+  depth: number
 ): T | undefined {
-  if (!isObject(filters) || depth > MAX_DEPTH) return undefined
+  if (!isObject(filters) || depth < 0) return undefined
   for (const key in filters) {
     const form = key.charCodeAt(0) === DOLLAR ? combinators.get(key) : undefined
     if (form === undefined) continue
@@ -61,7 +59,7 @@ function findMembers<T> (
     for (const { steps, inner } of filtersIn(filters[key], form)) {
       if (result !== undefined) return result
       path.push(key, ...steps)
-      result = findMembers(inner, path, visit, depth + 1)
+      result = findMembers(inner, path, visit, depth - 1)
       path.length -= steps.length + 1
     }
     if (result !== undefined) return result
@@ -82,7 +80,7 @@ function filtersIn (value: unknown, form: CombinatorForm): Array<{ readonly step
 const related = TypeCompiler.Compile(RelatedSchema)
 
 /** Returns the first error in the form of the members of filters, not thrown. */
-export function findRelatedError (filters: unknown, path: Path): ServiceError | undefined {
+export function findRelatedError (filters: unknown, path: Path, depth: number): ServiceError | undefined {
   return findMembers(filters, [...path], ({ key, members, path: memberPath }) => {
     if (!isObject(members) || Object.keys(members).length === 0) {
       return at(
@@ -97,7 +95,7 @@ export function findRelatedError (filters: unknown, path: Path): ServiceError | 
       if (!related.Check(member)) return describeMember(member, RelatedSchema, [...memberPath, name])
     }
     return undefined
-  })
+  }, depth)
 }
 
 /** Another table that a request names. */
@@ -110,14 +108,14 @@ export interface NamedTable {
 }
 
 /** Adds the tables that the members of filters name; their form must have been checked. */
-function nameRelated (filters: unknown, path: Path, named: NamedTable[]): void {
+function nameRelated (filters: unknown, path: Path, depth: number, named: NamedTable[]): void {
   findMembers(filters, [...path], ({ key, members, path: memberPath }) => {
     for (const [name, { table }] of Object.entries(members as Readonly<Record<string, Related>>)) {
       const steps = table === undefined ? [name] : [name, 'table']
       named.push({ table: table ?? name, path: [...memberPath, ...steps], by: key })
     }
     return undefined
-  })
+  }, depth)
 }
 
 // Checks the members of `include`, level by level: their schema, and the combination of their fields.
@@ -128,16 +126,25 @@ const members = TypeCompiler.Compile(withNames(MemberSchema))
  * Returns the first error of an object of members, not thrown. Levels beyond the maximum of the setting are not
  * checked.
  */
-export function findIncludeError (include: Include, path: Path = ['include'], level = 1): ServiceError | undefined {
+export function findIncludeError (
+  include: Include,
+  depth: number,
+  path: Path = ['include'],
+  level = 1
+): ServiceError | undefined {
   if (level > MAX_INCLUDE.levels) return refuse(path, `"include" has more than ${MAX_INCLUDE.levels} levels`)
   for (const [name, member] of Object.entries(include)) {
-    const error = findMemberError(name, member, [...path, name], level)
+    const error = findMemberError(name, member, { depth, path: [...path, name], level })
     if (error !== undefined) return error
   }
   return undefined
 }
 
-function findMemberError (name: string, member: Member, path: Path, level: number): ServiceError | undefined {
+function findMemberError (
+  name: string,
+  member: Member,
+  { depth, path, level }: { readonly depth: number, readonly path: Path, readonly level: number }
+): ServiceError | undefined {
   if (!MEMBER_NAME.test(name)) {
     return refuse(path, 'the name of a member begins with a letter and has 1 to 64 letters, digits and _')
   }
@@ -145,29 +152,29 @@ function findMemberError (name: string, member: Member, path: Path, level: numbe
   if (!members.Check(member)) return describeMember(member, MemberSchema, path)
   const error = findExcluded('member', member, path) ??
     findFunctionError(member.aggregates, [...path, 'aggregates']) ??
-    findRelatedError(member.filters, [...path, 'filters'])
+    findRelatedError(member.filters, [...path, 'filters'], depth)
   return error === undefined && member.include !== undefined
-    ? findIncludeError(member.include, [...path, 'include'], level + 1)
+    ? findIncludeError(member.include, depth, [...path, 'include'], level + 1)
     : error
 }
 
 const refuse = (path: Path, message: string): ServiceError => at(path, invalidBody(message))
 
 /** The other tables that a request names: in its filters, then in `include`, in the order of the request. */
-export function namedTables (body: Body): readonly NamedTable[] {
+export function namedTables (body: Body, depth: number): readonly NamedTable[] {
   if (body.verb === 'insert') return []
   const named: NamedTable[] = []
-  if (body.filters !== undefined) nameRelated(body.filters, ['filters'], named)
-  if (body.verb === 'select' && body.include !== undefined) nameMembers(body.include, ['include'], named)
+  if (body.filters !== undefined) nameRelated(body.filters, ['filters'], depth, named)
+  if (body.verb === 'select' && body.include !== undefined) nameMembers(body.include, ['include'], depth, named)
   return named
 }
 
-function nameMembers (include: Include, path: Path, named: NamedTable[]): void {
+function nameMembers (include: Include, path: Path, depth: number, named: NamedTable[]): void {
   for (const [name, { table, filters, include: inner }] of Object.entries(include)) {
     const memberPath = [...path, name]
     const tablePath = table === undefined ? memberPath : [...memberPath, 'table']
     named.push({ table: table ?? name, path: tablePath, by: 'include' })
-    nameRelated(filters, [...memberPath, 'filters'], named)
-    if (inner !== undefined) nameMembers(inner, [...memberPath, 'include'], named)
+    nameRelated(filters, [...memberPath, 'filters'], depth, named)
+    if (inner !== undefined) nameMembers(inner, [...memberPath, 'include'], depth, named)
   }
 }

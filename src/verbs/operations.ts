@@ -52,7 +52,9 @@ async function planOperations ({
   dryRun
 }: OperationsToPlan): Promise<readonly PlannedOperation[]> {
   // waits for the first catalog before any table is refused as missing
-  const found = await settle(operations, (operation) => authorizeOperation({ grant, database, dryRun }, operation))
+  const found = await settle(operations, (operation) =>
+    authorizeOperation({ grant, database, limits, dryRun }, operation)
+  )
   const sources = valuesOf(found, ['PERMISSION_DENIED'])
   const counted = startCount()
   const planned = await settle(operations, (operation, index) => {
@@ -66,7 +68,7 @@ async function planOperations ({
 }
 
 function authorizeOperation (
-  { grant, database, dryRun }: Pick<OperationsToPlan, 'grant' | 'database' | 'dryRun'>,
+  { grant, database, limits, dryRun }: Omit<OperationsToPlan, 'operations'>,
   operation: Operation
 ): TableSource | Promise<TableSource> {
   const { table, verb, lock } = operation
@@ -80,7 +82,7 @@ function authorizeOperation (
     throw code === 'TABLE_NOT_FOUND' && details.length === 0 ? at('/table', error as ServiceError) : error
   }
   try {
-    const found = authorize(access, dryRun && verb !== 'select' ? { ...operation, dryRun } : operation)
+    const found = authorize(access, dryRun && verb !== 'select' ? { ...operation, dryRun } : operation, limits)
     const check = (source: TableSource): TableSource => {
       refuseView(verb, source.table)
       return source

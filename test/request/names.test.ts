@@ -1,11 +1,13 @@
 import { Value } from '@sinclair/typebox/value'
 import fc from 'fast-check'
 import t from 'tap'
-import { BodySchema } from '../../schemas/body.ts'
-import { compileBodySchema } from '../../src/request/check-body.ts'
+import { type Body, BodySchema } from '../../schemas/body.ts'
+import { createBodyCheck } from '../../src/request/check-body.ts'
+import { namedTables } from '../../src/request/check-related.ts'
 import '../support/seed.ts'
 
-const findError = compileBodySchema(BodySchema)
+const DEPTH = 32
+const findError = createBodyCheck(DEPTH)
 const names = fc.oneof(fc.array(fc.constantFrom('id', 'ID', 'name', '', '__proto__', 'é', 'e\u0301'), { maxLength: 4 }), fc.array(fc.oneof(fc.string({ maxLength: 2 }), fc.integer(), fc.constant(null)), { maxLength: 3 }), fc.anything())
 const body = fc.oneof(
   names.map((columns) => ({ verb: 'select', columns })),
@@ -26,4 +28,20 @@ t.test('repeats are found where there are many names', async (t) => {
   for (const wrong of [[...columns.slice(1), 'c9'], [...columns, 'one_more']]) {
     t.match(findError({ verb: 'select', columns: wrong }), { code: 'INVALID_BODY', message: '"columns" must be a list of column names, not empty and without repeats' })
   }
+})
+
+t.test('filters are read as deep as the setting allows, because the planner refuses deeper ones', async (t) => {
+  let reads = 0
+  const deeper = (levels: number): object => ({
+    get $not () {
+      reads++
+      return levels === 0 ? { $some: { other: {} } } : deeper(levels - 1)
+    }
+  })
+  const body = { verb: 'select', filters: deeper(900) } as unknown as Body
+  t.equal(findError(body), undefined)
+  t.ok(reads <= DEPTH + 2, `${reads} reads by the check`)
+  reads = 0
+  t.same(namedTables(body, DEPTH), [])
+  t.ok(reads <= DEPTH + 2, `${reads} reads for the tables`)
 })
