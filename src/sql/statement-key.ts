@@ -20,7 +20,8 @@ const VALUES = ['parameter', 'parameters', 'low', 'high', 'pattern', 'bits', 'li
  * that follow from its function and its source.
  */
 const APART = [
-  'inTransaction', 'foreignKeyChecks', 'afterWrite', 'total', 'expect', 'maximum', 'returning', 'dryRun', 'type', 'sql'
+  'inTransaction', 'foreignKeyChecks', 'afterWrite', 'total', 'expect', 'maximum', 'returning', 'dryRun', 'keyed',
+  'type', 'sql'
 ]
 
 /** The properties by name. Plans have some dozens of names, each of which the service has chosen. */
