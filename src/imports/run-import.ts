@@ -61,8 +61,8 @@ export class Import {
 
   /** @throws PERMISSION_DENIED, TABLE_NOT_FOUND, NOT_SUPPORTED */
   static async begin (request: ImportRequest): Promise<Import> {
-    const { access, access: { database }, options, record } = request
-    const source = await authorize(access, bodyOf([], options.onConflict))
+    const { access, access: { database }, options, limits, record } = request
+    const source = await authorize(access, bodyOf([], options.onConflict), limits)
     record?.begin(source.table)
     orUnavailable(access, source, ({ table }) => {
       refuseView('insert', table)
@@ -170,7 +170,7 @@ export class Import {
     let plan: Plan | undefined
     try {
       const body = { ...bodyOf([], onConflict), ...(dryRun && { dryRun }) }
-      const source = await authorize(access, bodyOf(this.#dataOf(batch, undefined), onConflict))
+      const source = await authorize(access, bodyOf(this.#dataOf(batch, undefined), onConflict), limits)
       plan = orUnavailable(access, source, (tables) =>
         createPlan({ ...body, data: this.#dataOf(batch, tables) } as InsertBody, tables, limits))
       const { answer } = await answerIn(tx, { plan, database, maxBytes: database.resultLimit })
@@ -201,7 +201,7 @@ export class Import {
   async #writeAlone (batch: Batch, client: Client): Promise<void> {
     const { access, options: { onConflict }, limits } = this.#request
     try {
-      const source = await authorize(access, bodyOf([], onConflict))
+      const source = await authorize(access, bodyOf([], onConflict), limits)
       const data = orUnavailable(access, source, (tables) => this.#dataOf(batch, tables))
       const { response } = await handle({ access, body: bodyOf(data, onConflict), limits, client })
       this.#add(response)
