@@ -296,7 +296,7 @@ export function onOneLine (json: string): string {
 }
 
 /** The escape of a character in JSON. */
-export const escapeOf = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+const escapeOf = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 
 /**
  * Integers that a double cannot represent become bigints, because claims of tokens must be exact. A repeated key is
