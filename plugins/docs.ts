@@ -7,7 +7,7 @@ import { seesDatabase, type Grant } from '../src/access/grant.ts'
 import { databaseNotFound } from '../src/errors.ts'
 import { createTag, isNotModified } from '../src/http/entity-tag.ts'
 import { createDocuments, type DocumentsOptions } from '../src/openapi/documents.ts'
-import type { DocumentText } from '../src/openapi/names.ts'
+import type { DocumentText } from '../src/openapi/database-document.ts'
 import { EVERYTHING } from '../src/openapi/visible.ts'
 
 // Loads the program and the style of the page, whose sources are in `page/`.

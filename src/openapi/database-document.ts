@@ -1,19 +1,22 @@
 /** The document of one database: one path for each table, with the schemas of its columns. */
+import { createHash } from 'node:crypto'
 import { type Verb, VERBS } from '../../schemas/grants.ts'
 import type { Column, Table } from '../catalog/catalog.ts'
 import { resultTooLarge, type ServiceError } from '../errors.ts'
+import { toTag } from '../http/entity-tag.ts'
 import { allOf, inPieces, type LongWork } from '../in-pieces.ts'
 import {
   type DocumentLimits, type DocumentSettings, type Subject, findRelatedTables, type VisibleTable, writableColumns
 } from './visible.ts'
-import { type DocumentText, Members, writeDocument, createNames, type Names, pascalCase } from './names.ts'
 import {
   REFUSAL, refusalSchema, responseReferences, sharedResponses, createHead, createOperationsItem, createPathItem,
   securitySchemes
 } from './operation.ts'
 import { canInclude, requestSchemas, RESERVED, sharedSchemas } from './request-schemas.ts'
 import { createFilterSchemas, filterKey, operatorSchemas, rowSchemas, sharedNames } from './table-schemas.ts'
-import { membersOf, plainText, refTo, type Schema } from './value-schema.ts'
+import {
+  createNames, membersOf, type Names, pascalCase, plainText, refTo, type Schema
+} from './value-schema.ts'
 
 // Example requests for a table, one for each verb, which can be sent unchanged.
 
@@ -233,3 +236,64 @@ function tagOf ({ table: { name, comment, kind } }: Subject): Schema {
     ...(kind === 'view' && { 'x-view': true })
   }
 }
+
+// The text of documents, which is written in pieces, so that a large document does not block the event loop.
+
+export interface DocumentText {
+  readonly bytes: Buffer
+  readonly etag: string
+}
+
+/** The members of an object, as pieces of JSON text. */
+export class Members {
+  readonly #pieces: Buffer[] = []
+  #bytes = 0
+
+  /** The size of the text, in bytes. */
+  get bytes (): number {
+    return this.#bytes
+  }
+
+  get pieces (): readonly Buffer[] {
+    return this.#pieces
+  }
+
+  /** Returns the size of the added text, in bytes. */
+  add (members: Schema): number {
+    return this.#write(JSON.stringify(members).slice(1, -1))
+  }
+
+  /** Adds a member that is an object. */
+  addObject (key: string, { pieces }: Members): void {
+    this.#write(`${JSON.stringify(key)}:{`)
+    for (const piece of pieces) this.#push(piece)
+    this.#push(Buffer.from('}'))
+  }
+
+  #write (text: string): number {
+    if (text === '') return 0
+    const piece = Buffer.from(this.#pieces.length === 0 ? text : `,${text}`)
+    this.#push(piece)
+    return piece.length
+  }
+
+  #push (piece: Buffer): void {
+    this.#pieces.push(piece)
+    this.#bytes += piece.length
+  }
+}
+
+/** Writes the document that has these members. */
+export function * writeDocument ({ pieces, bytes: length }: Members): LongWork<DocumentText> {
+  const bytes = Buffer.allocUnsafeSlow(length + FRAME.length)
+  const hash = createHash('sha256')
+  let at = 0
+  for (const piece of [FRAME.subarray(0, 1), ...pieces, FRAME.subarray(1)]) {
+    at += piece.copy(bytes, at)
+    hash.update(piece)
+    yield piece.length
+  }
+  return { bytes, etag: toTag(hash) }
+}
+
+const FRAME = Buffer.from('{}\n')

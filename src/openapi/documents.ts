@@ -11,11 +11,10 @@ import type { Catalog } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
 import { isServiceError, overloaded, resultTooLarge } from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'
-import { createDatabaseDocument, createDatabaseDocumentNow } from './database-document.ts'
+import { createDatabaseDocument, createDatabaseDocumentNow, type DocumentText } from './database-document.ts'
 import { createInterfaceDocument, operationIdOf } from './interface-document.ts'
-import { type DocumentText, pascalCase } from './names.ts'
 import { type Operation, securitySchemes } from './operation.ts'
-import type { Schema, Schemas } from './value-schema.ts'
+import { pascalCase, type Schema, type Schemas } from './value-schema.ts'
 import { cacheKeyOf, type DocumentSettings, visibleTables } from './visible.ts'
 
 // A bounded cache of documents, because that of a large database has megabytes and every grant can have its own.

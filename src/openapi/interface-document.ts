@@ -7,13 +7,13 @@ import { mediaTypeOf, STREAM_FORMATS } from '../http/stream.ts'
 import type { StreamFormat } from '../response/stream-rows.ts'
 import type { DocumentSettings } from './visible.ts'
 import { allOf } from '../in-pieces.ts'
-import { Members, writeDocument, type DocumentText, pascalCase } from './names.ts'
+import { Members, writeDocument, type DocumentText } from './database-document.ts'
 import {
   errorResponses, REFUSAL, refusalSchema, createHead, createOperationsItem, createPathItem, describeMethods,
   routeResponse, securitySchemes
 } from './operation.ts'
 import { operationSchemas, requestName, requestOfAny, responseName, unions } from './request-schemas.ts'
-import { refTo, type Schema } from './value-schema.ts'
+import { pascalCase, refTo, type Schema } from './value-schema.ts'
 
 /** The part of schema names that is a table's name in the document of a database. */
 const NAME = 'Rows'

@@ -10,9 +10,8 @@ import {
   at, catalogue, isTemporary, methodNotAllowed, pointer, rateLimited, refusalOf, requestTimeout, type ServiceError,
   unauthenticated, withDetails
 } from '../errors.ts'
-import { pascalCase } from './names.ts'
 import { OPERATIONS_REQUEST, OPERATIONS_RESPONSE } from './request-schemas.ts'
-import { refTo, type Schema } from './value-schema.ts'
+import { pascalCase, refTo, type Schema } from './value-schema.ts'
 import type { DocumentSettings } from './visible.ts'
 
 /** Version of OpenAPI. */

@@ -11,10 +11,10 @@ import { ANSWERS, groupsResponse, GroupValueSchema } from '../../schemas/respons
 import { mayUse } from '../access/authorize.ts'
 import type { Table } from '../catalog/catalog.ts'
 import { rowKeysOf } from '../plan/row-keys.ts'
-import { pascalCase } from './names.ts'
 import { hasConflicts, hasParts, hasPositions, keyColumnsOf, sortable } from './table-schemas.ts'
 import {
-  anyOf, closedObject, orNull, plainText, refTo, type Schema, type Schemas, shownSchema, toDocument, unionByVerb
+  anyOf, closedObject, orNull, pascalCase, plainText, refTo, type Schema, type Schemas, shownSchema, toDocument,
+  unionByVerb
 } from './value-schema.ts'
 import type { DocumentLimits, Subject, VisibleTable } from './visible.ts'
 

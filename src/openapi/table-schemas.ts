@@ -9,10 +9,9 @@ import { keysOf } from '../plan/inserted-rows.ts'
 import { findPageKey, isPageable } from '../plan/page-after.ts'
 import type { UpdateOperator } from '../types/column-type.ts'
 import { NOW } from '../types/moment.ts'
-import { joinWords, type Names } from './names.ts'
 import {
-  anyOf, bare, closedObject, findDefault, membersOf, orNull, plainText, refTo, type Schema, type Schemas, shownSchema,
-  takenSchema
+  anyOf, bare, closedObject, findDefault, joinWords, membersOf, type Names, orNull, plainText, refTo, type Schema,
+  type Schemas, shownSchema, takenSchema
 } from './value-schema.ts'
 import { type DocumentLimits, type Subject, type VisibleTable, writableColumns } from './visible.ts'
 
@@ -353,41 +352,6 @@ export function createFilterSchemas (limits: DocumentLimits): FilterSchemas {
   }
 }
 
-/** The schemas and limits that operands depend on, in addition to the operator. */
-interface Operands {
-  /** A value of the column. */
-  readonly value: Schema
-  /** The same, or the present time for a column of time. */
-  readonly compared: Schema
-  /** The same, and null if the column may be NULL. */
-  readonly orNull: Schema
-  readonly comparedOrNull: Schema
-  readonly pattern: Schema
-  /** Maximum length of a list. */
-  readonly maxItems: number
-}
-
-/** The schema of an operand by its form. */
-const operandSchemas: Readonly<
-  Record<OperandForm, (operands: Operands, bounds: { readonly minItems?: number }) => Schema>
-> = {
-  compared: ({ compared }) => compared,
-  comparedOrNull: ({ comparedOrNull }) => comparedOrNull,
-  valueOrNull: ({ orNull }) => orNull,
-  values: ({ orNull: items, maxItems }, bounds) => ({ type: 'array', items, ...bounds, maxItems }),
-  pair: ({ compared: items }) => ({ type: 'array', items, minItems: 2, maxItems: 2 }),
-  pattern: ({ pattern }) => pattern,
-  boolean: () => ({ type: 'boolean' }),
-  // a value of a SET is a list of its members
-  members: ({ value: { items }, maxItems }, bounds) => ({
-    anyOf: [items as Schema, { type: 'array', items, ...bounds, maxItems }]
-  })
-}
-
-function operandSchema ({ operand, minItems }: FilterOperator, given: Operands): Schema {
-  return operandSchemas[operand](given, minItems === undefined ? {} : { minItems })
-}
-
 /** An object whose keys all begin with `$` is read as operators, not as a JSON value. */
 const LIKE_OPERATORS: Schema = { type: 'object', minProperties: 1, propertyNames: { pattern: '^\\$' } }
 
@@ -399,19 +363,23 @@ function filterOn ({ type, nullable }: Column, { values: maxItems, pattern: maxL
   const value = anyOf(membersOf(type.schema).map(bare))
   const ifNull = (schema: Schema): Schema => nullable ? orNull(schema) : schema
   const compared = type.moment?.isComparable === true ? anyOf([...membersOf(value), refTo(NOW)]) : value
-  const given: Operands = {
-    value,
-    compared,
-    orNull: ifNull(value),
-    comparedOrNull: ifNull(compared),
-    pattern: { type: 'string', maxLength, ...type.readPattern !== undefined && { pattern: '^[^\\u0000]*$' } },
-    maxItems
+  const list = (items: unknown, { minItems }: FilterOperator): Schema =>
+    ({ type: 'array', items, ...(minItems !== undefined && { minItems }), maxItems })
+  const operands: Readonly<Record<OperandForm, (operator: FilterOperator) => Schema>> = {
+    compared: () => compared,
+    comparedOrNull: () => ifNull(compared),
+    valueOrNull: () => ifNull(value),
+    values: (operator) => list(ifNull(value), operator),
+    pair: () => ({ type: 'array', items: compared, minItems: 2, maxItems: 2 }),
+    pattern: () => ({ type: 'string', maxLength, ...type.readPattern !== undefined && { pattern: '^[^\\u0000]*$' } }),
+    boolean: () => ({ type: 'boolean' }),
+    // a value of a SET is a list of its members
+    members: (operator) => ({ anyOf: [value['items'] as Schema, list(value['items'], operator)] })
   }
-  const usable = [...operators].filter(
-    ([, operator]) => acceptsOperator(operator, type) && (operator.needs !== 'none' || nullable)
-  )
   const own = closedObject(
-    usable.map(([name, operator]) => [name, operandSchema(operator, given)]),
+    [...operators]
+      .filter(([, operator]) => acceptsOperator(operator, type) && (operator.needs !== 'none' || nullable))
+      .map(([name, operator]) => [name, operands[operator.operand](operator)]),
     { minProperties: 1 }
   )
   if (type.comparison === 'none') return { anyOf: [{ type: 'null' }, own] }
@@ -423,7 +391,7 @@ function filterOn ({ type, nullable }: Column, { values: maxItems, pattern: maxL
     anyOf: [
       ...membersOf(compared),
       ...(nullable ? [{ type: 'null' }] : []),
-      ...(type.structured ? [] : [{ type: 'array', items: given.orNull, minItems: 1, maxItems }]),
+      ...(type.structured ? [] : [{ type: 'array', items: ifNull(value), minItems: 1, maxItems }]),
       own
     ]
   }

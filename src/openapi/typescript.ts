@@ -1,9 +1,8 @@
 /** Writes tables as TypeScript interfaces, for this package and for Kysely. */
 import { baseTable, type Column, type Table } from '../catalog/catalog.ts'
 import { rowKeysOf } from '../plan/row-keys.ts'
-import { createNames, pascalCase } from './names.ts'
 import { findRelatedTables, writableColumns, type VisibleTable } from './visible.ts'
-import { membersOf, type Schema, shownOf, shownSchema, takenSchema } from './value-schema.ts'
+import { createNames, membersOf, pascalCase, type Schema, shownOf, shownSchema, takenSchema } from './value-schema.ts'
 import { isOptional } from './table-schemas.ts'
 
 /** Names that the file uses for other purposes. */

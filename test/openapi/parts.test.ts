@@ -2,9 +2,8 @@
 import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
 import { createDocumentCache } from '../../src/openapi/documents.ts'
-import type { DocumentText } from '../../src/openapi/names.ts'
-import { createNames, pascalCase } from '../../src/openapi/names.ts'
-import { orNull, plainText } from '../../src/openapi/value-schema.ts'
+import type { DocumentText } from '../../src/openapi/database-document.ts'
+import { createNames, orNull, pascalCase, plainText } from '../../src/openapi/value-schema.ts'
 import { createTurns } from '../../src/openapi/documents.ts'
 import { overloaded, resultTooLarge } from '../../src/errors.ts'
 
