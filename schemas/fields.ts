@@ -37,7 +37,7 @@ const Text = (description: string) => Type.Optional(Type.String({ description })
 
 const Filters = Values({
   description: 'Selects the rows: column to value, or to an object of operators; $and, $or and $not combine, $some ' +
-    'and $none are about related rows.'
+    'and $none are about related rows, $match searches words.'
 })
 
 /** A number of rows that JavaScript represents exactly. */
@@ -70,7 +70,7 @@ const OrderTerm = Type.Object({}, {
   additionalProperties: Type.Union([Direction, Type.Record(Type.String(), Direction, one)]),
   ...one,
   description: 'The column and its direction: ASC or DESC; or a member of include that is one row, with its column ' +
-    'and direction.'
+    'and direction; or $match and DESC: the best matches first.'
 })
 
 /** The operand of `$count` may be `*`. */

@@ -49,7 +49,7 @@ export const BOUNDS = ['$eq', '$gt', '$gte', '$lt', '$lte'] as const satisfies r
 
 /**
  * Keys of an object of filters that are not columns -> what they take: a list of such objects, one of them, a row as a
- * select returns it, or members: names to other tables with filters of their own.
+ * select returns it, or members: names to other tables with filters of their own; or words to search for.
  */
 export const COMBINATORS = {
   $and: 'list',
@@ -60,8 +60,19 @@ export const COMBINATORS = {
   /** At least one related row passes. */
   $some: 'members',
   /** No related row passes. */
-  $none: 'members'
-} as const satisfies Record<`$${string}`, 'list' | 'filters' | 'row' | 'members'>
+  $none: 'members',
+  /** Full text: words in the columns of a FULLTEXT index. */
+  $match: 'search'
+} as const satisfies Record<`$${string}`, 'list' | 'filters' | 'row' | 'members' | 'search'>
+
+/**
+ * What `$match` finds: rows with one of the words, or with every word; `boolean`: the text has the operators of the
+ * server.
+ */
+export const MATCH_MODES = ['any', 'all', 'boolean'] as const
+
+/** Maximum number of characters of the text of `$match`. */
+export const MATCH_LENGTH = 1000
 
 export type CombinatorName = keyof typeof COMBINATORS
 /** The forms of values that combinators take. */

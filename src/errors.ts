@@ -231,6 +231,10 @@ export function unsupported (path: string, message: string): ServiceError {
   return at(path, notSupported(message))
 }
 
+/** The database does not accept the text of a search. */
+export const textRefused = (path: Path): ServiceError =>
+  at(path, valueNotAllowed('The database does not accept the text of "$match": look at its operators and its length'))
+
 /** Adds the driver's code to an error. */
 export function withReason (error: ServiceError, reason: string | undefined): ServiceError {
   if (reason !== undefined) error.reason = reason

@@ -56,6 +56,11 @@ export interface Index {
   /** Whether rows can be read in the order of its parts: a B-tree that the optimizer may use. */
   readonly ordered: boolean
   readonly parts: readonly IndexPart[]
+  /**
+   * Set for an index of words that `$match` can use. On SQLite it is an FTS5 table, of the index's name; `rowid` is
+   * what this table knows the rows by: the column that is the rowid, or a name of the rowid. MySQL and MariaDB: null.
+   */
+  readonly fullText?: { readonly rowid: string | null }
 }
 
 export interface IndexPart {

@@ -2,7 +2,7 @@
  * Types of columns, and of the fields of requests for them, derived from the interfaces that `row-query types` writes.
  * Imports only the grammar of filters, so that the client can use it anywhere.
  */
-import type { BOUNDS, COMBINATORS, CombinatorForm, OPERATORS, OperandForm } from '../../schemas/filters.ts'
+import type { BOUNDS, COMBINATORS, CombinatorForm, MATCH_MODES, OPERATORS, OperandForm } from '../../schemas/filters.ts'
 
 /**
  * Type of integers that a double cannot represent exactly. `JSON.stringify`, and therefore `reply.send`, does not
@@ -123,6 +123,14 @@ interface CombinatorTypes<T, X, N> extends Record<CombinatorForm, unknown> {
   filters: Filters<T, X, N>
   row: { readonly [K in keyof T]?: ValueOf<T[K]> | null }
   members: Readonly<Record<string, Related>>
+  search: Match<T, X>
+}
+
+/** Full text in the columns of one index. */
+export interface Match<T, X = never> {
+  readonly columns: ReadonlyArray<Timed<T>>
+  readonly text: string | X
+  readonly mode?: typeof MATCH_MODES[number]
 }
 
 type Combinators<T, X, N> = {
@@ -168,13 +176,13 @@ type IsOrder<S extends string, C extends string> = string extends S
 
 /**
  * The order `B` if it names columns of `C`, and in a text also of `M`; otherwise all allowed orders, so that an error
- * lists them.
+ * lists them. `L`: the names in a list.
  */
-export type OrderOf<B, C extends string, M extends string = never> = B extends string
+export type OrderOf<B, C extends string, M extends string = never, L extends string = C> = B extends string
   ? [IsOrder<B, C | M>] extends [true]
       ? B
       : `${C | M}${'' | ' ASC' | ' DESC'}`
-  : ReadonlyArray<OrderTerm<C>>
+  : ReadonlyArray<OrderTerm<L>>
 
 /** A position in an order: a value for each of its columns. */
 export type Position<T> = { readonly [K in keyof T]?: ValueOf<T[K]> | null }

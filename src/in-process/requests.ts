@@ -51,8 +51,13 @@ export interface RowsFields<Tables, T extends Name<Tables>, B = unknown, X = nev
   readonly columns?: ReadonlyArray<Name<Tables[T]>>
   readonly limit?: number
   readonly orderBy?: 'orderBy' extends keyof B
-    ? OrderOf<B[keyof B & 'orderBy'], Name<Tables[T]>, MemberColumns<Tables, T, FieldOf<B, 'include'>>>
-    : AnyOrder<Name<Tables[T]>>
+    ? OrderOf<
+      B[keyof B & 'orderBy'],
+      Name<Tables[T]>,
+      MemberColumns<Tables, T, FieldOf<B, 'include'>>,
+      Name<Tables[T]> | '$match'
+    >
+    : AnyOrder<Name<Tables[T]> | '$match'>
   /** Rows of other tables by their names in a row. */
   readonly include?: 'include' extends keyof B
     ? Members<Tables, T, Exclude<B[keyof B & 'include'], undefined>, X>

@@ -9,6 +9,7 @@ import { isOptional } from '../openapi/table-schemas.ts'
 import { type VisibleTable, visibleTables, writableColumns } from '../openapi/visible.ts'
 import { getColumn } from '../plan/columns.ts'
 import { acceptsOperator, operators } from '../plan/filters/operators.ts'
+import { indexesOfWords } from '../plan/filters/match.ts'
 import { isOne } from '../plan/relation.ts'
 import {
   type Arguments, databasesOf, holdsAnywhere, readArguments, refuse, requireText, type Tool, type ToolOptions,
@@ -99,6 +100,7 @@ export function createDescribeTable (options: ToolOptions): Tool {
     description:
       'Describes a table or view: its columns (SQL type, JSON schema of their values, whether they can be null, ' +
       'default, comment), the operators that filters accept ("default", or the set that a column names), its keys, ' +
+      'the columns that $match searches, ' +
       'its relations to other tables ("table" and "on" as "include" of select takes them) and its verbs.\n' +
       'Call it before you read or change rows of a table: names are case-sensitive.',
     isReadOnly: true,
@@ -181,6 +183,7 @@ function describeTable (
       ? table.columnList
       : names.flatMap((each, index) => (unseenNames.has(each) ? [] : getColumn(table, each, ['columns', index])))
   const writeOnly = names === undefined ? unseen : names.flatMap((each) => unseenNames.get(each) ?? [])
+  const searches = indexesOfWords(table).map(({ parts }) => parts.map(({ column }) => column))
   return {
     database,
     table: name,
@@ -191,6 +194,7 @@ function describeTable (
     ...(writeOnly.length > 0 && { writeOnlyColumns: describeColumns(writeOnly).columns }),
     primaryKey,
     uniqueKeys: uniqueKeys.map((key) => key.columns),
+    ...(searches.length > 0 && { search: searches }),
     ...(verbs.includes('insert') && {
       insert: {
         required: writable.insert.filter((column) => !isOptional(table, column)).map((column) => column.name),

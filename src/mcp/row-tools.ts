@@ -31,11 +31,15 @@ const related = combinators.includes('$some')
   ? '\nRelated rows in filters: {"$some": {"order_items": {"filters": {"sku": "A"}}}} (at least one), "$none" (none).'
   : ''
 
+const SEARCH =
+  '\nFull text, of columns that describe_table lists under "search": {"$match": {"columns": ["title"], "text": "red ' +
+  'shoes", "mode": "all"}} (every word; "any", the default: one of them).'
+
 const FILTERS =
   '"filters": column to value, all of them required: {"status": ["new", "paid"], "total": {"$gte": "100.00"}, ' +
   '"note": null, "created_at": {"$gte": {"$now": {"days": -7}}}}.\n' +
   `Operators: ${Object.keys(OPERATORS).join(' ')}; combined with $and, $or (lists of such objects) and $not (one). ` +
-  `describe_table tells which ones a column accepts.${related}`
+  `describe_table tells which ones a column accepts.${related}${SEARCH}`
 
 const VALUES = 'Values have the form that describe_table shows: decimals, times and bytes are strings.'
 

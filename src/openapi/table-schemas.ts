@@ -1,8 +1,11 @@
 /** The schemas of a table's rows: as they are returned, inserted, updated, filtered, grouped and paged. */
 import type { TObject } from '@sinclair/typebox'
 import { AggregateSchema, PartSchema } from '../../schemas/fields.ts'
-import { COMBINATORS, type CombinatorForm, type FilterOperator, type OperandForm } from '../../schemas/filters.ts'
+import {
+  COMBINATORS, type CombinatorForm, type FilterOperator, MATCH_LENGTH, MATCH_MODES, type OperandForm
+} from '../../schemas/filters.ts'
 import { mayFillColumns, type Column, type Table } from '../catalog/catalog.ts'
+import { indexesOfWords } from '../plan/filters/match.ts'
 import { acceptsOperator, operators } from '../plan/filters/operators.ts'
 import { findAggregate } from '../plan/groups.ts'
 import { keysOf } from '../plan/inserted-rows.ts'
@@ -293,8 +296,30 @@ function relatedSchema ({ related }: Subject): Schema {
   })
 }
 
+/** `$match`: the columns of one full-text index, in any order; undefined if the table shows none. */
+function searchSchema (columns: readonly Column[], table: Table): Schema | undefined {
+  const choices = indexesOfWords(table).map(({ parts }) => ({
+    type: 'array',
+    items: { type: 'string', enum: namesOf(columns).filter((name) => parts.some(({ column }) => column === name)) },
+    minItems: parts.length,
+    maxItems: parts.length,
+    uniqueItems: true
+  }))
+  if (choices.length === 0) return undefined
+  const modes = table.engine === 'sqlite' ? MATCH_MODES.filter((mode) => mode !== 'boolean') : MATCH_MODES
+  return closedObject([
+    ['columns', anyOf(choices)],
+    ['text', { type: 'string', minLength: 1, maxLength: MATCH_LENGTH, pattern: '[\\p{L}\\p{Nd}]' }],
+    ['mode', { type: 'string', enum: modes, default: 'any' }]
+  ], {
+    required: ['columns', 'text'],
+    description: 'Full text: one of the words (any), or every word (all); boolean: with the operators of the server. ' +
+      'Only in the filters of the request itself, not in those of aggregates and related rows.'
+  })
+}
+
 function filtersSchema (
-  { name, related }: Subject,
+  { name, related, table }: Subject,
   columns: readonly Column[],
   filters: FilterSchemas,
   names: Names
@@ -313,7 +338,8 @@ function filtersSchema (
     list: { type: 'array', items: own, minItems: 1 },
     filters: own,
     row,
-    members: related.length > 0 ? refTo(`${name}Related`) : undefined
+    members: related.length > 0 ? refTo(`${name}Related`) : undefined,
+    search: searchSchema(columns, table)
   }
   return closedObject([
     // values of unknown types cannot be compared, so a NOT NULL column of such a type has no filter

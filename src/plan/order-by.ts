@@ -1,7 +1,7 @@
 import type { Column } from '../catalog/catalog.ts'
 import { at, invalidOrderBy, type Path } from '../errors.ts'
 import { getColumn, type ColumnScope } from './columns.ts'
-import type { Member, OneMember, Order } from './plan.ts'
+import type { Member, OneMember, Order, Relevance } from './plan.ts'
 
 const DIRECTION = /\s(asc|desc)$/i
 /** An unknown term that looks like a name is COLUMN_NOT_FOUND; any other is INVALID_ORDER_BY. */
@@ -16,7 +16,11 @@ export interface OrderScope {
   readonly path?: Path
   /** Members of the rows, whose columns the order can also name. */
   readonly members?: readonly Member[]
+  /** How well the rows match the search of the request, if it has one. */
+  readonly relevance?: Relevance | undefined
 }
+
+type Terms = Required<OrderScope>
 
 /** A column of the table, or of a member. */
 interface OrderedColumn { readonly column: Column, readonly of?: OneMember }
@@ -27,9 +31,9 @@ interface OrderedColumn { readonly column: Column, readonly of?: OneMember }
  */
 export function planOrder (
   orderBy: string | readonly Term[],
-  { table, path = ['orderBy'], members = [] }: OrderScope
+  { table, path = ['orderBy'], members = [], relevance }: OrderScope
 ): Order[] {
-  const scope = { table, path, members }
+  const scope = { table, path, members, relevance }
   const order =
     typeof orderBy === 'string'
       ? orderBy.split(',').map((term) => planTextTerm(term.trim(), scope))
@@ -45,7 +49,7 @@ function hasRepeat (order: readonly Order[]): boolean {
   )
 }
 
-function planTextTerm (term: string, scope: Required<OrderScope>): Order {
+function planTextTerm (term: string, scope: Terms): Order {
   const direction = DIRECTION.exec(term)?.[1]
   return toOrder(
     getTermColumn(scope, { term, name: direction === undefined ? term : term.slice(0, -direction.length).trimEnd() }),
@@ -54,9 +58,17 @@ function planTextTerm (term: string, scope: Required<OrderScope>): Order {
   )
 }
 
-function planTerm (term: Term, { table, path, members }: Required<OrderScope>, index: number): Order {
+function planTerm (term: Term, { table, path, members, relevance }: Terms, index: number): Order {
   const [[name, value]] = Object.entries(term) as [[string, Term[string]]]
   const termPath = [...path, index, name]
+  if (name === '$match' && typeof value === 'string' && !table.columns.has(name)) {
+    if (relevance !== undefined) return toOrder({ column: relevance }, value, path)
+    throw refuse(
+      termPath,
+      'contains "$match", which needs exactly one "$match" at the top of "filters" or in "$and" there, and a table ' +
+      'without rules: relevance depends on other rows'
+    )
+  }
   if (typeof value === 'string') return toOrder({ column: getColumn(table, name, termPath) }, value, path)
   const member = members.find((each) => each.name === name)
   if (member === undefined) {
@@ -74,7 +86,7 @@ function toOrder ({ column, of }: OrderedColumn, direction: string | undefined, 
 }
 
 function getTermColumn (
-  { table, path, members }: Required<OrderScope>,
+  { table, path, members }: Terms,
   { term, name }: { readonly term: string; readonly name: string }
 ): OrderedColumn {
   const column = table.columns.get(name)

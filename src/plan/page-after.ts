@@ -6,7 +6,7 @@ import { keepsOrder } from '../types/value-classes.ts'
 import type { Positions, Value } from '../types/column-type.ts'
 import { readValue } from './columns.ts'
 import { combine } from './filters/scope.ts'
-import type { Condition, Operator, Order, Page, SelectPlan } from './plan.ts'
+import { type Condition, isRelevance, type Operator, type Order, type Page, type SelectPlan } from './plan.ts'
 import { findColumns } from './row-keys.ts'
 import { planRange, type PlanLimits } from './write-options.ts'
 
@@ -142,6 +142,9 @@ function planAfter (
         `contains a column of the member "${ofMember.of?.name}", which is not possible with "after": use "offset"`
       )
     )
+  }
+  if (asked.some(({ column }) => isRelevance(column))) {
+    throw at(['orderBy'], invalidOrderBy('contains "$match", which is not possible with "after": use "offset"'))
   }
   requirePageable(asked)
   const key = findKey(table)

@@ -4,6 +4,7 @@
  */
 import type { Column, ForeignKey, Index, Table } from '../catalog/catalog.ts'
 import type { Pair } from '../catalog/relations.ts'
+import type { Path } from '../errors.ts'
 import type { SqlTemplate, Moment, Parameter, Value } from '../types/column-type.ts'
 
 export interface Assignment {
@@ -54,7 +55,22 @@ export type Condition =
   | { readonly kind: 'and' | 'or'; readonly conditions: readonly Condition[] }
   | { readonly kind: 'not'; readonly condition: Condition }
   | { readonly kind: 'constant'; readonly value: boolean }
+  | Match
   | Exists
+
+/** The columns of a full-text index contain words (filters/match.ts). */
+export interface Match {
+  readonly kind: 'match'
+  readonly index: Index
+  /** In the order of the index. */
+  readonly columns: readonly Column[]
+  /** The text in the language of the engine. */
+  readonly parameter: string
+  /** SQLite: the column that is the rowid, if the table has one. */
+  readonly rowid?: Column | undefined
+  /** The path of the text in the body, for a text that the engine refuses. */
+  readonly path: Path
+}
 
 /** A row of another table is related to the row and satisfies a condition; negated: no such row exists. */
 export interface Exists {
@@ -88,6 +104,11 @@ export interface ComputedColumn extends Column {
   /** The rows that an aggregate is computed from; all of them if omitted. */
   readonly condition?: Condition
 }
+
+/** How well rows match a search, for an order: a column that no table has. */
+export interface Relevance extends Column { readonly match: Match }
+
+export const isRelevance = (column: Column): column is Relevance => 'match' in column
 
 /** Whether a column of groups is computed. */
 export const isComputed = (column: Column): column is ComputedColumn => 'call' in column

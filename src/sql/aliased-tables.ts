@@ -12,6 +12,7 @@ export interface TableTokens {
   readonly token: (column: Column) => string
   /** The token for a subquery, in which the table must be named. */
   readonly outer: (column: Column) => string
+  readonly indexToken: (index: Index) => string
   /** Adds another table to the statement, for a subquery. `index`: the index by which its rows are found. */
   readonly add: (table: Table, index: Index | undefined) => SubqueryTable
 }
@@ -83,7 +84,7 @@ class AliasedTables {
   at (index: number): TableTokens {
     const token = (column: Column): string =>
       `${this.#alias}${index}.c${index}x${(this.#tables[index] as Table).columnList.indexOf(column)}`
-    return { token, outer: token, add: this.add }
+    return { token, outer: token, indexToken: (each) => this.#indexToken(index, each), add: this.add }
   }
 
   /** A table with its alias, for FROM. */
@@ -91,7 +92,11 @@ class AliasedTables {
     const named = sql`${sql.table(`n${index}`)} as ${sql.id(`${this.#alias}${index}`)}`
     return forced === undefined || !this.#canForce
       ? named
-      : sql`${named} force index (${sql.id(`i${index}x${(this.#tables[index] as Table).indexes.indexOf(forced)}`)})`
+      : sql`${named} force index (${sql.id(this.#indexToken(index, forced))})`
+  }
+
+  #indexToken (index: number, each: Index): string {
+    return `i${index}x${(this.#tables[index] as Table).indexes.indexOf(each)}`
   }
 }
 
@@ -114,7 +119,7 @@ export function severalTables (engine: Engine, seen: readonly Table[]): SeveralT
 }
 
 /** Builds one statement of a table, whose conditions can have subqueries on other tables. */
-type StatementBuilder = TableBuilder & Pick<TableTokens, 'outer' | 'add'>
+export type StatementBuilder = TableBuilder & Pick<TableTokens, 'outer' | 'add'>
 
 /** `lock`: the lock on rows that subqueries find. */
 export function statementBuilder (engine: Engine, table: Table, lock?: RawBuilder<unknown>): StatementBuilder {

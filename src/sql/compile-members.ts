@@ -2,6 +2,7 @@
 import { type Expression, type RawBuilder, sql } from 'kysely'
 import { type Index, statementTable, type Table } from '../catalog/catalog.ts'
 import { type Cells, cellsOf, tablesIn } from '../plan/cells.ts'
+import { matchesIn } from '../plan/filters/match.ts'
 import { existsIn } from '../plan/filters/scope.ts'
 import type { Condition, Order, SelectPlan } from '../plan/plan.ts'
 import { compileCondition, orderTerms, wrap } from './conditions.ts'
@@ -70,7 +71,7 @@ export function selectRows (
   const where = narrowing.length === 0 ? sql`` : sql` where ${sql.join(narrowing, sql` and `)}`
   const tokenOf = ({ of, column }: Order): string =>
     (of === undefined ? own : tables.at(joined.findIndex(({ member }) => member === of) + 1)).token(column)
-  const terms = orderTerms(order, (term) => sql.ref(tokenOf(term)))
+  const terms = orderTerms(order, (term) => sql.ref(tokenOf(term)), own)
   const ordered = terms.length === 0 ? sql`` : sql` order by ${sql.join(terms)}`
   return sql`from ${tables.from(0, index)}${sql.join(joins, sql``)}${where}${ordered}`
 }
@@ -97,6 +98,7 @@ export function describeCells (
     columns: cells.cells.map(({ column }) => column),
     sources: cells.cells.map((cell) => statementTable(tables[cell.table] as Table)),
     assigned: [],
+    isSearch: conditions.some((condition) => matchesIn(condition).length > 0),
     confirmations: confirmationsOf(engine, [...tables, ...related.map((exists) => exists.table)])
   }
 }

@@ -4,7 +4,9 @@ import {
   type ComputedColumn, type Condition, type CountPlan, type Groups, isComputed, type Order, type SelectPlan
 } from '../plan/plan.ts'
 import { getOrCreate } from '../get-or-create.ts'
-import type { Parameter } from '../types/column-type.ts'
+import { matchesIn } from '../plan/filters/match.ts'
+import { COUNT_ROWS } from '../types/aggregates.ts'
+import type { Parameter, SqlTemplate } from '../types/column-type.ts'
 import {
   compileCondition, compileForm, type Operands, orderTerms, selectedColumns, wrap
 } from './conditions.ts'
@@ -22,7 +24,8 @@ function compileGroups (plan: SelectPlan, { by, aggregates, having }: Groups, en
   // with a condition on all rows, and not on those of the aggregate, SQLite finds `$max` by an index
   const ownRows =
     only === undefined || columns.length > 1 || only.condition !== undefined ? undefined : ownValues(only, builder)
-  const computed = (each: ComputedColumn) => compute(each, engine, builder, { own: ownRows === undefined })
+  const computed = (each: ComputedColumn) =>
+    compute(countingVisible(each, condition), engine, builder, { own: ownRows === undefined })
   const expressions = new Map(
     [...by, ...aggregates].map((each) => [each as Column, isComputed(each) ? computed(each) : column(each)])
   )
@@ -43,6 +46,12 @@ function compileGroups (plan: SelectPlan, { by, aggregates, having }: Groups, en
   query = query.limit(plan.read ?? plan.limit)
   return builder.build(page?.by === 'offset' ? query.offset(page.offset) : query)
 }
+
+/** `$count` of all rows, also by a column that is not NULL in any. */
+const countingVisible = (each: ComputedColumn, condition: Condition): ComputedColumn =>
+  each.call !== '$count' || each.condition !== undefined || each.source?.nullable === true
+    ? each
+    : { ...each, sql: countedRows(condition, each.sql) }
 
 /**
  * Compiles an aggregate or a part of time. The servers compute the aggregate of a CASE, which is NULL for the other
@@ -142,13 +151,14 @@ export function findIndex (
 
 /**
  * Collects the columns that a condition holds equal, and the others that it names. Returns false if it is more than an
- * AND of single columns.
+ * AND of single columns: a search uses the index of its words, and the servers refuse another one beside it.
  */
 function collect (condition: Condition, equal: Set<string>, others: Set<string>): boolean {
   switch (condition.kind) {
     case 'and': return condition.conditions.every((each) => collect(each, equal, others))
     case 'or':
-    case 'not': return false
+    case 'not':
+    case 'match': return false
     case 'constant': return condition.value
     // a subquery uses no index of this table
     case 'exists': return true
@@ -187,9 +197,8 @@ export function compileSelect (plan: SelectPlan, engine: Engine): BuiltStatement
   for (const condition of [plan.condition, ...plan.page?.by === 'position' ? [plan.page.after] : []]) {
     if (!isTrue(condition)) query = query.where(compileCondition(condition, builder))
   }
-  for (const term of orderTerms(forced?.order ?? plan.order, ({ column }) => sql.ref(`t.${builder.token(column)}`))) {
-    query = query.orderBy(term)
-  }
+  const columnOf = ({ column }: Order): Expression<unknown> => sql.ref(`t.${builder.token(column)}`)
+  for (const term of orderTerms(forced?.order ?? plan.order, columnOf, builder)) query = query.orderBy(term)
   if (plan.sequence !== undefined) query = query.orderBy(positionIn(plan.sequence, builder))
   query = query.limit(plan.read ?? plan.limit)
   if (plan.page?.by === 'offset') query = query.offset(plan.page.offset)
@@ -217,6 +226,17 @@ function from ({ db, indexToken }: TableBuilder, index: Index | undefined) {
   )
 }
 
+/** The number of rows. */
+const countRows = (condition: Condition): AliasableExpression<Parameter> =>
+  compileForm(countedRows(condition, COUNT_ROWS.sql), { column: sql`*` })
+
+/**
+ * MySQL answers `count(*)` with only a search from the index of words, which also has rows that the transaction has
+ * deleted or does not see.
+ */
+const countedRows = (condition: Condition, usual: SqlTemplate): SqlTemplate =>
+  matchesIn(condition).length === 0 ? usual : ['cast(coalesce(sum(1), 0) as signed)']
+
 /**
  * `select count(*) from <table> where …`. With a limit or a lock it counts the rows of a subquery, which stops at the
  * limit.
@@ -227,13 +247,13 @@ export function compileCount ({ table, condition, limit, lock }: CountPlan, engi
   const rows = isTrue(condition)
     ? builder.db.selectFrom('t')
     : builder.db.selectFrom('t').where(compileCondition(condition, builder))
-  if (limit === undefined && locks === undefined) return builder.build(rows.select(({ fn }) => fn.countAll().as('v0')))
+  if (limit === undefined && locks === undefined) return builder.build(rows.select(countRows(condition).as('v0')))
   const ones = rows.select(sql<number>`1`.as('v0'))
   const limited = limit === undefined ? ones : ones.limit(limit)
   return builder.build(
     builder.db
       .selectFrom((locks === undefined ? limited : limited.modifyEnd(locks)).as('matching'))
-      .select(({ fn }) => fn.countAll().as('v0'))
+      .select(countRows(condition).as('v0'))
   )
 }
 

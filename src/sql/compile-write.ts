@@ -1,12 +1,14 @@
 import { type Expression, type Generated, type RawBuilder, sql } from 'kysely'
 import { type Column, KEYS_TABLE, type Table } from '../catalog/catalog.ts'
 import { writesHidden } from '../plan/rule.ts'
+import { matchesIn } from '../plan/filters/match.ts'
 import type { Assignment, DeletePlan, UpdatePlan } from '../plan/plan.ts'
+import { findSearchKey } from '../plan/row-keys.ts'
 import type { Parameter } from '../types/column-type.ts'
 import { operatorSql } from '../types/update-operators.ts'
 import { bind, compileCondition, compileForm } from './conditions.ts'
 import { type BuiltStatement, queriesOn, type Rows, type TableBuilder, textOf } from './builder.ts'
-import { statementBuilder } from './aliased-tables.ts'
+import { statementBuilder, type StatementBuilder } from './aliased-tables.ts'
 import type { Engine } from './statement.ts'
 
 const toRow = (assignments: readonly Assignment[], builder: TableBuilder) =>
@@ -38,9 +40,15 @@ const orAbort = ({ hasConflictClause }: Table): RawBuilder<unknown> =>
  * those that already have the values; it compares texts byte by byte, because different texts may be equal in the
  * collation of the column. If a hidden column is written, all matched rows count (src/plan/rule.ts).
  */
-export function compileUpdate ({ table, assignments, condition, limit }: UpdatePlan, engine: Engine): BuiltStatement {
+export function compileUpdate (plan: UpdatePlan, engine: Engine): BuiltStatement {
+  const { table, assignments, condition, limit } = plan
   const builder = statementBuilder(engine, table)
   const { db, build, token } = builder
+  if (engine === 'mysql' && matchesIn(condition).length > 0) {
+    const { rows, matching } = joinFound(plan, builder)
+    const set = assignments.map((each) => sql`${sql.ref(`t.${token(each.column)}`)} = ${newValue(each, builder)}`)
+    return build(sql`update ${rows} on ${matching} set ${sql.join(set)}`)
+  }
   const target =
     table.hasConflictClause === true ? sql<Rows['t']>`${orAbort(table)}${sql.table('t')}`.as<'t'>(sql.id('t')) : 't'
   const update = db.updateTable(target).set(toRow(assignments, builder)).where(compileCondition(condition, builder))
@@ -69,9 +77,38 @@ export const skipsUnchanged = (
 ): boolean =>
   table.granted === undefined || !writesHidden(table, [...written, ...assignments.map(({ column }) => column)])
 
+/** More rows than a table has. */
+const EVERY_ROW = sql.lit(Number.MAX_SAFE_INTEGER)
+
+/**
+ * `<table> join (select <key> from <table> where … limit n for update) as found`, and the equality of the keys. Servers
+ * use no full-text index in an update or delete, which would lock every row. With LIMIT they find all rows before they
+ * change one.
+ */
+function joinFound (
+  { table, condition, limit }: UpdatePlan | DeletePlan,
+  builder: StatementBuilder
+) {
+  const { db, token } = builder
+  const key = findSearchKey(table) as readonly Column[]
+  const alias = table.name.toLowerCase() === 'found' ? 'found_' : 'found'
+  const found = db.selectFrom('t').select(key.map(token)).where(compileCondition(condition, builder))
+    .limit(limit ?? EVERY_ROW)
+  const pairs = key.map((column) => sql`${sql.ref(`t.${token(column)}`)} = ${sql.ref(`${alias}.${token(column)}`)}`)
+  return {
+    rows: sql`${sql.table('t')} join ${found.modifyEnd(sql`for update`)} as ${sql.id(alias)}`,
+    matching: sql.join(pairs, sql` and `)
+  }
+}
+
 /** `delete from <table> where …` */
-export function compileDelete ({ table, condition, limit }: DeletePlan, engine: Engine): BuiltStatement {
+export function compileDelete (plan: DeletePlan, engine: Engine): BuiltStatement {
+  const { table, condition, limit } = plan
   const builder = statementBuilder(engine, table)
+  if (engine === 'mysql' && matchesIn(condition).length > 0) {
+    const { rows, matching } = joinFound(plan, builder)
+    return builder.build(sql`delete ${sql.table('t')} from ${rows} on ${matching}`)
+  }
   const query = builder.db.deleteFrom('t').where(compileCondition(condition, builder))
   return builder.build(limit === undefined ? query : query.limit(limit))
 }

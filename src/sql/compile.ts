@@ -1,5 +1,6 @@
 import { type Column, OF_RESULT, statementTable, type Table } from '../catalog/catalog.ts'
 import { cellsOf } from '../plan/cells.ts'
+import { matchesIn } from '../plan/filters/match.ts'
 import { existsIn } from '../plan/filters/scope.ts'
 import type { Condition, CountPlan, DeletePlan, InsertPlan, Plan, UpdatePlan } from '../plan/plan.ts'
 import { rowKeysOf } from '../plan/row-keys.ts'
@@ -53,7 +54,8 @@ export function compileStatement (
 ): Statement {
   const { key, values } = keyOf(plan)
   const template = findTemplate(plan, { engine, counts, key }, (withSlots) => describe(withSlots, engine))
-  return { ...template, parameters: fill(template, values) }
+  const statement = { ...template, parameters: fill(template, values) }
+  return template.isSearch === true ? { ...statement, textPath: matchesIn(plan.condition)[0]?.path } : statement
 }
 
 /** The text and the parameters of a plan as Kysely builds them. */
@@ -118,6 +120,7 @@ function describe (plan: CompiledPlan, engine: Engine): Template {
     assigned: verb === 'update' ? plan.assignments.map(({ column }) => column) : NONE,
     confirmations: confirmationsOf(engine, [table, ...related]),
     isSingle: isChange && !table.transactional && isSingleRow(plan),
+    isSearch: matchesIn(plan.condition).length > 0,
     isRelated: isChange && related.length > 0
   }
 }

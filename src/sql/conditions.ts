@@ -4,7 +4,9 @@ import {
 } from 'kysely'
 import type { Column } from '../catalog/catalog.ts'
 import { ESCAPE } from '../plan/filters/operators.ts'
-import type { Condition, Exists, Operator, Order, SelectPlan } from '../plan/plan.ts'
+import {
+  type Condition, type Exists, isRelevance, type Match, type Operator, type Order, type SelectPlan
+} from '../plan/plan.ts'
 import {
   COLUMN, type ColumnType, FILTER, type SqlTemplate, GIVEN, type Moment, type Parameter, type Value, type Wrapping
 } from '../types/column-type.ts'
@@ -107,11 +109,46 @@ function compile (condition: Condition, around: Surroundings): Expression<SqlBoo
     case 'null': return eb(left(condition.column), condition.negated ? 'is not' : 'is', null)
     case 'has': return sql<SqlBool>`${left(condition.column)} & ${bind(condition.bits)} = ${bind(condition.bits)}`
     case 'not': return eb.not(eb.parens(compile(condition.condition, { ...around, isNegated: true })))
+    case 'match': return compileMatch(condition, around)
     case 'exists': return compileExists(condition, builder)
     case 'constant': return condition.value ? sql`1 = 1` : sql`1 = 0`
     case 'and': return eb.parens(eb.and(condition.conditions.map(build)))
     case 'or': return eb.parens(eb.or(condition.conditions.map(build)))
   }
+}
+
+/** The SQL of what a search needs besides columns. */
+interface Words {
+  /** The name of the full-text table of SQLite. */
+  readonly table: Expression<unknown>
+  readonly rowid: Expression<unknown>
+}
+
+/** On SQLite, a statement names the full-text table in a subquery. */
+function wordsOf ({ index, columns: [first], rowid }: Match, { indexToken, outer }: Partial<TableTokens>): Words {
+  const name = sql.table((indexToken as TableTokens['indexToken'])(index))
+  const [table] = (outer as TableTokens['outer'])(first as Column).split('.')
+  const bare = `${table}.${index.fullText?.rowid}`
+  return { table: name, rowid: sql.ref(rowid === undefined ? bare : (outer as TableTokens['outer'])(rowid)) }
+}
+
+/** In boolean mode, because MyISAM's other mode leaves out words that half of the rows have. */
+function compileMatch (match: Match, { builder, operands: { left } }: Surroundings): Expression<SqlBool> {
+  if (match.index.fullText?.rowid === null) return against(match, left)
+  const { table, rowid } = wordsOf(match, builder)
+  return sql<SqlBool>`${rowid} in (select rowid from ${table} where ${table} match ${match.parameter})`
+}
+
+function against<T> ({ columns, parameter }: Match, left: Operands['left']): AliasableExpression<T> {
+  return sql<T>`match(${sql.join(columns.map(left))}) against(${parameter} in boolean mode)`
+}
+
+/** The relevance of a row, which is higher for a better match. FTS5 ranks the best match lowest. */
+export function compileRelevance (match: Match, builder: TableTokens): Expression<number> {
+  if (match.index.fullText?.rowid === null) return against(match, (column) => sql.ref(builder.outer(column)))
+  const { table, rowid } = wordsOf(match, builder)
+  const found = sql`select rowid as r, rank as k from ${table} where ${table} match ${match.parameter} limit -1`
+  return sql`(select -k from (${found}) where r = ${rowid})`
 }
 
 function compileComparison (condition: Comparison, { left, wrapping: wrappingOf }: Operands): Expression<SqlBool> {
@@ -190,12 +227,15 @@ function compileExists (
 // The terms of ORDER BY. They contain no NULLS FIRST or LAST: MySQL, MariaDB and SQLite sort NULL as the lowest value,
 // first in ascending and last in descending order. The rows after a position depend on this (src/plan/page-after.ts).
 
-/** `expressionOf`: the SQL of the column of a term. */
+/** `expressionOf`: the SQL of the column of a term. `rows`: the table of a search. */
 export function orderTerms (
   order: readonly Order[],
-  expressionOf: (term: Order) => Expression<unknown>
+  expressionOf: (term: Order) => Expression<unknown>,
+  rows?: TableTokens
 ): Array<RawBuilder<unknown>> {
-  return order.map((term) => sql`${expressionOf(term)} ${sql.raw(term.direction)}`)
+  const compiled = (term: Order): Expression<unknown> =>
+    isRelevance(term.column) ? compileRelevance(term.column.match, rows as TableTokens) : expressionOf(term)
+  return order.map((term) => sql`${compiled(term)} ${sql.raw(term.direction)}`)
 }
 
 /** The columns of the rows that a select reads: those of the answer, then those that only the position needs. */

@@ -36,6 +36,16 @@ export interface ColumnRow {
   hidden: number
 }
 
+/** The full-text tables of the file. */
+export const FULL_TEXTS = toText(
+  db
+    .selectFrom('sqlite_schema')
+    .select(['name', 'sql'])
+    .where('type', '=', lit('table'))
+    .where(sql<string>`lower(sql)`, 'like', lit('create virtual table%fts5%'))
+    .orderBy('name')
+)
+
 /** The parameter is the name of the table. */
 export const COLUMNS = toText(
   db

@@ -21,7 +21,7 @@ const VALUES = ['parameter', 'parameters', 'low', 'high', 'pattern', 'bits', 'li
  */
 const APART = [
   'inTransaction', 'foreignKeyChecks', 'afterWrite', 'total', 'expect', 'maximum', 'returning', 'dryRun', 'keyed',
-  'type', 'sql'
+  'type', 'sql', 'path'
 ]
 
 /** The properties by name. Plans have some dozens of names, each of which the service has chosen. */
@@ -69,7 +69,7 @@ class Walk {
     else if (Array.isArray(node)) return this.#visitList(node)
     else if ('columnList' in node) this.key += idOfTable(node as Table)
     else if ('call' in node || 'on' in node) return this.#visitNamed(node as Node)
-    else if ('declaration' in node) this.key += idOf(node)
+    else if ('declaration' in node && !('match' in node)) this.key += idOf(node)
     // an index of a table beside it
     else if ('parts' in node) this.visit((node as Node)['name'])
     else return this.#visitObject(node as Node)

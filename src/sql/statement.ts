@@ -1,6 +1,6 @@
 /** The statements that dialects run, with everything that running them needs. */
 import type { Column, Table, TriggerEvent } from '../catalog/catalog.ts'
-import { valueOutOfRange } from '../errors.ts'
+import { type Path, valueOutOfRange } from '../errors.ts'
 import type { Cell } from '../types/column-type.ts'
 import { type Clock, isMoment, valueAt } from '../types/moment.ts'
 
@@ -27,6 +27,8 @@ export interface CompiledStatement {
   readonly confirmations: readonly Statement[]
   /** Set if an update or delete can match at most one row. */
   readonly isSingle?: boolean | undefined
+  /** Set if the conditions have `$match`. */
+  readonly isSearch?: boolean | undefined
   /** Set if the conditions of a write use rows of other tables. */
   readonly isRelated?: boolean | undefined
   /** The tables of the columns, if not all columns belong to `table`. */
@@ -61,6 +63,8 @@ export function fill ({ slots }: Pick<Template, 'slots'>, values: readonly Cell[
 }
 
 export interface Statement extends CompiledStatement {
+  /** The path in the body of the text of `$match`, which the database may refuse. */
+  readonly textPath?: Path | undefined
   /** The parameters in the order of the placeholders. */
   readonly parameters: readonly Cell[]
   /**

@@ -2,6 +2,7 @@
 import type { DeleteBody } from '../../schemas/body.ts'
 import type { TableSource } from '../catalog/catalog.ts'
 import { runChange } from '../execute/change.ts'
+import { requireSearchKey } from '../plan/filters/match.ts'
 import { planRequiredFilters } from '../plan/filters/resolve-filters.ts'
 import { namesMoment, bindCondition } from '../plan/moments.ts'
 import type { DeletePlan } from '../plan/plan.ts'
@@ -39,5 +40,6 @@ function planDelete (body: DeleteBody, source: TableSource, given: PlanLimits): 
   const plan: DeletePlan = { verb, table, condition: planRequiredFilters(verb, filters, source, limits) }
   const planned = isPlainChange(body, limits) ? plan : { ...plan, ...planChangeOptions(body, table, limits) }
   refuseWritten(plan, limits.counted)
+  requireSearchKey(plan)
   return Object.freeze(planned)
 }

@@ -1,17 +1,18 @@
 /** Select: how its body is planned, its plan is run and its rows are returned. */
 import type { SelectBody } from '../../schemas/body.ts'
 import { DEFAULT_LIMIT } from '../../schemas/limits.ts'
-import type { TableSource } from '../catalog/catalog.ts'
+import type { Table, TableSource } from '../catalog/catalog.ts'
 import { at, invalidBody, type Path } from '../errors.ts'
 import type { Runner } from '../execute/runner.ts'
 import { getColumn } from '../plan/columns.ts'
+import { findRelevance } from '../plan/filters/match.ts'
 import { planFilters } from '../plan/filters/resolve-filters.ts'
 import { planGroups } from '../plan/groups.ts'
 import { planMembers } from '../plan/members.ts'
 import { filtersByMoment } from '../plan/moments.ts'
 import { planOrder } from '../plan/order-by.ts'
-import { planPage } from '../plan/page-after.ts'
-import type { Member, SelectPlan } from '../plan/plan.ts'
+import { completeOrder, findKey, planPage } from '../plan/page-after.ts'
+import type { Condition, Member, Order, SelectPlan } from '../plan/plan.ts'
 import { findUnexpected, counting, type PlanLimits } from '../plan/write-options.ts'
 import { restrictRows } from '../plan/row-rules.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
@@ -48,13 +49,24 @@ export function planSelect (body: SelectBody, source: TableSource, given: PlanLi
     verb: 'select',
     table,
     ...rows,
-    order: orderBy === undefined ? [] : planOrder(orderBy, { table, ...(members !== undefined && { members }) }),
+    order: orderBy === undefined ? [] : planRowOrder(orderBy, rows.condition, { table, members }),
     limit
   }
   const isPlain =
     body.after === undefined && body.offset === undefined && body.total === undefined && body.expect === undefined
   const paged = isPlain ? plan : planPage(body, plan, limits)
   return Object.freeze(members === undefined ? paged : withMembers(paged, members))
+}
+
+/** An order by relevance is completed by the key, as pages are. Relevance depends on rows that rules hide. */
+function planRowOrder (
+  orderBy: NonNullable<SelectBody['orderBy']>,
+  condition: Condition,
+  { table, members = [] }: { readonly table: Table, readonly members: readonly Member[] | undefined }
+): readonly Order[] {
+  const relevance = (table.granted?.rules.length ?? 0) > 0 ? undefined : findRelevance(condition)
+  const order = planOrder(orderBy, { table, members, relevance })
+  return order.some(({ column }) => column === relevance) ? completeOrder(order, findKey(table) ?? []) : order
 }
 
 /** Adds members, which need a transaction if a statement of their own must see the snapshot of the rows. */

@@ -7,6 +7,7 @@ import { countUpdated, runChange } from '../execute/change.ts'
 import { isKeyed, runKeyedUpdates } from '../execute/execute-keyed-updates.ts'
 import type { Runner } from '../execute/runner.ts'
 import { planAssignments, refuseNulls } from '../plan/assignments.ts'
+import { requireSearchKey } from '../plan/filters/match.ts'
 import { planRequiredFilters } from '../plan/filters/resolve-filters.ts'
 import { isOfMany, planKeyedUpdates } from '../plan/keyed-updates.ts'
 import { assignsMoment, namesMoment, bindAssignments, bindCondition } from '../plan/moments.ts'
@@ -81,6 +82,7 @@ function planUpdate (body: UpdateBody, source: TableSource, given: PlanLimits): 
         ...(body.returning !== undefined && { key: getUpdateKey(plan) })
       }
   refuseWritten(plan, limits.counted)
+  requireSearchKey(plan)
   return Object.freeze(planned)
 }
 

@@ -22,7 +22,9 @@ import {
   outcomeUnknown,
   permissionDenied,
   queryTimeout,
+  resultTooLarge,
   statementTooLarge,
+  textRefused,
   transactionTooLarge,
   uniqueViolation,
   unsupported,
@@ -156,6 +158,7 @@ const refusals: ReadonlyArray<readonly [Refuse, readonly number[]]> = [
   ],
   [() => statementTooLarge(), [PACKET]],
   [cannot, ENGINE_CANNOT],
+  [() => resultTooLarge('the search has more matches than the server keeps in memory'), [188]],
   [tooLargeOr(cannot), [1105]],
   [() => transactionTooLarge(), [1197, 1705]],
   [tooLargeOr(() => deadlock()), [1180]],
@@ -212,6 +215,12 @@ const numberOf = (error: MysqlError): number => isSignal(error) ? SIGNAL : error
 /** Errors of a server that ends the connection of a running statement. */
 const CONNECTION_ENDED = new Set([1053, 1077, 1927, 4031])
 
+/**
+ * A server has no parser for the text of a search, or too little memory: a mistake in the operators of InnoDB, too many
+ * parentheses (MariaDB, MySQL), too many words.
+ */
+const REFUSED_TEXTS = new Set([1064, 128, 209, 191])
+
 /** Every number with an entry of its own, as listed in docs/errors.md. */
 export const knownNumbers: ReadonlySet<number> = new Set([...byNumber.keys(), ...CONNECTION_ENDED])
 
@@ -243,6 +252,7 @@ export function toServiceError (error: MysqlError, statement: Statement): Error 
     return withReason(statement.verb === 'select' ? databaseUnavailable() : outcomeUnknown(), nameOf(error))
   }
   if (error.sqlState === undefined) return wasNotSent(error) ? databaseUnavailable() : error
+  if (statement.textPath !== undefined && REFUSED_TEXTS.has(numberOf(error))) return textRefused(statement.textPath)
   const refuse = byNumber.get(numberOf(error)) ?? byClass.get(error.sqlState.slice(0, 2)) ?? cannot
   const refusal = refuse(statement, error)
   if (mayHaveChanged(statement, numberOf(error), refusal)) {

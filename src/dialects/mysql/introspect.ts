@@ -39,6 +39,7 @@ function toIndexes (rows: readonly Row[]): Index[] {
       name,
       unique: nonUnique === '0',
       ordered: type === 'BTREE' && usable === '1',
+      ...(type === 'FULLTEXT' && usable === '1' && { fullText: { rowid: null } }),
       parts: parts
         .toSorted((one, other) => Number(one[4]) - Number(other[4]))
         .map(([, , column = null, , , collation, length]) => ({

@@ -7,6 +7,7 @@ import {
   notNullViolation,
   permissionDenied,
   statementTooLarge,
+  textRefused,
   valueOutOfRange,
   withReason,
   ServiceError
@@ -113,6 +114,7 @@ export function toServiceError (error: SqliteError, statement: Statement): Error
 function toError (error: SqliteError, statement: Statement): Error {
   const { errcode, message } = error
   if (errcode === undefined) return error
+  if (statement.textPath !== undefined && message.startsWith('fts5: ')) return textRefused(statement.textPath)
   if (isLogicError(error)) return toLogicError(message, statement)
   if (errcode === SCHEMA_CHANGED) return new StaleCatalog(undefined, { isUndone: true })
   const refuse = byCode.get(errcode) ?? byPrimaryCode.get(errcode & 0xff)

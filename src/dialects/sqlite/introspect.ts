@@ -6,7 +6,9 @@ import { linkTables } from '../../catalog/relations.ts'
 import { writesOf } from '../../catalog/triggers.ts'
 import { getOrCreate } from '../../get-or-create.ts'
 import { inPieces } from '../../in-pieces.ts'
-import { type ColumnRow, COLUMNS, FOREIGN_KEYS, INDEXES, TABLES, TRIGGERS } from '../../sql/sqlite-catalog.ts'
+import {
+  type ColumnRow, COLUMNS, FOREIGN_KEYS, FULL_TEXTS, INDEXES, TABLES, TRIGGERS
+} from '../../sql/sqlite-catalog.ts'
 import type { ColumnType } from '../../types/column-type.ts'
 import { readDefault } from '../../types/update-operators.ts'
 import { sqliteType } from '../../types/sqlite.ts'
@@ -56,6 +58,65 @@ function toPart ({ column, collation, isDescending }: IndexRow, collations: Coll
   const isOfColumn = column !== null && collation.toUpperCase() === collations.get(column)
   return { column: isOfColumn ? column : null, descending: isDescending === 1, prefix: false }
 }
+
+/** An FTS5 table that indexes the columns of an ordinary table (`content`). */
+interface FullText {
+  readonly name: string
+  readonly content: string
+  /** The column of the ordinary table by which it knows the rows. */
+  readonly rowid: string
+  readonly columns: readonly string[]
+}
+
+const USING_FTS5 = /\busing\s+fts5\s*\(([^]*)\)\s*;?\s*$/i
+/** An argument of FTS5, up to a comma that is not in quotes. */
+const ARGUMENT = /(?:'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|[^,'"`[])+/g
+
+/** Reads `create virtual table f using fts5(title, body, content='docs', content_rowid='id')`. */
+function toFullText ({ name, sql }: { readonly name: string, readonly sql: string }): FullText[] {
+  const options = new Map<string, string>()
+  const columns: string[] = []
+  for (const [argument] of USING_FTS5.exec(sql)?.[1]?.matchAll(ARGUMENT) ?? []) {
+    const [, option, value = ''] = /^\s*(\w+)\s*=\s*([^]*?)\s*$/.exec(argument) ?? []
+    if (option !== undefined) options.set(option.toLowerCase(), unquote(value))
+    else {
+      const [, column = '', rest = ''] = COLUMN_ARGUMENT.exec(argument) ?? []
+      // columns without words are not part of the index, so that no list of columns has them
+      if (column === '' || /\S/.test(rest)) return []
+      columns.push(unquote(column))
+    }
+  }
+  const [content = '', rowid = 'rowid'] = [options.get('content'), options.get('content_rowid')]
+  return content === '' || columns.length === 0 ? [] : [{ name, content, rowid, columns }]
+}
+
+/** The full-text tables of a table as indexes, if they know its rows by the rowid. */
+function toFullTextIndexes (
+  { columns, primaryKey, keys }: {
+    readonly columns: readonly ColumnRow[]
+    readonly primaryKey: readonly string[]
+    readonly keys: readonly IndexRow[]
+  },
+  found: readonly FullText[]
+): Index[] {
+  const named = (name: string) => columns.find((column) => column.name.toLowerCase() === name.toLowerCase())
+  return found.flatMap(({ name, rowid, columns: words }): Index[] => {
+    const column = named(rowid)
+    const isOfRows = column === undefined ? ROWIDS.has(rowid.toLowerCase()) : isRowid(column, primaryKey, keys)
+    const parts = words.flatMap((word) => named(word)?.name ?? [])
+    if (!isOfRows || parts.length < words.length) return []
+    return [{
+      name,
+      unique: false,
+      ordered: false,
+      parts: parts.map((part) => ({ column: part, descending: false, prefix: false })),
+      fullText: { rowid: column?.name ?? rowid.toLowerCase() }
+    }]
+  })
+}
+
+/** The names of the rowid (https://www.sqlite.org/lang_createtable.html#rowid). */
+const ROWIDS = new Set(['rowid', 'oid', '_rowid_'])
 
 /**
  * The collations of the columns that can be read. SQLite shows them only in the program of a statement that sorts by
@@ -118,6 +179,10 @@ export async function introspectSqlite (ask: Ask): Promise<readonly TableFacts[]
   const indexed = await byTable<IndexRow>(INDEXES)
   const foreigns = await byTable<ForeignRow>(FOREIGN_KEYS)
   const triggers = await byTable<TriggerRow>(TRIGGERS)
+  const fullTexts = Map.groupBy(
+    ((await ask(FULL_TEXTS)) as Array<{ name: string; sql: string }>).flatMap(toFullText),
+    ({ content }) => content.toLowerCase()
+  )
   const tables: Array<
     TableRow & { columns: ColumnRow[]; broken?: string; primaryKey: string[]; collations: Collations }
   > = []
@@ -141,6 +206,7 @@ export async function introspectSqlite (ask: Ask): Promise<readonly TableFacts[]
     const parts = indexed.get(name) ?? []
     const keys = parts.filter(({ isUnique }) => isUnique === 1)
     const indexes = toIndexes(parts, collations, primaryKey)
+    const searched = type === 'table' ? fullTexts.get(name.toLowerCase()) ?? [] : []
     return {
       name,
       kind: type,
@@ -156,7 +222,7 @@ export async function introspectSqlite (ask: Ask): Promise<readonly TableFacts[]
       ),
       primaryKey: identifiesRows(indexes) ? primaryKey : [],
       uniqueKeys: toKeys(keys, primaryKey),
-      indexes,
+      indexes: [...indexes, ...toFullTextIndexes({ columns, primaryKey, keys }, searched)],
       foreignKeys: toForeignKeys(name, foreigns.get(name) ?? [], primaryKeys),
       checks: toChecks(sql)
     }
@@ -269,6 +335,9 @@ const TRIGGER = new RegExp(
   `^create trigger ${GAP}*${NAME}${GAP}*(?:(before|after|instead)${GAP}+(?:of${GAP}+)?)?(insert|update|delete)\\b`,
   'i'
 )
+
+/** A column of a full-text table, and what follows it. */
+const COLUMN_ARGUMENT = new RegExp(`^${GAP}*(${NAME})([^]*)$`)
 
 const NAMED_CHECK = new RegExp(`\\bconstraint${GAP}*(${NAME})${GAP}*check\\b`, 'gi')
 

@@ -9,6 +9,7 @@ import type { Condition } from '../plan.ts'
 import { findMemberIndex, planOn, startEqualColumns } from '../relation.ts'
 import { withinRules } from '../rule.ts'
 import type { PlanLimits } from '../write-options.ts'
+import { planMatch } from './match.ts'
 import { isFields, planColumnFilter, planOperator } from './operators.ts'
 import {
   combine, negate, countCondition, countTable, createRowScope, type FilterScope, type EqualColumns, type RowScope
@@ -93,6 +94,7 @@ export function planRelation (
   const equalColumns = startEqualColumns(other)
   const inner = {
     ...scope,
+    isSearchable: undefined,
     table: other,
     relating: { ...relating, table: other, level: relating.level + 1 },
     equalColumns
@@ -109,7 +111,8 @@ const planners: Readonly<Record<CombinatorName, Combinator>> = {
   $not: (value, scope, path) => negate(planGroup(value, { ...scope, equalColumns: undefined }, path)),
   $is: planRow,
   $some: planRelated,
-  $none: planRelated
+  $none: planRelated,
+  $match: planMatch
 }
 
 const combinators = new Map<string, Combinator>(

@@ -13,6 +13,8 @@ export interface FilterScope {
   readonly limits: FilterLimits
   /** Set in `having`, where no value can be a moment. */
   readonly isTimeless?: true
+  /** Set if `$match` is allowed: for the rows of the request, and not for those of members and aggregates. */
+  readonly isSearchable?: true | undefined
   /** Set if `$some` and `$none` are allowed. */
   readonly relating?: Relating
   /** Set at the top of the filters of a member and in `$and` there; collects the columns that these hold equal. */
@@ -78,6 +80,7 @@ export const createRowScope = (
   { table, limits, ...rows }: Omit<Relating, 'levels'> & { readonly limits: PlanLimits }
 ): RowScope => ({
   ...createFilterScope(table, limits),
+  isSearchable: true,
   relating: { ...rows, table, levels: limits.include?.levels ?? 0 }
 })
 
