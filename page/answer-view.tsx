@@ -1,14 +1,15 @@
 /** The answer to a request: rows as a grid or as JSON, counts of a write, or what was wrong. */
 import type { ComponentChildren } from 'preact'
-import { isList, memberOf, parseJson, writeLines, type Json, type JsonObject } from './json.ts'
+import { isList, isObject, memberOf, parseJson, writeLines, type Json, type JsonObject } from './json.ts'
 import { useEffect, useState } from 'preact/hooks'
+import { firstBody } from './bodies.ts'
 import { copy } from './cell.tsx'
 import { Grid } from './grid.tsx'
 import { readOrder } from './order.ts'
 import { columnsOf, isGrouped } from './rows.ts'
 import type { Answer } from './service.ts'
 import { useStage } from './stage.tsx'
-import type { Column, Table } from './table.ts'
+import type { Column, Relation, Table } from './table.ts'
 
 /** An answer, and the request that it is for. */
 export interface Result { readonly answer: Answer, readonly body: JsonObject | undefined }
@@ -49,7 +50,7 @@ export function AnswerView ({ table, result: { answer, body }, isOld, shown, set
   const { data, failure } = answer
   const [selected, setSelected] = useState<ReadonlyMap<string, JsonObject>>(new Map())
   useEffect(() => setSelected(new Map()), [answer])
-  if (failure !== undefined) return <FailureView answer={answer} body={body} />
+  if (failure !== undefined) return <FailureView answer={answer} body={body} table={table} />
   const rows = isList(memberOf(data, 'rows')) ? data?.['rows'] as readonly JsonObject[] : undefined
   const isSelect = memberOf(body, 'verb') === 'select'
   const act = (action: 'delete' | 'export'): void => onSelected([...selected.values()], action)
@@ -131,15 +132,51 @@ function format (text: string): string {
   }
 }
 
-export function FailureView ({ answer: { status, failure, requestId }, body }: { answer: Answer, body: JsonObject | undefined }) {
+interface FailureProps {
+  readonly answer: Answer
+  readonly body: JsonObject | undefined
+  /** The table of a request that changes or deletes rows. */
+  readonly table?: Table | undefined
+}
+
+export function FailureView ({ answer: { status, failure, requestId }, body, table }: FailureProps) {
   if (failure === undefined) return null
+  // a detail that says what the headline says has only its place left
+  const details = failure.details.map(({ path, message }) => ({ path, message: message === failure.message ? '' : message })).filter(({ path, message }) => path !== '' || message !== '')
   return (
     <div class='failure' role='alert'>
       <p><b>{failure.message}</b></p>
-      {failure.details.length > 0 && <ul>{failure.details.map(({ path, message }) => <li key={path + message}>{path !== '' && <code>{path}</code>} {message}{path !== '' && at(body, path)}</li>)}</ul>}
+      {details.length > 0 && <ul>{details.map(({ path, message }) => <li key={path + message}>{path !== '' && <code>{path}</code>} {message}{path !== '' && at(body, path)}</li>)}</ul>}
+      {failure.code === 'FOREIGN_KEY_VIOLATION' && table !== undefined && ['update', 'delete'].includes(String(memberOf(body, 'verb'))) && <Referrers table={table} filters={memberOf(body, 'filters')} />}
       <p class='muted'>{status > 0 ? `Status ${status} · ` : ''}<code>{failure.code}</code>{requestId === null ? '' : <> · request <code>{requestId}</code></>}</p>
     </div>
   )
+}
+
+/** Rows of other tables are counted as far as this. */
+const MAX_REFERRERS = 1000
+
+/** The tables whose rows refer to those that the filters select, each with a link to its rows. */
+function Referrers ({ table, filters }: { table: Table, filters: Json | undefined }) {
+  const { document, service, go } = useStage()
+  const [found, setFound] = useState<ReadonlyArray<{ readonly name: string, readonly total: Json, readonly body: string }>>([])
+  useEffect(() => {
+    const controller = new AbortController()
+    const look = async (relation: Relation): Promise<void> => {
+      const other = document.table(relation.table)
+      if (other?.verbs.includes('select') !== true) return
+      const on = Object.fromEntries(relation.on.map(([own, referring]) => [referring, own]))
+      const select = { ...firstBody(other, 'select'), filters: { $some: { [table.name]: { table: table.name, on, ...isObject(filters) && { filters } } } } }
+      const { data } = await service.look(other.path, writeLines({ ...select, limit: 1, total: MAX_REFERRERS }), controller.signal)
+      const total = memberOf(data, 'total')
+      if (total !== undefined && total !== 0) setFound((before) => [...before, { name: other.name, total, body: writeLines(select) }])
+    }
+    // a foreign key of this table that points to others is another matter
+    table.relations.filter(({ isReferring }) => isReferring).forEach((relation) => look(relation).catch(() => {}))
+    return () => controller.abort()
+  }, [table, filters])
+  if (found.length === 0) return null
+  return <ul>{found.map(({ name, total, body }) => <li key={body}><button type='button' class='link' onClick={() => go({ database: document.name, table: name, body })}>{total === 1 ? '1 row' : `${writeLines(total)}${total === MAX_REFERRERS ? ' or more' : ''} rows`} of {name}</button> {total === 1 ? 'refers' : 'refer'} to {memberOf(filters, table.primaryKey[0] ?? '') === undefined ? 'these rows' : 'it'}.</li>)}</ul>
 }
 
 /** The value at a JSON Pointer of the body. */

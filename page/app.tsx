@@ -1,12 +1,12 @@
 /** The page: the token, the open database, and what the address names. */
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { Operations } from './operations.tsx'
 import { Reference } from './reference.tsx'
 import { readRoute, writeRoute, type Route } from './route.ts'
 import { createService, LoadError, type Service } from './service.ts'
 import { Sidebar } from './sidebar.tsx'
 import { mayLeave, StageContext, type Dialog, type Stage } from './stage.tsx'
-import { SignIn, Start } from './start.tsx'
+import { ColorScheme, SignIn, Start } from './start.tsx'
 import { readDocument, type DatabaseDocument } from './table.ts'
 import type { TabStorage } from './tab-storage.ts'
 import { takeToken } from './token.ts'
@@ -147,6 +147,8 @@ export function App ({ base, storage, offered, isPublic }: AppProps) {
     <>
       <header>
         <h1>{title}</h1>
+        <span class='spacer' />
+        <ColorScheme />
         <SignIn token={opened?.token ?? ''} onToken={(token) => { openService(token) }} onForget={() => { close(); setMessage('') }} />
       </header>
       <p id='message' role='alert'>{message}</p>
@@ -189,7 +191,8 @@ function Heading ({ heading, comment, route, onView }: { heading: string, commen
 
 function DialogView ({ dialog, onClose }: { dialog: Dialog | undefined, onClose: () => void }) {
   const element = useRef<HTMLDialogElement>(null)
-  useEffect(() => {
+  // at once: until a dialog is closed, nothing else takes an input
+  useLayoutEffect(() => {
     if (dialog === undefined) return undefined
     element.current?.showModal()
     return () => {

@@ -59,12 +59,14 @@ export function FilterForm ({ table, filters, onChange, within = '' }: FilterFor
             ? <code class='written' title='This part is written in the body'>{row.key} {writeLine(row.value).slice(0, 120)}</code>
             : 'relation' in row
               ? <RelatedForm row={row} relations={relations} place={`${within}${index + 1}`} onChange={(changed) => replace(id, changed)} />
-              : <ConditionForm row={row} columns={columns} place={`${within}${index + 1}`} onChange={(changed) => replace(id, changed)} />}
+              : <ConditionForm table={table} row={row} columns={columns} place={`${within}${index + 1}`} onChange={(changed) => replace(id, changed)} />}
           <button type='button' class='quiet' aria-label={`Remove filter ${within}${index + 1}`} title='Remove' onClick={() => change(current.filter((each) => each.id !== id))}>×</button>
         </div>
       ))}
-      {first !== undefined && <button type='button' class='quiet add' onClick={() => setRows([...current, ...blank(nextColumn(columns, current) ?? first).map(number)])}>{within === '' ? '+ Add a filter' : `+ Add a filter of ${table.name}`}</button>}
-      {relations[0] !== undefined && <button type='button' class='quiet add' onClick={() => change([...current.filter(({ row }) => !isUnfinished(row)), number({ relation: relations[0] as Relation, operator: '$some', filters: undefined })])}>{within === '' ? '+ Filter by related rows' : `+ Filter ${table.name} by related rows`}</button>}
+      <p class='adds'>
+        {first !== undefined && <button type='button' class='quiet add' onClick={() => setRows([...current, ...blank(nextColumn(columns, current) ?? first).map(number)])}>{within === '' ? '+ Add a filter' : `+ Add a filter of ${table.name}`}</button>}
+        {relations[0] !== undefined && <button type='button' class='quiet add' onClick={() => change([...current.filter(({ row }) => !isUnfinished(row)), number({ relation: relations[0] as Relation, operator: '$some', filters: undefined })])}>{within === '' ? '+ Filter by related rows' : `+ Filter ${table.name} by related rows`}</button>}
+      </p>
     </fieldset>
   )
 }
@@ -99,13 +101,14 @@ function RelatedForm ({ row, relations, place, onChange }: RelatedProps) {
 }
 
 interface ConditionProps {
+  readonly table: Table
   readonly row: Condition
   readonly columns: readonly Column[]
   readonly place: string
   readonly onChange: (row: FilterRow) => void
 }
 
-function ConditionForm ({ row, columns, place, onChange }: ConditionProps) {
+function ConditionForm ({ table, row, columns, place, onChange }: ConditionProps) {
   const column = columns.find(({ name }) => name === row.column) as Column
   const operators = operatorsOf(column)
   const setColumn = (name: string): void => {
@@ -122,12 +125,13 @@ function ConditionForm ({ row, columns, place, onChange }: ConditionProps) {
         options={[...operators, ...operators.includes(row.operator) ? [] : [row.operator]].map((operator) => [operator, OPERATORS.get(operator) ?? operator])}
         onChoice={(operator) => onChange({ ...row, operator, operand: changeOperator(row.operand, operator) })}
       />
-      {needsOperand(row.operator) && <Operand key={`${row.column} ${row.operator}`} column={column} operator={row.operator} operand={row.operand} label={`Value of filter ${place}`} onOperand={(operand) => onChange({ ...row, operand })} />}
+      {needsOperand(row.operator) && <Operand key={`${row.column} ${row.operator}`} table={table} column={column} operator={row.operator} operand={row.operand} label={`Value of filter ${place}`} onOperand={(operand) => onChange({ ...row, operand })} />}
     </>
   )
 }
 
 interface OperandProps {
+  readonly table: Table
   readonly column: Column
   readonly operator: string
   readonly operand: Json | undefined
@@ -137,14 +141,16 @@ interface OperandProps {
 
 const TEXT = { kind: 'text', members: undefined } as const
 
-function Operand ({ column, operator, operand, label, onOperand }: OperandProps) {
+function Operand ({ table, column, operator, operand, label, onOperand }: OperandProps) {
   const example = exampleOf(column)
-  if (operator === 'last' || operator === 'before') {
+  // also of a body that compares with such a moment otherwise
+  if (operator === 'last' || operator === 'before' || readAgo(operand) !== undefined) {
     const { count, unit } = readAgo(operand) ?? { count: 30, unit: 'days' }
     return (
       <span class='ago'>
         <input type='number' min={1} aria-label={label} value={count} onInput={({ currentTarget }) => { if (currentTarget.valueAsNumber >= 1) onOperand(writeAgo({ count: Math.floor(currentTarget.valueAsNumber), unit })) }} />
         <Choice label={`${label}: unit`} value={unit} options={asOptions(UNITS)} onChoice={(chosen) => onOperand(writeAgo({ count, unit: chosen }))} />
+        {operator !== 'last' && operator !== 'before' && 'ago'}
       </span>
     )
   }
@@ -163,7 +169,7 @@ function Operand ({ column, operator, operand, label, onOperand }: OperandProps)
   const isPattern = ['$like', '$nlike', '$contains', '$startsWith'].includes(operator)
   return (
     <>
-      <ValueInput column={members !== undefined ? { ...column, ...TEXT, members } : isPattern ? { ...column, ...TEXT } : column} label={label} value={operand} placeholder={isPattern ? operator.includes('like') ? 'rush%' : '' : example} onValue={onOperand} />
+      <ValueInput table={isPattern ? undefined : table} column={members !== undefined ? { ...column, ...TEXT, members } : isPattern ? { ...column, ...TEXT } : column} label={label} value={operand} placeholder={isPattern ? operator.includes('like') ? 'rush%' : '' : example} onValue={onOperand} />
       {!isPattern && pickerOf(column) !== undefined && <Picker column={column} label={label} value={operand} onValue={onOperand} />}
     </>
   )
@@ -174,7 +180,7 @@ function PartInput ({ column, label, value, placeholder, onValue }: { column: Co
 }
 
 /** Values separated by commas. */
-function ListInput ({ column, label, operand, onOperand }: Omit<OperandProps, 'operator'>) {
+function ListInput ({ column, label, operand, onOperand }: Omit<OperandProps, 'operator' | 'table'>) {
   const shown = isList(operand) ? operand.map((value) => toText(column, value)).join(', ') : ''
   const [text, setText] = useState(shown)
   const read = (entered: string): Json | undefined => {

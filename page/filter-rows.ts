@@ -46,7 +46,6 @@ export const keyOf = (column: string): string => column.startsWith('$') ? `$${co
 
 function readCondition (column: string, operator: string, operand: Json): FilterRow {
   if (operator === '$null' && typeof operand === 'boolean') return { column, operator: operand ? 'null' : 'notNull', operand: undefined }
-  if (operator === '$gte' && readAgo(operand) !== undefined) return { column, operator: 'last', operand }
   if (operator === '$lt' && readAgo(operand) !== undefined) return { column, operator: 'before', operand }
   if ((operator === '$eq') && operand === null) return { column, operator: 'null', operand: undefined }
   return { column, operator, operand }
@@ -67,12 +66,16 @@ function readRelated (operator: RelatedOperator, members: Json, relations: reado
   return rows.length > 0 && rows.length === Object.keys(members).length ? rows : undefined
 }
 
+const isNow = (value: Json | undefined): boolean => memberOf(value, '$now') === true
+
 export function readFilters (filters: Json | undefined, { columns, relations }: Pick<Table, 'columns' | 'relations'>): FilterRow[] {
   if (!isObject(filters)) return []
   const byKey = new Map(columns.map((column) => [keyOf(column.name), column]))
   return Object.entries(filters).flatMap(([key, value]): FilterRow[] => {
     const column = byKey.get(key)
     if (column === undefined) return (isRelatedOperator(key) ? readRelated(key, value, relations) : undefined) ?? [{ key, value }]
+    const last = isObject(value) && Object.keys(value).length === 2 && isNow(memberOf(value, '$lte')) ? memberOf(value, '$gte') : undefined
+    if (last !== undefined && readAgo(last) !== undefined) return [{ column: column.name, operator: 'last', operand: last }]
     if (isObject(value) && Object.keys(value).some((operator) => column.operators.includes(operator))) {
       return Object.entries(value).map(([operator, operand]) => readCondition(column.name, operator, operand))
     }
@@ -85,7 +88,8 @@ export function readFilters (filters: Json | undefined, { columns, relations }: 
 function writeCondition (operator: string, operand: Json | undefined): JsonObject | undefined {
   if (operator === 'null' || operator === 'notNull') return { $null: operator === 'null' }
   if (operand === undefined) return undefined
-  if (operator === 'last') return { $gte: operand }
+  // a time in the future is not in the last days
+  if (operator === 'last') return { $gte: operand, $lte: { $now: true } }
   if (operator === 'before') return { $lt: operand }
   return { [operator]: operand }
 }
@@ -112,8 +116,8 @@ export function writeFilters (rows: readonly FilterRow[]): JsonObject | undefine
     if (condition === undefined) continue
     const key = keyOf(row.column)
     const before = filters.get(key)
-    const [operator = ''] = Object.keys(condition)
-    if (before !== undefined && (!isObject(before) || memberOf(before, operator) !== undefined)) and.push({ [key]: simplify(condition) })
+    const isTaken = Object.keys(condition).some((operator) => memberOf(before, operator) !== undefined)
+    if (before !== undefined && (!isObject(before) || isTaken || row.operator === 'last' || isNow(memberOf(before, '$lte')))) and.push({ [key]: simplify(condition) })
     else filters.set(key, before === undefined ? condition : { ...before as JsonObject, ...condition })
   }
   for (const [key, value] of filters) if (rows.some((row) => 'column' in row && keyOf(row.column) === key)) filters.set(key, simplify(value as JsonObject))

@@ -28,7 +28,7 @@ export function RecordForm ({ table, verb, data, row, onChange }: RecordFormProp
       {sorted.map((column) => {
         const given = memberOf(data, column.name)
         const old = memberOf(row, column.name)
-        return <Field key={column.name} column={column} verb={verb} given={given === undefined ? { value: old } : fromGiven(column, given)} old={old} isEdited={row !== undefined} isChanged={row !== undefined && given !== undefined} onValue={(value) => set(column, value)} />
+        return <Field key={column.name} table={table} column={column} verb={verb} given={given === undefined ? { value: old } : fromGiven(column, given)} old={old} isEdited={row !== undefined} isChanged={row !== undefined && given !== undefined} onValue={(value) => set(column, value)} />
       })}
     </div>
   )
@@ -38,6 +38,7 @@ export function RecordForm ({ table, verb, data, row, onChange }: RecordFormProp
 const toValue = ({ kind }: Column, value: Json | undefined): Json | undefined => kind === 'boolean' && (value === 0 || value === 1) ? value === 1 : value
 
 interface FieldProps {
+  readonly table: Table
   readonly column: Column
   readonly verb: 'insert' | 'update'
   readonly given: Given
@@ -49,7 +50,7 @@ interface FieldProps {
   readonly onValue: (value: Json | undefined) => void
 }
 
-function Field ({ column, verb, given: { value, form }, old, isEdited, isChanged, onValue }: FieldProps) {
+function Field ({ table, column, verb, given: { value, form }, old, isEdited, isChanged, onValue }: FieldProps) {
   const id = useId()
   const isNow = memberOf(form, '$now') !== undefined
   // an update leaves a column as it is, whatever its default
@@ -60,7 +61,7 @@ function Field ({ column, verb, given: { value, form }, old, isEdited, isChanged
       <div class='input'>
         {form !== undefined
           ? <input id={id} type='text' readOnly title={isNow ? undefined : 'Change it in the body of the request'} value={isNow ? 'now, by the clock of the database' : writeLine(form)} />
-          : <ValueInput id={id} column={column} value={value} otherwise={old} isEdited={isEdited} placeholder={value === null ? 'NULL' : hint} onValue={onValue} />}
+          : <ValueInput id={id} table={table} column={column} value={value} otherwise={old} isEdited={isEdited} placeholder={value === null ? 'NULL' : hint} onValue={onValue} />}
         {pickerOf(column) !== undefined && form === undefined && <Picker column={column} label={column.name} value={value} onValue={onValue} />}
         {column.isBytes && form === undefined && <Upload column={column} onValue={onValue} />}
         {column.takesNow.data && <button type='button' aria-pressed={isNow} title='The present time, by the clock of the database' aria-label={`${column.name}: now`} onClick={() => onValue(isNow ? undefined : { $now: true })}>now</button>}
@@ -74,6 +75,8 @@ function Field ({ column, verb, given: { value, form }, old, isEdited, isChanged
 interface ValueInputProps {
   readonly id?: string
   readonly label?: string
+  /** The table whose values are offered. */
+  readonly table?: Table | undefined
   readonly column: Column
   readonly value: Json | undefined
   /** The value that is meant while the text says none. */
@@ -106,9 +109,11 @@ function beginEntry (column: Column, shown: string): Entry {
   return { text: lineEnd === undefined ? shown : shown.replaceAll(lineEnd, '\n'), hasLines, lineEnd }
 }
 
-export function ValueInput ({ id, label, column, value, otherwise, isEdited = false, placeholder = '', onValue }: ValueInputProps) {
+export function ValueInput ({ id, label, table, column, value, otherwise, isEdited = false, placeholder = '', onValue }: ValueInputProps) {
   const shown = isEdited && value === '' ? '' : toText(column, value)
   const [entry, setEntry] = useState(() => beginEntry(column, shown))
+  const [isFocused, setFocused] = useState(false)
+  const listId = useId()
   const { text, hasLines, lineEnd } = entry
   const isFreeText = column.kind === 'text' && column.members === undefined
   // what is cleared in a row is an empty text, or NULL
@@ -136,13 +141,43 @@ export function ValueInput ({ id, label, column, value, otherwise, isEdited = fa
   const isInvalid = (text.trim() !== '' || isEdited) && read(text) === undefined
   if (lineEnd === undefined) return <textarea {...shared} rows={3} readOnly title='An input would change the line ends of this text. Write it in the body of the request.' value={text} />
   if (hasLines) return <textarea {...shared} rows={3} spellcheck={false} aria-invalid={isInvalid} value={text} onInput={({ currentTarget }) => enter(currentTarget.value)} />
+  const offers = table !== undefined && isOffered(table, column)
   const isNumber = column.kind === 'integer' || column.kind === 'number' || column.kind === 'decimal'
   return (
-    <input
-      {...shared} type='text' autocomplete='off' spellcheck={false} inputMode={isNumber ? 'decimal' : 'text'} aria-invalid={isInvalid} value={text}
-      list={id !== undefined && column.references !== undefined ? `${id}-choices` : undefined} onInput={({ currentTarget }) => enter(currentTarget.value)}
-    />
+    <>
+      <input
+        {...shared} type='text' autocomplete='off' spellcheck={false} inputMode={isNumber ? 'decimal' : 'text'} aria-invalid={isInvalid} value={text}
+        list={id !== undefined && column.references !== undefined ? `${id}-choices` : offers ? listId : undefined} onInput={({ currentTarget }) => enter(currentTarget.value)} onFocus={() => setFocused(true)}
+      />
+      {offers && isFocused && <Occurring id={listId} table={table} column={column.name} />}
+    </>
   )
+}
+
+/** Values of a short text are offered up to this many characters. */
+const SHORT = 64
+const MAX_OFFERED = 50
+
+/** Whether the values that occur in a column are few enough, by its type, to choose from. */
+function isOffered ({ verbs, aggregates }: Table, { kind, members, type, isKey, references }: Column): boolean {
+  const [, length] = /^(?:var)?char\((\d+)\)/i.exec(type) ?? []
+  return verbs.includes('select') && aggregates.has('$count') && kind === 'text' && members === undefined && !isKey && references === undefined && Number(length ?? Infinity) <= SHORT
+}
+
+/** The values that occur most in a column. */
+function Occurring ({ id, table, column }: { id: string, table: Table, column: string }) {
+  const { service } = useStage()
+  const [values, setValues] = useState<readonly string[]>([])
+  useEffect(() => {
+    const controller = new AbortController()
+    const body = { verb: 'select', groupBy: [column], aggregates: { rows_with_it: { $count: '*' } }, orderBy: [{ rows_with_it: 'DESC' }], limit: MAX_OFFERED } as const
+    service.look(table.path, writeLine(body), controller.signal).then(({ data }) => {
+      const rows = (data?.['rows'] ?? []) as readonly JsonObject[]
+      setValues(rows.map((row) => row[column]).filter((value) => typeof value === 'string'))
+    }, () => {})
+    return () => controller.abort()
+  }, [table, column])
+  return <datalist id={id}>{values.map((value) => <option key={value} value={value} />)}</datalist>
 }
 
 /** The members of a SET to check, or those of an ENUM that a filter names. */

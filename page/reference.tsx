@@ -18,7 +18,7 @@ export function Reference ({ path, table }: { path: string, table: Table | undef
   return (
     <div class='reference'>
       <p class='muted'><code>POST {service.base}{path}</code> · {plainText(post.summary)} · <button type='button' class='link' onClick={download}>Download the OpenAPI document</button></p>
-      {table !== undefined && <Columns table={table} />}
+      {table !== undefined && <><Columns table={table} /><Operators table={table} /></>}
       <Fields document={document} post={post} />
       <Schemas document={document} post={post} />
       <Errors document={document} post={post} />
@@ -47,7 +47,29 @@ function Columns ({ table }: { table: Table }) {
           </tbody>
         </table>
       </div>
-      <p class='muted'>Operators: {[...OPERATORS].filter(([operator]) => operator.startsWith('$')).map(([operator, text]) => `${operator} ${text}`).join(', ')}, $null.</p>
+    </section>
+  )
+}
+
+/** What the operators of the columns mean, and which columns have them. */
+function Operators ({ table }: { table: Table }) {
+  const names = [...new Set(table.columns.flatMap(({ operators }) => operators))]
+  const sorted = [...[...OPERATORS.keys()].filter((name) => names.includes(name)), ...names.filter((name) => !OPERATORS.has(name))]
+  return (
+    <section>
+      <h3>Operators in filters</h3>
+      <div class='grid' tabIndex={0} role='region' aria-label='Operators'>
+        <table>
+          <thead><tr><th scope='col'>Operator</th><th scope='col'>Meaning</th><th scope='col'>Columns</th></tr></thead>
+          <tbody>
+            {sorted.map((name) => {
+              const columns = table.columns.filter(({ operators }) => operators.includes(name))
+              const meaning = name === '$null' ? 'true: is NULL, false: is not NULL' : OPERATORS.get(name) ?? ''
+              return <tr key={name}><th scope='row'><code>{name}</code></th><td>{meaning}</td><td class='text'>{columns.length === table.columns.length ? 'all' : columns.map((column) => column.name).join(', ')}</td></tr>
+            })}
+          </tbody>
+        </table>
+      </div>
     </section>
   )
 }

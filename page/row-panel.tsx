@@ -61,6 +61,7 @@ function Values ({ table, row, onChanged }: Omit<RowPanelProps, 'tab' | 'onClose
   const stage = useStage()
   const [edited, setEdited] = useState<{ readonly row: JsonObject, readonly data: JsonObject }>()
   const [answer, setAnswer] = useState<Answer>()
+  const [sent, setSent] = useState<JsonObject>()
   const filters = keyFilters(table, row)
   const columns = table.columns.filter(({ name }) => memberOf(row, name) !== undefined)
 
@@ -77,6 +78,7 @@ function Values ({ table, row, onChanged }: Omit<RowPanelProps, 'tab' | 'onClose
   }
   const write = async (body: JsonObject): Promise<void> => {
     setAnswer(undefined)
+    setSent(body)
     const answered = await confirmWrite(stage, { table, path: table.path, body: writeLines(body) })
     if (answered?.failure !== undefined) setAnswer(answered)
     if (answered?.data === undefined) return
@@ -106,7 +108,7 @@ function Values ({ table, row, onChanged }: Omit<RowPanelProps, 'tab' | 'onClose
           </dl>
           )
         : <RecordForm table={table} verb='update' data={edited.data} row={edited.row} onChange={(data) => setEdited({ ...edited, data })} />}
-      {answer !== undefined && <FailureView answer={answer} body={undefined} />}
+      {answer !== undefined && <FailureView answer={answer} body={sent} table={table} />}
       <p class='buttons'>
         {edited === undefined
           ? (

@@ -1,4 +1,6 @@
-/** The first screen: where a token comes from. */
+/** The first screen: where a token comes from. The header: the token, and the colors. */
+import { useLayoutEffect, useState } from 'preact/hooks'
+import { Choice } from './choice.tsx'
 
 export function Start () {
   return (
@@ -17,6 +19,34 @@ export function Start () {
       </ol>
     </section>
   )
+}
+
+const SCHEMES = ['system', 'light', 'dark'] as const
+const SCHEME = 'row-query colors'
+
+/** The colors of the system, or those that were chosen on this device. */
+export function ColorScheme () {
+  const [scheme, setScheme] = useState(() => readSetting() ?? 'system')
+  useLayoutEffect(() => { document.documentElement.dataset['colors'] = scheme }, [scheme])
+  const choose = (chosen: string): void => {
+    setScheme(chosen)
+    writeSetting(chosen === 'system' ? undefined : chosen)
+  }
+  return <Choice label='Colors' value={scheme} options={SCHEMES.map((name) => [name, { system: 'Auto', light: 'Light', dark: 'Dark' }[name]])} onChoice={choose} />
+}
+
+function readSetting (): string | null {
+  try {
+    return localStorage.getItem(SCHEME)
+  } catch { // the browser refuses it
+    return null
+  }
+}
+
+function writeSetting (value: string | undefined): void {
+  try {
+    value === undefined ? localStorage.removeItem(SCHEME) : localStorage.setItem(SCHEME, value)
+  } catch {}
 }
 
 interface SignInProps {

@@ -3,23 +3,26 @@ import { isList, isObject, memberOf, writeLine, type Json, type JsonObject } fro
 import { needsOperand, OPERATORS, readFilters, RELATED_OPERATORS, type FilterRow } from './filter-rows.ts'
 import { readOrder } from './order.ts'
 import { isGrouped } from './rows.ts'
+import { readSearch } from './search.ts'
 import type { Table } from './table.ts'
 import { readAgo } from './values.ts'
 
-const plain = (value: Json | undefined): string => {
+const plain = (value: Json | undefined, operator = ''): string => {
   const ago = readAgo(value)
-  if (ago !== undefined) return `${ago.count} ${ago.unit}`
-  return typeof value === 'string' ? value : isList(value) ? value.map(plain).join(', ') : value === undefined ? '' : writeLine(value)
+  if (ago !== undefined) return `${ago.count} ${ago.unit}${operator.startsWith('$') ? ' ago' : ''}`
+  return typeof value === 'string' ? value : isList(value) ? value.map((each) => plain(each)).join(', ') : value === undefined ? '' : writeLine(value)
 }
 
 function describeFilter (row: FilterRow): string {
   if ('key' in row) return `${row.key} ${writeLine(row.value)}`
   if ('relation' in row) return `${RELATED_OPERATORS[row.operator]} ${row.relation.name}`
-  return [row.column, OPERATORS.get(row.operator) ?? row.operator, ...needsOperand(row.operator) ? [plain(row.operand)] : []].join(' ')
+  return [row.column, OPERATORS.get(row.operator) ?? row.operator, ...needsOperand(row.operator) ? [plain(row.operand, row.operator)] : []].join(' ')
 }
 
 export function summarize (table: Table, body: JsonObject): string {
-  const filters = readFilters(memberOf(body, 'filters'), table).map(describeFilter)
+  const search = readSearch(table, memberOf(body, 'filters'))
+  const rows = readFilters(memberOf(body, 'filters'), table).filter((row) => search === undefined || !('key' in row) || row.key !== '$or')
+  const filters = [...search === undefined ? [] : [`“${search}” in any text`], ...rows.map(describeFilter)]
   const [columns, include, groupBy, limit] = ['columns', 'include', 'groupBy', 'limit'].map((name) => memberOf(body, name))
   const order = readOrder(body).map(({ name, descends }) => descends ? `${name} ↓` : name)
   return [

@@ -37,6 +37,8 @@ export interface Relation {
   /** Column of this table to column of the other one. */
   readonly on: ReadonlyArray<readonly [own: string, other: string]>
   readonly isMany: boolean
+  /** Whether the foreign key is of the other table. */
+  readonly isReferring: boolean
   /** Whether `include` finds `on` by itself. */
   readonly isOnly: boolean
 }
@@ -127,10 +129,10 @@ const isName = (name: string): boolean => /^[A-Za-z]\w{0,63}$/.test(name)
 function relationsOf (table: string, { keys, incoming, tables, uniqueKeysOf }: Links): Array<Omit<Relation, 'name'> & { readonly hint: string, readonly base: string, readonly isAlone: boolean }> {
   const baseOf = (other: string, isMany: boolean): string => other !== table ? isName(other) ? other : 'related' : isMany ? 'children' : 'parent'
   const found = [
-    ...keys.filter((key) => tables.has(key.referencedTable)).map((key) => ({ table: key.referencedTable, hint: key.columns.join('_'), on: key.columns.map((column, index) => [column, key.referencedColumns[index] as string] as const), isMany: false })),
+    ...keys.filter((key) => tables.has(key.referencedTable)).map((key) => ({ table: key.referencedTable, hint: key.columns.join('_'), on: key.columns.map((column, index) => [column, key.referencedColumns[index] as string] as const), isMany: false, isReferring: false })),
     ...incoming.map(({ table, key }) => {
       const on = key.columns.map((column, index) => [key.referencedColumns[index] as string, column] as const)
-      return { table, hint: key.columns.join('_'), on, isMany: !uniqueKeysOf(table).some((unique) => unique.every((column) => key.columns.includes(column))) }
+      return { table, hint: key.columns.join('_'), on, isReferring: true, isMany: !uniqueKeysOf(table).some((unique) => unique.every((column) => key.columns.includes(column))) }
     })
   ]
   return found.map((relation) => ({ ...relation, base: baseOf(relation.table, relation.isMany), isAlone: found.filter((other) => other.table === relation.table && (relation.table !== table || other.isMany === relation.isMany)).length === 1, isOnly: relation.table !== table && found.filter((other) => other.table === relation.table).length === 1 }))

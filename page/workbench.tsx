@@ -10,7 +10,8 @@ import { rowKey } from './grid.tsx'
 import { firstPage, readOrder, reverseOrder, toggleOrder, writeOrder } from './order.ts'
 import { RecordForm } from './record-form.tsx'
 import { RowPanel } from './row-panel.tsx'
-import { columnsOf } from './rows.ts'
+import { columnsOf, isGrouped } from './rows.ts'
+import { canSearch, readSearch, withSearch } from './search.ts'
 import { writeRoute, type Route } from './route.ts'
 import { ColumnsMenu, GroupsMenu, LimitInput, RelatedMenu } from './shape-menus.tsx'
 import { mayLeave, useHold, useStage } from './stage.tsx'
@@ -86,7 +87,7 @@ export function Workbench ({ table, route }: { table: Table, route: Route }) {
   /** Writes what was chosen among the rows, and shows them again. */
   const write = async (given: JsonObject): Promise<void> => {
     const answered = await confirmWrite(stage, { table, path: table.path, body: writeLines(given) })
-    if (answered?.failure !== undefined) stage.show({ title: 'Nothing was written', content: <FailureView answer={answered} body={given} /> })
+    if (answered?.failure !== undefined) stage.show({ title: 'Nothing was written', content: <FailureView answer={answered} body={given} table={table} /> })
     if (answered?.data === undefined || result === undefined) return
     stage.say(describeWrite(answered.data))
     run(result.text, trail)
@@ -118,6 +119,7 @@ export function Workbench ({ table, route }: { table: Table, route: Route }) {
             <div class='segments' role='group' aria-label='Verb'>
               {table.verbs.map((each) => <button key={each} type='button' aria-pressed={verb === each} onClick={() => setVerb(each)}>{NAMES[each]}</button>)}
             </div>
+            {verb === 'select' && body !== undefined && canSearch(table) && !isGrouped(body) && <Search key={readSearch(table, memberOf(body, 'filters'))} text={readSearch(table, memberOf(body, 'filters')) ?? ''} onText={(entered) => runBody(withMembers(firstPage(body), { filters: withSearch(table, memberOf(body, 'filters'), entered) }))} />}
             {verb === 'select' && body !== undefined
               ? <button type='button' class='menu summary' aria-expanded={isOpen} title='Filters, columns, related rows, groups, and the request as text' onClick={() => setOpen(!isOpen)}><span>Query</span><b>{summarize(table, body)}</b></button>
               : <span class='spacer muted'>{verb === 'select' ? '' : 'You see what happens before anything is written.'}</span>}
@@ -140,7 +142,7 @@ export function Workbench ({ table, route }: { table: Table, route: Route }) {
         {result === undefined
           ? <p class='empty'>{isRunning ? 'Asking …' : verb === 'select' ? '' : 'The answer is shown here.'}</p>
           : result.answer.failure !== undefined
-            ? <FailureView answer={result.answer} body={sent} />
+            ? <FailureView answer={result.answer} body={sent} table={table} />
             : (
               <AnswerView
                 table={table} result={result} isOld={text !== result.text && verb === 'select'} shown={shown} setShown={setShown}
@@ -159,6 +161,18 @@ export function Workbench ({ table, route }: { table: Table, route: Route }) {
       </section>
     </>
   )
+}
+
+/** Searches all texts of the table when Enter is pressed, or the text is cleared. */
+function Search ({ text, onText }: { text: string, onText: (text: string) => void }) {
+  const [entered, setEntered] = useState(text)
+  const find = (event: KeyboardEvent): void => {
+    if (event.key !== 'Enter') return
+    event.preventDefault()
+    event.stopPropagation()
+    onText(entered.trim())
+  }
+  return <input class='search' type='search' aria-label='Search all texts' placeholder='Search all texts' value={entered} onInput={({ currentTarget }) => { setEntered(currentTarget.value); if (currentTarget.value === '' && text !== '') onText('') }} onKeyDown={find} />
 }
 
 /** The body of the address, or of the row that it names, or the page's own. */

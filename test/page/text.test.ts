@@ -7,6 +7,7 @@ import { operatorsOf, readFilters, writeFilters, type Related } from '../../page
 import { parseJson, writeLine, writeLines, type Json, type JsonObject } from '../../page/json.ts'
 import { readOrder, toggleOrder, writeOrder } from '../../page/order.ts'
 import { readRoute, writeRoute } from '../../page/route.ts'
+import { canSearch, readSearch, withSearch } from '../../page/search.ts'
 import type { Column, Relation } from '../../page/table.ts'
 import { fromGiven, fromPicked, fromText, lineEndOf, pickerOf, toGiven, toPicked, toText } from '../../page/values.ts'
 
@@ -39,18 +40,23 @@ t.test('numbers keep their digits, and every name is a name', async (t) => {
 })
 
 const relations: readonly Relation[] = [
-  { name: 'orders', table: 'orders', on: [['id', 'customer_id']], isMany: true, isOnly: true },
-  { name: 'orders_by_payer', table: 'orders', on: [['id', 'payer']], isMany: true, isOnly: false }
+  { name: 'orders', table: 'orders', on: [['id', 'customer_id']], isMany: true, isReferring: true, isOnly: true },
+  { name: 'orders_by_payer', table: 'orders', on: [['id', 'payer']], isMany: true, isReferring: true, isOnly: false }
 ]
 
 t.test('filters are the same after they have been rows of the form', async (t) => {
   const same = (text: string, written = text): void => { t.equal(writeLine(writeFilters(readFilters(parseJson(text), { columns, relations })) ?? null), written) }
   for (const text of [
     '{"id": 1}', '{"id": null}', '{"id": {"$gte": 1, "$lt": 9007199254740993}}', '{"id": {"$in": [1, 2]}}', '{"id": {"$null": false}}', '{"id": {"$between": [1, 2]}}', '{"$$or": 1}', '{"__proto__": 1}',
-    '{"$or": [{"id": 1}, {"id": 2}], "id": 3}', '{"at": {"$gte": {"$now": {"days": -7}}}}', '{"at": {"$lt": {"$now": {"months": -1}}}}', '{"at": {"$gte": {"$now": true}}}', '{"doc": {"$eq": {"$x": 1}}}',
+    '{"$or": [{"id": 1}, {"id": 2}], "id": 3}', '{"at": {"$gte": {"$now": {"days": -7}}}}', '{"at": {"$gte": {"$now": {"days": -7}}, "$lte": {"$now": true}}}', '{"at": {"$gt": {"$now": {"days": -7}}, "$lte": {"$now": true}}}', '{"at": {"$lt": {"$now": {"months": -1}}}}', '{"at": {"$gte": {"$now": true}}}', '{"doc": {"$eq": {"$x": 1}}}',
     '{"unknown": 1}', '{"$some": {"orders": {}}}', '{"$some": {"orders": {"filters": {"paid": false, "$none": {"items": {}}}}}, "id": 1}', '{"$none": {"orders_by_payer": {"table": "orders", "on": {"id": "payer"}}, "orders": {}}}',
     '{"$some": {"others": {}}}', '{"$some": {"orders": {"limit": 1}, "others": {}}}', '{"$some": {}}', '{"$some": 1}', '{"$some": {"orders": {"filters": {}}}}', '{"$$some": 1}', '{"at": {"$gte": {"$now": {"days": 7}}}}', '{"id": {"$eq": 1, "$gt": 0}}'
   ]) same(text)
+  const lastDays = { $gte: { $now: { days: -7 } }, $lte: { $now: true } }
+  t.same(readFilters({ at: lastDays }, { columns, relations }), [{ column: 'at', operator: 'last', operand: { $now: { days: -7 } } }], 'the last days end now')
+  const last = { column: 'at', operator: 'last', operand: { $now: { days: -7 } } }
+  t.same(writeFilters([last, { column: 'at', operator: '$gt', operand: '2026-01-01' }]), { at: lastDays, $and: [{ at: { $gt: '2026-01-01' } }] })
+  t.same(writeFilters([{ column: 'at', operator: '$gt', operand: '2026-01-01' }, last]), { at: { $gt: '2026-01-01' }, $and: [{ at: lastDays }] })
   same('{"id": [1, 2]}', '{"id": {"$in": [1, 2]}}')
   same('{"id": {"$eq": 1}}', '{"id": 1}')
   same('{"doc": {"a": 1}}', '{"doc": {"$eq": {"a": 1}}}')
@@ -67,6 +73,21 @@ t.test('filters are the same after they have been rows of the form', async (t) =
 t.test('an operator of the document that has no text of its own is offered by its name', async (t) => {
   t.same(operatorsOf(column('id', { operators: ['$new', '$eq', '$null'] })), ['$eq', 'null', 'notNull', '$new'])
   t.same(writeFilters([{ column: 'id', operator: '$new', operand: 1 }]), { id: { $new: 1 } })
+})
+
+t.test('a search is part of the filters, beside all others', async (t) => {
+  const table = { columns: [column('name', { kind: 'text', operators: ['$contains'] }), column('$note', { kind: 'text', operators: ['$contains'] }), column('n'), column('b', { kind: 'text', operators: ['$contains'], isBytes: true })] }
+  const found = withSearch(table, { n: 1 }, 'aB')
+  t.same(found, { n: 1, $or: ['name', '$$note'].flatMap((key) => ['aB', 'ab', 'AB', 'Ab'].map((text) => ({ [key]: { $contains: text } }))) })
+  t.equal(readSearch(table, found), 'aB')
+  t.equal(readSearch(table, withSearch(table, found, '7%')), '7%')
+  t.same(withSearch(table, found, ''), { n: 1 })
+  t.equal(withSearch(table, withSearch(table, undefined, 'x'), ''), undefined)
+  const other = { $or: [{ n: 1 }, { n: 2 }], $and: [{ n: 3 }] }
+  t.equal(readSearch(table, other), undefined)
+  t.same(withSearch(table, other, ''), other)
+  t.match(withSearch(table, other, 'x'), { $or: [{ name: { $contains: 'x' } }], $and: [{ n: 3 }, { $or: other.$or }] })
+  t.equal(canSearch({ columns: [column('n')] }), false)
 })
 
 t.test('values are the same after they have been text', async (t) => {

@@ -8,6 +8,7 @@ import { noBrowser, startBrowser } from '../support/browser.ts'
 import { tokenFor } from '../support/documents.ts'
 import { onEachEngine, TOKEN, type Service } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
+import { until } from '../support/until.ts'
 import { body, button, cellsOf, findingsOf, openQuery, openTable, readBody, rowsOf, signIn, status, verb, visit } from '../support/workbench.ts'
 
 const options = { docs: true }
@@ -62,6 +63,26 @@ await onEachEngine(t, 'a person reads and changes rows', { schema: shop, only: [
     await page.getByText('The form is back when it is one.').waitFor()
     await button(page, 'Run').click()
     t.match(await page.getByRole('alert').filter({ hasText: 'JSON' }).innerText(), 'INVALID_JSON', 'what is sent is the text')
+  })
+
+  await t.test('one search over all texts, and values that occur', async (t) => {
+    await body(page).fill('{"verb": "select", "filters": {"id": {"$gt": 1}}, "limit": 50, "after": null, "total": 100}')
+    await page.getByLabel('Search all texts').fill('LINUS')
+    await page.getByLabel('Search all texts').press('Enter')
+    await status(page, /^Rows 1–1 of 1/).waitFor()
+    const { id, $or } = (await readBody(page)).filters
+    t.same(id, { $gt: 1 }, 'other filters stay')
+    t.same($or.slice(0, 4), [{ email: { $contains: 'LINUS' } }, { email: { $contains: 'linus' } }, { email: { $contains: 'Linus' } }, { name: { $contains: 'LINUS' } }])
+    t.match(await button(page, /^Query/).innerText(), '“LINUS” in any text and id > 1')
+    t.same(await findingsOf(page), [])
+    await page.getByLabel('Search all texts').fill('')
+    await status(page, /^Rows 1–3 of 3/).waitFor()
+    t.same((await readBody(page)).filters, { id: { $gt: 1 } })
+    await page.getByLabel('Column of filter 1').selectOption('status')
+    await page.getByLabel('Operator of filter 1').selectOption('is')
+    await page.getByLabel('Value of filter 1').focus()
+    await page.locator('datalist option[value="old"]').waitFor({ state: 'attached' })
+    t.same(await page.locator('datalist option').evaluateAll((options: any[]) => options.map(({ value }) => value).sort()), ['new', 'old'])
   })
 
   await t.test('filters by related rows', async (t) => {
@@ -249,8 +270,8 @@ await onEachEngine(t, 'a person reads and changes rows', { schema: shop, only: [
     await page.getByText('Copied').waitFor()
     t.match(JSON.parse(await page.evaluate('navigator.clipboard.readText()')), { id: 7, email: 'ida@example.com' })
     await button(panel, 'Copy link').click()
-    await page.waitForFunction('navigator.clipboard.readText().then((text) => text.startsWith("http"))')
-    const link = await page.evaluate('navigator.clipboard.readText()') as string
+    let link = ''
+    await until('the link is copied', async () => (link = await page.evaluate('navigator.clipboard.readText()')).startsWith('http'))
 
     await button(panel, 'Edit').click()
     await panel.getByLabel('email').fill('ida@example.org')
@@ -261,7 +282,7 @@ await onEachEngine(t, 'a person reads and changes rows', { schema: shop, only: [
     await button(rows, 'Row 1').click()
     await button(panel, 'Close the row').click()
     await page.getByRole('navigation').getByRole('link', { name: 'orders', exact: true }).click()
-    await page.waitForFunction("location.hash.startsWith('#/shop/customers')")
+    await until('the address is the one before', () => page.url().includes('#/shop/customers'))
     await verb(page, 'Insert').click()
     t.equal(asked.length, 4)
     t.equal(await panel.getByLabel('email').inputValue(), 'ida@example.org')
@@ -278,6 +299,30 @@ await onEachEngine(t, 'a person reads and changes rows', { schema: shop, only: [
     await page.goto(link)
     await status(page, /^Rows 1–1 of 1/).waitFor()
     t.match(await panel.innerText(), 'ida@example.org')
+  })
+
+  await t.test('a refused delete names the tables that refer to the row, with a link to their rows; an error says nothing twice', async (t) => {
+    const rows = await openTable(page, 'orders')
+    await button(rows, 'Row 1').click()
+    await button(rows, 'Delete …').click()
+    const failure = page.getByRole('alert').filter({ hasText: 'foreign key' })
+    await failure.getByText('2 rows of order_items refer to it.').waitFor()
+    t.same(await findingsOf(page), [])
+    await button(failure, '2 rows of order_items').click()
+    await page.getByRole('heading', { name: 'order_items', exact: true }).waitFor()
+    await status(page, /^Rows 1–2 of 2/).waitFor()
+    await openTable(page, 'customers')
+    await verb(page, 'Delete').click()
+    await body(page).fill('{"verb": "delete", "filters": {"id": {"$lte": 2}}}')
+    await button(page, 'Delete …').click()
+    await button(failure, /^\d+ rows of orders/).waitFor()
+    await verb(page, 'Select').click()
+    await body(page).fill('{"verb": "select", "filters": {"created_at": "soon"}}')
+    await button(page, 'Run').click()
+    const wrong = page.getByRole('alert').filter({ hasText: 'INVALID_VALUE' })
+    await wrong.waitFor()
+    t.equal((await wrong.innerText()).split('expected').length, 2)
+    t.match(await wrong.innerText(), '/filters/created_at ("soon")')
   })
 
   await t.test('a value in its cell, and several rows that are selected', async (t) => {
@@ -351,6 +396,7 @@ await onEachEngine(t, 'a person reads and changes rows', { schema: shop, only: [
     await button(page, 'Reference').click()
     await page.getByRole('heading', { name: 'Fields of a request' }).waitFor()
     t.match(await page.getByRole('region', { name: 'Columns' }).innerText(), /varchar\(100\)[^]*required[^]*\$startsWith/i)
+    t.match(await page.getByRole('region', { name: 'Operators' }).getByRole('row').allInnerTexts(), [/^Operator/, /^\$contains\s+contains\s+email, /])
     t.match(await page.getByRole('region', { name: 'Errors' }).innerText(), /409\s+UNIQUE_VIOLATION/)
     await page.getByText('CustomersInsert', { exact: true }).click()
     await page.getByText('"additionalProperties": false').first().waitFor()
