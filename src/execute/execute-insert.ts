@@ -1,6 +1,6 @@
 /**
- * Runs an insert or upsert. One statement is enough as long as the database accepts all rows. If not, the rows are
- * divided until the refused one is found. A row that collides in a key other than the named one is resolved by itself.
+ * Runs an insert or upsert: as one statement if that is certain to do what one statement for each row would, and the
+ * database accepts all rows; otherwise row by row.
  */
 import { type Column, mayFillColumns, mayFire, type Table } from '../catalog/catalog.ts'
 import { type StatementResult, refusesRow } from '../dialects/dialect.ts'
@@ -16,7 +16,7 @@ import { withinRules } from '../plan/rule.ts'
 import { writeValue } from '../response/json-rows.ts'
 import { shownNumber, type RowCounts, type RowsResult } from '../response/result.ts'
 import { compileLastId } from '../sql/compile.ts'
-import { type BatchConflict, type RowBatch, toBatches } from '../sql/row-batches.ts'
+import { type BatchConflict, isCertain, isSingle, reportsFirstId, type RowBatch, toBatch } from '../sql/row-batches.ts'
 import type { Engine } from '../sql/statement.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
 import type { Parameter } from '../types/column-type.ts'
@@ -229,20 +229,18 @@ export async function executeInsert (
   { record, transact }: InsertAlone
 ): Promise<StatementResult & RowsResult> {
   const { plan, runner } = insertRun
-  const batches = toBatches(plan, runner.engine)
-  const batch = batches[0] as RowBatch
   if (
-    batches.length > 1 ||
-    batch.isSeparate === true ||
+    !isCertain(plan, runner.engine) ||
+    !reportsFirstId(plan, runner.engine) ||
     mustReadId(plan, runner.engine) ||
     guardOf(insertRun) !== undefined
   ) { return await transact() }
   record?.compiled()
   try {
-    return resultOf(await runBatch(insertRun, batch))
+    return resultOf(await runBatch(insertRun, toBatch(plan, plan.rows, runner.engine)))
   } catch (error) {
     const { code, row } = error as ServiceError
-    if (row !== undefined) throw atRow(error as ServiceError, listIndexOf(batch.rows[row] as PlannedRow, plan))
+    if (row !== undefined) throw atRow(error as ServiceError, listIndexOf(plan.rows[row] as PlannedRow, plan))
     if (!isOneRow(plan) && (isOfRow(error) || code === 'DEADLOCK')) return await transact()
     throw error
   }
@@ -255,7 +253,7 @@ export async function executeInsert (
 export async function runInsert (insertRun: InsertRun): Promise<StatementResult & RowsResult> {
   const { plan, runner } = insertRun
   await requireAllWithin(insertRun)
-  const counts = await runBatches(insertRun, toBatches(plan, runner.engine))
+  const counts = await runRows(insertRun)
   // the row that exists may have been inserted by a trigger
   if (counts.unchanged > 0) await requireAllWithin(insertRun)
   if (!mustReadId(plan, runner.engine)) return resultOf(counts)
@@ -290,46 +288,52 @@ async function runBatch ({ runner, onBatch }: InsertRun, batch: RowBatch): Promi
   return counts
 }
 
-async function runBatches (insertRun: InsertRun, batches: readonly RowBatch[]): Promise<RowCounts> {
+async function runRows (insertRun: InsertRun): Promise<RowCounts> {
+  const { plan, plan: { rows }, runner } = insertRun
+  if (reportsFirstId(plan, runner.engine)) return await runTogether(insertRun, rows)
+  const first = await runTogether(insertRun, rows.slice(0, 1))
+  return addCounts(first, await runTogether(insertRun, rows.slice(1)))
+}
+
+async function runTogether (insertRun: InsertRun, rows: readonly PlannedRow[]): Promise<RowCounts> {
+  const { plan, runner } = insertRun
+  if (!isCertain({ ...plan, rows }, runner.engine)) return await runOneByOne(insertRun, rows)
+  try {
+    return await runBatch(insertRun, toBatch(plan, rows, runner.engine))
+  } catch (error) {
+    if (!isOfRow(error)) throw error
+    if (error.row !== undefined) throw atRow(error, listIndexOf(rows[error.row] as PlannedRow, plan))
+    return await runOneByOne(insertRun, [...rows].sort((a, b) => a.index - b.index))
+  }
+}
+
+async function runOneByOne (insertRun: InsertRun, rows: readonly PlannedRow[]): Promise<RowCounts> {
   let total: RowCounts | undefined
-  for (const batch of batches) {
-    const check = insertRun.watchRow === undefined ? undefined : await insertRun.watchRow(batch.rows[0] as PlannedRow)
-    const counts = await runDivided(insertRun, batch)
-    if (check !== undefined) await check(counts)
+  for (const row of rows) {
+    const check = await insertRun.watchRow?.(row)
+    const counts = await runRow(insertRun, row)
+    await check?.(counts)
     total = addCounts(total, counts)
   }
   return total as RowCounts
 }
 
-async function runDivided (insertRun: InsertRun, batch: RowBatch): Promise<RowCounts> {
-  if (batch.isSeparate === true) return await runSingle(insertRun, batch)
-  try {
-    return await runBatch(insertRun, batch)
-  } catch (error) {
-    if (!isOfRow(error)) throw error
-    const { plan, runner } = insertRun
-    const { rows } = batch
-    if (error.row !== undefined) throw atRow(error, listIndexOf(rows[error.row] as PlannedRow, plan))
-    if (rows.length === 1) return await runSingle(insertRun, batch, error)
-    const middle = Math.ceil(rows.length / 2)
-    const halves = [rows.slice(0, middle), rows.slice(middle)]
-    return await runBatches(insertRun, halves.flatMap((half) => toBatches({ ...plan, rows: half }, runner.engine)))
-  }
-}
-
-/** Writes the only row of a batch by its key. `refusal`: why the statement of the batch was refused. */
-async function runSingle (
-  { plan, runner, onBatch }: InsertRun,
-  batch: RowBatch,
-  refusal?: ServiceError
-): Promise<RowCounts> {
-  const row = batch.rows[0] as PlannedRow
-  try {
-    if (batch.conflict === undefined) throw refusal
-    if (refusal !== undefined && (refusal.code !== 'UNIQUE_VIOLATION' || runner.engine === 'sqlite')) throw refusal
-    const counts = await resolveRow({ ...batch, conflict: batch.conflict }, runner)
+/** Writes a row by its key if its statement might do more than requested, or is refused. */
+async function runRow (insertRun: InsertRun, row: PlannedRow): Promise<RowCounts> {
+  const { plan, runner, onBatch } = insertRun
+  const batch = toBatch(plan, [row], runner.engine)
+  const resolve = async ({ conflict }: RowBatch): Promise<RowCounts> => {
+    const counts = await resolveRow({ ...batch, conflict: conflict as BatchConflict }, runner)
     onBatch?.(batch, counts)
     return counts
+  }
+  try {
+    if (isSingle(plan, row, runner.engine)) return await resolve(batch)
+    return await runBatch(insertRun, batch).catch(async (error: unknown) => {
+      const isOther = batch.conflict !== undefined && (error as ServiceError).code === 'UNIQUE_VIOLATION'
+      if (!isOther || runner.engine === 'sqlite') throw error
+      return await resolve(batch)
+    })
   } catch (error) {
     throw isOfRow(error) ? atRow(error, listIndexOf(row, plan)) : error
   }

@@ -1,95 +1,27 @@
 /** Runs an insert, or an upsert, that returns its rows. */
 import { type Column, mayFillColumns, mayFire } from '../catalog/catalog.ts'
 import type { StatementResult } from '../dialects/dialect.ts'
-import { unsupported } from '../errors.ts'
-import { combine } from '../plan/filters/scope.ts'
-import { isExactly, isNull } from '../plan/filters/operators.ts'
-import { boundValue } from '../plan/moments.ts'
-import type { Condition, Conflict, InsertPlan, PlannedRow } from '../plan/plan.ts'
-import { storedKey } from '../plan/row-keys.ts'
-import { planRules, withinRules } from '../plan/rule.ts'
+import type { Conflict, InsertPlan, PlannedRow } from '../plan/plan.ts'
+import { withinRules } from '../plan/rule.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
-import { EqualSink } from '../response/page-sink.ts'
 import { numberOf, type RowCounts, type RowsResult } from '../response/result.ts'
 import { compileStep } from '../sql/compile.ts'
 import type { RowBatch } from '../sql/row-batches.ts'
 import type { Value } from '../types/column-type.ts'
 import { type InsertRun, runInsert } from './execute-insert.ts'
 import { addCounts, areTaken, conditionOf, givenKeys, keyChanged, knownKey, readRows } from './read-rows.ts'
-import type { Lookup, Runner } from './runner.ts'
-
-// Runs an insert that returns its row if the values of no unique key are known: the row is found by all its given
-// values.
-
-/** Maximum number of rows that are compared with each other. */
-const MAX_EQUAL = 100
-
-/**
- * Counts before and after the insert in one snapshot, so that the difference is the new row. Earlier rows do no harm if
- * they look the same.
- * @throws NOT_SUPPORTED if the row cannot be distinguished from others
- */
-async function insertUnkeyed (
-  plan: InsertPlan & { readonly returning: readonly Column[] },
-  runner: Runner,
-  sink: ResponseSink
-): Promise<StatementResult & RowsResult> {
-  const { table, returning } = plan
-  const condition = insertedCondition(plan)
-  const count = async (): Promise<number> => Number(await runner.count(table, condition, MAX_EQUAL + 1))
-  const lookup: Lookup = { table, columns: returning, condition, limit: MAX_EQUAL }
-  const before = await count()
-  const outcome = await runInsert({ plan, runner })
-  if (outcome.changed === 0) return outcome
-  if (before >= MAX_EQUAL || (await count()) !== before + 1 || (before > 0 && !(await areEqual(runner, lookup)))) {
-    throw refuse(plan)
-  }
-  await runner.select({ ...lookup, limit: 1 }, sink)
-  return { ...outcome, rows: sink.count, changed: outcome.changed, insertId: outcome.insertId }
-}
-
-/** Uses only columns and rows that the grant sees, so that finding a row reveals nothing about the others. */
-function insertedCondition ({ table: { columns, granted }, rows }: InsertPlan): Condition {
-  const row = rows[0] as PlannedRow
-  const given = row.columns.flatMap((column, index) => {
-    const parameter = boundValue(row.parameters[index])
-    if (columns.get(column.name) !== column || column.type.comparison === 'none') return []
-    return [parameter === null ? isNull(column, false) : isExactly(column, storedKey(column, parameter))]
-  })
-  return combine('and', granted === undefined ? given : [planRules(granted.rules), ...given])
-}
-
-/** Whether the rows of a select look the same. */
-async function areEqual (runner: Runner, lookup: Lookup): Promise<boolean> {
-  const sink = new EqualSink(lookup.columns, runner.database.resultLimit)
-  await runner.select(lookup, sink)
-  return sink.areEqual
-}
-
-const refuse = ({ table }: InsertPlan) =>
-  unsupported(
-    '/returning',
-    `table "${table.name}" has no unique key whose values are known, and the new row cannot be told from others: ` +
-    'send the values of a key, or leave out "returning"'
-  )
+import type { Runner } from './runner.ts'
 
 /** A plan that has the columns to return and the key of the rows. */
 type ReturningPlan = InsertPlan & { readonly returning: readonly Column[], readonly key: readonly Column[] }
 
 /** @throws NOT_SUPPORTED if a trigger has changed the key of a row; ServiceError */
-export function insertReturning (insertRun: InsertRun, sink: ResponseSink): Promise<StatementResult & RowsResult> {
-  const { plan, runner } = insertRun
-  const returning = plan.returning as readonly Column[]
-  return plan.key === undefined
-    ? insertUnkeyed({ ...plan, returning }, runner, sink)
-    : insertKeyed({ ...insertRun, plan: { ...plan, returning, key: plan.key } }, sink)
-}
-
-async function insertKeyed (
-  insertRun: InsertRun & { readonly plan: ReturningPlan },
+export async function insertReturning (
+  insertRun: InsertRun,
   sink: ResponseSink
 ): Promise<StatementResult & RowsResult> {
-  const { plan, runner } = insertRun
+  const { runner } = insertRun
+  const plan = insertRun.plan as ReturningPlan
   const { table, rows, conflict, returning, key, isNumbered = false } = plan
   const numbered = key.find(({ autoIncrement }) => autoIncrement)
   const wasTaken =

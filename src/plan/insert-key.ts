@@ -26,16 +26,15 @@ const isGiven = (key: readonly Column[], rows: readonly PlannedRow[]): boolean =
   )
 
 /**
- * Adds the key by which an insert reads the rows that it returns. A single row needs none.
- * @throws NOT_SUPPORTED for several rows or an upsert if the values of no unique key are known
+ * Adds the key by which an insert reads the rows that it returns.
+ * @throws NOT_SUPPORTED if the values of no unique key are known
  */
 export function withInsertKey (plan: InsertPlan): InsertPlan {
-  const { table, rows, isList, conflict } = plan
+  const { table, rows, conflict } = plan
   const key = conflict === undefined ? findInsertKey(table, rows) : findConflictKey(conflict, rows)
   if (key !== undefined) return Object.freeze({ ...plan, key })
   const number = conflict === undefined ? undefined : findNumber(table, conflict, rows)
   if (number !== undefined) return Object.freeze({ ...plan, isNumbered: true as const, key: [number] })
-  if (conflict === undefined && !isList) return plan
   const message =
     conflict === undefined
       ? `table "${table.name}" has no unique key whose values are known: send the values of one, or leave out ` +

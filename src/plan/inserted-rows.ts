@@ -169,8 +169,9 @@ export function planInsert (body: InsertBody, table: Table, references?: Referen
   const isList = Array.isArray(data)
   const planner = new RowPlanner(table, { conflict, isList, references })
   const planned = isList ? data.map((row, index) => planner.plan(row, index)) : [planner.plan(data, 0)]
-  const rows =
-    conflict === undefined || !isAnyOrder(planned, conflict, table) ? planned : sortByKey(planned, conflict.key)
+  // SQLite has one writer, so nothing is blocked there
+  const isSorted = conflict !== undefined && table.engine !== 'sqlite' && isAnyOrder(planned, conflict, table)
+  const rows = isSorted ? sortByKey(planned, conflict.key) : planned
   const terms = isPlainWrite(body) ? undefined : planWriteOptions(body, table)
   return Object.freeze({ verb: 'insert', table, rows, isList, conflict, ...terms })
 }

@@ -166,21 +166,3 @@ export class ValueSink extends JsonSink {
     this.json = toJson(this.#column, values[0])
   }
 }
-
-/** Compares rows with the first one. */
-export class EqualSink extends JsonSink {
-  readonly #columns: readonly Column[]
-  #first: string | undefined
-  areEqual = true
-
-  constructor (columns: readonly Column[], maxBytes: number) {
-    super(maxBytes)
-    this.#columns = columns
-  }
-
-  override row (values: ReadonlyArray<DriverValue | null>): undefined {
-    super.row(values)
-    const text = this.#columns.map((column, index) => toJson(column, values[index])).join()
-    this.areEqual &&= text === (this.#first ??= text)
-  }
-}

@@ -149,7 +149,7 @@ const NONE: readonly Column[] = []
 
 /** Compiles a batch, or takes the cached statement of the same key. Never throws. */
 export function compileInsert (batch: RowBatch, engine: Engine, counts: StatementCounts): Statement {
-  const { rows, isList, isSeparate: _isSeparate, ...part } = batch
+  const { rows, isList, ...part } = batch
   const { key, values } = keyOf(part)
   const template = findTemplate(part, { engine, counts, key }, (withSlots) =>
     describe({ ...batch, ...withSlots }, engine)

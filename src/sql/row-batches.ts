@@ -1,4 +1,4 @@
-/** Divides the rows of an insert among statements. */
+/** Decides whether one statement writes all rows of an insert, and what it does. */
 import { mayFillColumns, mayFire, type Column, type Table } from '../catalog/catalog.ts'
 import { isComputedKey } from '../plan/insert-key.ts'
 import { touchedBy } from '../plan/rule.ts'
@@ -22,8 +22,6 @@ export interface RowBatch {
   readonly conflict?: BatchConflict
   /** Whether dialects get a statement for a list of rows, so that an error may name the refused row. */
   readonly isList: boolean
-  /** Set for a single row that must be updated by its key, or inserted if it does not exist. */
-  readonly isSeparate?: boolean
 }
 
 /** The change of a row that exists, which stays as it is if nothing is written or assigned. */
@@ -45,52 +43,39 @@ export const changedColumns = ({
 }: Pick<BatchConflict, 'written' | 'assignments'>): readonly Column[] =>
   assignments.length === 0 ? written : [...written, ...assignments.map(({ column }) => column)]
 
-/**
- * Divides the rows into batches in their order; one batch, unless rows with different columns need statements of their
- * own.
- */
-export function toBatches (plan: InsertPlan, engine: Engine): RowBatch[] {
+/** The batch of some rows of a plan, whose statement is the same for each of them (`isCertain`), or of one row. */
+export function toBatch (plan: InsertPlan, rows: readonly PlannedRow[], engine: Engine): RowBatch {
   const { table, conflict } = plan
-  if (isOneRow(plan)) return [{ table, columns: (plan.rows[0] as PlannedRow).columns, rows: plan.rows, isList: false }]
-  const groups = plan.isChecked === true ? plan.rows.map((row) => [row]) : groupsOf(plan, engine)
-  return groups.map((group): RowBatch => {
-    const columns = unionOf(group)
-    if (conflict === undefined || isNew(group[0] as PlannedRow, conflict, table)) {
-      return { table, columns, rows: group, isList: true }
+  const [first] = rows as [PlannedRow, ...PlannedRow[]]
+  if (isOneRow(plan)) return { table, columns: first.columns, rows, isList: false }
+  const columns = unionOf(rows)
+  if (conflict === undefined || isNew(first, conflict, table)) return { table, columns, rows, isList: true }
+  const { key, set, within } = conflict
+  const written =
+    set.kind === 'given'
+      ? columns.filter((column) => isGiven(column, { key, set }))
+      : set.kind === 'columns'
+        ? set.columns
+        : []
+  const assigned = set.kind === 'assignments' ? set.assignments : []
+  const identity =
+    plan.isList && plan.isNumbered !== true ? undefined : findReported(table, isComputedKey(key, { columns }), engine)
+  // MySQL's statement can only refer to columns that it names, and SQLite's must name one
+  const others = new Set(engine === 'mysql' ? [...key, ...written].filter((column) => !columns.includes(column)) : [])
+  if (engine === 'sqlite' && columns.length === 0) others.add(findDefaulted(table) as Column)
+  return {
+    table,
+    columns: others.size === 0 ? columns : [...columns, ...others],
+    rows,
+    isList: true,
+    conflict: {
+      key,
+      written,
+      assignments: [...assigned, ...touchedBy(table, changedColumns({ written, assignments: assigned }))],
+      identity,
+      within
     }
-    const { key, set, within } = conflict
-    const written =
-      set.kind === 'given'
-        ? columns.filter((column) => isGiven(column, { key, set }))
-        : set.kind === 'columns'
-          ? set.columns
-          : []
-    const assigned = set.kind === 'assignments' ? set.assignments : []
-    const identity =
-      plan.isList && plan.isNumbered !== true
-        ? undefined
-        : findReported(table, isComputedKey(key, { columns }), engine)
-    // MySQL's statement can only refer to columns that it names, and SQLite's must name one
-    const others = new Set(engine === 'mysql' ? [...key, ...written].filter((column) => !columns.includes(column)) : [])
-    if (engine === 'sqlite' && columns.length === 0) others.add(findDefaulted(table) as Column)
-    return {
-      table,
-      columns: others.size === 0 ? columns : [...columns, ...others],
-      rows: group,
-      isList: true,
-      isSeparate:
-        engine === 'mysql' &&
-        group.length === 1 &&
-        (isByKey(group[0] as PlannedRow, conflict, table) || (plan.isChecked === true && mayFillColumns(table))),
-      conflict: {
-        key,
-        written,
-        assignments: [...assigned, ...touchedBy(table, changedColumns({ written, assignments: assigned }))],
-        identity,
-        within
-      }
-    }
-  })
+  }
 }
 
 /**
@@ -102,22 +87,20 @@ function findReported ({ identity }: Table, isComputed: boolean, engine: Engine)
   return identity?.autoIncrement === true || (isComputed && identity?.type.wholeNumbers === true) ? identity : undefined
 }
 
-function groupsOf (plan: InsertPlan, engine: Engine): ReadonlyArray<readonly PlannedRow[]> {
-  const { table, conflict } = plan
-  const grouped = needsSameColumns(plan, engine) ? groupByColumns(plan.rows) : [plan.rows]
-  const divided =
-    conflict === undefined
-      ? grouped
-      : grouped.flatMap((group) => divideRuns(group, (row) => isNew(row, conflict, table)))
-  const isAlone = (row: PlannedRow, conflict: Conflict): boolean =>
-    !isNew(row, conflict, table) && (table.versioned === true || isByKey(row, conflict, table))
-  const groups =
-    conflict === undefined || engine !== 'mysql'
-      ? divided
-      : divided.flatMap((group) => separate(group, (row) => isAlone(row, conflict)))
-  if (reportsFirstId(plan, engine)) return groups
-  const [first, ...others] = groups as [readonly PlannedRow[], ...Array<readonly PlannedRow[]>]
-  return [first.slice(0, 1), first.slice(1), ...others].filter(({ length }) => length > 0)
+/**
+ * Whether one statement for all rows counts them, fires their triggers and writes them in order as one for each
+ * would. Otherwise they are written one by one.
+ */
+export function isCertain (plan: InsertPlan, engine: Engine): boolean {
+  const { table, rows, conflict } = plan
+  if (plan.isChecked === true) return false
+  const [first] = rows as [PlannedRow, ...PlannedRow[]]
+  if (needsSameColumns(plan, engine) && rows.some(({ columns }) => columns !== first.columns)) return false
+  if (conflict === undefined) return true
+  const areNew = isNew(first, conflict, table)
+  if (rows.some((row) => isNew(row, conflict, table) !== areNew)) return false
+  if (areNew || engine === 'sqlite') return true
+  return table.versioned !== true && !rows.some((row) => isByKey(row, conflict, table))
 }
 
 /**
@@ -137,7 +120,7 @@ function needsSameColumns ({ table, rows, conflict }: InsertPlan, engine: Engine
  * Whether the reported number is that of the first row: MySQL reports the first number that it has given, unless a
  * trigger has numbered the first row.
  */
-function reportsFirstId ({ table, rows, conflict }: InsertPlan, engine: Engine): boolean {
+export function reportsFirstId ({ table, rows, conflict }: InsertPlan, engine: Engine): boolean {
   return (
     engine !== 'mysql' ||
     conflict !== undefined ||
@@ -172,6 +155,11 @@ function isGiven (
 ): boolean {
   return !key.includes(column) && set.except?.has(column) !== true
 }
+
+/** Whether a row must be looked up by its key. */
+export const isSingle = ({ table, conflict, isChecked }: InsertPlan, row: PlannedRow, engine: Engine): boolean =>
+  engine === 'mysql' && conflict !== undefined && !isNew(row, conflict, table) &&
+  (isByKey(row, conflict, table) || (isChecked === true && mayFillColumns(table)))
 
 /** Whether a row that exists stays as it is. */
 function writesNothing ({ columns }: PlannedRow, { key, set }: Conflict): boolean {
@@ -208,48 +196,6 @@ export const hidesDefault = ({ nullable, defaultText, defaultComputed }: Column)
 /** Whether the key of the row is known before the write. */
 const isKnown = ({ columns }: PlannedRow, { key }: Conflict): boolean =>
   key.every((column) => columns.includes(column) || !(column.generated || column.defaultComputed === true))
-
-/** Divides a group so that each row for which `isAlone` is true is alone. */
-function separate (
-  rows: readonly PlannedRow[],
-  isAlone: (row: PlannedRow) => boolean
-): ReadonlyArray<readonly PlannedRow[]> {
-  if (!rows.some(isAlone)) return [rows]
-  const groups: PlannedRow[][] = []
-  let wasAlone = true
-  for (const row of rows) {
-    const alone = isAlone(row)
-    if (alone || wasAlone) groups.push([row])
-    else groups.at(-1)?.push(row)
-    wasAlone = alone
-  }
-  return groups
-}
-
-/** Divides a group into consecutive rows for which `test` is the same. */
-function divideRuns (
-  group: readonly PlannedRow[],
-  test: (row: PlannedRow) => boolean
-): ReadonlyArray<readonly PlannedRow[]> {
-  const runs: PlannedRow[][] = []
-  for (const row of group) {
-    const run = runs.at(-1)
-    if (run !== undefined && test(run[0] as PlannedRow) === test(row)) run.push(row)
-    else runs.push([row])
-  }
-  return runs
-}
-
-/** Groups consecutive rows that share their columns (PlannedRow). */
-function groupByColumns (rows: readonly PlannedRow[]): PlannedRow[][] {
-  const groups: PlannedRow[][] = []
-  for (const row of rows) {
-    const group = groups.at(-1)
-    if (group?.[0]?.columns === row.columns) group.push(row)
-    else groups.push([row])
-  }
-  return groups
-}
 
 function unionOf (rows: readonly PlannedRow[]): readonly Column[] {
   const lists = new Set(rows.map(({ columns }) => columns))

@@ -118,6 +118,8 @@ await test('a row that collides in another key alone is refused, and nothing is 
     [[{ sku: 'A', n: 9 }, { sku: 'Y' }, { sku: 'X', code: 'b1' }], {}, '/data/2/code'],
     [[{ sku: 'W', code: 'new' }, { sku: 'X', code: 'new' }], undefined, '/data/1/code'],
     [[...Array.from({ length: 50 }, (_, index) => ({ sku: `s${String(index).padStart(2, '0')}` })), { sku: 'X', code: 'b1' }], undefined, '/data/50/code'],
+    // in the order of `data`, not of the key
+    [[{ sku: 'Z', code: 'a1' }, { sku: 'Y', code: 'b1' }], [], '/data/0/code'],
     [{ sku: 'A', code: 'b1' }, undefined, '/data/code'],
     [[{ sku: 'Z' }, { sku: 'A' }], { code: 'b1' }, '/data/1/code']
   ]

@@ -125,20 +125,15 @@ await testKeys('rows are found by keys that are stored otherwise than they were 
   t.same((await post('stampkey', { verb: 'update', data: { id: { $inc: 1 } }, filters: { n: null }, returning: ['id'] })).json.data, { rows: [{ id: 2 }], updated: 1 }, 'not by a column that the update sets by itself')
 }, servers)
 
-await testKeys('without a known key the row is found by all its values, if it can be told from others', async (t, { post, sql }) => {
-  const insert = (table: string, data: object, returning: unknown = '*') => post(table, { verb: 'insert', data, returning })
-  t.same((await insert('loose', { a: 5 })).json.data, { rows: [{ a: 5, b: null }], inserted: 1, id: null })
-  t.same((await insert('loose', { a: 5 })).json.data.rows, [{ a: 5, b: null }], 'the other row looks the same')
-  t.same((await insert('loose', { b: 7 })).json.data.rows, [{ a: null, b: 7 }])
-  const logged = await insert('logged', { at: '2026-01-02 03:04:05', word: 'a ', doc: { x: [1] } })
-  t.match(logged.json.data.rows, [{ at: '2026-01-02T03:04:05', word: 'a ', doc: { x: [1] } }], logged.text)
-  t.equal(logged.json.data.rows[0].n, (await sql('select n from logged'))[0].n)
-  t.equal((await insert('logged', { at: '2026-01-02 03:04:05', word: 'A' })).status, 200, 'another case')
-  const refused = await insert('logged', { at: '2026-01-02 03:04:05', word: 'A' })
-  isRefusal(t, refused, { status: 422, code: 'NOT_SUPPORTED', why: 'a row with the same values has another number' })
-  t.equal(refused.json.error.details[0].path, '/returning')
-  t.equal((await sql('select * from logged')).length, 2, 'nothing was changed')
-  t.equal((await insert('logged', { at: '2026-01-02 03:04:05', word: 'A' }, ['word'])).status, 200, 'which this answer does not show')
+await testKeys('an insert without a known key cannot return its row, and is refused before the write', async (t, { post, statements }) => {
+  for (const [table, data] of [['loose', { a: 5 }], ['logged', { at: '2026-01-02 03:04:05', word: 'a' }]] as const) {
+    statements()
+    const refused = await post(table, { verb: 'insert', data, returning: '*' })
+    isRefusal(t, refused, { status: 422, code: 'NOT_SUPPORTED', why: 'no unique key' })
+    t.equal(refused.json.error.details[0].path, '/returning')
+    t.same(statements(), [])
+    t.equal((await post(table, { verb: 'insert', data })).status, 200)
+  }
 })
 
 await testKeys('an update of a table without a unique key is not supported, a delete is', async (t, { post, sql, statements }) => {

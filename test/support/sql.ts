@@ -8,7 +8,7 @@ import { createPlan } from '../../src/verbs/index.ts'
 import type { CountPlan, Plan } from '../../src/plan/plan.ts'
 import { compileStatement } from '../../src/sql/compile.ts'
 import { compileInsert } from '../../src/sql/compile-insert.ts'
-import { toBatches, type RowBatch } from '../../src/sql/row-batches.ts'
+import { toBatch } from '../../src/sql/row-batches.ts'
 import type { StatementCounts } from '../../src/sql/builder.ts'
 import type { Engine, Statement } from '../../src/sql/statement.ts'
 import type { Parameter } from '../../src/types/column-type.ts'
@@ -39,7 +39,7 @@ export function compileBody (engine: Engine, body: object | string, table = orde
 
 /** The statement of a plan; the first one of an insert of several. */
 export function compilePlan (plan: Plan | CountPlan, engine: Engine, counts: StatementCounts = { cached: 0, built: 0 }): Statement {
-  return plan.verb === 'insert' ? compileInsert(toBatches(plan, engine)[0] as RowBatch, engine, counts) : compileStatement(plan, engine, counts)
+  return plan.verb === 'insert' ? compileInsert(toBatch(plan, plan.rows, engine), engine, counts) : compileStatement(plan, engine, counts)
 }
 
 type Expected = Readonly<Record<Engine, { sql: string, parameters: Parameter[] }>>
