@@ -124,7 +124,8 @@ export default fp(async function routes (app: FastifyInstance, options: RowsOpti
     const { body, headers, rowQueryAccess: access, rowQueryRecord: record } = request
     if (body as unknown instanceof ImportBody) {
       reply.type('application/json; charset=utf-8')
-      return answerImport(request, reply, { access, limits, bodyTimeout })
+      const onReplay = (): void => { reply.header(REPLAYED, 'true') }
+      return answerImport(request, reply, { access, limits, bodyTimeout, onReplay })
     }
     const consistency = readConsistency(body.verb, CONSISTENCY, headers['row-query-consistency'])
     if (request.rowQueryStream !== null) {

@@ -43,7 +43,12 @@ interface Waiter<T> {
 const SERVICE = ''
 
 /** `maxWaiting`: the maximum number of waiters; `timeout`: their time limit, in milliseconds. */
-export function createWaiters<T> (maxWaiting: number, timeout: number): Waiters<T> {
+export function createWaiters<T> (
+  maxWaiting: number,
+  timeout: number,
+  /** The error of a waiter after the time limit. */
+  late: () => ServiceError = overloaded
+): Waiters<T> {
   /** The waiters of each caller in the order of their arrival; the first caller is next. */
   const callers = new Map<string, Set<Waiter<T>>>()
   let size = 0
@@ -86,7 +91,7 @@ export function createWaiters<T> (maxWaiting: number, timeout: number): Waiters<
       if (size >= maxWaiting + more && !shed((callers.get(caller)?.size ?? 0) + 1)) return Promise.reject(overloaded())
       return new Promise((resolve, reject) => {
         const waiter: Waiter<T> = { caller, number: ++count, since: performance.now(), accepts, resolve, reject }
-        waiter.timer = setTimeout(() => refuse(waiter, overloaded()), timeout)
+        waiter.timer = setTimeout(() => refuse(waiter, late()), timeout)
         getOrCreate(callers, caller, () => new Set<Waiter<T>>()).add(waiter)
         size++
       })

@@ -6,6 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Access } from '../access/authorize.ts'
 import { clientGone } from '../dialects/dialect.ts'
 import { at, invalidBody, unsupportedMediaType } from '../errors.ts'
+import { readKey } from '../idempotency/run-once.ts'
 import { type ImportFormat, readImportOptions } from '../imports/import-options.ts'
 import { Import } from '../imports/run-import.ts'
 import type { RequestLimits } from '../plan/write-options.ts'
@@ -111,6 +112,8 @@ const importing = new WeakSet<object>()
 export const isImporting = (socket: object): boolean => importing.has(socket)
 
 export interface ImportSettings {
+  /** Called if the response is that to an earlier request. */
+  readonly onReplay: () => void
   readonly access: Access
   readonly limits: RequestLimits
   readonly bodyTimeout: number
@@ -120,13 +123,18 @@ export interface ImportSettings {
 export async function answerImport (
   request: FastifyRequest,
   reply: FastifyReply,
-  settings: ImportSettings
+  { onReplay, ...settings }: ImportSettings
 ): Promise<string | Buffer> {
   const { raw, rowQueryRecord: record } = request
   const { format, payload } = request.body as ImportBody
   const options = readImportOptions(format, queryOf(request))
+  const header = raw.headers['idempotency-key']
+  const key = readKey({ header, bodyHash: '', dryRun: options.dryRun })
+  if (key !== undefined && options.transaction === 'batch') {
+    throw at('', invalidBody('transaction=batch is not allowed with the header Idempotency-Key'))
+  }
   const client = new HttpClient(reply.raw, settings.access.grant)
-  const running = await Import.begin({ ...settings, options, client, record })
+  const running = await Import.begin({ ...settings, options, key, onReplay, client, record })
   request.rowQueryIsWriting = true
   importing.add(raw.socket)
   let gunzip: Gunzip | undefined
@@ -142,6 +150,7 @@ export async function answerImport (
       return payload.pipe(gunzip)
     })
   } finally {
+    if (record != null) record.importedBytes = running.bytes
     importing.delete(raw.socket)
     if (gunzip !== undefined) {
       payload.unpipe(gunzip)

@@ -29,8 +29,10 @@ interface RequestKey {
 export interface Reservation {
   /** The hash of the key and its owner. */
   readonly key: Buffer
-  /** The hash of the request. */
+  /** The hash of the request; final when `complete` has run. */
   readonly request: Buffer
+  /** Reads the rest of a body whose hash is known only at its end. Omitted if the body has been read. */
+  readonly complete?: () => Promise<void>
 }
 
 /** Visible ASCII characters. */
@@ -129,8 +131,8 @@ export class KeysInUse {
    * Waits until no other request of this process uses the key. Returns the answer of the other request, if it has one;
    * otherwise the key is in use until `end`. @throws IDEMPOTENCY_IN_PROGRESS, OVERLOADED, IDEMPOTENCY_KEY_REUSED
    */
-  async begin ({ key, request }: Reservation): Promise<Once | undefined> {
-    const name = key.toString('latin1')
+  async begin (reservation: Reservation): Promise<Once | undefined> {
+    const name = reservation.key.toString('latin1')
     const end = performance.now() + PATIENCE
     for (let running = this.#running.get(name); running !== undefined; running = this.#running.get(name)) {
       if (this.#waiting >= MAX_WAITING) throw overloaded()
@@ -142,7 +144,7 @@ export class KeysInUse {
           sleep(end - performance.now(), 'late' as const, { signal: timer.signal })
         ])
         if (done === 'late') throw inProgress()
-        if (done !== undefined) return replay(done, request)
+        if (done !== undefined) return await replay(done, reservation)
       } finally {
         this.#waiting--
         timer.abort()
@@ -152,9 +154,9 @@ export class KeysInUse {
     return undefined
   }
 
-  end ({ key, request }: Reservation, once: Once | undefined): void {
-    const name = key.toString('latin1')
-    this.#running.get(name)?.resolve(once && { request, answer: once.answer })
+  end (reservation: Reservation, once: Once | undefined): void {
+    const name = reservation.key.toString('latin1')
+    this.#running.get(name)?.resolve(once && { request: reservation.request, answer: once.answer })
     this.#running.delete(name)
   }
 }
@@ -162,8 +164,9 @@ export class KeysInUse {
 const inProgress = (): ServiceError => withRetryAfter(idempotencyInProgress(), 1000)
 
 /** @throws IDEMPOTENCY_KEY_REUSED */
-function replay ({ request, answer }: Done, asked: Buffer): Once {
-  if (!request.equals(asked)) throw idempotencyKeyReused()
+async function replay ({ request, answer }: Done, reservation: Reservation): Promise<Once> {
+  await reservation.complete?.()
+  if (!request.equals(reservation.request)) throw idempotencyKeyReused()
   return { answer, isReplayed: true }
 }
 
@@ -199,12 +202,12 @@ async function runInTransaction (
     return await dialect.transaction(
       async (tx) => {
         const found = await reserveKey(tx, dialect, reservation)
-        if (found !== undefined) return replay(found, reservation.request)
+        if (found !== undefined) return await replay(found, reservation)
         const answer = await work(tx)
         if (answer.length > MAX_ANSWER) {
           throw resultTooLarge(`an answer with an Idempotency-Key may have ${MAX_ANSWER} bytes`)
         }
-        await tx.run(updateAnswer[dialect.engine](Buffer.from(answer), reservation.key))
+        await tx.run(updateAnswer[dialect.engine](reservation.request, Buffer.from(answer), reservation.key))
         return { answer, isReplayed: false }
       },
       transaction
@@ -219,7 +222,7 @@ async function runInTransaction (
       })
       .catch(() => undefined)
     if (found === undefined) throw error
-    return replay(found, reservation.request)
+    return await replay(found, reservation)
   }
 }
 
@@ -285,7 +288,7 @@ export interface KeyedDatabase {
 export interface Keyed {
   readonly key?: RequestKey | undefined
   /** Called if the answer is that to an earlier request. */
-  readonly onReplay?: () => void
+  readonly onReplay?: (() => void) | undefined
 }
 
 /**
@@ -301,14 +304,24 @@ export async function transactOnce (
     /** The tables that are used, as the grant sees them. */
     readonly tables: readonly Table[]
     readonly transaction: TransactionOptions
+    /** For a body whose hash is known only at its end: the hash so far, and what reads the rest. */
+    readonly reading?: { readonly bodyHash: () => string, readonly complete: () => Promise<void> } | undefined
   },
   work: (tx: Transaction) => Promise<string | Buffer>
 ): Promise<string | Buffer> {
-  const { key, grant, database, path, tables, transaction } = request
+  const { key, grant, database, path, tables, transaction, reading } = request
   const { dialect, keysInUse } = database
   if (key === undefined) return await dialect.transaction(work, transaction)
   for (const table of tables) requireUndoable(table, '')
-  const reservation = createReservation({ key, grant, database: database.name, path, tables })
+  const reserve = (body = key.body): Reservation =>
+    createReservation({ key: { ...key, body }, grant, database: database.name, path, tables })
+  const reservation: Reservation = reading === undefined
+    ? reserve()
+    : {
+        key: reserve().key,
+        get request () { return reserve(reading.bodyHash()).request },
+        complete: reading.complete
+      }
   const { answer, isReplayed } = await runOnce({ dialect, keysInUse, reservation, transaction }, work)
   database.keyCleanUp.noteUse()
   if (isReplayed) request.onReplay?.()

@@ -33,6 +33,8 @@ export class CsvParser implements RowParser<CsvCells> {
   line = 1
   rowLine = 1
   lastLine = 0
+  /** Called with the names of the header. @throws ServiceError */
+  onNames: (names: readonly string[]) => void = () => {}
   /** The line of the header. */
   headerLine = 1
 
@@ -170,6 +172,7 @@ export class CsvParser implements RowParser<CsvCells> {
     if (length === 0) {
       this.headerLine = this.rowLine
       this.#names = namesOf(cells, this.rowLine)
+      this.onNames(this.#names)
       return
     }
     if (cells.length !== length) {

@@ -2,18 +2,20 @@
  * Inserts the rows of an import batch by batch. Each batch is planned and executed like the body of an insert; one
  * transaction contains all of them, or one each.
  */
+import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import type { InsertBody, OnConflict } from '../../schemas/body.ts'
 import { type Access, authorize } from '../access/authorize.ts'
 import { principalOf } from '../access/grant.ts'
 import { orUnavailable } from '../access/granted-table.ts'
-import type { TableSource } from '../catalog/catalog.ts'
+import type { Column, Table, TableSource } from '../catalog/catalog.ts'
 import { toStale, withFreshCatalog } from '../databases/stale-catalog.ts'
 import type { Client, Transaction } from '../dialects/dialect.ts'
 import {
   bodyTooLarge, type Committed, databaseUnavailable, deadlock, isServiceError, queryTimeout, requestTimeout,
   type ServiceError, statementTooLarge, unsupported, withDetails
 } from '../errors.ts'
+import { type Keyed, transactOnce } from '../idempotency/run-once.ts'
 import { handle } from '../pipeline.ts'
 import type { Plan } from '../plan/plan.ts'
 import { type RequestLimits, requireUndoable } from '../plan/write-options.ts'
@@ -28,7 +30,7 @@ import type { ImportOptions } from './import-options.ts'
 import { NdjsonParser } from './ndjson-parser.ts'
 import { atLine } from './row-parser.ts'
 
-export interface ImportRequest {
+export interface ImportRequest extends Keyed {
   readonly access: Access
   readonly options: ImportOptions
   readonly limits: RequestLimits
@@ -47,6 +49,8 @@ const PATIENCE = 5000
 /** An import that has been checked as far as it can be without its rows. */
 export class Import {
   readonly #request: ImportRequest
+  /** The table as the grant sees it. */
+  readonly #table: Table
   readonly #parser: CsvParser | NdjsonParser
   readonly #separator: string
   #reader: BatchReader | undefined
@@ -71,14 +75,17 @@ export class Import {
     if (database.onWrite !== undefined) {
       throw unsupported('', 'the app checks each write by a hook, which an import does not call')
     }
-    return new Import(request)
+    return new Import(request, source.table)
   }
 
-  constructor (request: ImportRequest) {
+  private constructor (request: ImportRequest, table: Table) {
     this.#request = request
+    this.#table = table
     const { format, separator } = request.options
     this.#separator = separator
-    this.#parser = format === 'csv' ? new CsvParser(separator) : new NdjsonParser()
+    const parser = this.#parser = format === 'csv' ? new CsvParser(separator) : new NdjsonParser()
+    // before the first batch is complete
+    if (parser instanceof CsvParser) parser.onNames = () => { this.#columnsOf(table, parser) }
   }
 
   /** Bytes that have been read. */
@@ -102,10 +109,10 @@ export class Import {
   }
 
   /**
-   * Reads the rows and inserts them. `onBytes`: called with the bytes of the stream. Returns the body of the response.
-   * @throws ServiceError, with `committed` if batches are committed one by one
+   * Reads the rows and inserts them. Returns the body of the response. @throws ServiceError, with `committed` if
+   * batches are committed one by one
    */
-  async run (stream: () => Readable, onBytes: (bytes: Buffer) => void = () => {}): Promise<string | Buffer> {
+  async run (stream: () => Readable): Promise<string | Buffer> {
     const { access: { database, grant }, options, limits, bodyTimeout, record } = this.#request
     database.streams.add(this, principalOf(grant), 'imports')
     database.running.begin()
@@ -119,17 +126,19 @@ export class Import {
         rows: limits.importRows ?? Infinity,
         timeout: bodyTimeout
       })
-      reader.onBytes = onBytes
       this.#reader = reader
       if (this.#failure !== undefined) reader.fail(this.#failure)
       record?.planned()
       record?.compiled()
-      const response = await (options.transaction === 'whole' ? this.#runWhole(reader) : this.#runBatches(reader))
+      const response = await (options.transaction === 'whole'
+        ? this.#runWhole(reader)
+        : this.#runBatches(reader))
       record?.executed(this.#counts.inserted + this.#counts.updated)
       return response
     } catch (error) {
       this.#isOver = true
       this.#reader?.fail(error)
+      if (record != null && options.transaction === 'batch') record.rows = this.#rows
       throw options.transaction === 'whole' || !isServiceError(error) ? error : this.#withCommitted(error)
     } finally {
       clearTimeout(timer)
@@ -139,29 +148,43 @@ export class Import {
   }
 
   async #runWhole (reader: BatchReader): Promise<string | Buffer> {
-    const { access: { database }, options: { dryRun }, client, record } = this.#request
+    const { access: { database, grant, tableName: path }, options, key, onReplay, client, record } = this.#request
+    const hash = createHash('sha256')
+    if (key !== undefined) reader.onBytes = (bytes) => { hash.update(bytes) }
     const batches = new Batches(reader)
     // nothing is locked while the client has not sent anything
     await batches.current
-    await withFreshCatalog(database, () => database.dialect.transaction(async (tx) => {
+    const work = async (tx: Transaction): Promise<string | Buffer> => {
       record?.attempted(tx.attempt)
       // the rows of earlier batches are gone
       if (this.#written > 0) throw tx.attempt > 1 ? deadlock() : databaseUnavailable()
       for (;;) {
         const batch = await this.#take(batches)
-        if (batch === undefined) return
+        if (batch === undefined) return this.#respond()
         await this.#writeIn(tx, batch)
         this.#note(batch)
         batches.advance()
       }
-    }, {
-      readOnly: false,
-      isolation: 'repeatableRead',
-      dryRun,
-      client,
-      timeLimit: database.importTimeout
-    }))
-    return this.#respond()
+    }
+    const complete = async (): Promise<void> => {
+      while (await this.#take(batches) !== undefined) batches.advance()
+    }
+    return await withFreshCatalog(database, () => transactOnce({
+      grant,
+      database,
+      path,
+      tables: [this.#table],
+      key,
+      onReplay,
+      reading: { bodyHash: () => JSON.stringify([options, hash.copy().digest('hex')]), complete },
+      transaction: {
+        readOnly: false,
+        isolation: 'repeatableRead',
+        dryRun: options.dryRun,
+        client,
+        timeLimit: database.importTimeout
+      }
+    }, work))
   }
 
   /** Plans and executes a batch in the transaction of the whole. */
@@ -230,13 +253,17 @@ export class Import {
     const parser = this.#parser
     if (parser instanceof NdjsonParser) return rows as object[]
     if (tables === undefined) return [Object.fromEntries(parser.names.map((name) => [name, null]))]
-    let columns
-    try {
-      columns = findColumns(tables.table, parser.names, this.#separator)
-    } catch (error) {
-      throw atLine(error as ServiceError, parser.headerLine)
-    }
+    const columns = this.#columnsOf(tables.table, parser)
     return toData(rows as CsvCells[], columns)
+  }
+
+  /** The columns of the header. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE */
+  #columnsOf (table: Table, { names, headerLine }: CsvParser): Column[] {
+    try {
+      return findColumns(table, names, this.#separator)
+    } catch (error) {
+      throw atLine(error as ServiceError, headerLine)
+    }
   }
 
   #note ({ rows, lastLine }: Batch): void {

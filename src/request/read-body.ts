@@ -219,6 +219,7 @@ export function respondBeforeEnd (
   const [whole, pause] = [setTimeout(end, time), setTimeout(end, longest)]
   request.unpipe() // a hook of the host app may have piped it into a stream that nobody reads
   request.once('end', end).once('error', end).once('close', end)
+  if (request.destroyed) end() // the client has gone, and there is no further event
   return answer
 }
 

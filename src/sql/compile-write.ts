@@ -128,10 +128,11 @@ export const INSERT_RESERVATION = onBoth((engine) =>
   textOf(db.insertInto(KEYS_TABLE).values({ k: given<Buffer>(), request: given<Buffer>() }), engine)
 )
 
-/** Parameters: answer, key. */
-export const UPDATE_ANSWER = onBoth((engine) =>
-  textOf(db.updateTable(KEYS_TABLE).set('answer', given<Buffer>()).where('k', '=', given<Buffer>()), engine)
-)
+/** Parameters: request, answer, key. */
+export const UPDATE_ANSWER = onBoth((engine) => {
+  const values = { request: given<Buffer>(), answer: given<Buffer>() }
+  return textOf(db.updateTable(KEYS_TABLE).set(values).where('k', '=', given<Buffer>()), engine)
+})
 
 const answer = db.selectFrom(KEYS_TABLE).select(['request as v0', 'answer as v1']).where('k', '=', given<Buffer>())
 

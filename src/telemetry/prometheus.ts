@@ -68,6 +68,9 @@ function addDatabaseMetrics (registry: Registry, databases: ReadonlyMap<string, 
   add(Gauge, { name: 'row_query_streams_running', help: 'Streams that run', labelNames: ['database'] }, () =>
     [...databases].map(([database, { streams }]) => [{ database }, streams.running])
   )
+  add(Gauge, { name: 'row_query_imports_running', help: 'Imports that run', labelNames: ['database'] }, () =>
+    [...databases].map(([database, { streams }]) => [{ database }, streams.count('imports')])
+  )
   add(
     Counter,
     {
@@ -161,14 +164,20 @@ function addRequestMetrics (registry: Registry): Collector {
     registers
   })
   const collectStream = addStreamMetrics(registers)
+  const collectImport = addImportMetrics(registers)
   return {
     isDetailed: false,
     accepts: () => true,
-    collect ({ verb, database, status, operations, retries, refusal, rows, stream, total, inDatabase }) {
+    collect (record) {
+      const { verb, database, status, operations, retries, refusal, rows = 0, stream, importedBytes, total } = record
+      const { inDatabase } = record
       if (operations > 0) operationsTotal.inc({ database }, operations)
       if (retries > 0) retriesTotal.inc({ database }, retries)
       requests.inc({ verb, database, status, code: refusal?.code ?? '' })
-      if (stream !== undefined) return collectStream({ ...stream, database, rows: rows ?? 0, seconds: total / 1000 })
+      if (stream !== undefined) return collectStream({ ...stream, database, rows, seconds: total / 1000 })
+      if (importedBytes !== undefined) {
+        return collectImport({ database, rows, bytes: importedBytes, seconds: total / 1000 })
+      }
       duration.observe({ verb, database }, total / 1000)
       if (inDatabase !== undefined) databaseDuration.observe({ verb, database }, inDatabase / 1000)
     }
@@ -212,6 +221,39 @@ function addStreamMetrics (
   })
   return ({ database, complete, reason = '', rows, bytes, seconds }) => {
     ends.inc({ database, complete: String(complete), reason })
+    rowsTotal.inc({ database }, rows)
+    bytesTotal.inc({ database }, bytes)
+    duration.observe({ database }, seconds)
+  }
+}
+
+/** Upper bounds in seconds, up to the default time limit of an import. */
+const IMPORT_BUCKETS = [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
+
+/** Adds the metrics of imports that have ended: rows, bytes and durations. Those of requests have their number. */
+function addImportMetrics (
+  registers: Registry[]
+): (ended: Readonly<Record<'rows' | 'bytes' | 'seconds', number>> & { readonly database: string }) => void {
+  const rowsTotal = new Counter({
+    name: 'row_query_import_rows_total',
+    help: 'Rows that imports have written, by database',
+    labelNames: ['database'],
+    registers
+  })
+  const bytesTotal = new Counter({
+    name: 'row_query_import_bytes_total',
+    help: 'Bytes of imports, decompressed, by database',
+    labelNames: ['database'],
+    registers
+  })
+  const duration = new Histogram({
+    name: 'row_query_import_duration_seconds',
+    help: 'Time from the header of a request to the end of its import, in seconds',
+    labelNames: ['database'],
+    buckets: IMPORT_BUCKETS,
+    registers
+  })
+  return ({ database, rows, bytes, seconds }) => {
     rowsTotal.inc({ database }, rows)
     bytesTotal.inc({ database }, bytes)
     duration.observe({ database }, seconds)

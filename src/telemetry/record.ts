@@ -69,6 +69,8 @@ export class RequestRecord {
   isDeferred = false
   /** The end of the stream, if the answer was one. */
   stream: StreamEnd | undefined
+  /** Bytes that were read, decompressed, if the request was an import. */
+  importedBytes: number | undefined
   /** OpenTelemetry context at the start of planning. */
   context: Context | undefined
 
@@ -160,7 +162,7 @@ export function createRequestLog (log: FastifyBaseLogger & { isLevelEnabled?: (l
     // do not create lines that the log level discards
     accepts: (refusal) => log.isLevelEnabled?.(isError(refusal) ? 'error' : 'info') !== false,
     collect (record) {
-      const text = record.stream === undefined ? 'request' : 'stream'
+      const text = record.stream !== undefined ? 'stream' : record.importedBytes !== undefined ? 'import' : 'request'
       if (isError(record.refusal)) log.error(lineOf(record), text)
       else log.info(lineOf(record), text)
     }
@@ -183,6 +185,7 @@ export function lineOf (record: RequestRecord) {
     retries,
     refusal,
     stream,
+    importedBytes,
     total,
     inDatabase
   } = record
@@ -198,7 +201,7 @@ export function lineOf (record: RequestRecord) {
     code: refusal?.code,
     reason: stream?.reason ?? (refusal && reasonOf(refusal)),
     rows,
-    bytes: stream?.bytes,
+    bytes: stream?.bytes ?? importedBytes,
     complete: stream?.complete,
     operations: operations || undefined,
     retries: retries || undefined,

@@ -2,9 +2,11 @@
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { hashToken } from '../../src/access/tokens.ts'
+import { CREATE } from '../../src/idempotency/keys-table.ts'
 import { type Answer, type PostOptions, type Service, sharedOnEachEngine } from '../support/service.ts'
 
 const mysql = [
+  CREATE.mysql,
   'create table items (id int auto_increment primary key, sku varchar(20) not null unique, price decimal(10,2), stock int not null default 5, note varchar(100), meta json) engine=innodb',
   "insert into items (sku, price) values ('old', 1)",
   'create table nodes (id int primary key, parent int, foreign key (parent) references nodes (id)) engine=innodb',
@@ -13,6 +15,7 @@ const mysql = [
   'create view seen as select id from items'
 ]
 const sqlite = [
+  ...CREATE.sqlite.split(';\n').filter((statement) => statement !== ''),
   'create table items (id integer primary key autoincrement, sku varchar(20) not null unique, price decimal(10,2), stock int not null default 5, note varchar(100), meta json)',
   "insert into items (sku, price) values ('old', 1)",
   'create table nodes (id int primary key, parent int, foreign key (parent) references nodes (id))',
@@ -168,3 +171,30 @@ await test('a table without transactions takes only batches', async (t, service)
   t.match(await load(service, 'loose', 'id,a\n1,2\n'), { status: 422, json: { error: { code: 'NOT_SUPPORTED' } } })
   t.match(await load(service, 'loose', 'id,a\n1,2\n', { query: '?transaction=batch' }), { status: 200 })
 }, ['mariadb', 'mysql'])
+
+await test('an import with a key has one effect and the same answer, which its options and bytes identify', async (t, service) => {
+  const key = { 'idempotency-key': 'import-1' }
+  const first = await load(service, 'items', 'sku\na\nb\n', { headers: key })
+  t.match(first, { status: 200, json: { data: { inserted: 2 } } })
+  const again = await load(service, 'items', gzipSync('sku\na\nb\n'), { headers: { ...key, 'content-encoding': 'gzip' } })
+  t.match(again, { status: 200, text: first.text, headers: { 'idempotency-replayed': 'true' } }, 'the hash is that of the bytes after decompression')
+  t.strictSame(await skus(service), ['old', 'a', 'b'])
+  for (const [body, options] of [
+    ['sku\na\nc\n', {}],
+    ['sku\na\nb\n', { query: '?onConflict=sku' }],
+    ['{"sku":"a"}', { type: NDJSON }]
+  ] as const) t.match(await load(service, 'items', body, { ...options, headers: key }), { status: 422, json: { error: { code: 'IDEMPOTENCY_KEY_REUSED' } } })
+  t.match(await service.post('items', { verb: 'insert', data: { sku: 'd' } }, { headers: key }), { status: 422 })
+  t.match(await load(service, 'items', 'sku\ne\n', { query: '?transaction=batch', headers: key }), { status: 400, json: { error: { code: 'INVALID_BODY' } } })
+  t.match(await load(service, 'items', 'sku\ne\n', { query: '?dryRun=true', headers: key }), { status: 400, json: { error: { code: 'INVALID_BODY' } } })
+  t.match(await load(service, 'items', 'sku\ne\n', { headers: { 'idempotency-key': 'a b' } }), { status: 400, json: { error: { code: 'INVALID_IDEMPOTENCY_KEY' } } })
+  // a refusal is not kept
+  const other = { 'idempotency-key': 'import-2' }
+  t.match(await load(service, 'items', 'sku\nf\nold\n', { headers: other }), { status: 409 })
+  t.match(await load(service, 'items', 'sku\nf\n', { headers: other }), { status: 200 })
+  const key3 = { 'idempotency-key': 'import-3' }
+  const both = await Promise.all([load(service, 'items', 'sku\ng\n', { headers: key3 }), load(service, 'items', 'sku\ng\n', { headers: key3 })])
+  // one caller has one import at a time
+  t.strictSame(both.map(({ status }) => status).sort(), [200, 503])
+  t.strictSame(await skus(service), ['old', 'a', 'b', 'f', 'g'])
+})

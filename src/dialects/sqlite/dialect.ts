@@ -130,12 +130,16 @@ export async function openSqlite ({
   }
 
   /** Runs work on the session that writes. @throws NOT_SUPPORTED if the file may not be written */
-  const useToWrite = <T>(client: Client | undefined, work: (session: Session) => Promise<T>): Promise<T> =>
-    sessions.use((session) => {
-      if (client?.destroyed === true) throw clientGone()
-      if (session.isReadOnly) throw unsupported('', 'the file of the database may not be written')
-      return work(session)
-    }, client)
+  const useToWrite = <T>(
+    client: Client | undefined,
+    work: (session: Session) => Promise<T>,
+    isLong = false
+  ): Promise<T> =>
+      sessions.use((session) => {
+        if (client?.destroyed === true) throw clientGone()
+        if (session.isReadOnly) throw unsupported('', 'the file of the database may not be written')
+        return work(session)
+      }, client, isLong)
   const useToRead = <T>(client: Client | undefined, work: (session: Session) => Promise<T>): Promise<T> =>
     sessions.read((session) => {
       if (client?.destroyed === true) throw clientGone()
@@ -182,7 +186,7 @@ export async function openSqlite ({
     transaction: (use, { client, readOnly, dryRun, isShared, timeLimit }) => {
       const work = (session: Session): ReturnType<typeof use> =>
         runTransaction({ session, limit, use, client, readOnly, dryRun, isShared, timeLimit })
-      return readOnly ? useToRead(client, work) : useToWrite(client, work)
+      return readOnly ? useToRead(client, work) : useToWrite(client, work, timeLimit !== undefined)
     },
     privileges: () =>
       sessions.read(async ({ isReadOnly }) => [

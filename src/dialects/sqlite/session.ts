@@ -5,7 +5,7 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { databaseUnavailable, withReason } from '../../errors.ts'
+import { databaseUnavailable, lockTimeout, overloaded, withReason } from '../../errors.ts'
 import type { Client } from '../dialect.ts'
 import { createWaiters } from '../waiters.ts'
 import { toReadError, type SqliteError } from './errors.ts'
@@ -206,10 +206,11 @@ export interface SessionLimits {
  */
 export interface Sessions {
   /**
+   * `long`: whether the work takes long, such as an import; then other writes that wait too long are LOCK_TIMEOUT.
    * @throws OVERLOADED if too many requests wait or one waits too long; the error of opening the file; what `work`
    * throws
    */
-  use<T> (work: (session: Session) => Promise<T>, client?: Client): Promise<T>
+  use<T> (work: (session: Session) => Promise<T>, client?: Client, long?: boolean): Promise<T>
   /** Like `use`, for work that only reads. */
   read<T> (work: (session: Session) => Promise<T>, client?: Client): Promise<T>
   /**
@@ -227,7 +228,9 @@ const READER_DELAY = 50
 const IDLE_TIME = 10_000
 
 export function createSessions (path: string, { queue: maxWaiting, wait: timeout }: SessionLimits): Sessions {
-  const waiters = createWaiters<Worker>(maxWaiting, timeout)
+  /** Whether the session that writes has a transaction with a time limit of its own, such as an import. */
+  let isLong = false
+  const waiters = createWaiters<Worker>(maxWaiting, timeout, () => isLong ? lockTimeout() : overloaded())
   const main = new Worker(path, false)
   const reader = new Worker(path, true)
   let hasReader = false
@@ -275,7 +278,13 @@ export function createSessions (path: string, { queue: maxWaiting, wait: timeout
   }
 
   return {
-    use: async (work, client) => useOne(main.isBusy ? await waitToWrite(client?.caller) : main, work),
+    async use (work, client, long = false) {
+      const worker = main.isBusy ? await waitToWrite(client?.caller) : main
+      return await useOne(worker, (session) => {
+        isLong = long
+        return work(session)
+      })
+    },
     read: async (work, client) => useOne(findFree() ?? await waitToRead(client?.caller), work),
     async stream (work) {
       if (isClosed) throw databaseUnavailable()

@@ -1,0 +1,156 @@
+// night: it waits for time limits
+/** Imports on connections: when they are answered, what their clients may do, and what ends them. */
+import { once } from 'node:events'
+import type { Socket } from 'node:net'
+import t from 'tap'
+import { hashToken } from '../../src/access/tokens.ts'
+import { onEachEngine, type Service, sharedOnEachEngine } from '../support/service.ts'
+import { listen, readAnswers } from '../support/wire.ts'
+import { until } from '../support/until.ts'
+
+const schema = {
+  mysql: ['create table items (id int auto_increment primary key, sku varchar(20) not null unique) engine=innodb', "insert into items (sku) values ('old')"],
+  sqlite: ['create table items (id integer primary key autoincrement, sku varchar(20) not null unique)', "insert into items (sku) values ('old')"]
+}
+const tokens = [{ name: 'reader', sha256: hashToken('reader'), permissions: ['select' as const] }, ...['a', 'b', 'c', 'd', 'e'].map((name) => ({ name, sha256: hashToken(name), permissions: ['insert' as const] }))]
+
+const TOKEN = 'test-token-that-may-do-everything-0123456789'
+
+interface Head { path?: string, token?: string, lines?: string[], length?: number | undefined }
+
+/** The head of an import, whose body is sent in chunks if its length is not given. */
+const head = ({ path = '/api/shop/items', token = TOKEN, lines = [], length }: Head = {}): string => [
+  `POST ${path} HTTP/1.1`, 'Host: 127.0.0.1', `Authorization: Bearer ${token}`, 'Content-Type: text/csv',
+  length === undefined ? 'Transfer-Encoding: chunked' : `Content-Length: ${length}`, ...lines, '', ''
+].join('\r\n')
+
+const chunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`
+const END = '0\r\n\r\n'
+
+const count = async ({ sql }: Service): Promise<number> => Number((await sql('select count(*) as n from items'))[0].n)
+
+/** Resolves with what the server has sent when that matches. */
+async function received (socket: Socket, pattern: RegExp): Promise<string> {
+  let text = ''
+  for (;;) {
+    const [data] = await once(socket, 'data') as [Buffer]
+    text += data.toString()
+    if (pattern.test(text)) return text
+  }
+}
+
+const test = sharedOnEachEngine(t, { schema, tokens, server: { http: { maxHeaderSize: 16_384, headersTimeout: 500, requestTimeout: 1000, bodyTimeout: 2500, keepAliveTimeout: 72_000, answerTimeout: 60_000, answerRate: 65_536, maxConnections: 1000 } as never } })
+
+await test('a refusal comes at once, and the connection ends only when the rest has been read', async (t, service) => {
+  const socket = await (await listen(service)).open()
+  socket.write(head({ length: 8_000_000 }) + 'sku,nope\n' + 'x'.repeat(100_000))
+  const answer = await received(socket, /\}$/)
+  t.match(answer, /^HTTP\/1.1 400 [^]*connection: close[^]*"COLUMN_NOT_FOUND"/)
+  socket.write('x'.repeat(8_000_000 - 100_000 - 9))
+  await once(socket, 'close')
+  t.notOk(socket.errored, 'the connection was not reset')
+})
+
+await test('100 Continue comes after 401, 403, 404, 415 and options, and before the body is read', async (t, service) => {
+  const wire = await listen(service)
+  const lines = ['Expect: 100-continue']
+  for (const [status, given] of [
+    [401, { token: 'nobody' }], [403, { token: 'reader' }], [404, { path: '/api/shop/nope' }], [400, { path: '/api/shop/items?x=1' }],
+    [415, { lines: ['Content-Encoding: br'] }]
+  ] as Array<[number, Head]>) {
+    const socket = await wire.open()
+    const answers = readAnswers(socket)
+    socket.write(head({ ...given, lines: [...lines, ...given.lines ?? [], ...(status === 401 ? ['Connection: close'] : [])], length: 10 }))
+    const [answer] = await answers
+    t.equal(answer?.status, status)
+  }
+  const socket = await wire.open()
+  socket.write(head({ lines: [...lines, 'Connection: close'], length: 6 }))
+  t.equal(await received(socket, /\r\n\r\n$/), 'HTTP/1.1 100 Continue\r\n\r\n')
+  socket.write('sku\na\n')
+  t.match(await received(socket, /\}$/), /^HTTP\/1.1 200 [^]*"inserted":1/)
+})
+
+await test('a slow body may take longer than http.requestTimeout, but not be silent for http.bodyTimeout', async (t, service) => {
+  const socket = await (await listen(service)).open()
+  socket.write(head({ lines: ['Connection: close'] }) + chunk('sku\n'))
+  for (let row = 0; row < 4; row++) {
+    await new Promise((resolve) => setTimeout(resolve, 700))
+    socket.write(chunk(`slow${row}\n`))
+  }
+  socket.write(END)
+  t.match(await received(socket, /\}$/), /"inserted":4/)
+
+  const silent = await (await listen(service)).open()
+  silent.write(head({ path: '/api/shop/items?transaction=batch' }) + chunk('sku\n' + Array.from({ length: 2100 }, (_, row) => `b${row}\n`).join('')))
+  const answer = await received(silent, /\}$/)
+  t.match(answer, /^HTTP\/1.1 408 [^]*"REQUEST_TIMEOUT"[^]*"committed":\{"rows":2000,"line":2001\}/)
+  t.notMatch(answer, /retry-after/i, 'a part is committed')
+  silent.destroy()
+  t.equal(await count(service), 1 + 4 + 2000)
+})
+
+await test('a client that goes away ends its import', async (t, service) => {
+  const before = await count(service)
+  const rows = Array.from({ length: 2500 }, (_, row) => `g${row}\n`).join('')
+  const socket = await (await listen(service)).open()
+  socket.write(head() + chunk(`sku\n${rows}`))
+  await new Promise((resolve) => setTimeout(resolve, 300))
+  socket.destroy()
+  // the next import of the caller is accepted when the first one has ended
+  await until('the import has ended', async () => (await service.server.app.inject({ method: 'POST', url: '/api/shop/items?dryRun=true', headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'text/csv' }, payload: 'sku\nz\n' })).statusCode === 200)
+  t.equal(await count(service), before)
+})
+
+await test('a caller has one import at a time, and all callers four; a file of SQLite one', async (t, service) => {
+  const wire = await listen(service)
+  const sockets: Socket[] = []
+  const begin = async (token: string): Promise<number | undefined> => {
+    const socket = await wire.open()
+    sockets.push(socket)
+    socket.on('error', () => {})
+    socket.write(head({ token, path: '/api/shop/items?transaction=batch', lines: ['Expect: 100-continue'] }))
+    const [, status] = /^HTTP\/1.1 (\d+)/.exec(await received(socket, /\r\n\r\n/)) ?? []
+    return Number(status)
+  }
+  const ofAll = service.engine === 'sqlite' ? 1 : 4
+  t.equal(await begin('a'), 100)
+  t.equal(await begin('a'), 503)
+  for (const token of ['b', 'c', 'd']) t.equal(await begin(token), ofAll === 1 ? 503 : 100, token)
+  t.equal(await begin('e'), 503)
+  for (const socket of sockets) socket.destroy()
+  await until('the imports have ended', async () => {
+    const status = await begin('e')
+    sockets.at(-1)?.destroy()
+    return status === 100
+  })
+})
+
+for (const [transaction, rows] of [['whole', 0], ['batch', 2000]] as const) {
+  await onEachEngine(t, `closing the app ends an import: ${transaction}`, { schema }, async (t, service) => {
+    const socket = await (await listen(service)).open()
+    socket.write(head({ path: `/api/shop/items?transaction=${transaction}` }) + chunk('sku\n' + Array.from({ length: 2100 }, (_, row) => `r${row}\n`).join('')))
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    const answer = received(socket, /\}$/)
+    const closed = service.server.app.close()
+    const text = await answer
+    t.match(text, /^HTTP\/1.1 503 [^]*"DATABASE_UNAVAILABLE"/)
+    if (rows > 0) t.match(text, new RegExp(`"committed":\\{"rows":${rows},"line":${rows + 1}\\}`))
+    socket.destroy()
+    await closed
+    t.equal(await count(service), 1 + rows)
+  })
+}
+
+await onEachEngine(t, 'an import as a whole keeps other writes of a file waiting, and may wait for its client for 5 s', { schema, only: ['sqlite'], database: { pool: { wait: 500 } } }, async (t, service) => {
+  const socket = await (await listen(service)).open()
+  socket.write(head() + chunk('sku\n' + Array.from({ length: 2100 }, (_, row) => `w${row}\n`).join('')))
+  const answer = received(socket, /\}$/)
+  await new Promise((resolve) => setTimeout(resolve, 500))
+  t.match(await service.post('items', { verb: 'insert', data: { sku: 'other' } }), { status: 503, json: { error: { code: 'LOCK_TIMEOUT' } } })
+  t.match(await service.post('items', { verb: 'select', limit: 1 }), { status: 200 })
+  t.match(await answer, /^HTTP\/1.1 408 /)
+  socket.destroy()
+  t.match(await service.post('items', { verb: 'insert', data: { sku: 'other' } }), { status: 200 })
+  t.equal(await count(service), 2)
+})
