@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { isList, isObject, memberOf, withMembers, writeLine, writeLines, type Json, type JsonObject } from './json.ts'
 import { describeWrite, FailureView } from './answer-view.tsx'
-import { keyFilters, relatedFilters } from './bodies.ts'
+import { firstBody, keyFilters, relatedFilters } from './bodies.ts'
 import { copy, LongValue } from './cell.tsx'
 import { confirmWrite } from './confirm-write.tsx'
 import { Grid } from './grid.tsx'
@@ -178,7 +178,7 @@ export function RelatedRows ({ relation, row, onChanged }: { relation: Relation,
             <button type='button' disabled={next === null || next === undefined} onClick={() => setPages([...pages, next as Json])}>Next ›</button>
           </>
         )}
-        <button type='button' onClick={() => stage.go({ database, table: table.name, body: writeLines(withMembers({ verb: 'select', filters, limit: 50 }, table.hasPositions ? { after: null } : { offset: 0 })) })}>Open in {table.name}</button>
+        <button type='button' onClick={() => stage.go({ database, table: table.name, body: writeLines(withMembers(firstBody(table, 'select'), { filters })) })}>Open in {table.name}</button>
         {relation.isMany && table.verbs.includes('insert') && <button type='button' onClick={() => stage.go({ database, table: table.name, body: writeLines({ verb: 'insert', data: filters }) })}>Add a row to {table.name} …</button>}
       </p>
     </>

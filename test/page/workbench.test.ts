@@ -179,6 +179,10 @@ await onEachEngine(t, 'a person reads and changes rows', { schema: shop, only: [
     await page.goBack()
     await page.getByRole('heading', { name: 'orders', exact: true }).waitFor()
     await button(await rowsOf(page, 'orders'), '2 rows').waitFor() // the request is in the address
+    await button(await openTable(page, 'orders'), 'Row 1').click()
+    await page.getByRole('tab', { name: 'order_items' }).click()
+    await button(page, 'Open in order_items').click()
+    await status(page, /^Rows 1–2 of 2/).waitFor() // counted, as the rows of a table are
   })
 
   await t.test('numbers for groups', async (t) => {
