@@ -236,7 +236,8 @@ export interface Catalog {
    */
   readonly broken?: ReadonlyMap<string, string>
   /**
-   * The tables that this reading lacks, or has without a part, as the reading before had them. They may come back.
+   * The tables that this reading, for which a failed statement has asked, lacks, or has without a part, as they were.
+   * They may come back.
    * Undefined if there are none.
    */
   readonly missing?: ReadonlyMap<string, Table>

@@ -1,55 +1,5 @@
 import type { Catalog, Table } from './catalog.ts'
 
-/** How many further readings must lack a table, or a part of it, before it counts as removed. */
-const CONFIRMATIONS = 3
-
-/**
- * Remembers tables that a reading of the catalog lacks, or has without a column, key, check or trigger that they had.
- * This may be temporary: a table may be renamed for a moment, and MariaDB leaves a table out while an ALTER TABLE
- * replaces it.
- */
-class UnconfirmedRemovals {
-  /** By name: the table as it was, and the number of readings that have confirmed that it is not complete. */
-  readonly #removals = new Map<string, { readonly table: Table, confirmed: number }>()
-
-  get size (): number {
-    return this.#removals.size
-  }
-
-  /**
-   * Compares a reading with the previous catalog. `isConfirmation`: whether it counts as one of the confirming
-   * readings. Returns the catalog with its missing tables, and whether any of them are new.
-   */
-  review (
-    loaded: Catalog,
-    before: Catalog | undefined,
-    isConfirmation: boolean
-  ): { readonly catalog: Catalog; readonly isNew: boolean } {
-    let isNew = false
-    for (const [name, removal] of this.#removals) {
-      if (isConfirmation) removal.confirmed++
-      if (removal.confirmed >= CONFIRMATIONS || !lacks(loaded, removal.table)) this.#removals.delete(name)
-    }
-    for (const [name, table] of before?.tables ?? []) {
-      if (this.#removals.has(name) || !lacks(loaded, table)) continue
-      this.#removals.set(name, { table, confirmed: 0 })
-      isNew = true
-    }
-    if (this.#removals.size === 0) return { catalog: loaded, isNew }
-    return {
-      catalog: Object.freeze({
-        ...loaded,
-        missing: new Map(Array.from(this.#removals, ([name, { table }]) => [name, table]))
-      }),
-      isNew
-    }
-  }
-}
-
-/** Whether a reading lacks anything that the previous one had. */
-const lacksSome = (loaded: Catalog, before: Catalog): boolean =>
-  [...before.tables.values()].some((table) => lacks(loaded, table))
-
 /**
  * Whether a table was altered between the queries of a reading, so that a key refers to columns that the table lacks in
  * this reading. With an account that does not see all columns, every reading has such keys, so a table that had them in
@@ -102,17 +52,18 @@ interface CatalogStore {
   stop (): void
 }
 
-/**
- * The delays in milliseconds between a reading that lacks a table and those that confirm the removal: the catalog is
- * read again 1, 2 and 4 seconds later.
- */
-const CONFIRMED_AFTER: readonly number[] = [1000, 1000, 2000]
+/** How long after a reading that lacks something the catalog is read again, in milliseconds. */
+const SECOND_AFTER = 1000
 
 /**
- * Runs one refresh at a time, so that a slow database gets the queries once, however many requests need them. If the
- * result lacks anything that the catalog had, or a key lacks columns, the queries run once more: a table that was
- * missing while it was altered would be a 404 until the next refresh. `interval`: milliseconds between background
- * refreshes. `onError`: called when one has failed; the old catalog stays in use.
+ * Runs one reading at a time, so that a slow database gets the queries once, however many requests need them.
+ * `interval`: milliseconds between background refreshes. `onError`: called when one has failed; the old catalog stays
+ * in use.
+ *
+ * A reading may lack a table, or a column, key, check or trigger of it, for a moment: a table may be renamed, and
+ * MariaDB leaves it out while an ALTER TABLE replaces it. So the catalog is read again a second later, and what both
+ * readings lack is gone. Until then, the table stays in the catalog as it was or, if `refresh` was called for the
+ * reading, because a statement has failed, is one of the missing ones.
  */
 export function createCatalogStore ({
   load,
@@ -126,51 +77,50 @@ export function createCatalogStore ({
   let catalog: Catalog | undefined
   let running: Promise<Catalog> | undefined
   let next: Promise<Catalog> | undefined
-  const removals = new UnconfirmedRemovals()
-  /** Whether the next reading confirms removals. */
-  let isDue = false
-  let confirmations = 0
+  /** By name: the tables that the last reading lacked, as they were, and those that the second reading decides on. */
+  let lacked: ReadonlyMap<string, Table> = new Map()
+  let doubted = lacked
+  /** Whether `refresh` was called for the next reading, and whether it is the second one. */
+  let isAsked = false
+  let isSecond = false
   let timer: NodeJS.Timeout | undefined
   let stopped = false
 
   const start = (): Promise<Catalog> => {
+    const asked = isAsked
+    const decided = isSecond ? doubted : undefined
+    isAsked = isSecond = false
     next = undefined
-    const isConfirmation = isDue
-    isDue = false
     running = load()
-      .then((loaded) =>
-        tearsSome(loaded, catalog) || (catalog !== undefined && lacksSome(loaded, catalog)) ? load() : loaded
-      )
       .then((loaded) => {
-        const reviewed = removals.review(loaded, catalog, isConfirmation)
-        if (reviewed.isNew) confirmations = 0
-        return (catalog = reviewed.catalog)
+        const isTornNow = tearsSome(loaded, catalog)
+        const before = [...catalog?.tables ?? [], ...lacked]
+        lacked = new Map(before.filter(([name, table]) => decided?.has(name) !== true && lacks(loaded, table)))
+        if (lacked.size > 0 || isTornNow) readAgain()
+        const kept = asked ? { missing: lacked } : { tables: new Map([...loaded.tables, ...lacked]) }
+        catalog = lacked.size === 0 ? loaded : Object.freeze({ ...loaded, ...kept })
+        return catalog
       })
-      .finally(() => {
-        running = undefined
-        if (isConfirmation) timer = undefined
-        confirm()
-      })
+      .finally(() => { running = undefined })
     return running
   }
 
-  /**
-   * Schedules the next confirmation, unless no removal is unconfirmed or one is already scheduled. A failed one is
-   * repeated.
-   */
-  const confirm = (): void => {
-    if (stopped || removals.size === 0 || timer !== undefined) return
-    timer = setTimeout(() => {
-      isDue = true
-      refresh().catch(() => {})
-    }, CONFIRMED_AFTER[Math.min(confirmations++, CONFIRMED_AFTER.length - 1)])
-    timer.unref()
-  }
-
-  const refresh = (): Promise<Catalog> => {
+  const enqueue = (): Promise<Catalog> => {
     if (running === undefined) return start()
     next ??= running.then(start, start)
     return next
+  }
+
+  /** Schedules the second reading, unless it is scheduled. One that fails is repeated. */
+  const readAgain = (): void => {
+    if (stopped || timer !== undefined) return
+    doubted = lacked
+    timer = setTimeout(() => {
+      timer = undefined
+      isSecond = true
+      enqueue().catch(readAgain)
+    }, SECOND_AFTER)
+    timer.unref()
   }
 
   const background = setInterval(() => { if (running === undefined) start().catch(onError) }, interval)
@@ -179,7 +129,10 @@ export function createCatalogStore ({
   return {
     current: () => catalog ?? running ?? start(),
     latest: () => catalog,
-    refresh,
+    refresh () {
+      isAsked = true
+      return enqueue()
+    },
     stop () {
       stopped = true
       clearInterval(background)
