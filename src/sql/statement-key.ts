@@ -54,7 +54,7 @@ type Node = Readonly<Record<string, unknown>>
 class Walk {
   readonly values: Cell[] = []
   readonly #isCopy: boolean
-  /** The computed columns and members, to which several parts of a plan refer, with their copies. */
+  /** Computed columns, members and relevances, to which several parts of a plan refer, with their copies. */
   readonly #named = new Map<object, unknown>()
   key = ''
 
@@ -68,7 +68,7 @@ class Walk {
     else if (ids.has(node)) this.key += ids.get(node)
     else if (Array.isArray(node)) return this.#visitList(node)
     else if ('columnList' in node) this.key += idOfTable(node as Table)
-    else if ('call' in node || 'on' in node) return this.#visitNamed(node as Node)
+    else if ('call' in node || 'on' in node || 'match' in node) return this.#visitNamed(node as Node)
     else if ('declaration' in node && !('match' in node)) this.key += idOf(node)
     // an index of a table beside it
     else if ('parts' in node) this.visit((node as Node)['name'])
