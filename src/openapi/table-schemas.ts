@@ -51,7 +51,8 @@ export function rowSchemas (subject: Subject, filters: FilterSchemas, names: Nam
     schemas.push(['Update', closedObject(changes, { minProperties: 1 })])
     const keys = keyColumnsOf(table).filter((column) => !updatable.includes(column))
     const entry = [...changes, ...keys.map((column) => [column.name, shownSchema(column)] as const)]
-    if (keyColumnsOf(table).length > 0) schemas.push(['Entry', closedObject(entry, { minProperties: 2 })])
+    if (keys.length > 0) schemas.push(['Entry', closedObject(entry, { minProperties: 2 })])
+    else if (keyColumnsOf(table).length > 0) schemas.push(['Entry', { ...refTo(`${name}Update`), minProperties: 2 }])
   }
   return Object.fromEntries(schemas.flatMap(([ending, schema]) => schema ? [[name + ending, schema]] : []))
 }
