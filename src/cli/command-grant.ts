@@ -1,7 +1,8 @@
 /**
- * The grant of commands that read and write rows themselves: that of a token or a role of the configuration, or select
- * on everything.
+ * The grant of commands that read and write rows themselves: that of a token or a role of the configuration, or one on
+ * everything.
  */
+import type { Verb } from '../../schemas/grants.ts'
 import { createGrant, withClaims, type Grant } from '../access/grant.ts'
 import { checkClaims, type Claims } from '../access/rules.ts'
 import type { StoredToken } from '../access/tokens.ts'
@@ -23,15 +24,22 @@ export interface CommandGrant {
   readonly token: StoredToken | undefined
 }
 
-/** @throws ConfigError; also for an expired token, and for claims that rules of the grant need and cannot use */
-export function commandGrant ({ name, role, claims }: GrantFlags, settings: Settings, now = Date.now()): CommandGrant {
+/**
+ * `permissions`: those on everything, if no token or role is named. @throws ConfigError; also for an expired token, and
+ * for claims that rules of the grant need and cannot use
+ */
+export function commandGrant (
+  { name, role, claims }: GrantFlags,
+  settings: Settings,
+  { now = Date.now(), permissions = ['select'] }: { readonly now?: number; readonly permissions?: Verb[] } = {}
+): CommandGrant {
   if (name !== undefined && role !== undefined) throw new ConfigError(['--role: cannot be combined with --token-name'])
   if (claims !== undefined && role === undefined) throw new ConfigError(['--claims: requires --role'])
   const token = name === undefined ? undefined : findToken(name, settings, now)
   const grant =
     token?.grant ??
     (role === undefined
-      ? createGrant('everything', { permissions: ['select'] })
+      ? createGrant('everything', { permissions })
       : findRole(role, settings, readClaims(claims)))
   requireClaims(grant, role === undefined ? '--token-name' : '--claims')
   return { grant, token }

@@ -136,6 +136,27 @@ docs/configuration.md lists them.
       ...ofCommand
     }
   },
+  import: {
+    summary: 'insert the rows of a file or of standard input into a table',
+    argument: '<database> <table>',
+    flags: {
+      config,
+      format: { type: 'string', value: 'format', description: 'csv or ndjson; required' },
+      input: { type: 'string', value: 'path', description: 'file; default: standard input' },
+      'on-conflict': { type: 'string', value: 'list', description: 'columns of a key: rows that exist are updated' },
+      set: { type: 'string', value: 'list', description: 'columns that are updated then; default: all' },
+      transaction: { type: 'string', value: 'kind', description: 'whole, or a COMMIT for each batch; default: whole' },
+      'dry-run': { type: 'boolean', description: 'count the rows, and change nothing' },
+      separator: { type: 'string', value: 'character', description: 'separator of CSV: , ; or tab; default: ,' },
+      'from-line': { type: 'string', value: 'number', description: 'line of the first row that is inserted' },
+      ...ofCommand,
+      'token-name': {
+        type: 'string',
+        value: 'name',
+        description: 'use the rights of this token of the configuration; default: insert and update on everything'
+      }
+    }
+  },
   keys: {
     summary: 'print the statement that creates the table for idempotency keys',
     argument: '[database]',

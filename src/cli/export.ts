@@ -6,10 +6,12 @@ import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { dirname, isAbsolute } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Verb } from '../../schemas/grants.ts'
 import { getAccess } from '../access/authorize.ts'
+import type { Grant } from '../access/grant.ts'
 import { ConfigError, orThrow } from '../config-errors.ts'
 import { loadConfig } from '../config/load.ts'
-import { resolveSettings } from '../config/settings.ts'
+import { resolveSettings, type Settings } from '../config/settings.ts'
 import { splitConfig } from '../config/split-config.ts'
 import { createDatabase, type Database } from '../databases/database.ts'
 import { type DatabaseConfig, openDialect } from '../databases/open.ts'
@@ -83,7 +85,7 @@ function followLinks (path: string): string {
  * @throws ConfigError if the file cannot be created; the error of the stream, or of writing
  */
 async function saveStream (stream: RowStream, target: Target): Promise<void> {
-  const stopProgress = showProgress(stream)
+  const stopProgress = showProgress(() => stream)
   stream.onFailure = () => { setTimeout(() => stream.readable.destroy(stream.failure), GRACE).unref() }
   stop.onStop = (error) => stream.fail(error)
   stop.onForced = () => { if (target.kind === 'file') rmSync(target.part, { force: true }) }
@@ -141,13 +143,15 @@ async function keepRights (file: FileHandle, { uid, gid, mode }: Stats): Promise
   await file.chmod(mode & (isOwned ? RIGHTS : RIGHTS & ~RIGHTS_OF_GROUP))
 }
 
+type Progress = Pick<RowStream, 'passed' | 'bytes'>
+
 /** Returns a function that stops showing the progress. */
-function showProgress (stream: RowStream): () => void {
+export function showProgress (progress: () => Progress): () => void {
   const { stderr } = process
   if (!stderr.isTTY) return () => {}
   const since = performance.now()
   const show = (end = ''): void => {
-    stderr.write(`\r${describeProgress(stream, performance.now() - since)}\u001b[K${end}`)
+    stderr.write(`\r${describeProgress(progress(), performance.now() - since)}\u001b[K${end}`)
   }
   const timer = setInterval(show, INTERVAL)
   return () => {
@@ -158,12 +162,40 @@ function showProgress (stream: RowStream): () => void {
 
 /** `12,000 rows, 1.4 MB, 24,000 rows/s` */
 function describeProgress (
-  { passed, bytes }: Pick<RowStream, 'passed' | 'bytes'>,
+  { passed, bytes }: Progress,
   milliseconds: number
 ): string {
   const whole = (number: number): string => Math.round(number).toLocaleString('en-US')
   return `${whole(passed)} rows, ${(bytes / MEGABYTE).toFixed(1)} MB, ` +
     `${whole((passed / Math.max(milliseconds, 1)) * 1000)} rows/s`
+}
+
+/** The permissions of a command without a token or role. */
+const PERMISSIONS: Readonly<Record<'export' | 'import', Verb[]>> = { export: ['select'], import: ['insert', 'update'] }
+
+/** The table of a command, and the grant with which it runs. @throws ConfigError */
+export function chooseTable (
+  command: 'export' | 'import',
+  values: Parameters<typeof loadConfig>[1] &
+    { readonly [flag in 'token-name' | 'role' | 'claims']?: string | undefined },
+  [name, table, ...others]: readonly string[]
+): { readonly settings: Settings, readonly grant: Grant, readonly config: DatabaseConfig, readonly table: string } {
+  const { config: file, demo } = loadConfig(process.env, values)
+  const { options } = splitConfig(file)
+  if (demo !== undefined) createShop(demo.path)
+  const settings = resolveSettings(options)
+  const permissions = PERMISSIONS[command]
+  const { grant } = commandGrant({ ...values, name: values['token-name'] }, settings, { permissions })
+  if (name === undefined || table === undefined || others.length > 0) {
+    throw new ConfigError([`a database and a table are required: row-query ${command} shop orders`])
+  }
+  const config = settings.databases.find((each) => each.name === name)
+  if (config === undefined) {
+    throw new ConfigError([
+      `"${name}" is not configured; the databases are ${settings.databases.map((each) => each.name).join(', ')}`
+    ])
+  }
+  return { settings, grant, config, table }
 }
 
 /**
@@ -172,29 +204,15 @@ function describeProgress (
  */
 export async function exportRows (args: string[]): Promise<number> {
   const { values, positionals } = parseFlags('export', { args, options: COMMANDS.export.flags, allowPositionals: true })
-  const { config, demo } = loadConfig(process.env, values)
-  const { options } = splitConfig(config)
-  if (demo !== undefined) createShop(demo.path)
-  const settings = resolveSettings(options)
-  const { grant } = commandGrant({ ...values, name: values['token-name'] }, settings)
-  const [name, table, ...others] = positionals
-  if (name === undefined || table === undefined || others.length > 0) {
-    throw new ConfigError(['a database and a table are required: row-query export shop orders'])
-  }
-  const databaseConfig = settings.databases.find((each) => each.name === name)
-  if (databaseConfig === undefined) {
-    throw new ConfigError([
-      `"${name}" is not configured; the databases are ${settings.databases.map((each) => each.name).join(', ')}`
-    ])
-  }
+  const { settings, grant, config, table } = chooseTable('export', values, positionals)
   const format = readFormat(values.format)
   const body = readBody(values)
   const target = findTarget(values.output)
   let database: Database | undefined
   try {
-    database = await stop.before(openDatabase(databaseConfig, settings.answerMemory))
+    database = await stop.before(openDatabase(config, settings.answerMemory))
     const { limits } = settings
-    const access = getAccess(new Map([[name, database]]), grant, { database: name, table })
+    const access = getAccess(new Map([[config.name, database]]), grant, { database: config.name, table })
     // a signal stops the running statement in the database
     const client = { get destroyed () { return stop.error !== undefined } }
     const request = { access, ...checkStreamBody(body, limits), limits, format, client }
@@ -213,7 +231,7 @@ export async function exportRows (args: string[]): Promise<number> {
   return 1
 }
 
-function describe (error: Error): string {
+export function describe (error: Error): string {
   if (!isServiceError(error)) return error.message
   const { code, message, reason, details } = error
   return [
@@ -250,13 +268,14 @@ function readFilters (text: string): unknown {
   return filters
 }
 
-async function openDatabase (config: DatabaseConfig, answerMemory: number): Promise<Database> {
-  const { name, resultLimit } = config
+export async function openDatabase (config: DatabaseConfig, answerMemory: number): Promise<Database> {
+  const { name, resultLimit, importTimeout } = config
   const dialect = await openDialect(config)
   return createDatabase({
     name,
     dialect,
     resultLimit,
+    importTimeout,
     budget: new ResponseBudget(answerMemory),
     refreshInterval: NEVER,
     closeTimeout: config.statementTimeout,

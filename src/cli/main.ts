@@ -8,7 +8,7 @@ if (major > 22 || (major === 22 && minor >= 13)) {
   // loaded before the rest, which takes longer
   Promise.all([import('./start-server.ts'), import('./stop.ts')]).then(([{ catchReloadSignal }, { stop }]) => {
     if (process.argv[2] === 'serve') catchReloadSignal()
-    if (process.argv[2] === 'export') stop.listen()
+    if (process.argv[2] === 'export' || process.argv[2] === 'import') stop.listen()
     return import('./run.ts')
   })
 } else {

@@ -12,6 +12,7 @@ const commands: Readonly<Record<CommandName, () => Promise<(args: string[]) => P
   openapi: async () => (await import('./print.ts')).openapi,
   types: async () => (await import('./print.ts')).types,
   mcp: async () => (await import('./mcp-stdio.ts')).mcp,
+  import: async () => (await import('./import.ts')).importRows,
   export: async () => (await import('./export.ts')).exportRows,
   keys: async () => (await import('./print.ts')).keys
 }

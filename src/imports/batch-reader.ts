@@ -38,6 +38,8 @@ export interface BatchLimits {
   readonly rows: number
   /** How long to wait for bytes, in milliseconds. */
   readonly timeout: number
+  /** The line of the first row that is passed on; 1 if omitted. */
+  readonly fromLine?: number
 }
 
 interface Waiter<Row> {
@@ -247,6 +249,7 @@ export class BatchReader<Row = unknown> {
     const { rowLine, lastLine } = this.#parser
     const size = this.#rowSize
     this.#rowSize = 0
+    if (rowLine < (this.#limits.fromLine ?? 1)) return undefined
     if (this.#count >= this.#limits.rows) throw this.#tooLarge('The body', this.#limits.rows, 'rows')
     if (size > MAX_BYTES) this.onLargeRow(size, row)
     let full: Batch<Row> | undefined

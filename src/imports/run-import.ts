@@ -36,6 +36,8 @@ export interface ImportRequest extends Keyed {
   readonly limits: RequestLimits
   /** How long to wait for bytes, in milliseconds. */
   readonly bodyTimeout: number
+  /** The line of the first row that is written; 1 if omitted. */
+  readonly fromLine?: number
   readonly client?: Client | undefined
   readonly record?: RequestRecord | null | undefined
 }
@@ -97,6 +99,11 @@ export class Import {
     return this.#rows
   }
 
+  /** The rows that have been written and, with a transaction for each batch, committed. */
+  get committed (): Committed {
+    return { rows: this.#rows, line: this.#line }
+  }
+
   /** Ends the import after its running statement. */
   fail (error: unknown): void {
     this.#failure ??= error
@@ -113,7 +120,7 @@ export class Import {
    * batches are committed one by one
    */
   async run (stream: () => Readable): Promise<string | Buffer> {
-    const { access: { database, grant }, options, limits, bodyTimeout, record } = this.#request
+    const { access: { database, grant }, options, limits, bodyTimeout, fromLine = 1, record } = this.#request
     database.streams.add(this, principalOf(grant), 'imports')
     database.running.begin()
     const timer = setTimeout(() => {
@@ -124,7 +131,8 @@ export class Import {
       const reader = new BatchReader<unknown>(stream(), this.#parser, {
         rowSize: limits.importRow,
         rows: limits.importRows ?? Infinity,
-        timeout: bodyTimeout
+        timeout: bodyTimeout,
+        fromLine
       })
       this.#reader = reader
       if (this.#failure !== undefined) reader.fail(this.#failure)
@@ -284,7 +292,7 @@ export class Import {
   }
 
   #withCommitted (error: ServiceError): ServiceError {
-    const committed: Committed = { rows: this.#rows, line: this.#line }
+    const { committed } = this
     if (this.#rows > 0) {
       error.message = error.message.replace('nothing was changed', `no row after line ${this.#line} was changed`)
     }

@@ -81,7 +81,7 @@ t.test('the file of the program has the syntax of a script for Node 14, without 
 })
 
 const misspelt: Array<{ args: string[], line: RegExp }> = [
-  { args: ['start'], line: /^row-query: "start" is not a command; the commands are serve, token, check, health, openapi, types, mcp, export, keys\n$/ },
+  { args: ['start'], line: /^row-query: "start" is not a command; the commands are serve, token, check, health, openapi, types, mcp, export, import, keys\n$/ },
   { args: ['constructor'], line: /^row-query: "constructor" is not a command/ },
   { args: ['serve', '--prot', '80'], line: /^row-query: --prot: is not a flag of serve; the flags are --config, --host, --port, --log-format\n$/ },
   { args: ['serve', '--port'], line: /^row-query: Option '--port <value>' argument missing\n$/ },
@@ -179,7 +179,7 @@ const granted: RowQueryOptions = {
   roles: { clerk: { permissions: ['select', 'update'], databases: { shop: ofTenant } }, reader: { permissions: ['select'], databases: '*' } }
 }
 
-const grantOf = (flags: GrantFlags) => commandGrant(flags, resolveSettings(granted), NOW)
+const grantOf = (flags: GrantFlags) => commandGrant(flags, resolveSettings(granted), { now: NOW })
 
 t.test('a token, a role with claims, or select on everything', async (t) => {
   t.match(grantOf({ name: 'reports' }), { grant: { name: 'reports', permissions: new Set(['select', 'insert']) }, token: { expiresAt: Date.parse('2026-06-02') } })

@@ -50,6 +50,7 @@ const claims: Claim[] = [
   { document: 'docs/errors.md', kind: 'json answer', blocks: 1, test: 'test/errors.test.ts' },
   { document: 'CONTRIBUTING.md', kind: 'ts test', blocks: 1, test: 'test/http/select.test.ts' },
   { document: 'docs/imports.md', kind: 'sh', blocks: 1, test: 'test/documents/programs.test.ts' },
+  { document: 'docs/imports.md', kind: 'sh command', blocks: 1, test: 'test/documents/programs.test.ts' },
   { document: 'docs/imports.md', kind: 'python import', blocks: 1, test: 'test/documents/programs.test.ts' },
   { document: 'docs/imports.md', kind: 'js import', blocks: 1, test: 'test/documents/programs.test.ts' },
   { document: 'docs/exports.md', kind: 'sh', blocks: 3, test: 'test/documents/programs.test.ts' },

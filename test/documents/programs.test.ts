@@ -276,6 +276,9 @@ t.test('the command and the programs of docs/imports.md import products', async 
   const [js = ''] = blocks('js import')
   const options = { env: { ...process.env, TOKEN }, encoding: 'utf8', cwd: folder } as const
   t.match(execFileSync(process.execPath, ['--input-type=module', '-e', here(js)], options), /inserted: 0/)
+  const [command = ''] = blocks('sh command')
+  const { code, stdout } = await runRowQuery(t as Test, command.split(' ').slice(2), { cwd: folder })
+  t.match([code, stdout], [0, /^inserted: \d, updated: \d, unchanged: \d\n$/])
   const [program = ''] = blocks('python import')
   if (spawnSync('python3', ['--version']).error !== undefined) return t.pass('there is no Python')
   t.match(execFileSync('python3', ['-c', here(program)], options), /'inserted': 0/)
