@@ -49,6 +49,15 @@ const Bounds = Type.Object(
   { ...closed, minProperties: 1 }
 )
 
+/** How many related rows pass; the greatest number is a setting. */
+export const RelatedCount = Type.Union([
+  RowCount,
+  Type.Object({ ...Bounds.properties, $between: Type.Optional(Type.Tuple([RowCount, RowCount])) }, {
+    ...closed,
+    minProperties: 1
+  })
+], { description: 'How many related rows pass, or bounds such as {"$gte": 3}; at least one if left out.' })
+
 const expectOf = (description: string) =>
   Type.Optional(Type.Union([RowCount, Bounds], { description: `${description} If it does not hold: 412.` }))
 
@@ -237,6 +246,10 @@ export const FIELDS = {
       related: Type.Optional(Filters)
     },
     expected: 'an object of filters'
+  },
+  count: {
+    in: { related: Type.Optional(RelatedCount) },
+    expected: `a whole number from 0, or an object of ${BOUNDS.join(', ')} and such numbers, or $between and two`
   },
   columns: {
     in: { select: Columns, member: Columns },

@@ -115,6 +115,8 @@ export interface Related {
   readonly table?: string
   readonly on?: Readonly<Record<string, string>>
   readonly filters?: object
+  /** How many related rows pass, in `$some`. */
+  readonly count?: number | { [B in typeof BOUNDS[number]]?: number } & { $between?: readonly [number, number] }
 }
 
 /** The types of the values of combinators, by their form. */

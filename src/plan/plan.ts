@@ -76,6 +76,8 @@ export interface Match {
 export interface Exists {
   readonly kind: 'exists'
   readonly negated: boolean
+  /** The number of such rows that do not count. */
+  readonly offset?: number
   readonly table: Table
   readonly on: readonly Pair[]
   /** The condition on the other table: the filters and the rules of the grant. */

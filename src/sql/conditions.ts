@@ -211,7 +211,7 @@ const isOwnIfTrue = (condition: Comparison): boolean =>
  * rows that are related to others.
  */
 function compileExists (
-  { negated, table, on, condition, index }: Exists,
+  { negated, offset, table, on, condition, index }: Exists,
   { outer, add }: ConditionScope
 ): Expression<SqlBool> {
   const other = (add as TableTokens['add'])(table, index)
@@ -220,7 +220,8 @@ function compileExists (
     other.relate(sql`${sql.ref(other.token(pair.other))} = ${sql.ref((outer as TableTokens['outer'])(pair.column))}`)
   )
   if (condition.kind !== 'constant' || !condition.value) conditions.push(compileCondition(condition, other))
-  const found = sql`(select 1 from ${other.from} where ${sql.join(conditions, sql` and `)} limit 1${other.lock})`
+  const skipped = offset === undefined ? sql`` : sql` offset ${offset}`
+  const found = sql`(select 1 from ${other.from} where ${sql.join(conditions, sql` and `)} limit 1${skipped}${other.lock})`
   return sql`${found} is ${sql.raw(negated ? 'null' : 'not null')}`
 }
 

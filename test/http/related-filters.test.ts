@@ -47,7 +47,28 @@ const cases: Array<[filters: object, ids: number[]]> = [
   [{ $none: { order_items: { filters: { sku: { $in: [] } } } } }, [1, 2, 3, 4]],
   [{ $or: [{ id: 2 }, { $some: { nothing: { table: 'order_items', filters: { $or: [] } } } }] }, [2]],
   [{ $some: { order_items: { filters: { sku: { $nin: [] } } } } }, [1, 2, 3]],
+  // counts
+  [{ $some: { order_items: { count: 2 } } }, [1, 3]],
+  [{ $some: { order_items: { count: 0 } } }, [4]],
+  [{ $some: { order_items: { count: { $gte: 2 } } } }, [1, 3]],
+  [{ $some: { order_items: { count: { $gt: 0 } } } }, [1, 2, 3]],
+  [{ $some: { order_items: { count: { $lt: 2 } } } }, [2, 4]],
+  [{ $some: { order_items: { count: { $lte: 0 } } } }, [4]],
+  [{ $some: { order_items: { count: { $between: [1, 1] } } } }, [2]],
+  [{ $some: { order_items: { count: { $gte: 1, $lt: 2 } } } }, [2]],
+  [{ $some: { order_items: { count: { $between: [2, 1] } } } }, []],
+  [{ $some: { order_items: { count: { $lt: 0 } } } }, []],
+  [{ $some: { order_items: { filters: { sku: 'B' }, count: { $gte: 2 } } } }, [3]],
+  [{ $some: { order_items: { filters: { sku: 'A' }, count: 0 } } }, [3, 4]],
+  [{ $not: { $some: { order_items: { count: { $gte: 2 } } } } }, [2, 4]],
+  [{ $some: { order_items: { count: { $gte: 0 } } } }, [1, 2, 3, 4]],
+  [{ $some: { order_items: { filters: { sku: { $in: [] } }, count: 0 } } }, [1, 2, 3, 4]],
+  [{ $some: { order_items: { filters: { sku: { $in: [] } }, count: 1 } } }, []],
+  // of NULL there are none
+  [{ $some: { customers: { count: 0 } } }, [4]],
+  [{ $some: { customers: { count: { $lte: 1 } } } }, [1, 2, 3, 4]],
   // levels
+  [{ $some: { customers: { filters: { $some: { orders: { count: 2 } } } } } }, [1, 2]],
   [{ $some: { customers: { filters: { $some: { orders: { filters: { total: { $gte: 20 } } } } } } } }, [1, 2, 3]],
   [{ $some: { customers: { filters: { $none: { orders: { filters: { $some: A } } } } } } }, [3]],
   [{ $some: { others: { table: 'orders', on: { customer_id: 'customer_id' }, filters: { note: 'x' } } } }, [1, 2]],
@@ -59,6 +80,27 @@ const test = sharedOnEachEngine(t, {
     ...schema(engine),
     `create table t1 (id integer not null primary key, t1_id integer, ${engine === 'sqlite' ? '"up.id"' : '`up.id`'} integer, foreign key (t1_id) references t1 (id))`, 'create index up on t1 (t1_id)', 'insert into t1 values (1, null, 3), (2, 1, 2), (3, 2, 1)'
   ]
+})
+
+await test('a count is refused by its place', async (t, { post }) => {
+  const errorOf = async (filters: object, body: object = { verb: 'select' }): Promise<unknown> => {
+    const { status, json: { error } } = await post('orders', { ...body, filters })
+    return [status, error?.code, error?.details[0]?.path]
+  }
+  for (const count of [-1, 1.5, '2', null, {}, { $ne: 1 }, { $between: [1] }, { $gte: 100_001 }, { $between: [0, 100_001] }, 100_001]) {
+    const place = await errorOf({ $some: { order_items: { count } } }) as string[]
+    t.same(place.slice(0, 2), [400, 'INVALID_BODY'], JSON.stringify(count))
+    t.match(place[2], /^\/filters\/\$some\/order_items\/count/)
+  }
+  t.same(await errorOf({ $none: { order_items: { count: 1 } } }), [400, 'INVALID_BODY', '/filters/$none/order_items/count'])
+  t.same(await errorOf({ $some: { order_items: { count: { $gte: 0 } } } }, { verb: 'delete' }), [400, 'FILTERS_REQUIRED', '/filters'])
+  t.same(await errorOf({ $some: { orders: { on: { id: 'id' }, count: 0 } } }, { verb: 'delete' }), [422, 'NOT_SUPPORTED', '/filters/$some/orders'])
+})
+
+await test('reading stops at one row more than decides', async (t, { post, statements, engine }) => {
+  await post('orders', { verb: 'select', filters: { $some: { order_items: { count: { $between: [2, 5] } } } } })
+  const [sql = ''] = statements()
+  t.match(sql, engine === 'sqlite' ? /limit 1 offset \?\) is not null and .*limit 1 offset \?\) is null/ : /limit 1 offset 1\) is not null and .*limit 1 offset 5\) is null/)
 })
 
 await test('rows are selected by the rows that are related to them', async (t, { post, operate, statements }) => {

@@ -5,10 +5,10 @@ import type { Table, TableSource } from '../../catalog/catalog.ts'
 import type { Pair } from '../../catalog/relations.ts'
 import { at, filtersRequired, invalidBody, type Path } from '../../errors.ts'
 import { getColumn } from '../columns.ts'
-import type { Condition } from '../plan.ts'
+import type { Condition, Exists, RowRange } from '../plan.ts'
 import { findMemberIndex, planOn, startEqualColumns } from '../relation.ts'
 import { withinRules } from '../rule.ts'
-import type { PlanLimits } from '../write-options.ts'
+import { type PlanLimits, planRange } from '../write-options.ts'
 import { planMatch } from './match.ts'
 import { isFields, planColumnFilter, planOperator } from './operators.ts'
 import {
@@ -55,10 +55,13 @@ function planMember (name: string, member: Related, scope: RowScope, path: Path)
   if (countTable(scope, member.table ?? name, { path: tablePathOf(member, path), by })) {
     throw at(path, invalidBody('"$some" and "$none" of a request can name at most 10 different tables'))
   }
+  const range = member.count === undefined ? undefined : planCount(member.count, negated, scope, [...path, 'count'])
   const { other, on, equalColumns, condition } = planRelation(name, member, scope, path)
-  if (condition.kind === 'constant' && !condition.value) return { kind: 'constant', value: negated }
+  if (condition.kind === 'constant' && !condition.value) {
+    return { kind: 'constant', value: range === undefined ? negated : range.least <= 0 && range.most >= 0 }
+  }
   // rules of a grant are not filters, so they are not folded
-  return {
+  const exists: Exists = {
     kind: 'exists',
     negated,
     table: other,
@@ -66,6 +69,31 @@ function planMember (name: string, member: Related, scope: RowScope, path: Path)
     condition: withinRules(other, condition),
     index: findMemberIndex(other, on, equalColumns.all, [])?.index
   }
+  return range === undefined ? exists : countRows(exists, range)
+}
+
+/** @throws INVALID_BODY */
+function planCount (
+  count: NonNullable<Related['count']>,
+  negated: boolean,
+  { relating: { counted: most } }: RowScope,
+  path: Path
+): RowRange {
+  if (negated) throw at(path, invalidBody('"count" is not allowed in "$none": use "$some"'))
+  const { $between, ...bounds } = typeof count === 'number' ? { $eq: count, $between: undefined } : count
+  const numbers = [...Object.values(bounds), ...($between ?? [])]
+  if (numbers.some((each) => each > most)) throw at(path, invalidBody(`"count" takes numbers from 0 to ${most}`))
+  const { least, most: greatest } = planRange(bounds)
+  return { least: Math.max(least, $between?.[0] ?? 0), most: Math.min(greatest, $between?.[1] ?? Infinity) }
+}
+
+/** Whether the number of rows is in the range: there is a row after `least - 1` others, and none after `most`. */
+function countRows (exists: Exists, { least, most }: RowRange): Condition {
+  if (most < least || most < 0) return { kind: 'constant', value: false }
+  return combine('and', [
+    ...least > 0 ? [{ ...exists, offset: least - 1 }] : [],
+    ...most < Infinity ? [{ ...exists, negated: true, offset: most }] : []
+  ])
 }
 
 /** How the rows of another table are related to those of a table, and which of them pass the filters of the request. */

@@ -33,6 +33,8 @@ export interface Relating {
   readonly level: number
   /** Levels that are allowed. */
   readonly levels: number
+  /** The greatest number of related rows that a filter may name. */
+  readonly counted: number
 }
 
 /**
@@ -77,11 +79,11 @@ export interface RowScope extends FilterScope { readonly relating: Relating }
 
 /** `table`: the table of the filters. `level`: the level of members. */
 export const createRowScope = (
-  { table, limits, ...rows }: Omit<Relating, 'levels'> & { readonly limits: PlanLimits }
+  { table, limits, ...rows }: Omit<Relating, 'levels' | 'counted'> & { readonly limits: PlanLimits }
 ): RowScope => ({
   ...createFilterScope(table, limits),
   isSearchable: true,
-  relating: { ...rows, table, levels: limits.include?.levels ?? 0 }
+  relating: { ...rows, table, levels: limits.include?.levels ?? 0, counted: limits.offset }
 })
 
 /** Joins conditions and folds constants. An empty list is true for `and` and false for `or`. */
