@@ -76,8 +76,6 @@ export class BatchReader<Row = unknown> {
   bytes = 0
   /** Called with the bytes that have been read. */
   onBytes: (bytes: Buffer) => void = () => {}
-  /** Called with the size of each large row. @throws ServiceError */
-  onLargeRow: (size: number, row: Row) => void = () => {}
 
   constructor (stream: Readable, parser: RowParser<Row>, limits: BatchLimits) {
     this.#stream = stream
@@ -251,7 +249,6 @@ export class BatchReader<Row = unknown> {
     this.#rowSize = 0
     if (rowLine < (this.#limits.fromLine ?? 1)) return undefined
     if (this.#count >= this.#limits.rows) throw this.#tooLarge('The body', this.#limits.rows, 'rows')
-    if (size > MAX_BYTES) this.onLargeRow(size, row)
     let full: Batch<Row> | undefined
     if (this.#batch.rows.length > 0 && this.#batch.size + size > MAX_BYTES) full = this.#takeBatch()
     const batch = this.#batch
