@@ -2,7 +2,7 @@
 import { MAX_LIMIT } from '../../schemas/limits.ts'
 import { type Column, mayFillColumns, mayFire } from '../catalog/catalog.ts'
 import { refusesRow } from '../dialects/dialect.ts'
-import { noReferencedRow } from '../dialects/violations.ts'
+import { noReferencedRow } from '../dialects/violation-details.ts'
 import { foreignKeyViolation, resultTooLarge, type ServiceError, unsupported } from '../errors.ts'
 import { isNull } from '../plan/filters/operators.ts'
 import { combine } from '../plan/filters/scope.ts'

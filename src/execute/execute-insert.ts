@@ -4,7 +4,7 @@
  */
 import { type Column, mayFillColumns, mayFire, type Table } from '../catalog/catalog.ts'
 import { type StatementResult, refusesRow } from '../dialects/dialect.ts'
-import { uniqueViolationOf } from '../dialects/violations.ts'
+import { uniqueViolationOf } from '../dialects/violation-details.ts'
 import { pointer, ServiceError, withDetails } from '../errors.ts'
 import { combine } from '../plan/filters/scope.ts'
 import { isComputedKey } from '../plan/insert-key.ts'

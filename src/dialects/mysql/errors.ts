@@ -42,7 +42,7 @@ import {
   notNullViolationOf,
   rowIsReferenced,
   uniqueViolationOf
-} from '../violations.ts'
+} from '../violation-details.ts'
 
 /** An error of mysql2. Errors of the server have a number, those of the connection only a code. */
 export interface MysqlError extends Error { errno?: number, code?: string, sqlState?: string, fatal?: boolean }

@@ -6,7 +6,7 @@ import {
 import {
   definitionsOf, type KnownDifferences, type KnownStatements, missingConfirmations, tableDefinitions
 } from './definitions.ts'
-import { firesTrigger } from '../violations.ts'
+import { firesTrigger } from '../violation-details.ts'
 import { outcomeUnknown, transactionTooLarge, withReason, type ServiceError } from '../../errors.ts'
 import { isLost, isRefusedByPlugin, type MysqlError } from './errors.ts'
 import {

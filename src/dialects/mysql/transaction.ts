@@ -2,7 +2,6 @@
  * Runs a transaction on one session, which it owns for its statements. One time limit, from BEGIN to COMMIT, applies to
  * all of them.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { databaseUnavailable, outcomeUnknown, queryTimeout, withReason, type ServiceError } from '../../errors.ts'
 import type { Statement } from '../../sql/statement.ts'
 import { controlStatement, createCommandQueue, createTransaction, type Savepoints } from '../transaction-commands.ts'
@@ -17,7 +16,7 @@ import {
   type Transaction,
   type TransactionOptions
 } from '../dialect.ts'
-import { firesTrigger } from '../violations.ts'
+import { firesTrigger } from '../violation-details.ts'
 import { watch } from '../waiters.ts'
 import { endSnapshot, type Session } from './session.ts'
 import type { MysqlError } from './errors.ts'
@@ -25,6 +24,7 @@ import { runStatement, type ExecutionOptions, type Run, type SessionOwner } from
 import {
   isOpen, notComplete, Retryable, rollBackTo, setVariables, undo, warnsOfRest, type WriteResult
 } from './failure.ts'
+import { isDeadlock, mayRetry, pauseAfter } from './retry-deadlock.ts'
 
 export interface TransactionRequest<T> extends Omit<TransactionOptions, 'consistency' | 'client'> {
   readonly use: (transaction: Transaction) => Promise<T>
@@ -52,17 +52,6 @@ const BEGIN: Readonly<Record<Isolation, readonly Statement[]>> = {
   serializable: [controlStatement('select', 'set transaction isolation level serializable'), ...REPEATABLE_READ],
   readCommitted: [controlStatement('select', 'set transaction isolation level read committed'), ...REPEATABLE_READ]
 }
-
-/**
- * The number of retries after a deadlock, and the pause before the first one, in milliseconds. Later pauses grow, so
- * that two transactions do not meet again.
- */
-const RETRIES = 3
-const PAUSE = 20
-const GROWTH = 3
-
-/** Whether the error is a deadlock, or a certification conflict of a cluster, which COMMIT may report. */
-const isDeadlock = (error: unknown): boolean => (error as ServiceError | undefined)?.code === 'DEADLOCK'
 
 class TransactionRun<T> {
   readonly #run: Run<TransactionRequest<T>>
@@ -125,7 +114,7 @@ class TransactionRun<T> {
           return await this.#runAttempt()
         } catch (error) {
           if (!this.#mayRunAgain(error)) throw error
-          await sleep(PAUSE * GROWTH ** (this.#attempt - 1) * (0.5 + Math.random()))
+          await pauseAfter(this.#attempt)
           if (this.#stopped !== undefined) throw error
           this.#failure = undefined
         }
@@ -141,7 +130,7 @@ class TransactionRun<T> {
   }
 
   #mayRunAgain (error: unknown): boolean {
-    return error === this.#failure && this.#attempt <= RETRIES && isDeadlock(error) && this.#isUsable
+    return error === this.#failure && mayRetry(error, this.#attempt) && this.#isUsable
   }
 
   async #runAttempt (): Promise<T> {

@@ -22,7 +22,7 @@ import {
   noReferencedRow,
   rowIsReferenced,
   uniqueViolationOf
-} from '../violations.ts'
+} from '../violation-details.ts'
 
 /** `isRolledBack`: the transaction that was open has ended with the error. `row`: the row of a list that failed. */
 export interface SqliteError extends Error { errcode?: number, errstr?: string, isRolledBack?: boolean, row?: number }

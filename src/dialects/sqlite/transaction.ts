@@ -6,7 +6,7 @@ import {
   type Client, isRefusal, type StatementResult, type RowSink, type Transaction, type TransactionOptions
 } from '../dialect.ts'
 import { controlStatement, createCommandQueue, createTransaction, type Savepoints } from '../transaction-commands.ts'
-import { firesTrigger, foreignKeysWritten, noReferencedRow, rowIsReferenced } from '../violations.ts'
+import { firesTrigger, foreignKeysWritten, noReferencedRow, rowIsReferenced } from '../violation-details.ts'
 import { type SqliteError, toServiceError } from './errors.ts'
 import type { TransactionOrder } from './protocol.ts'
 import type { Session } from './session.ts'
