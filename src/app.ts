@@ -28,6 +28,7 @@ import { createRequestLog } from './telemetry/record.ts'
 export { checkPrefix } from '../plugins/errors.ts'
 export { execute } from './in-process/calls.ts'
 export { streamInProcess } from './in-process/calls.ts'
+export { loadInProcess } from './in-process/load.ts'
 export { runInProcess } from './in-process/transaction.ts'
 
 export interface RegisterOptions {

@@ -12,6 +12,7 @@ import { createTokenStore, type TokenStore } from './access/tokens.ts'
 import { resolveSettings, type AppOptions } from './config/settings.ts'
 import type { Database } from './databases/database.ts'
 import { createReadiness } from './databases/readiness.ts'
+import type { LoadRequest, LoadResult } from './in-process/load.ts'
 import type { ExecuteRequest } from './in-process/calls.ts'
 import type { InProcessTransaction, InProcessTransactionOptions, Execute, Stream } from './in-process/transaction.ts'
 import type { AnyDatabases, Name } from './in-process/field-types.ts'
@@ -50,6 +51,12 @@ export interface RowQuery<Databases extends AnyDatabases = AnyDatabases> {
    * @throws ServiceError, also between rows
    */
   readonly stream: Stream<Databases>
+  /**
+   * Inserts the rows of a source of bytes or texts (CSV or NDJSON), or of objects; it is read no faster than the
+   * database takes them. @throws ServiceError, with `committed` if batches are committed one by one; what the source
+   * throws
+   */
+  load(request: LoadRequest, source: AsyncIterable<unknown> | Iterable<unknown>): Promise<LoadResult>
   /**
    * Runs a function whose requests happen in one transaction: commits when it resolves, rolls back when it throws. The
    * function may run again after a deadlock or if the tables have changed. @throws ServiceError; what the function
@@ -94,7 +101,8 @@ export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (
   const settings = resolveSettings(options)
   const tokens = createTokenStore(settings.tokens, settings.tokenFile?.tokens)
   const registry = createRegistry()
-  let parts: (Registered & Pick<typeof import('./app.ts'), 'execute' | 'runInProcess' | 'streamInProcess'>) | undefined
+  type Calls = 'execute' | 'loadInProcess' | 'runInProcess' | 'streamInProcess'
+  let parts: (Registered & Pick<typeof import('./app.ts'), Calls>) | undefined
   let isRegistered = false
   const readiness = createReadiness(() => parts?.databases ?? new Map())
   const partsFor = (method: string): NonNullable<typeof parts> => {
@@ -103,13 +111,15 @@ export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (
   }
 
   const plugin: FastifyPluginAsync = fp(async (app: FastifyInstance) => {
-    const { checkPrefix, registerParts, execute, runInProcess, streamInProcess } = await import('./app.ts')
+    const loaded = await import('./app.ts')
+    const { checkPrefix, registerParts, execute, loadInProcess, runInProcess, streamInProcess } = loaded
     if (isRegistered) throw new AlreadyRegistered()
     checkPrefix(app)
     isRegistered = true
     parts = {
       ...(await registerParts(app, { settings, tokens, readiness, registry })),
       execute,
+      loadInProcess,
       runInProcess,
       streamInProcess
     }
@@ -132,6 +142,10 @@ export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (
       const { databases, streamInProcess } = partsFor('stream')
       return streamInProcess({ databases, limits: settings.limits }, request)
     }) as Stream<Databases>,
+    load: async (request, source) => {
+      const { databases, loadInProcess } = partsFor('load')
+      return await loadInProcess({ databases, limits: settings.limits }, request, source)
+    },
     transaction: async (database, use, transactionOptions = {}) => {
       const { databases, runInProcess } = partsFor('transaction')
       return await runInProcess({ databases, limits: settings.limits }, database, { ...transactionOptions, use })
