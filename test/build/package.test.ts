@@ -231,7 +231,7 @@ t.test('the types of options are those of their schemas', async (t) => {
   writeFileSync(join(folder, 'same.ts'), `
     import type { Static } from '@sinclair/typebox'
     import type * as options from './node_modules/fastify-row-query/dist/schemas/options.js'
-    import type * as role from './node_modules/fastify-row-query/dist/schemas/role.js'
+    import type * as role from './node_modules/fastify-row-query/dist/schemas/grants.js'
     import type * as server from './node_modules/fastify-row-query/dist/schemas/server-settings.js'
     type Same<A, B> = [A] extends [B] ? [B] extends [A] ? true : false : false
     export const same: [

@@ -112,6 +112,12 @@ const matrix: Record<string, Probe[]> = {
     row((x) => ({ filters: { id: x }, data: { total: { $inc: 1 } } })),
     reference((x) => ({ filters: { id: 1 }, data: { customer_id: x } })), reference((x) => ({ filters: { id: 1 }, data: { sku: 'B', customer_id: x } }))
   ],
+  'update.key': [
+    column((x) => ({ filters: {}, key: [x], data: [{ [x]: 'z4', status: 'x' }] })), column((x) => ({ filters: {}, key: ['id'], data: [{ id: 1, [x]: 'z4' }] })),
+    column((x) => ({ filters: {}, key: ['id', x], data: [{ id: 1, [x]: 'z4', status: 'x' }] })),
+    row((x) => ({ filters: {}, key: ['id'], data: [{ id: x, status: 'x' }] })), row((x) => ({ filters: {}, key: ['id'], data: [{ id: x, status: 'x' }], expect: 1 })),
+    reference((x) => ({ filters: {}, key: ['id'], data: [{ id: 1, customer_id: x }] }))
+  ],
   'update.returning': [
     column((x) => ({ filters: { id: 1 }, data: { status: 'x' }, returning: ['id', x] })), row((x) => ({ filters: { id: x }, data: { status: 'x' }, returning: '*' })),
     reference((x) => ({ filters: { id: 1 }, data: { customer_id: x }, returning: ['customer_id'] }))

@@ -2,6 +2,7 @@
 import tap, { type Test } from 'tap'
 import type { RowQueryOptions } from '../../schemas/options.ts'
 import { hashToken } from '../../src/access/tokens.ts'
+import { codeBlocks, readDocument } from '../support/markdown.ts'
 import { onEachEngine, type EngineName, type Service } from '../support/service.ts'
 
 const DOCS: Array<[number, number, string, string]> = [
@@ -262,4 +263,13 @@ await tap.test('$match', async (t) => {
       t.same((await post('notes', { verb: 'select', filters: body.filters, total: true })).json.data.total, 3)
     })
   })
+})
+
+await onEachEngine(tap as Test, 'the example of docs/searching.md', {
+  schema: (engine) => engine === 'sqlite'
+    ? ['create table articles (id integer primary key, title text, body text)', "create virtual table words using fts5(title, body, content='articles', content_rowid='id')", ...triggers('articles', 'words', ['title', 'body'], 'id'), "insert into articles values (1, 'Red shoes', 'new'), (2, 'Hats', 'green')"]
+    : ['create table articles (id int primary key, title varchar(100), body text) engine=innodb', 'create fulltext index words on articles (title, body)', "insert into articles values (1, 'Red shoes', 'new'), (2, 'Hats', 'green')"]
+}, async (t, { post }) => {
+  const [block] = codeBlocks(readDocument('docs/searching.md')).filter(({ kind }) => kind === 'json match')
+  t.match(await post('articles', block?.text), { status: 200, json: { data: { rows: [{ id: 1 }], count: 1 } } })
 })
