@@ -5,6 +5,7 @@ import { at, columnNotFound, invalidValue, type Path, ServiceError } from '../er
 import { findSyntaxError, isObject, lookOver, parseExactJson, repeatsKey } from '../json/exact-json.ts'
 import { getWritableColumn } from '../plan/assignments.ts'
 import { SEPARATORS, type CsvCells } from './csv-parser.ts'
+import { requireFewItems } from './row-parser.ts'
 
 /**
  * Looks up the columns of a header. A header of one name that is not a column may have another separator, which the
@@ -61,12 +62,13 @@ function readCell ({ name, type }: Column, text: string, path: Path): unknown {
 
 function parseCell (name: string, text: string, path: Path): unknown {
   try {
+    requireFewItems(text)
     const overview = lookOver(text)
     const value = parseExactJson(text, overview)
     if (repeatsKey(overview, value)) throw at(path, invalidValue(name, 'a name appears twice in one object'))
     return value
   } catch (error) {
-    if (error instanceof ServiceError) throw error
+    if (error instanceof ServiceError) throw at(path, error)
     const place = error instanceof RangeError ? undefined : findSyntaxError(text)
     throw at(path, invalidValue(name, ['is not valid JSON', ...(place === undefined ? [] : [place])].join(', ')))
   }

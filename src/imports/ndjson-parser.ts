@@ -1,7 +1,7 @@
 /** Parses lines of JSON objects (NDJSON), in parts of any size. */
-import { at, invalidBody, invalidJson } from '../errors.ts'
+import { at, invalidBody, invalidJson, type ServiceError } from '../errors.ts'
 import { findSyntaxError, isObject, lookOver, parseExactJson, repeatsKey } from '../json/exact-json.ts'
-import { atLine, type RowParser } from './row-parser.ts'
+import { atLine, requireFewItems, type RowParser } from './row-parser.ts'
 
 export type JsonRow = Readonly<Record<string, unknown>>
 
@@ -47,6 +47,11 @@ export class NdjsonParser implements RowParser<JsonRow> {
   /** @throws INVALID_JSON, INVALID_BODY */
   #parse (text: string): JsonRow {
     const path = ['data', this.#count]
+    try {
+      requireFewItems(text)
+    } catch (error) {
+      throw atLine(at(path, error as ServiceError), this.line)
+    }
     let value: unknown
     let isRepeated: boolean
     try {

@@ -1,5 +1,5 @@
 /** What parses the rows of an import, in parts of any size. */
-import { type ServiceError, withDetails } from '../errors.ts'
+import { bodyTooLarge, type ServiceError, withDetails } from '../errors.ts'
 
 export interface RowParser<Row = unknown> {
   /** The row that the last call has completed. */
@@ -28,4 +28,24 @@ export function atLine (error: ServiceError, line: number): ServiceError {
     ...detail,
     line
   })))
+}
+
+/** Texts of up to so many characters are not scanned. */
+const SMALL = 262_144
+
+/** Maximum number of items of lists and objects in one JSON text: each takes a hundred bytes, and its text three. */
+const MAX_ITEMS = 1_000_000
+
+/** Refuses JSON text that would take much more memory than it has bytes. @throws BODY_TOO_LARGE */
+export function requireFewItems (text: string): void {
+  if (text.length <= SMALL) return
+  let items = 0
+  for (let index = 0; index < text.length; index++) {
+    const character = text[index]
+    if (character === ',' || character === '[' || character === '{') items++
+  }
+  if (items <= MAX_ITEMS) return
+  const error = bodyTooLarge()
+  error.message = `A JSON text has more than ${MAX_ITEMS} items of lists and objects`
+  throw error
 }

@@ -34,6 +34,7 @@ for (const [text, line, code, path] of [
   ['\n{"a": 1} {"a": 2}\n', 2, 'INVALID_JSON', '/data/0'],
   ['{"a": 1', 1, 'INVALID_JSON', '/data/0'],
   ['['.repeat(100_000), 1, 'INVALID_JSON', '/data/0'],
+  [`{"a":[${'[],'.repeat(600_000)}1]}\n`, 1, 'BODY_TOO_LARGE', '/data/0'],
   ['[]\n', 1, 'INVALID_BODY', '/data/0'],
   ['{}\n1.0\n', 2, 'INVALID_BODY', '/data/1'],
   ['null\n', 1, 'INVALID_BODY', '/data/0'],
