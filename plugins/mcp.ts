@@ -100,19 +100,14 @@ function sendParseError (error: FastifyError, request: FastifyRequest, reply: Fa
   return reply.code(refusal.statusCode).type(JSON_TYPE).send(errorText(PARSE_ERROR, `Parse error: ${refusal.message}`))
 }
 
-/**
- * Metadata of the tools as a resource protected by OAuth (RFC 9728), from which clients learn the issuers of tokens.
- */
-interface ResourceMetadata {
+/** Serves the metadata, outside of the prefix and without a token. Returns its URL. */
+function addResourceMetadata (app: FastifyInstance, { resource, path, issuers }: {
   /** The URL of the resource, as clients use it. */
   readonly resource: string
   /** The path of the resource after the prefix. */
   readonly path: string
   readonly issuers: readonly string[]
-}
-
-/** Serves the metadata, outside of the prefix and without a token. Returns its URL. */
-function addResourceMetadata (app: FastifyInstance, { resource, path, issuers }: ResourceMetadata): string {
+}): string {
   const url = `/.well-known/oauth-protected-resource${app.prefix}${path}`
   const text = JSON.stringify({
     resource,

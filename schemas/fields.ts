@@ -218,8 +218,8 @@ export const FIELDS = {
           'inserted or none.'
       }),
       update: Type.Union([Changes, Type.Array(Row, { minItems: 1, maxItems: MAX_ROWS })], {
-        description: `The changes of every row, or a list of 1 to ${MAX_ROWS} rows with changes of their own: each has ` +
-          'the columns of "key", which find its row, and the columns to change.'
+        description: `The changes of every row, or a list of 1 to ${MAX_ROWS} rows with changes of their own: each ` +
+          'has the columns of "key", which find its row, and the columns to change.'
       })
     },
     expected: 'an object of column values, or a list of them'

@@ -237,8 +237,7 @@ export interface Catalog {
   readonly broken?: ReadonlyMap<string, string>
   /**
    * The tables that this reading, for which a failed statement has asked, lacks, or has without a part, as they were.
-   * They may come back.
-   * Undefined if there are none.
+   * They may come back. Undefined if there are none.
    */
   readonly missing?: ReadonlyMap<string, Table>
   /** When it was read, in milliseconds since 1970. */

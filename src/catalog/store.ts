@@ -37,21 +37,6 @@ const PARTS: ReadonlyArray<(table: Table) => number> = [
   ({ triggers }) => triggers.list.length
 ]
 
-/** The catalog of one database: loaded once, cached, and refreshed in the background. */
-interface CatalogStore {
-  /** The newest catalog; a promise until the first one is loaded. @throws the error of loading it */
-  current (): Catalog | Promise<Catalog>
-  /** The newest catalog, if there is one yet. */
-  latest (): Catalog | undefined
-  /**
-   * Loads the catalog again. A running load may miss a change that was made since it began, so all calls during it
-   * share the next load.
-   */
-  refresh (): Promise<Catalog>
-  /** Ends the background refresh. */
-  stop (): void
-}
-
 /** How long after a reading that lacks something the catalog is read again, in milliseconds. */
 const SECOND_AFTER = 1000
 
@@ -73,7 +58,19 @@ export function createCatalogStore ({
   readonly load: () => Promise<Catalog>
   readonly interval: number
   readonly onError: (error: unknown) => void
-}): CatalogStore {
+}): {
+  /** The newest catalog; a promise until the first one is loaded. @throws the error of loading it */
+    current (): Catalog | Promise<Catalog>
+    /** The newest catalog, if there is one yet. */
+    latest (): Catalog | undefined
+    /**
+     * Loads the catalog again. A running load may miss a change that was made since it began, so all calls during it
+     * share the next load.
+     */
+    refresh (): Promise<Catalog>
+    /** Ends the background refresh. */
+    stop (): void
+  } {
   let catalog: Catalog | undefined
   let running: Promise<Catalog> | undefined
   let next: Promise<Catalog> | undefined

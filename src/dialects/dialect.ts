@@ -69,8 +69,8 @@ export interface StatementResult {
   /** SQLite, for an insert of several rows: the indexes of those that were neither inserted nor updated. */
   readonly untouched?: readonly number[] | undefined
   /**
-   * For an insert: the number that the database gave to the row, as digits; any number if it gave none. Undefined if
-   * a trigger may have changed the key since.
+   * For an insert: the number that the database gave to the row, as digits; any number if it gave none. Undefined if a
+   * trigger may have changed the key since.
    */
   readonly insertId?: string | undefined
 }

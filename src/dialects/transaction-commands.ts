@@ -48,18 +48,15 @@ export function createTransaction (
   }
 }
 
-/** Runs statements one after the other: a host app may send several without waiting for their results. */
-interface CommandQueue {
+/** Maximum number of waiting statements. */
+export const MAX_WAITING = 1000
+
+export function createCommandQueue (): {
   /** @throws OVERLOADED if too many wait; what `work` throws */
   run<T> (work: () => Promise<T>): Promise<T>
   /** Resolves when nothing runs or waits. */
   drain (): Promise<void>
-}
-
-/** Maximum number of waiting statements. */
-export const MAX_WAITING = 1000
-
-export function createCommandQueue (): CommandQueue {
+} {
   let pending = 0
   let last: Promise<unknown> = Promise.resolve()
   const settled = (): void => { pending-- }

@@ -214,19 +214,16 @@ export interface InsertRun {
  */
 export type WatchRow = (row: PlannedRow) => Promise<(counts: RowCounts) => Promise<unknown>>
 
-/** How an insert runs by itself. `transact`: runs it in a transaction, which is retried after a deadlock. */
-interface InsertAlone {
-  readonly record: RequestRecord | null | undefined
-  readonly transact: () => Promise<StatementResult & RowsResult>
-}
-
 /**
  * Runs an insert by itself: as one statement if possible, otherwise in a transaction. @throws ServiceError, which names
  * the row that was refused
  */
 export async function executeInsert (
   insertRun: InsertRun,
-  { record, transact }: InsertAlone
+  { record, transact }: {
+    readonly record: RequestRecord | null | undefined
+    readonly transact: () => Promise<StatementResult & RowsResult>
+  }
 ): Promise<StatementResult & RowsResult> {
   const { plan, runner } = insertRun
   if (

@@ -20,18 +20,6 @@ import type { Runner } from './runner.ts'
  */
 export const STEP = 100
 
-interface RowsToRead {
-  readonly table: Table
-  /** The columns of the answer. */
-  readonly columns: readonly Column[]
-  /** A unique key. */
-  readonly key: readonly Column[]
-  /** The values of the key of each row, in the order of the answer. A row may occur more than once. */
-  readonly keys: ReadonlyArray<readonly Value[]>
-  /** The indexes in `keys` of rows that may be missing. */
-  readonly optional?: ReadonlySet<number>
-}
-
 /**
  * Writes the rows into the sink. @throws NOT_SUPPORTED, or PERMISSION_DENIED under rules, if a row is not found; the
  * errors of the sink
@@ -39,7 +27,17 @@ interface RowsToRead {
 export async function readRows (
   runner: Runner,
   sink: ResponseSink,
-  { table, columns, key, keys, optional }: RowsToRead
+  { table, columns, key, keys, optional }: {
+    readonly table: Table
+    /** The columns of the answer. */
+    readonly columns: readonly Column[]
+    /** A unique key. */
+    readonly key: readonly Column[]
+    /** The values of the key of each row, in the order of the answer. A row may occur more than once. */
+    readonly keys: ReadonlyArray<readonly Value[]>
+    /** The indexes in `keys` of rows that may be missing. */
+    readonly optional?: ReadonlySet<number>
+  }
 ): Promise<void> {
   const select = async (conditions: readonly Condition[]): Promise<number> => {
     const before = sink.keptCount
@@ -153,20 +151,16 @@ export function addCounts (total: RowCounts | undefined, counts: RowCounts): Row
   }
 }
 
-// The keys of rows that an insert returns, or that are looked up after it.
-
-interface GivenKeys {
-  readonly table: Table
-  readonly key: readonly Column[]
-  /** The values that the request gives to the key of each row. */
-  readonly keys: ReadonlyArray<readonly Value[]>
-}
-
 /**
  * Whether a row already has one of the keys of an insert. If the insert succeeds nevertheless, a BEFORE INSERT trigger
  * has changed the key, and the row with that key is another one.
  */
-export async function areTaken (runner: Runner, { table, key, keys }: GivenKeys): Promise<boolean> {
+export async function areTaken (runner: Runner, { table, key, keys }: {
+  readonly table: Table
+  readonly key: readonly Column[]
+  /** The values that the request gives to the key of each row. */
+  readonly keys: ReadonlyArray<readonly Value[]>
+}): Promise<boolean> {
   for (let from = 0; from < keys.length; from += STEP) {
     const condition = combine('or', keys.slice(from, from + STEP).map((values) => hasKey(key, values)))
     if (await runner.exists({ table, columns: key, condition })) return true

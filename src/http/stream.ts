@@ -11,7 +11,7 @@ import { openStream, type StreamRequest } from '../pipeline.ts'
 import { createBodyCheck } from '../request/check-body.ts'
 import { isClosed } from '../response/budget.ts'
 import { GRACE, type RowStream } from '../response/row-stream.ts'
-import type { StreamFormat } from '../response/stream-rows.ts'
+import type { StreamFormat } from '../response/csv-ndjson-rows.ts'
 import { type Collector, RequestRecord, slowClients } from '../telemetry/record.ts'
 import { HttpClient } from './client-connections.ts'
 

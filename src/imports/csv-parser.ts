@@ -9,16 +9,13 @@ export const SEPARATORS: ReadonlyMap<string, string> = new Map([[',', ','], [';'
 
 const [LF, CR, QUOTE] = [0x0a, 0x0d, 0x22] as const
 
-/** The position in a cell: before its first character, in a cell without quotes or with them, after a quote in it. */
-type State = 'start' | 'plain' | 'quoted' | 'afterQuote'
-
 /** The cells of a row; null for a cell with nothing, which is NULL. */
 export type CsvCells = ReadonlyArray<string | null>
 
 export class CsvParser implements RowParser<CsvCells> {
   readonly #separator: number
   #names: readonly string[] = []
-  #state: State = 'start'
+  #state: 'start' | 'plain' | 'quoted' | 'afterQuote' = 'start'
   /** The text of the cell so far; of one with quotes as it was sent, with the quotes in it doubled. */
   #text = ''
   #hasQuotes = false

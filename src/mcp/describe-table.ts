@@ -23,15 +23,13 @@ const KEPT = ['type', 'format', 'enum', 'contentEncoding', 'uniqueItems']
 /** Formats of numbers, which the declaration already shows. */
 const NUMBERS = new Set<unknown>(['int32', 'int64', 'float', 'double', 'decimal'])
 
-interface ColumnsDescription {
+function describeColumns (columns: readonly Column[]): {
   readonly columns: readonly Schema[]
   /**
    * The operators that filters accept, by the names that columns refer to; `default` applies to columns without a name.
    */
   readonly operators: Readonly<Record<string, readonly string[]>>
-}
-
-function describeColumns (columns: readonly Column[]): ColumnsDescription {
+} {
   const sets = Map.groupBy(columns, setOf)
   const [usual] = Array.from(sets).sort(([, one], [, other]) => other.length - one.length)[0] ?? []
   return {

@@ -98,18 +98,16 @@ async function listTables (options: ToolOptions, grant: Grant, args: Arguments):
   return `{"tables":[${shown.join()}],${JSON.stringify(rest).slice(1)}`
 }
 
-interface Searched {
-  readonly searched: readonly string[]
-  readonly after: Position | undefined
-  /** Collects the names of databases whose catalog cannot be read. */
-  readonly unavailable: string[]
-}
-
 /** The tables after a position, by database and sorted by name. */
 async function * tablesOf (
   options: ToolOptions,
   grant: Grant,
-  { searched, after, unavailable }: Searched
+  { searched, after, unavailable }: {
+    readonly searched: readonly string[]
+    readonly after: Position | undefined
+    /** Collects the names of databases whose catalog cannot be read. */
+    readonly unavailable: string[]
+  }
 ): AsyncGenerator<Listed> {
   const databases = after === undefined ? searched : searched.slice(searched.indexOf(after.database))
   // at the same time, because each waits for its database if that does not answer

@@ -9,15 +9,14 @@ import type { Principal } from './tool.ts'
 export const PARSE_ERROR = -32700
 export const INVALID_REQUEST = -32600
 
-/** A message for the implementation of the protocol, or the text of its refusal. */
-type ReadMessage = { readonly message: unknown, readonly refused?: undefined } | { readonly refused: string }
-
 /**
  * Makes numbers that the parser kept as text ordinary ones, but not in the arguments of a tool. Changes `message`, but
  * only its upper levels, because a message may be nested as deeply as it is long. Refuses what the implementation would
  * answer wrongly: it would round an `id`.
  */
-export function readMessage (message: unknown): ReadMessage {
+export function readMessage (
+  message: unknown
+): { readonly message: unknown, readonly refused?: undefined } | { readonly refused: string } {
   if (Array.isArray(message)) return { refused: errorText(INVALID_REQUEST, NO_BATCHES) }
   if (!isObject(message)) return { message }
   const { id, params } = message
@@ -41,15 +40,6 @@ export function errorText (code: number, message: string, id: RawNumber | null =
 const NO_BATCHES = 'Invalid Request: send one message at a time; batches are not supported'
 const BAD_ID = 'Invalid Request: "id" must be a string or a whole number from -(2^53 - 1) to 2^53 - 1'
 
-// Serves one message of the Streamable HTTP transport, without sessions.
-
-interface ServedMessage {
-  /** The parsed message, which is not a list. */
-  readonly message: unknown
-  readonly headers: IncomingHttpHeaders
-  readonly principal: Principal
-}
-
 interface MessageResponse { readonly status: number, readonly type: string | null, readonly text: string }
 
 /** The headers that the protocol reads, without Accept, because clients must accept JSON. */
@@ -57,7 +47,12 @@ const NAMES = ['mcp-protocol-version', 'mcp-method', 'mcp-name']
 const FIXED = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
 
 /** Answers with JSON in all revisions of the protocol, because nothing is sent before a result. */
-export function createServeMessage (sdk: Sdk, tools: Tools): (served: ServedMessage) => Promise<MessageResponse> {
+export function createServeMessage (sdk: Sdk, tools: Tools): (served: {
+  /** The parsed message, which is not a list. */
+  readonly message: unknown
+  readonly headers: IncomingHttpHeaders
+  readonly principal: Principal
+}) => Promise<MessageResponse> {
   const { createMcpHandler, isLegacyRequest, WebStandardStreamableHTTPServerTransport: Transport } = sdk
   const principals = new WeakMap<Request, Principal>()
   const serverOf = (request: Request) => createToolServer(sdk, tools, () => principals.get(request) as Principal)

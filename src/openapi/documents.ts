@@ -67,11 +67,10 @@ export function createDocumentCache (limit: number): DocumentCache {
   }
 }
 
-/** Runs `work` when it is its turn. @throws OVERLOADED if too many already wait, and what `work` throws */
-type TakeTurn = <T>(work: () => Promise<T>) => Promise<T>
-
 /** Limits how many run at once to `running`, while up to `waiting` others wait in the order of their arrival. */
-export function createTurns ({ running, waiting }: { readonly running: number, readonly waiting: number }): TakeTurn {
+export function createTurns (
+  { running, waiting }: { readonly running: number, readonly waiting: number }
+): <T>(work: () => Promise<T>) => Promise<T> {
   const queue: Array<() => void> = []
   let free = running
   return async (work) => {
@@ -98,7 +97,12 @@ const MAX_BYTES = MAX_CACHED_BYTES / 2
  */
 const MAX_MADE = { running: 2, waiting: 100 }
 
-interface Documents {
+export interface DocumentsOptions {
+  readonly databases: ReadonlyMap<string, Database>
+  readonly settings: DocumentSettings
+}
+
+export function createDocuments ({ databases, settings }: DocumentsOptions): {
   /** Describes the interface, limited to the permissions of the grant. */
   ofInterface (grant: Grant): Promise<DocumentText>
   /**
@@ -106,14 +110,7 @@ interface Documents {
    * OVERLOADED if too many documents are being made, RESULT_TOO_LARGE
    */
   ofDatabase (database: Database, grant: Grant): Promise<DocumentText>
-}
-
-export interface DocumentsOptions {
-  readonly databases: ReadonlyMap<string, Database>
-  readonly settings: DocumentSettings
-}
-
-export function createDocuments ({ databases, settings }: DocumentsOptions): Documents {
+} {
   const interfaces = createDocumentCache(MAX_CACHED_BYTES)
   const takeTurn = createTurns(MAX_MADE)
   const byCatalog = new WeakMap<Catalog, DocumentCache>()

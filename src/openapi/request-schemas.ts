@@ -28,7 +28,8 @@ function fieldsObject ({ properties, required, description }: TObject, part: key
     const given = toDocument(schema)
     const excludes = fieldNamed(field)?.excludes
     const excluded = excludes?.[part] ?? excludes?.selectInTransaction
-    const text = [given['description'], excluded && `Not together with ${excluded.join(', ')}.`].filter(Boolean).join(' ')
+    const others = excluded && `Not together with ${excluded.join(', ')}.`
+    const text = [given['description'], others].filter(Boolean).join(' ')
     return [[field, {
       ...(own[field]?.['$ref'] === undefined && given),
       ...(text !== '' && { description: text }),

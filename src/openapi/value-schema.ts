@@ -110,16 +110,6 @@ const INT32 = 2 ** 31 - 1
 /** The pattern of any name. */
 const ANY = '^(.*)$'
 
-/** What TypeBox writes in another way than documents. */
-interface TypeBoxSchema {
-  readonly [keyword: string]: unknown
-  readonly maximum?: number
-  readonly anyOf?: readonly Schema[]
-  readonly items?: Schema
-  readonly properties?: Schemas
-  readonly patternProperties?: Schemas
-}
-
 /**
  * Converts a schema of TypeBox to what generators of clients support: `enum` for constants, `additionalProperties` for
  * free names, the format of large integers, and `x-default` for `default`, for the same reason as in insertSchema
@@ -129,7 +119,14 @@ interface TypeBoxSchema {
 export function toDocument (schema: Schema, forTool = false): Schema {
   const {
     default: fallback, const: constant, anyOf, items, properties, patternProperties, additionalProperties: more, ...rest
-  } = schema as TypeBoxSchema
+  } = schema as {
+    readonly [keyword: string]: unknown
+    readonly maximum?: number
+    readonly anyOf?: readonly Schema[]
+    readonly items?: Schema
+    readonly properties?: Schemas
+    readonly patternProperties?: Schemas
+  }
   const convert = (each: Schema): Schema => toDocument(each, forTool)
   const constants = anyOf?.map((each) => each['const']) ?? [undefined]
   if (!constants.includes(undefined)) return { ...rest, type: 'string', enum: constants }

@@ -98,14 +98,11 @@ function planPart (
   return resultColumn(name, key, found, source)
 }
 
-/** The path of an aggregate in the body, and the table that it is computed from. */
-interface AggregateScope { readonly scope: FilterScope, readonly table: Table, readonly path: Path }
-
 /** Plans `{"$sum": "total"}`, or `{"$sum": "total", "filters": {…}}`. */
 export function planAggregate (
   name: string,
   { filters = {}, ...call }: AggregateCall,
-  { scope, table, path }: AggregateScope
+  { scope, table, path }: { readonly scope: FilterScope, readonly table: Table, readonly path: Path }
 ): ComputedColumn {
   const [[key, operand]] = Object.entries(call) as [[string, string]]
   const column = planFunction(name, [key, operand], [...path, key], table)

@@ -41,9 +41,7 @@ export function findColumns (
 /** Whether the index compares whole values of columns: neither beginnings of texts nor expressions. */
 export const isWhole = ({ parts }: Index): boolean => parts.every(({ column, prefix }) => column !== null && !prefix)
 
-/**
- * The key by which a write finds the rows of `$match` on MySQL and MariaDB; undefined if there is none.
- */
+/** The key by which a write finds the rows of `$match` on MySQL and MariaDB; undefined if there is none. */
 export const findSearchKey = (table: Table): readonly Column[] | undefined =>
   rowKeysOf(table).find((key) => !mayBeNull(key))
 

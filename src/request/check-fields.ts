@@ -181,18 +181,11 @@ function isListOfTerms ({ orderBy }: { orderBy?: unknown }): boolean {
   return Array.isArray(orderBy) && orderBy.every(isObject)
 }
 
-/** A value of a body or member that does not match its schema. */
-interface WrongField {
-  readonly field: string
-  readonly path: Path | string
-  readonly type: ValueErrorType
-}
-
 /**
  * Returns the error of a wrong field whose errors have a code of their own, not thrown. `fields`: the body or member.
  */
 export function findOwnError (
-  { field, path, type }: WrongField,
+  { field, path, type }: { readonly field: string, readonly path: Path | string, readonly type: ValueErrorType },
   fields: { readonly orderBy?: unknown }
 ): ServiceError | undefined {
   if (field === 'limit' && (type === ValueErrorType.IntegerMinimum || type === ValueErrorType.IntegerMaximum)) {

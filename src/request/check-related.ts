@@ -37,9 +37,6 @@ const combinators: ReadonlyMap<string, CombinatorForm> = new Map(Object.entries(
 
 const DOLLAR = 36
 
-/** The members of one `$some` or `$none` (`key`). */
-interface Found { readonly key: string, readonly members: unknown, readonly path: Path }
-
 /**
  * Calls `visit` with the members of each `$some` and `$none`, outer ones first, until it returns a value. `path`: the
  * path of the filters, which is restored at the end. `depth`: the setting `limits.depth`; the planner refuses deeper
@@ -48,7 +45,7 @@ interface Found { readonly key: string, readonly members: unknown, readonly path
 function findMembers<T> (
   filters: unknown,
   path: Array<string | number>,
-  visit: (found: Found) => T | undefined,
+  visit: (found: { readonly key: string, readonly members: unknown, readonly path: Path }) => T | undefined,
   depth: number
 ): T | undefined {
   if (!isObject(filters) || depth < 0) return undefined

@@ -20,8 +20,8 @@ const paddingOf = ({ length }: Buffer): number => Math.max(0, LEAST - length)
 
 /**
  * A budget in bytes. One principal holds at most half of the memory that the others leave free, so that none can use up
- * the whole. A body that needs more than the budget is accepted while nothing else is held, so that it is not
- * refused forever.
+ * the whole. A body that needs more than the budget is accepted while nothing else is held, so that it is not refused
+ * forever.
  */
 export class BodyMemory {
   readonly #total: number
@@ -114,16 +114,6 @@ export function weighBody (bytes: Uint8Array): number {
  */
 export type Payload = NodeJS.ReadableStream & { readonly destroyed?: boolean, readonly receivedEncodedLength?: number }
 
-interface ReadBodyOptions {
-  readonly headers: IncomingHttpHeaders
-  /** Maximum size in bytes. */
-  readonly limit: number
-  readonly reservation: BodyReservation
-}
-
-/** Called at the end. `body` is undefined if there is an error. */
-type OnBody = (error: Error | undefined, body?: Buffer) => void
-
 const FIRST_SIZE = 16_384
 const NONE = Buffer.alloc(0)
 
@@ -132,7 +122,12 @@ const NONE = Buffer.alloc(0)
  * that arrives at once is not copied. Memory is reserved for the declared length before anything is read, or as bytes
  * arrive, and at the end for what parsing makes of them.
  */
-export function readBody (payload: Payload, { headers, limit, reservation }: ReadBodyOptions, onBody: OnBody): void {
+export function readBody (payload: Payload, { headers, limit, reservation }: {
+  readonly headers: IncomingHttpHeaders
+  /** Maximum size in bytes. */
+  readonly limit: number
+  readonly reservation: BodyReservation
+}, onBody: (error: Error | undefined, body?: Buffer) => void): void {
   const declared = headers['content-length'] === undefined ? undefined : Number(headers['content-length'])
   let buffer: Buffer = NONE
   let length = 0
@@ -243,16 +238,14 @@ export function limitUnreadBody (request: IncomingMessage, response: ServerRespo
   })
 }
 
-interface Discarding {
-  readonly onPart?: () => void
-  /** Called when there is too much of it. */
-  readonly onExcess: () => void
-}
-
 /** Reads the rest of a body. Returns a function that ends this. */
 function discard (
   request: IncomingMessage,
-  { onPart = () => {}, onExcess }: Discarding,
+  { onPart = () => {}, onExcess }: {
+    readonly onPart?: () => void
+    /** Called when there is too much of it. */
+    readonly onExcess: () => void
+  },
   most = MAX_BYTES
 ): () => void {
   let bytes = 0

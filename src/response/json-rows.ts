@@ -1,6 +1,4 @@
-/**
- * Writes rows as JSON objects: from the bytes of MySQL's text protocol, or from values of a driver.
- */
+/** Writes rows as JSON objects: from the bytes of MySQL's text protocol, or from values of a driver. */
 import type { Column } from '../catalog/catalog.ts'
 import { afterLength, readLength } from '../dialects/mysql/packets.ts'
 import { unreadableValue } from '../errors.ts'

@@ -14,16 +14,13 @@ export interface TableTokens {
   readonly outer: (column: Column) => string
   readonly indexToken: (index: Index) => string
   /** Adds another table to the statement, for a subquery. `index`: the index by which its rows are found. */
-  readonly add: (table: Table, index: Index | undefined) => SubqueryTable
-}
-
-/** The table of a subquery. */
-interface SubqueryTable extends TableTokens {
-  readonly from: Sql
-  /** Marks an equality of two tables as selective for the optimizer. */
-  readonly relate: Relate
-  /** The clause that locks the found rows. */
-  readonly lock: Sql
+  readonly add: (table: Table, index: Index | undefined) => TableTokens & {
+    readonly from: Sql
+    /** Marks an equality of two tables as selective for the optimizer. */
+    readonly relate: Relate
+    /** The clause that locks the found rows. */
+    readonly lock: Sql
+  }
 }
 
 type Sql = RawBuilder<unknown>

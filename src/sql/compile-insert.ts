@@ -22,10 +22,7 @@ import { newValue, skipsUnchanged } from './compile-write.ts'
 
 type Sql = RawBuilder<unknown>
 
-/** The text for one row. `probe`: the same text, but with an existing row left unchanged. */
-interface BuiltInsert extends BuiltStatement { readonly probe?: string }
-
-export function buildInsert (batch: RowBatch, engine: Engine): BuiltInsert {
+export function buildInsert (batch: RowBatch, engine: Engine): BuiltStatement & { readonly probe?: string } {
   const { table, columns, conflict } = batch
   const builder = builderFor(engine, table)
   const into = table.hasConflictClause === true ? builder.db.insertInto('t').orAbort() : builder.db.insertInto('t')

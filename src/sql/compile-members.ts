@@ -29,14 +29,6 @@ export function compileRows (plan: SelectPlan, engine: Engine): BuiltStatement {
   return tables.build(sql`select ${selectCells(tables, cells)} ${rows} limit ${plan.read ?? plan.limit}${skipped}`)
 }
 
-interface RowsToSelect {
-  readonly index?: Index | undefined
-  readonly order: readonly Order[]
-  readonly conditions: readonly Condition[]
-  /** Conditions that relate the rows to others, and decide by which index they are found. */
-  readonly related?: readonly Condition[]
-}
-
 /** Selects the cells as `v0`, `v1`, …, or from a later number if other cells precede them (`from`). */
 export function selectCells (tables: SeveralTables, { cells }: Cells, from = 0): Sql {
   return sql.join(
@@ -51,7 +43,13 @@ export function selectCells (tables: SeveralTables, { cells }: Cells, from = 0):
 export function selectRows (
   tables: SeveralTables,
   { joined }: Pick<Cells, 'joined'>,
-  { index, order, conditions, related = [] }: RowsToSelect
+  { index, order, conditions, related = [] }: {
+    readonly index?: Index | undefined
+    readonly order: readonly Order[]
+    readonly conditions: readonly Condition[]
+    /** Conditions that relate the rows to others, and decide by which index they are found. */
+    readonly related?: readonly Condition[]
+  }
 ): Sql {
   const own = tables.at(0)
   const joins = joined.map(({ member: { on, condition }, parent }, index): Sql => {
@@ -76,17 +74,15 @@ export function selectRows (
   return sql`from ${tables.from(0, index)}${sql.join(joins, sql``)}${where}${ordered}`
 }
 
-interface Described {
-  readonly table: Table
-  readonly cells: Cells
-  /** The conditions on the columns of the table. */
-  readonly conditions: readonly Condition[]
-  readonly engine: Engine
-}
-
 /** Describes a statement that selects cells for a dialect. */
 export function describeCells (
-  { table, cells, conditions, engine }: Described,
+  { table, cells, conditions, engine }: {
+    readonly table: Table
+    readonly cells: Cells
+    /** The conditions on the columns of the table. */
+    readonly conditions: readonly Condition[]
+    readonly engine: Engine
+  },
   built: BuiltStatement
 ): Template {
   const tables = tablesIn(table, cells)

@@ -61,7 +61,7 @@ export function compute (
   computed: ComputedColumn,
   engine: Engine,
   builder: Pick<TableTokens, 'token'>,
-  { named = ofTable, own = true }: HowToCompute = {}
+  { named = ofTable, own = true }: { readonly named?: (token: string) => string, readonly own?: boolean } = {}
 ): AliasableExpression<Parameter> {
   const { sql: texts, source, condition } = computed
   const column: Expression<unknown> = source === undefined ? sql`*` : sql.ref(named(builder.token(source)))
@@ -78,9 +78,6 @@ export function compute (
   if (passes === undefined) return compileForm(texts, { column })
   return compileForm(texts, { column: sql`case when ${passes} then ${source === undefined ? sql`1` : column} end` })
 }
-
-/** `own`: whether an aggregate of values must test which of them are `ColumnType.own`. */
-interface HowToCompute { readonly named?: (token: string) => string, readonly own?: boolean }
 
 const ofTable = (token: string): string => `t.${token}`
 
@@ -110,12 +107,6 @@ function createAlias (table: Table): (index: number) => string {
   return (index) => `${prefix}${index}`
 }
 
-// Finds the index in whose order a page is read, because MariaDB does not use it for `tenant = ?` with the newest
-// first, and reads all rows of the tenant.
-
-/** An index, and its order without columns that the filters hold equal, by which MariaDB would sort all rows again. */
-interface OrderedIndex { readonly index: Index, readonly order: readonly Order[] }
-
 /**
  * The index that begins with the columns that the filters hold equal, followed by those of the order, all in the same
  * or all in the opposite direction. Undefined if there is none, or if the filters name other columns, so that another
@@ -124,7 +115,7 @@ interface OrderedIndex { readonly index: Index, readonly order: readonly Order[]
 export function findIndex (
   { table, page, condition, order }: SelectPlan,
   engine: Engine
-): OrderedIndex | undefined {
+): { readonly index: Index, readonly order: readonly Order[] } | undefined {
   if (engine === 'sqlite' || page?.by !== 'position') return undefined
   const equal = new Set<string>()
   const others = new Set<string>()

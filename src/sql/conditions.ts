@@ -25,17 +25,14 @@ export function bind (parameter: Parameter | Moment, wrapping?: Wrapping): Expre
   return wrap(wrapping, sql<Parameter>`${parameter}`)
 }
 
-/** The expressions that replace the symbols in the SQL of an update operator or a computation. */
-interface Replacements {
-  readonly column: Expression<unknown>
-  readonly given?: Parameter | Moment
-  readonly filter?: Expression<unknown> | undefined
-}
-
 /** Replaces the symbols in the SQL of an update operator or a computation. */
 export function compileForm (
   texts: SqlTemplate,
-  { column, given = null, filter = sql`` }: Replacements
+  { column, given = null, filter = sql`` }: {
+    readonly column: Expression<unknown>
+    readonly given?: Parameter | Moment
+    readonly filter?: Expression<unknown> | undefined
+  }
 ): AliasableExpression<Parameter> {
   return sql.join<Parameter>(
     texts.map((part) => {
@@ -117,15 +114,12 @@ function compile (condition: Condition, around: Surroundings): Expression<SqlBoo
   }
 }
 
-/** The SQL of what a search needs besides columns. */
-interface Words {
+/** On SQLite, a statement names the full-text table in a subquery. */
+function wordsOf ({ index, columns: [first], rowid }: Match, { indexToken, outer }: Partial<TableTokens>): {
   /** The name of the full-text table of SQLite. */
   readonly table: Expression<unknown>
   readonly rowid: Expression<unknown>
-}
-
-/** On SQLite, a statement names the full-text table in a subquery. */
-function wordsOf ({ index, columns: [first], rowid }: Match, { indexToken, outer }: Partial<TableTokens>): Words {
+} {
   const name = sql.table((indexToken as TableTokens['indexToken'])(index))
   const [table] = (outer as TableTokens['outer'])(first as Column).split('.')
   const bare = `${table}.${index.fullText?.rowid}`
@@ -221,7 +215,8 @@ function compileExists (
   )
   if (condition.kind !== 'constant' || !condition.value) conditions.push(compileCondition(condition, other))
   const skipped = offset === undefined ? sql`` : sql` offset ${offset}`
-  const found = sql`(select 1 from ${other.from} where ${sql.join(conditions, sql` and `)} limit 1${skipped}${other.lock})`
+  const all = sql.join(conditions, sql` and `)
+  const found = sql`(select 1 from ${other.from} where ${all} limit 1${skipped}${other.lock})`
   return sql`${found} is ${sql.raw(negated ? 'null' : 'not null')}`
 }
 

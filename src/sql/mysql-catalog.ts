@@ -4,11 +4,7 @@ import { queriesOn, textOf } from './builder.ts'
 
 type Text = string | null
 
-/**
- * The columns of information_schema that are read (MySQL manual, "INFORMATION_SCHEMA Tables"). A comment names the
- * server if only one has a column.
- */
-interface InformationSchema {
+const db = queriesOn<{
   'information_schema.TABLES': {
     TABLE_SCHEMA: string
     TABLE_NAME: string
@@ -102,9 +98,7 @@ interface InformationSchema {
     TABLE_NAME: string
     PRIVILEGE_TYPE: string
   }
-}
-
-const db = queriesOn<InformationSchema>()
+}>()
 const toText = (query: Parameters<typeof textOf>[0]): string => textOf(query, 'mysql')
 const lit = sql.lit
 const HERE = sql<string>`database()`

@@ -88,8 +88,8 @@ function findReported ({ identity }: Table, isComputed: boolean, engine: Engine)
 }
 
 /**
- * Whether one statement for all rows counts them, fires their triggers and writes them in order as one for each
- * would. Otherwise they are written one by one.
+ * Whether one statement for all rows counts them, fires their triggers and writes them in order as one for each would.
+ * Otherwise they are written one by one.
  */
 export function isCertain (plan: InsertPlan, engine: Engine): boolean {
   const { table, rows, conflict } = plan

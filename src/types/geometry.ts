@@ -6,13 +6,6 @@ import { GEOMETRY_TYPES, readGeometry, readGeometryInParts, writeGeometry } from
 
 const EPSG = /^EPSG:(\d{1,9})$/
 
-interface GeometryBounds {
-  /** The only GeoJSON type that the column accepts, or null for all. */
-  only: string | null
-  /** The SRID that the column is restricted to, or null. */
-  srid: number | null
-}
-
 const line = [[0, 0], [1, 1]]
 const ring = [[0, 0], [1, 0], [1, 1], [0, 0]]
 
@@ -80,7 +73,12 @@ function shapeSchema (type: string, srid: number | null): TSchema {
  * Geometry as GeoJSON. An SRID other than the column's (0 if the column has none) is in the member `crs`, in the form
  * of MySQL's ST_AsGeoJSON. Longitude comes first, as in GeoJSON and in MySQL's internal format.
  */
-export function geometryType ({ only, srid: own }: GeometryBounds): ColumnType {
+export function geometryType ({ only, srid: own }: {
+  /** The only GeoJSON type that the column accepts, or null for all. */
+  only: string | null
+  /** The SRID that the column is restricted to, or null. */
+  srid: number | null
+}): ColumnType {
   const usual = own ?? 0
   const types = only === null ? GEOMETRY_TYPES : [only]
   return createType({

@@ -9,17 +9,15 @@ import { longCheckedJson, longJson } from './long-values.ts'
 /** MySQL's limit for the depth of JSON documents (manual, "The JSON Data Type"). */
 const MAX_DEPTH = 100
 
-interface JsonOptions {
+/** JSON: accepts and returns any JSON value. The comparison depends on the engine. */
+export function jsonType ({ checkNumber = () => {}, alwaysJson = false, ...sql }: {
   compared: Wrapping
   comparedColumn?: Wrapping
   /** Throws for numbers that the engine would change; every number is accepted if omitted. */
   checkNumber?: (text: string) => void
   /** Whether the engine guarantees that the column contains valid JSON. */
   alwaysJson?: boolean
-}
-
-/** JSON: accepts and returns any JSON value. The comparison depends on the engine. */
-export function jsonType ({ checkNumber = () => {}, alwaysJson = false, ...sql }: JsonOptions): ColumnType {
+}): ColumnType {
   return createType({
     schema: Type.Unknown({ title: 'Json', description: 'Any JSON value.', examples: [{ key: 'value' }] }),
     read: (value) => {

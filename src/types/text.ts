@@ -21,14 +21,11 @@ function unescape (member: string): string {
   )
 }
 
-/** Returns the index of the member in the declaration, or undefined. */
-type FindMember = (text: string) => number | undefined
-
 /**
  * Members must match exactly, with one exception: information_schema is utf8mb3 and shows characters beyond U+FFFF as
  * `?`. So any such character matches a `?`, and the server decides whether the member exists.
  */
-function createFindMember (members: readonly string[]): FindMember {
+function createFindMember (members: readonly string[]): (text: string) => number | undefined {
   const indexes = new Map(members.map((member, bit) => [member, bit]))
   const vague = members.flatMap((member, bit) => member.includes('?') ? [{ bit, pattern: toPattern(member) }] : [])
   return (text) => indexes.get(text) ?? vague.find(({ pattern }) => pattern.test(text))?.bit
@@ -238,7 +235,16 @@ export function setType (members: readonly string[]): ColumnType {
 
 const quoted = (members: readonly string[]): string => members.map((name) => JSON.stringify(name)).join(', ')
 
-interface TextForm {
+/** A type with values that are text of a certain format (UUID, INET6). */
+export function formType ({
+  name,
+  format,
+  title,
+  example,
+  isValid,
+  normal = (text) => text,
+  rewritten = false
+}: {
   /** For messages: `a UUID`. */
   name: string
   /** The `format` of its JSON Schema. */
@@ -250,18 +256,7 @@ interface TextForm {
   normal?: (text: string) => string
   /** Whether the server changes the form, so that the text of a select is not known in advance. */
   rewritten?: boolean
-}
-
-/** A type with values that are text of a certain format (UUID, INET6). */
-export function formType ({
-  name,
-  format,
-  title,
-  example,
-  isValid,
-  normal = (text) => text,
-  rewritten = false
-}: TextForm): ColumnType {
+}): ColumnType {
   return createType({
     schema: Type.String({ title, format, examples: [example] }),
     read: (value) => {

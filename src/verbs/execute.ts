@@ -127,12 +127,6 @@ export interface PlanToAnswer {
   readonly pendingWrite?: Pick<PendingWrite, 'grant' | 'body' | 'references' | 'dryRun'>
 }
 
-interface Answered {
-  readonly answer: string | Buffer
-  /** Rows that a select returned, or that a write changed. */
-  readonly rows: number
-}
-
 /**
  * Runs a plan in a transaction, writes its answer and calls the hook for writes. @throws the errors of runIn and of the
  * hook
@@ -140,7 +134,11 @@ interface Answered {
 export async function answerIn (
   tx: Transaction,
   { plan, database, maxBytes, budget = database.budget, record, pendingWrite }: PlanToAnswer
-): Promise<Answered> {
+): Promise<{
+  readonly answer: string | Buffer
+  /** Rows that a select returned, or that a write changed. */
+  readonly rows: number
+}> {
   const sink = createSink(plan, budget, maxBytes)
   try {
     const result = await runIn(tx, { plan, database, sink, record })

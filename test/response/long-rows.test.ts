@@ -7,7 +7,7 @@ import type { RowSink } from '../../src/dialects/dialect.ts'
 import { allOf, inPieces, type LongWork } from '../../src/in-pieces.ts'
 import type { Cells } from '../../src/plan/cells.ts'
 import { ResponseSink } from '../../src/response/response-sink.ts'
-import { CsvRows } from '../../src/response/stream-rows.ts'
+import { CsvRows } from '../../src/response/csv-ndjson-rows.ts'
 import { JsonRows, type RowFormat } from '../../src/response/json-rows.ts'
 import { Output } from '../../src/response/output.ts'
 import { MemberRows } from '../../src/response/member-rows.ts'
@@ -165,7 +165,7 @@ t.test('a long value that cannot be read is refused by its column', async (t) =>
 
 /** Writes one row of 15 MB in each format, in a process of its own. */
 const PROGRAM = `
-const [{ CsvRows }, { JsonRows }, { Output }, { mysqlType }, { sqliteType }] = await Promise.all(['response/stream-rows', 'response/json-rows', 'response/output', 'types/mysql', 'types/sqlite'].map((file) => import(process.argv[1] + file + '.ts')))
+const [{ CsvRows }, { JsonRows }, { Output }, { mysqlType }, { sqliteType }] = await Promise.all(['response/csv-ndjson-rows', 'response/json-rows', 'response/output', 'types/mysql', 'types/sqlite'].map((file) => import(process.argv[1] + file + '.ts')))
 const facts = { length: null, bytes: null, scale: null, charset: 'utf8mb4', srid: null, json: false }
 const column = (type) => ({ name: 'c', type, declaration: '', nullable: true, generated: false, autoIncrement: false, optional: true, defaultText: null, comment: '' })
 const text = '["a","b"],'.repeat(1_500_000)

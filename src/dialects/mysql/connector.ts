@@ -2,37 +2,6 @@ import { openSession, type Session, type SessionTarget } from './session.ts'
 import { isCrowded, type MysqlError } from './errors.ts'
 import type { Host } from './options.ts'
 
-/** Opens sessions on demand, and limits the attempts to connect to a server that refuses them. */
-interface Connector {
-  /** Attempts that are running. */
-  readonly opening: number
-  /** Attempts that have failed since the start. */
-  readonly failures: number
-  /** Whether the last attempt failed. */
-  readonly failing: boolean
-  /** Starts an attempt for each waiter, but only one while attempts fail, and none during the pause after a failure. */
-  grow (): void
-  /** Starts an attempt even if no request waits. */
-  probe (): void
-}
-
-interface ConnectorOptions {
-  /** The number of hosts, and what to connect to at present. */
-  readonly hosts: number
-  readonly target: () => SessionTarget
-  /** Reports that a host could not be reached, so that another one is the target. */
-  readonly onUnreachable: (host: Host) => void
-  /** The maximum and the current number of sessions. */
-  readonly size: number
-  readonly open: () => number
-  /** The number of waiters, and the sequence number of the last one. */
-  readonly wanted: () => { readonly size: number, readonly last: number }
-  readonly onOpen: (session: Session) => void
-  /** `last`: the sequence number of the last waiter when the attempt began. */
-  readonly onFail: (error: MysqlError, last: number) => void
-  readonly onLost: (session: Session) => void
-}
-
 /** The pause after a failure, in milliseconds. Requests that arrive during it wait for the next attempt. */
 const RETRY_DELAY = 100
 /**
@@ -50,7 +19,33 @@ export function createConnector ({
   onOpen,
   onFail,
   onLost
-}: ConnectorOptions): Connector {
+}: {
+  /** The number of hosts, and what to connect to at present. */
+  readonly hosts: number
+  readonly target: () => SessionTarget
+  /** Reports that a host could not be reached, so that another one is the target. */
+  readonly onUnreachable: (host: Host) => void
+  /** The maximum and the current number of sessions. */
+  readonly size: number
+  readonly open: () => number
+  /** The number of waiters, and the sequence number of the last one. */
+  readonly wanted: () => { readonly size: number, readonly last: number }
+  readonly onOpen: (session: Session) => void
+  /** `last`: the sequence number of the last waiter when the attempt began. */
+  readonly onFail: (error: MysqlError, last: number) => void
+  readonly onLost: (session: Session) => void
+}): {
+  /** Attempts that are running. */
+    readonly opening: number
+    /** Attempts that have failed since the start. */
+    readonly failures: number
+    /** Whether the last attempt failed. */
+    readonly failing: boolean
+    /** Starts an attempt for each waiter, but only one while attempts fail, and none in the pause after a failure. */
+    grow (): void
+    /** Starts an attempt even if no request waits. */
+    probe (): void
+  } {
   const slow = new Set<symbol>()
   let opening = 0
   let failures = 0

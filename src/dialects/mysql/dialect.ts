@@ -205,12 +205,6 @@ function createReplicaOrder (primary: MysqlPool, replicas: readonly MysqlPool[])
   }
 }
 
-interface StreamRequest {
-  readonly statement: Statement
-  readonly client: Client | undefined
-  readonly stream: PausableSink
-}
-
 /** How long setting the session's variables may take, in milliseconds. */
 const MOMENT = 5000
 
@@ -218,7 +212,11 @@ const MOMENT = 5000
  * Runs the statement, and restores its session. `timeout`: the time limit of the stream, in milliseconds; that of
  * statements applies until the first row. @throws Retryable, ServiceError or StaleCatalog; what the sink throws
  */
-async function runStream (run: Run<StreamRequest>, timeout: number): Promise<StatementResult> {
+async function runStream (run: Run<{
+  readonly statement: Statement
+  readonly client: Client | undefined
+  readonly stream: PausableSink
+}>, timeout: number): Promise<StatementResult> {
   const { pool, session, options, request: { statement, client, stream } } = run
   try {
     await within(MOMENT, send(session.connection, streamStatement(timeout)))

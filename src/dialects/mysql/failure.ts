@@ -41,20 +41,18 @@ export const STOPPED: MysqlError = Object.assign(new Error('stopped'), { errno: 
 
 export type TransactionKind = 'read' | 'write'
 
-interface Failure {
-  readonly pool: Pick<MysqlPool, 'discard' | 'moveOn'>
-  readonly session: Session
-  /** The statement that failed: that of the request, or the confirmation before it. */
-  readonly statement: Statement
-  readonly request: { readonly client: Client | undefined, readonly transaction?: TransactionKind | undefined }
-  /** Whether the service stopped the statement. */
-  readonly isStopped: boolean
-}
-
 /** Converts an error of the driver to Retryable, ServiceError or StaleCatalog. Discards the session if it was lost. */
 export function toFailure (
   given: MysqlError,
-  { pool, session, statement, request: { client, transaction }, isStopped }: Failure
+  { pool, session, statement, request: { client, transaction }, isStopped }: {
+    readonly pool: Pick<MysqlPool, 'discard' | 'moveOn'>
+    readonly session: Session
+    /** The statement that failed: that of the request, or the confirmation before it. */
+    readonly statement: Statement
+    readonly request: { readonly client: Client | undefined, readonly transaction?: TransactionKind | undefined }
+    /** Whether the service stopped the statement. */
+    readonly isStopped: boolean
+  }
 ): Error {
   const error = session.product === 'MariaDB' ? namedByMariadb(given) : given
   const lost = isLost(error)

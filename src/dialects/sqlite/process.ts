@@ -28,22 +28,20 @@ const NO_CHANGES = new Uint8Array(0)
 /** A function of SQL that keeps its argument for the reply and returns false (src/sql/compile-insert.ts). */
 const NOTE = 'row_query_note'
 
-/** The rows of a select that has not ended. */
-interface Rows {
-  readonly iterator: Iterator<object>
-  /** The size that the next rows may have, in bytes. */
-  room: number
-  /** Undefined if rows are objects. */
-  readonly check: TextCheck | undefined
-}
-
 /** Executes the orders of one client, one after the other. */
 class Connection {
   readonly #database: DatabaseSync
   readonly #prepared = new Map<string, StatementSync>()
   /** Whether a transaction order has begun a transaction that is still open. */
   #isOpen = false
-  #rows: Rows | undefined
+  #rows: {
+    readonly iterator: Iterator<object>
+    /** The size that the next rows may have, in bytes. */
+    room: number
+    /** Undefined if rows are objects. */
+    readonly check: TextCheck | undefined
+  } | undefined
+
   #encoding: Encoding | undefined
   #noted: DriverValue | null | undefined
 

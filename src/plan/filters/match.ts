@@ -52,12 +52,12 @@ function describeIndexes (table: Table): string {
   return `"$match" needs ${what} exactly these columns of "${table.name}"; ${found}`
 }
 
-/** The form of a `$match` as the client sent it. */
-interface Form { readonly columns: readonly string[], readonly text: unknown, readonly mode: Mode }
-
 const FIELDS = new Set(['columns', 'text', 'mode'])
 
-function readForm (value: unknown, path: Path): Form {
+function readForm (
+  value: unknown,
+  path: Path
+): { readonly columns: readonly string[], readonly text: unknown, readonly mode: Mode } {
   if (!isObject(value)) throw refuse(path, 'must be an object such as {"columns": ["title"], "text": "red shoes"}')
   const { columns, text, mode = 'any' } = value as Readonly<Record<string, unknown>>
   const unknown = Object.keys(value).find((name) => !FIELDS.has(name))

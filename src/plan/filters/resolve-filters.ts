@@ -96,14 +96,6 @@ function countRows (exists: Exists, { least, most }: RowRange): Condition {
   ])
 }
 
-/** How the rows of another table are related to those of a table, and which of them pass the filters of the request. */
-interface Relation {
-  readonly other: Table
-  readonly on: readonly Pair[]
-  readonly equalColumns: EqualColumns
-  readonly condition: Condition
-}
-
 /**
  * Plans `table`, `filters` and `on` of a member. `scope`: that of the rows that have the member. @throws INVALID_BODY,
  * COLUMN_NOT_FOUND, INVALID_VALUE; TABLE_NOT_FOUND
@@ -113,7 +105,12 @@ export function planRelation (
   member: Related,
   { relating, ...scope }: RowScope,
   path: Path
-): Relation {
+): {
+    readonly other: Table
+    readonly on: readonly Pair[]
+    readonly equalColumns: EqualColumns
+    readonly condition: Condition
+  } {
   const { table: named = name, on, filters = {} } = member
   const other = relating.source.see(named, tablePathOf(member, path))
   if (other.kind === 'view') {
