@@ -298,7 +298,7 @@ await testOnServers('indexes are known with their parts, the primary key first',
   t.same(Object.fromEntries(others.map(({ name, ...rest }) => [name, rest])), {
     newest: { unique: false, ordered: true, parts: [part('tenant'), part('created', { descending: true })] },
     words: { unique: false, ordered: true, parts: [part('note', { prefix: true })] },
-    whole: { unique: false, ordered: false, parts: [part('note')] },
+    whole: { unique: false, ordered: false, parts: [part('note')], fullText: { rowid: null } },
     at_once: { unique: true, ordered: true, parts: [part('created'), part('tenant')] }
   })
 })
