@@ -61,7 +61,7 @@ const keyOf = ({ headers, rowQueryBodyHash: bodyHash }: FastifyRequest, body: ob
  */
 const varyByAccept: onSendHookHandler = (_request, reply, _payload, done) => {
   const others = reply.getHeader('vary')
-  reply.header('vary', ['Accept', others ?? []].flat().join(', '))
+  reply.header('vary', others === undefined ? 'Accept' : `Accept, ${String(others)}`)
   done()
 }
 
