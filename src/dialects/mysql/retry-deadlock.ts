@@ -1,6 +1,6 @@
 /**
  * A transaction that a deadlock has undone runs again, after a pause. Two transactions that wait for each other's locks
- * would otherwise meet again.
+ * would otherwise meet again. This file says when and after which pause; transaction.ts runs the attempts.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ServiceError } from '../../errors.ts'
