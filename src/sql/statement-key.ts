@@ -63,13 +63,14 @@ class Walk {
   }
 
   visit (node: unknown): unknown {
+    const id = typeof node === 'object' && node !== null ? ids.get(node) : undefined
     if (typeof node === 'string') this.key += `${node.length}:${node}`
     else if (typeof node !== 'object' || node === null) this.key += `=${node};`
-    else if (ids.has(node)) this.key += ids.get(node)
+    else if (id !== undefined) this.key += id
     else if (Array.isArray(node)) return this.#visitList(node)
     else if ('columnList' in node) this.key += idOfTable(node as Table)
     else if ('call' in node || 'on' in node || 'match' in node) return this.#visitNamed(node as Node)
-    else if ('declaration' in node && !('match' in node)) this.key += idOf(node)
+    else if ('declaration' in node) this.key += idOf(node)
     // an index of a table beside it
     else if ('parts' in node) this.visit((node as Node)['name'])
     else return this.#visitObject(node as Node)
