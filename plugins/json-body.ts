@@ -10,12 +10,10 @@ import { hashBody } from '../src/idempotency/run-once.ts'
 import type {} from './auth.ts' // declares request.rowQueryGrant
 import { IMPORT_TYPES, toImportBody } from '../src/http/import.ts'
 import { parseBody } from '../src/request/check-body.ts'
-import { BodyMemory, BodyReservation, readBody, type Payload } from '../src/request/read-body.ts'
+import { BodyMemory, BodyReservation, isUtf8Type, readBody, type Payload } from '../src/request/read-body.ts'
 import { invalidJson, unsupportedMediaType } from '../src/errors.ts'
 
 const HAVE_BODIES: ReadonlySet<string> = new Set(['POST', 'QUERY'])
-
-const CHARSET = /;\s*charset\s*=\s*"?([^\s;"]*)/i
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -75,10 +73,4 @@ function parseBytes (request: FastifyRequest, bytes: Buffer): unknown {
   if (!isUtf8Type(type as string) || encoding !== 'identity') return unsupportedMediaType()
   if (!isUtf8(bytes)) return invalidJson('it is not UTF-8')
   return parseBody(bytes.toString())
-}
-
-function isUtf8Type (type: string): boolean {
-  if (type === 'application/json') return true // the common case, without the regular expression
-  const [, charset = 'utf-8'] = CHARSET.exec(type) ?? []
-  return /^utf-?8$/i.test(charset)
 }

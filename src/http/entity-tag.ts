@@ -1,7 +1,7 @@
 /** Entity tags (RFC 9110, section 8.8.3). */
 import { createHash, type Hash } from 'node:crypto'
 
-/** Creates the tag of a representation from the pieces of a representation. */
+/** Creates the tag of a representation from its pieces. */
 export function createTag (pieces: Iterable<Uint8Array>): string {
   const hash = createHash('sha256')
   for (const piece of pieces) hash.update(piece)

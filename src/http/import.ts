@@ -10,6 +10,7 @@ import { readKey } from '../idempotency/run-once.ts'
 import { type ImportFormat, readImportOptions } from '../imports/import-options.ts'
 import { Import } from '../imports/run-import.ts'
 import type { RequestLimits } from '../plan/write-options.ts'
+import { isUtf8Type } from '../request/read-body.ts'
 import { HttpClient } from './client-connections.ts'
 
 const FORMATS: ReadonlyMap<string, ImportFormat> = new Map([
@@ -47,18 +48,16 @@ export class ImportBody {
   }
 }
 
-const CHARSET = /;\s*charset\s*=\s*"?([^\s;"]*)/i
 const ENCODINGS: ReadonlySet<string> = new Set(['identity', 'gzip', 'x-gzip'])
 
 /** Returns the body of an import, or UNSUPPORTED_MEDIA_TYPE (not thrown). */
 export function toImportBody (request: FastifyRequest, payload: Readable): ImportBody | Error {
   const { headers, routeOptions: { config } } = request
   const format = findImportFormat(headers)
-  const [, charset = 'utf-8'] = CHARSET.exec(headers['content-type'] as string) ?? []
   const isAccepted =
     format !== undefined &&
     config.rowQueryImports === true &&
-    /^utf-?8$/i.test(charset) &&
+    isUtf8Type(headers['content-type'] as string) &&
     ENCODINGS.has((headers['content-encoding'] ?? 'identity').toLowerCase())
   return isAccepted ? new ImportBody(format, payload) : unsupportedMediaType()
 }

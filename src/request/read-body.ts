@@ -108,6 +108,15 @@ export function weighBody (bytes: Uint8Array): number {
   return weighBytes(bytes.length) + items * PER_ITEM
 }
 
+const CHARSET = /;\s*charset\s*=\s*"?([^\s;"]*)/i
+
+/** Whether a header Content-Type names UTF-8, which is the default. */
+export function isUtf8Type (type: string): boolean {
+  if (type === 'application/json') return true // the common case, without the regular expression
+  const [, charset = 'utf-8'] = CHARSET.exec(type) ?? []
+  return /^utf-?8$/i.test(charset)
+}
+
 /**
  * The source of the body: the request, or a stream that a hook of the host app has put in its place, such as for
  * decompression.
