@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { type CsvCells, CsvParser } from '../../src/imports/csv-parser.ts'
 import { readWithNode } from '../support/csv.ts'
+import { parseParts } from '../support/parse-parts.ts'
 
 interface Parsed { readonly names: readonly string[], readonly rows: CsvCells[], readonly lines: number[] }
 
@@ -15,15 +16,7 @@ function parse (text: string, { size = text.length, separator = ',' } = {}): Par
     rows.push(parser.row)
     lines.push(parser.rowLine)
   }
-  for (let from = 0; from < text.length; from += size) {
-    const part = text.slice(from, from + size)
-    for (let at = 0; at < part.length;) {
-      at = parser.read(part, at)
-      take()
-    }
-  }
-  parser.end()
-  take()
+  parseParts(parser, text, size, take)
   return { names: parser.names, rows, lines }
 }
 

@@ -1,6 +1,7 @@
 /** The parser of lines of JSON: exact numbers, lines, and what it refuses. */
 import t from 'tap'
 import { type JsonRow, NdjsonParser } from '../../src/imports/ndjson-parser.ts'
+import { parseParts } from '../support/parse-parts.ts'
 
 function parse (text: string, size = text.length): Array<{ readonly row: JsonRow, readonly line: number }> {
   const parser = new NdjsonParser()
@@ -8,15 +9,7 @@ function parse (text: string, size = text.length): Array<{ readonly row: JsonRow
   const take = (): void => {
     if (parser.row !== undefined) rows.push({ row: parser.row, line: parser.rowLine })
   }
-  for (let from = 0; from < text.length; from += size) {
-    const part = text.slice(from, from + size)
-    for (let at = 0; at < part.length;) {
-      at = parser.read(part, at)
-      take()
-    }
-  }
-  parser.end()
-  take()
+  parseParts(parser, text, size, take)
   return rows
 }
 
