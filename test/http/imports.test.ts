@@ -36,7 +36,7 @@ const tokens = [
   }
 ]
 
-const test = sharedOnEachEngine(t, { schema: { mysql, sqlite }, tokens, options: { limits: { importRow: 300_000, importRows: 5000 } } })
+const test = sharedOnEachEngine(t, { schema: { mysql, sqlite }, tokens, options: { limits: { importRow: 300_000, importRows: 1300 } } })
 
 const CSV = 'text/csv'
 const NDJSON = 'application/x-ndjson'
@@ -82,24 +82,24 @@ await test('a dry run counts and changes nothing', async (t, service) => {
 })
 
 await test('a transaction of the whole is all or nothing, and one for each batch says what is committed', async (t, service) => {
-  const csv = ['sku', ...Array.from({ length: 2500 }, (_, index) => `s${index}`)]
-  csv[2101] = 'old'
+  const csv = ['sku', ...Array.from({ length: 1300 }, (_, index) => `s${index}`)]
+  csv[1101] = 'old'
   const text = csv.join('\n')
   const whole = await load(service, 'items', text)
-  t.match(whole, { status: 409, json: { error: { code: 'UNIQUE_VIOLATION', details: [{ path: '/data/2100/sku', line: 2102 }] } } })
+  t.match(whole, { status: 409, json: { error: { code: 'UNIQUE_VIOLATION', details: [{ path: '/data/1100/sku', line: 1102 }] } } })
   t.notOk('committed' in whole.json.error)
   t.strictSame(await skus(service), ['old'])
   const batch = await load(service, 'items', text, { query: '?transaction=batch' })
-  t.match(batch, { status: 409, json: { error: { code: 'UNIQUE_VIOLATION', committed: { rows: 2000, line: 2001 }, details: [{ path: '/data/2100/sku', line: 2102 }] } } })
-  t.equal((await skus(service)).length, 2001)
-  csv[2101] = 'other'
-  t.match((await load(service, 'items', ['sku', ...csv.slice(2001)].join('\n'), { query: '?transaction=batch' })).json.data, { inserted: 500 })
+  t.match(batch, { status: 409, json: { error: { code: 'UNIQUE_VIOLATION', committed: { rows: 1000, line: 1001 }, details: [{ path: '/data/1100/sku', line: 1102 }] } } })
+  t.equal((await skus(service)).length, 1001)
+  csv[1101] = 'other'
+  t.match((await load(service, 'items', ['sku', ...csv.slice(1001)].join('\n'), { query: '?transaction=batch' })).json.data, { inserted: 300 })
   t.match(await load(service, 'items', 'sku\na\n"b\n', { query: '?transaction=batch' }), { status: 400, json: { error: { code: 'INVALID_BODY', committed: { rows: 0, line: 0 }, details: [{ line: 3 }] } } })
 })
 
 await test('a row may name a row of its own or an earlier batch, and no other', async (t, service) => {
-  const rows = Array.from({ length: 1500 }, (_, index) => `${index},${index === 0 ? '' : Math.floor(index / 2)}`)
-  t.match(await load(service, 'nodes', `id,parent\n${rows.join('\n')}\n`), { json: { data: { inserted: 1500 } } })
+  const rows = Array.from({ length: 1100 }, (_, index) => `${index},${index === 0 ? '' : Math.floor(index / 2)}`)
+  t.match(await load(service, 'nodes', `id,parent\n${rows.join('\n')}\n`), { json: { data: { inserted: 1100 } } })
   t.match(await load(service, 'nodes', 'id,parent\n9001,9000\n'), { status: 409, json: { error: { code: 'FOREIGN_KEY_VIOLATION' } } })
 })
 
@@ -126,7 +126,7 @@ await test('what is refused names its place and line', async (t, service) => {
     ['sku,sku\na,b\n', 400, 'INVALID_BODY', [{ line: 1 }]],
     ['', 400, 'INVALID_BODY', [{ line: 1 }]],
     [`sku,note\na,${'x'.repeat(300_001)}\n`, 413, 'BODY_TOO_LARGE', [{ line: 2 }]],
-    [`sku\n${'a\n'.repeat(5001)}`, 413, 'BODY_TOO_LARGE', [{ line: 5002 }], { query: '?dryRun=true&onConflict=sku&set=' }],
+    [`sku\n${'a\n'.repeat(1301)}`, 413, 'BODY_TOO_LARGE', [{ line: 1302 }], { query: '?dryRun=true&onConflict=sku&set=' }],
     ['{"sku":"a"}\n{"sku":"b","sku":"c"}\n', 400, 'INVALID_BODY', [{ path: '/data/1', line: 2 }], { type: NDJSON }],
     ['{"sku":"a"}\n{"sku":{"$inc":1}}\n', 400, 'INVALID_VALUE', [{ path: '/data/1/sku', line: 2 }], { type: NDJSON }],
     ['{"sku":"a"}\n{"sku":"b","nope":1}\n', 400, 'COLUMN_NOT_FOUND', [{ path: '/data/1/nope', line: 2 }], { type: NDJSON }],

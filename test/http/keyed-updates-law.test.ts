@@ -53,3 +53,13 @@ await onEachEngine(t, 'two clients with the same rows in opposite orders', { sch
   await Promise.all([send(data), send(data.toReversed())])
   t.same((await sql('select cast(id as char) as id from a where n - (select b.n from b where b.id = a.id) <> ' + 2 * times)), [])
 })
+
+await onEachEngine(t, 'a thousand entries, with some that find nothing', { schema }, async (t, { post, sql }) => {
+  await sql('delete from a')
+  const rows = Array.from({ length: 1000 }, (_, index) => ({ id: index + 1, code: index + 1, n: 0 }))
+  t.match(await post('a', { verb: 'insert', data: rows }), { status: 200 })
+  await sql('delete from a where id % 7 = 0 and id > 300')
+  const data = rows.map(({ id }) => ({ id, n: id })).reverse()
+  t.match(await post('a', { verb: 'update', key: ['id'], filters: {}, data }), { status: 200, json: { data: { updated: 900 } } })
+  t.match(await sql('select count(*) as n from a where id <> n'), [{ n: /^0n?$/ }])
+})

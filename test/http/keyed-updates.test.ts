@@ -140,13 +140,13 @@ await test('in operations, with references as values and in keys', async (t, { o
   t.match((await operate({ operations: [find, toNull] })).json.error, { code: 'INVALID_VALUE', details: [{ path: '/operations/1/data/0/id' }] })
 })
 
-await test('a thousand entries, with some that find nothing', async (t, { post, sql }) => {
+await test('entries that find nothing are skipped, also where the rows are locked in several steps', async (t, { post, sql }) => {
   await sql('delete from items')
-  const rows = Array.from({ length: 1000 }, (_, index) => ({ id: index + 1, sku: `s${index}`, stock: 0, tenant: 1 }))
+  const rows = Array.from({ length: 210 }, (_, index) => ({ id: index + 1, sku: `s${index}`, stock: 0, tenant: 1 }))
   t.match(await post('items', { verb: 'insert', data: rows }), { status: 200 })
-  await sql('delete from items where id % 7 = 0 and id > 300')
+  await sql('delete from items where id in (105, 110)')
   const data = rows.map(({ id }) => ({ id, stock: id })).reverse()
-  t.match(await post('items', { ...update, data }), { status: 200, json: { data: { updated: 900 } } })
+  t.match(await post('items', { ...update, data }), { status: 200, json: { data: { updated: 208 } } })
   t.match(await sql('select count(*) as n from items where id <> stock'), [{ n: /^0n?$/ }])
 })
 

@@ -55,7 +55,7 @@ for (const [bytes, line] of [
   [Buffer.from('a,b\n1,2\n3,\xc3', 'latin1'), 3],
   [Buffer.from('a,b\r1,2\r3,\xe2\x82\r5,6\r', 'latin1'), 3],
   [Buffer.from('\xffa,b\n', 'latin1'), 1],
-  [Buffer.concat([Buffer.from(`a,b\n${'1,2\n'.repeat(50_000)}`), Buffer.from('\xed\xa0\x80,1\n', 'latin1')]), 50_002]
+  [Buffer.concat([Buffer.from(`a,b\n${'1,2\n'.repeat(20_000)}`), Buffer.from('\xed\xa0\x80,1\n', 'latin1')]), 20_002]
 ] as const) {
   t.test(`bytes that are not UTF-8 are refused at line ${line}`, async (t) => {
     await t.rejects(all(read([bytes])), { code: 'INVALID_BODY', message: /UTF-8/, details: [{ line }] })

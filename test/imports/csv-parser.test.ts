@@ -51,7 +51,7 @@ t.test('rows are those of another parser, in parts of any size, and lines are co
     })
     t.strictSame(whole.lines, starts)
     if (end === '\n' && !rows.some((row) => row.some((value) => value?.includes('\r')))) t.strictSame([names, ...rows], readWithNode(text))
-  }), { numRuns: 300 })
+  }), { numRuns: 60 })
 })
 
 t.test('a line with nothing is skipped, and is a row of NULL where there is one column', async (t) => {
