@@ -137,7 +137,7 @@ const IncludeSchema = Type.Optional(Type.Unsafe<Include>(Type.Object({}, {
   additionalProperties: true,
   minProperties: 1,
   description: 'Name to what it contains: rows of other tables that are related to each row. A member is an object ' +
-    'or null where there can be only one such row, otherwise a list.'
+    'or null where there can be only one such row, otherwise a list; "as" says otherwise.'
 })))
 
 const Changes = Values({
@@ -175,6 +175,13 @@ const On = Type.Optional(Type.Record(Type.String(), Type.String(), {
     'between both tables if left out.'
 }))
 
+/** The forms of a member in the rows of the answer. */
+export const FORMS = ['list', 'object'] as const
+const As = Type.Optional(Type.Union(FORMS.map((form) => Type.Literal(form)), {
+  description: 'The form of the member: "list", or "object" for its first row, or null; if left out, an object where ' +
+    'there can be only one row.'
+}))
+
 const Columns = Type.Optional(Names({ description: 'Columns to return, in this order; all of them if left out.' }))
 const Limit = Type.Optional(Type.Integer({
   minimum: 1,
@@ -208,6 +215,7 @@ export const FIELDS = {
     }
   },
   on: { in: { member: On, related: On }, expected: 'an object of columns: of this table to those of the other table' },
+  as: { in: { member: As } },
   data: {
     in: {
       insert: Type.Union([
@@ -279,7 +287,7 @@ export const FIELDS = {
     in: { select: Aggregates, member: Aggregates },
     expected: `an object of 1 to ${MAX_AGGREGATES} names (1 to 64 letters, digits and _), each with one function ` +
       'such as {"$sum": "<column>"} and optionally "filters"',
-    excludes: { select: NOT_OF_GROUPS, member: ['columns', 'orderBy', 'limit', 'include'] },
+    excludes: { select: NOT_OF_GROUPS, member: ['as', 'columns', 'orderBy', 'limit', 'include'] },
     isNoPage: true
   },
   having: {

@@ -47,10 +47,14 @@ type OnlyRelation<Tables, T, O extends string> = T extends keyof Relations<Table
     : never
   : never
 
+/** The form of a member in a row. */
+type Form = 'list' | 'object'
+
 /** Rows of another table, or aggregates of them: the fields that do not depend on the table. */
 interface AnyMember<Tables> {
   readonly table?: TableName<Tables>
   readonly on?: Readonly<Record<string, string>>
+  readonly as?: Form
   readonly filters?: object
   readonly columns?: readonly string[]
   readonly limit?: number
@@ -83,7 +87,15 @@ type MemberFields<Tables, T extends Name<Tables>, O extends Name<Tables>, B, X> 
   : { readonly table?: O; readonly filters?: Filters<Tables[O], X> } & OnField<Tables, T, O> &
       ('aggregates' extends keyof B
         ? { readonly aggregates: Aggregates<Tables[O], X> }
-        : RowsFields<Tables, O, B, X> & ([IsOne<Tables, T, O, B>] extends [true] ? unknown : ListFields<Tables, O, B>))
+        : RowsFields<Tables, O, B, X> & FieldsOfForm<Tables, T, O, B>)
+
+/** The order and the limit of a member, by the form that it asks for. Without one, an object has neither. */
+type FieldsOfForm<Tables, T extends Name<Tables>, O extends Name<Tables>, B> = [AskedForm<B>] extends [never]
+  ? [IsOne<Tables, T, O, B>] extends [true] ? unknown : ListFields<Tables, O, B>
+  : [AskedForm<B>] extends ['object'] ? OrderField<Tables, O, B> : ListFields<Tables, O, B>
+
+/** The form that a member asks for; never if it asks for none. */
+type AskedForm<B> = 'as' extends keyof B ? Exclude<B[keyof B & 'as'], undefined> : never
 
 /**
  * What `$some` and `$none` in the filters `F` of rows of `T` must be besides: tables, relations and columns that are
@@ -144,6 +156,7 @@ type On<T, O> = {
 }
 
 interface RowsFields<Tables, O extends Name<Tables>, B, X> {
+  readonly as?: Form
   readonly columns?: ReadonlyArray<Name<Tables[O]>>
   readonly include?: 'include' extends keyof B
     ? Members<Tables, O, Exclude<B[keyof B & 'include'], undefined>, X>
@@ -151,8 +164,11 @@ interface RowsFields<Tables, O extends Name<Tables>, B, X> {
 }
 
 /** The fields of a member that is a list. */
-interface ListFields<Tables, O extends Name<Tables>, B> {
+interface ListFields<Tables, O extends Name<Tables>, B> extends OrderField<Tables, O, B> {
   readonly limit?: number
+}
+
+interface OrderField<Tables, O extends Name<Tables>, B> {
   readonly orderBy?: 'orderBy' extends keyof B
     ? OrderOf<B[keyof B & 'orderBy'], Name<Tables[O]>>
     : AnyOrder<Name<Tables[O]>>
@@ -233,6 +249,15 @@ type IsOne<Tables, T extends Name<Tables>, O extends Name<Tables>, B> =
       ? false
       : boolean
 
+/** Whether a member is an object or null; `boolean` if that is only known at run time. */
+type IsObject<Tables, T extends Name<Tables>, O extends Name<Tables>, B> = 'as' extends keyof B
+  ? B[keyof B & 'as'] extends infer A
+    ? A extends Form
+      ? A extends 'object' ? true : false
+      : IsOne<Tables, T, O, B>
+    : never
+  : IsOne<Tables, T, O, B>
+
 /** The requested columns, with the members. */
 export type RowWith<Tables, T extends Name<Tables>, B, N extends Bigints> = LargeIn<
   Pick<Row<Tables[T]>, ColumnsIn<B, Tables[T]>>,
@@ -251,7 +276,7 @@ type MemberIn<Tables, T extends Name<Tables>, O extends Name<Tables>, B, N exten
     ? any
     : B extends { readonly aggregates: infer A }
       ? LargeIn<{ -readonly [K in keyof A]: AggregateOf<Tables[O], A[K]> }, N>
-      : OneOrList<IsOne<Tables, T, O, B>, RowWith<Tables, O, B, N>>
+      : OneOrList<IsObject<Tables, T, O, B>, RowWith<Tables, O, B, N>>
 
 type OneOrList<One, R> = One extends true ? R | null : R[]
 
@@ -261,6 +286,6 @@ export type MemberColumns<Tables, T extends Name<Tables>, I> = {
 }[Extract<keyof I, string>]
 type ColumnsOfOne<Tables, T extends Name<Tables>, O extends Name<Tables>, B> = [O] extends [never]
   ? never
-  : true extends IsOne<Tables, T, O, B>
-    ? Name<Tables[O]>
-    : never
+  : [IsObject<Tables, T, O, B>, IsOne<Tables, T, O, B>] extends [false, unknown] | [unknown, false]
+      ? never
+      : Name<Tables[O]>

@@ -55,6 +55,7 @@ const INCLUDE =
   '"include" adds related rows: {"customer": {"table": "customers", "columns": ["name"]}, ' +
   '"order_items": {"orderBy": "line", "limit": 5}, "payments": {"aggregates": {"n": {"$count": "*"}}}}; ' +
   'a member is an object or null where only one row is possible, else a list; ' +
+  '"as": "object" with "orderBy" is the first row of a list; ' +
   '"on" of a member is needed only if describe_table lists several relations to its table.'
 
 const GROUPS =

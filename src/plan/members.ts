@@ -81,30 +81,37 @@ function planMember (name: string, body: MemberBody, planning: Planning, { table
         ? []
         : planLevel(body.include, planning, { table: other, path: [...path, 'include'], level: level + 1 })
   }
-  if (isOne(other, on, equalColumns)) {
-    const field = ONLY_OF_MANY.find((each) => body[each] !== undefined)
-    if (field !== undefined) {
-      throw at(
-        [...path, field],
-        invalidBody(
-          `"${field}" is not allowed: the columns of "on", with those that "filters" hold equal, contain a unique ` +
-          `key of "${other.name}", so that there is one row at most`
-        )
-      )
-    }
-    return { kind: 'one', ...rows }
-  }
+  const single = isOne(other, on, equalColumns)
+  const isObject = (body.as ?? (single ? 'object' : 'list')) === 'object'
+  if (isObject) refuseOfObject(body, { table: other, path })
   const order = planManyOrder(body, { table: other, path, on: on.map(({ other: column }) => column), equalColumns })
+  if (isObject && single) return { kind: 'one', ...rows }
   return {
     kind: 'many',
     ...rows,
     order,
-    limit: body.limit ?? DEFAULT_LIMIT,
+    limit: isObject ? 1 : body.limit ?? DEFAULT_LIMIT,
+    ...(isObject && { isObject: true as const }),
     index: findMemberIndex(other, on, equalColumns.all, order)
   }
 }
 
-const ONLY_OF_MANY = ['orderBy', 'limit'] as const
+/** Refuses the fields that only lists have; a form that the request asks for has an order. */
+function refuseOfObject (body: MemberBody, { table, path }: Pick<Level, 'table' | 'path'>): void {
+  const field = (['orderBy', 'limit'] as const).find(
+    (each) => body[each] !== undefined && (each === 'limit' || body.as === undefined)
+  )
+  if (field === undefined) return
+  throw at(
+    [...path, field],
+    invalidBody(
+      body.as === undefined
+        ? `"${field}" is not allowed: the columns of "on", with those that "filters" hold equal, contain a unique ` +
+          `key of "${table.name}", so that there is one row at most; "as": "list" makes it a list`
+        : `"${field}" is not allowed with "as": "object", which is one row`
+    )
+  )
+}
 
 const planColumns = ({ columns }: MemberBody, table: Table, path: Path): readonly Column[] =>
   columns?.map((name, index) => getColumn(table, name, [...path, 'columns', index])) ?? table.columnList

@@ -20,7 +20,7 @@ export interface OrderScope {
   readonly relevance?: Relevance | undefined
 }
 
-type Terms = Required<OrderScope>
+type Terms = Required<Omit<OrderScope, 'relevance'>> & Pick<OrderScope, 'relevance'>
 
 /** A column of the table, or of a member. */
 interface OrderedColumn { readonly column: Column, readonly of?: OneMember }
@@ -112,11 +112,15 @@ function getMemberColumn (
   if (member.kind !== 'one') {
     throw refuse(
       path,
-      `contains "${member.name}", which is ${member.kind === 'many' ? 'a list' : 'computed'}; rows can be sorted by ` +
-      'members that are one row'
+      `contains "${member.name}", which is ${describeMember(member)}; rows can be sorted by members that are one row`
     )
   }
   return { column: getColumn(member.table, name, columnPath), of: member }
+}
+
+function describeMember (member: Exclude<Member, OneMember>): string {
+  if (member.kind === 'computed') return 'computed'
+  return member.isObject === true ? 'the first of several rows' : 'a list'
 }
 
 const refuse = (path: Path, reason: string) => at(path, invalidOrderBy(reason))

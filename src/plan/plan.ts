@@ -242,6 +242,8 @@ export interface ManyMember extends MemberOf {
   readonly order: readonly Order[]
   /** The maximum number of related rows for each row. */
   readonly limit: number
+  /** Set if the answer has the first row, or null, in place of a list. The limit is 1. */
+  readonly isObject?: true
   /** The index by which related rows are found, if the engine might use another one. */
   readonly index: MemberIndex | undefined
 }

@@ -114,11 +114,12 @@ export class MemberRows implements RowFormat {
 
   #addList (target: Target, link: LinkCells, at: ValueAt): void {
     const { member } = link
-    const list = (this.lists.get(link) as RelatedLists).of(at, link.links)
-    const isMany = member.kind === 'many'
-    target.text(`,"${member.name}":${isMany ? '[' : list === undefined ? emptyComputed(member.columns) : ''}`)
+    const lists = this.lists.get(link) as RelatedLists
+    const list = lists.of(at, link.links)
+    const isList = member.kind === 'many' && member.isObject !== true
+    target.text(`,"${member.name}":${isList ? '[' : list === undefined ? lists.empty : ''}`)
     if (list !== undefined) this.gaps.push({ at: target.length, list })
-    if (isMany) target.text(']')
+    if (isList) target.text(']')
   }
 
   #layoutOf (cells: RowCells): RowLayout {
@@ -143,9 +144,10 @@ function beginJoined (
   return isPresent
 }
 
-/** The member of a row without related rows: the values of its functions for no rows. */
-const emptyComputed = (columns: ReadonlyArray<Pick<Column, 'name' | 'nullable'>>): string =>
-  `{${columns.map(({ name, nullable }) => `${JSON.stringify(name)}:${nullable ? 'null' : '0'}`).join()}}`
+/** The text of a member without related rows: nothing in a list, null, or the values of its functions for no rows. */
+const emptyOf = (member: ListMember): string => member.kind === 'many'
+  ? member.isObject === true ? 'null' : ''
+  : `{${member.columns.map(({ name, nullable }) => `${JSON.stringify(name)}:${nullable ? 'null' : '0'}`).join()}}`
 
 // Lists and their places
 
@@ -166,6 +168,8 @@ export interface Fragment {
 export interface RelatedList {
   /** The parameters for its statement. */
   readonly values: readonly Value[]
+  /** The text in place of rows, if there are none. */
+  readonly empty: string
   count: number
   rows: Fragment | undefined
 }
@@ -178,10 +182,11 @@ export function writeFragment (
 ): boolean {
   let from = start
   for (let next = gap; next < gapEnd; next++) {
-    const { at, list: { rows } } = gaps[next] as Gap
+    const { at, list: { rows, empty } } = gaps[next] as Gap
     target.copy(bytes, from, at)
     from = at
-    if (rows !== undefined && (isFull() || !writeFragment(target, rows, isFull))) return false
+    if (rows === undefined) target.text(empty)
+    else if (isFull() || !writeFragment(target, rows, isFull)) return false
   }
   target.copy(bytes, from, end)
   return !isFull()
@@ -202,11 +207,14 @@ export class RelatedLists {
   readonly #byKey = new Map<string, RelatedList | undefined>()
   /** Those whose rows must be read; the index is the id of their values. */
   readonly lists: RelatedList[] = []
+  /** The text in place of rows, if there are none. */
+  readonly empty: string
   /** Memory of the values, in bytes, about. */
   size = 0
 
   constructor (member: ListMember) {
     this.#member = member
+    this.empty = emptyOf(member)
     this.#isNative = baseTable(member.table).engine === 'sqlite'
   }
 
@@ -234,7 +242,7 @@ export class RelatedLists {
     const key = texts.join()
     if (this.#byKey.has(key)) return this.#byKey.get(key)
     const values = this.#isNative ? given as Value[] : this.#toParameters(texts)
-    const list = values && { values, count: 0, rows: undefined }
+    const list = values && { values, empty: this.empty, count: 0, rows: undefined }
     if (list !== undefined) this.lists.push(list)
     this.#byKey.set(key, list)
     this.size += VALUES_SIZE + CHARACTER_SIZE * key.length

@@ -199,8 +199,12 @@ async function readStep (reading: Reading, values: readonly OnValues[]): Promise
   }
 }
 
-/** Whether the service can compare the values itself, and the servers read a list of them by the index. */
-const isListed = ({ on }: ManyMember): boolean => on.length === 1 && on[0]?.other.type.relatedAs !== RELATED_TEXT
+/**
+ * Whether the service can compare the values itself, and the servers read a list of them by the index. Of a first row,
+ * the part of a value reads no other.
+ */
+const isListed = ({ on, isObject }: ManyMember): boolean =>
+  isObject !== true && on.length === 1 && on[0]?.other.type.relatedAs !== RELATED_TEXT
 
 /**
  * Reads the rows related to all values at once, because most values have few. Stops after four rows for each value plus

@@ -107,7 +107,7 @@ function rejectLists (members: readonly Member[], path: Path): void {
         memberPath,
         invalidBody(
           'in a stream a member must be one row: the columns of "on", with those that "filters" hold equal, must ' +
-          'contain a unique key of its table'
+          'contain a unique key of its table, and "as" must not be "list"'
         )
       )
     }

@@ -137,14 +137,15 @@ const membersTokens = [
 
 await onEachEngine(t, 'a member shows the columns and rows that the grant sees of its table', { schema: membersSchema, tokens: membersTokens }, async (t, { post, operate }) => {
   const select = async (include: object, token = 'seller') => (await post('orders', { verb: 'select', columns: ['id'], orderBy: 'id', include }, { token })).json
-  t.strictSame((await select({ customer: { table: 'customers' }, items: { on: { id: 'order_id' } }, counts: { table: 'items', on: { id: 'order_id' }, aggregates: { n: { $count: '*' } } } })).data.rows, [
-    { id: 1, customer: { id: 1, name: 'Ada' }, items: [{ order_id: 1, line: 1, sku: 'A' }], counts: { n: 1 } },
-    { id: 2, customer: null, items: [{ order_id: 2, line: 1, sku: 'C' }], counts: { n: 1 } }
+  t.strictSame((await select({ customer: { table: 'customers' }, customers: { as: 'list' }, items: { on: { id: 'order_id' } }, last: { table: 'items', on: { id: 'order_id' }, as: 'object', orderBy: 'sku DESC' }, counts: { table: 'items', on: { id: 'order_id' }, aggregates: { n: { $count: '*' } } } })).data.rows, [
+    { id: 1, customer: { id: 1, name: 'Ada' }, customers: [{ id: 1, name: 'Ada' }], items: [{ order_id: 1, line: 1, sku: 'A' }], last: { order_id: 1, line: 1, sku: 'A' }, counts: { n: 1 } },
+    { id: 2, customer: null, customers: [], items: [{ order_id: 2, line: 1, sku: 'C' }], last: { order_id: 2, line: 1, sku: 'C' }, counts: { n: 1 } }
   ], 'a foreign key with a hidden column is none, and an index may begin with a column that a rule holds equal')
   const refused: Array<[include: object, status: number, code: string, path: string]> = [
     [{ customer: { table: 'customers', columns: ['secret'] } }, 400, 'COLUMN_NOT_FOUND', '/include/customer/columns/0'],
     [{ customer: { table: 'customers', on: { hidden_id: 'id' } } }, 400, 'INVALID_BODY', '/include/customer/on'],
     [{ items: { on: { id: 'tenant' } } }, 400, 'INVALID_BODY', '/include/items/on'],
+    [{ last: { table: 'items', on: { id: 'order_id' }, as: 'object', orderBy: 'tenant' } }, 400, 'COLUMN_NOT_FOUND', '/include/last/orderBy'],
     [{ customer: { table: 'customers', filters: { tenant: 'b' } } }, 400, 'COLUMN_NOT_FOUND', '/include/customer/filters/tenant'],
     [{ notes: {} }, 403, 'PERMISSION_DENIED', '/include/notes'],
     [{ payments: {} }, 404, 'TABLE_NOT_FOUND', '/include/payments'],

@@ -119,6 +119,15 @@ await onEachEngine(t, `rows read for lists are bounded, also with ${MANY} for on
       t.ok(read <= most, `${JSON.stringify({ each, on, filters, order, limit })}: ${read} rows read, at most ${most}: ${sent[0]?.slice(0, 300)}`)
     }
   }
+  for (const [order, first, most] of [['line', 0, 200], ['line DESC', 100 + MANY - 1, 200], ['note', 0, 2 * MANY + 400]] as const) {
+    statements()
+    const { json } = await post('parents', { verb: 'select', columns: ['id'], orderBy: 'id', limit: 200, include: { first: { table: 'children1', on: { id: 'parent_id' }, as: 'object', columns: ['line'], orderBy: order } } })
+    t.strictSame(json.data.rows.map(({ first }: { first: object }) => first), Array.from({ length: 200 }, (_, index) => ({ line: index + 1 === CROWDED ? first : 0 })))
+    const sent = statements().filter((statement) => statement.includes('`children1`'))
+    t.equal(sent.length, 1)
+    const read = await countRead(sql, sent)
+    t.ok(read <= most, `an object ordered by ${order}: ${read} rows read, at most ${most}`)
+  }
   for (const orderBy of ['line', 'line DESC', 'id']) {
     statements()
     const { json } = await post('parents', { verb: 'select', columns: ['id'], filters: { id: CROWDED }, include: { children: { table: 'children1', on: { id: 'parent_id' }, orderBy, limit: 10 } } })

@@ -96,6 +96,38 @@ await test('filters of a member make it one row, and never remove rows of the ta
   ], JSON.stringify(json))
 })
 
+await test('"as" says whether a member is a list or its first row', async (t, { post, operate }) => {
+  const last = { table: 'order_items', as: 'object', columns: ['line'], orderBy: 'line DESC' }
+  const product = { table: 'products', columns: ['title'] }
+  const forms: Array<[member: object, of: readonly unknown[]]> = [
+    [last, [{ line: 2 }, { line: 1 }, { line: 3 }, null]],
+    [{ ...last, orderBy: [{ sku: 'DESC' }, { quantity: 'DESC' }] }, [{ line: 2 }, { line: 1 }, { line: 2 }, null]],
+    [{ table: 'order_items', as: 'object', filters: { sku: 'B' }, columns: ['line'] }, [{ line: 2 }, null, { line: 1 }, null]],
+    [{ ...last, include: { product, all: { table: 'order_items', on: { order_id: 'order_id' }, columns: ['line'] }, least: { ...last, table: 'order_items', on: { order_id: 'order_id' }, orderBy: 'line' } } }, [
+      { line: 2, product: { title: 'Banana' }, all: [{ line: 1 }, { line: 2 }], least: { line: 1 } }, { line: 1, product: { title: 'Apple' }, all: [{ line: 1 }], least: { line: 1 } },
+      { line: 3, product: { title: 'Apple' }, all: [{ line: 1 }, { line: 2 }, { line: 3 }], least: { line: 1 } }, null
+    ]],
+    [{ table: 'nodes', on: { customer_id: 'parent_id' }, as: 'object', columns: ['id'], orderBy: 'id DESC' }, [{ id: 3 }, { id: 3 }, { id: 4 }, null]],
+    [{ table: 'customers', as: 'object', columns: ['name'], orderBy: 'name DESC' }, [{ name: 'Ada' }, { name: 'Ada' }, { name: 'Bob' }, null]],
+    [{ table: 'customers', as: 'list', columns: ['name'], orderBy: 'name DESC', limit: 5 }, [[{ name: 'Ada' }], [{ name: 'Ada' }], [{ name: 'Bob' }], []]],
+    [{ table: 'order_items', as: 'list', filters: { line: 2 }, columns: ['sku'], include: { product: { ...product, as: 'list' } } }, [[{ sku: 'B', product: [{ title: 'Banana' }] }], [], [{ sku: 'B', product: [{ title: 'Banana' }] }], []]],
+    [{ table: 'order_items', as: 'list', columns: ['line'], limit: 1 }, [[{ line: 1 }], [{ line: 1 }], [{ line: 1 }], []]]
+  ]
+  for (const [member, of] of forms) {
+    const { json } = await post('orders', { verb: 'select', columns: ['id'], orderBy: 'id', include: { member } })
+    t.strictSame(json.data?.rows, of.map((value, index) => ({ id: index + 1, member: value })), JSON.stringify({ member, error: json.error }))
+  }
+  const select = { table: 'orders', verb: 'select', orderBy: 'id', include: { last } }
+  t.same((await operate([select, { ...select, filters: { id: { $ref: '/0/rows/0/last/line' } } }])).json.data?.results[1].rows[0].last, { line: 1 }, 'a reference finds a value of the first row')
+})
+
+await test('only what is one row by its keys, and no list by "as", is in an order of rows', async (t, { post }) => {
+  const orders = async (member: object) => (await post('orders', { verb: 'select', columns: ['id'], orderBy: 'm.name DESC, id', include: { m: { table: 'customers', columns: ['name'], ...member } } })).json
+  t.same((await orders({ as: 'object' })).data.rows.map(({ id }: { id: number }) => id), [3, 1, 2, 4])
+  t.match((await orders({ as: 'list' })).error, { code: 'INVALID_ORDER_BY', message: /a list/, details: [{ path: '/orderBy' }] })
+  t.match((await post('orders', { verb: 'select', orderBy: [{ last: { line: 'ASC' } }], include: { last: { table: 'order_items', as: 'object' } } })).json.error, { code: 'INVALID_ORDER_BY', message: /the first of several rows/, details: [{ path: '/orderBy' }] })
+})
+
 await test('a table can be related to itself, in both directions and on three levels', async (t, { post }) => {
   const children = { table: 'nodes', on: { id: 'parent_id' }, columns: ['id'] }
   const parent = { table: 'nodes', on: { parent_id: 'id' }, columns: ['id'] }

@@ -95,14 +95,15 @@ await test('the fields of a select work in a stream', async (t, shared) => {
   t.equal(await ids({ offset: 1, after: null }), 'INVALID_BODY')
   for (const limit of [0, -1]) t.equal(await ids({ limit }), 'LIMIT_OUT_OF_RANGE', `limit ${limit}`)
   for (const limit of [1.5, '5', null, true]) t.equal(await ids({ limit }), 'INVALID_BODY', `limit ${limit}`)
-  for (const body of [{ total: true }, { expect: 1 }, { foo: 1 }, { include: { orders: {} } }, { include: { n: { table: 'orders', aggregates: { n: { $count: '*' } } } } }]) t.equal(await ids(body), 'INVALID_BODY', JSON.stringify(body))
+  for (const body of [{ total: true }, { expect: 1 }, { foo: 1 }, { include: { orders: {} } }, { include: { orders: { as: 'object' } } }, { include: { n: { table: 'orders', aggregates: { n: { $count: '*' } } } } }]) t.equal(await ids(body), 'INVALID_BODY', JSON.stringify(body))
   t.match(JSON.parse((await ask(service, 'orders', { verb: 'select', include: { customers: { include: { orders: {} } } } })).text).error.details, [{ path: '/include/customers/include/orders' }])
+  t.match(JSON.parse((await ask(service, 'orders', { verb: 'select', include: { customers: { as: 'list' } } })).text).error, { code: 'INVALID_BODY', message: /"as"/, details: [{ path: '/include/customers' }] })
   t.equal((await ask(service, 'customers', '{"verb":"select"', {})).status, 400)
 
   t.equal((await ask(service, 'customers', { verb: 'select', groupBy: ['status'], aggregates: { n: { $count: '*' } }, having: { n: { $lt: 10 } } })).text, '{"status":"old","n":2}\n')
   t.equal((await ask(service, 'customers', { verb: 'select', groupBy: ['status'], aggregates: { n: { $count: '*' }, most: { $max: 'credit' } }, orderBy: 'n' }, { accept: CSV })).text, 'status,n,most\r\nold,2,1000000.01\r\nnew,902,12.50\r\n')
 
-  const include = { customer: { table: 'customers', columns: ['id', 'name'] } }
+  const include = { customer: { table: 'customers', as: 'object', orderBy: 'name', columns: ['id', 'name'] } }
   const whole = await service.post('orders', { verb: 'select', orderBy: 'id', include })
   t.equal((await ask(service, 'orders', { verb: 'select', orderBy: 'id', include })).text, linesOf(whole.text))
   t.equal((await ask(service, 'orders', { verb: 'select', columns: ['note'], orderBy: 'id', include }, { accept: CSV })).text, 'note,customer\r\nfirst,"{""id"":1,""name"":""Ada""}"\r\n,"{""id"":2,""name"":""Grace""}"\r\n')

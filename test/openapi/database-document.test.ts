@@ -374,11 +374,13 @@ const acceptedMembers: Array<[table: string, include: object]> = [
   ['orders', { items: { table: 'order_items', orderBy: [{ line: 'DESC' }], include: { product: { table: 'products', include: { items: { table: 'order_items', limit: 1 } } } } } }],
   ['orders', { sums: { table: 'order_items', filters: { quantity: 1 }, aggregates: { n: { $count: '*' }, paid: { $sum: 'price', filters: { line: 1 } } } } }],
   ['orders', { customer: { table: 'customers', on: { customer_id: 'id' } }, again: { table: 'orders', on: { id: 'id' } } }],
+  ['orders', { last: { table: 'order_items', as: 'object', orderBy: 'line DESC' }, customers: { table: 'customers', as: 'list', limit: 1 } }],
   ['order_lines', { order: { table: 'orders', on: { order_id: 'id' } } }]
 ]
 const rejectedMembers: Array<[table: string, include: object]> = [
   ['orders', {}], ['orders', { customer: { table: 'customers', columns: ['nope'] } }], ['orders', { customer: { table: 'customers', filters: { nope: 1 } } }], ['orders', { customer: { table: 'nowhere' } }],
   ['orders', { '1st': customer }], ['orders', { lines: { table: 'order_lines', on: { id: 'order_id' } } }], ['orders', { settings: { table: 'settings', on: {} } }],
+  ['orders', { items: { table: 'order_items', as: 'rows' } }],
   ['orders', { items: { table: 'order_items', limit: 1001 } }], ['orders', { items: { table: 'order_items', groupBy: ['line'] } }],
   ['orders', { items: { table: 'order_items', aggregates: { n: { $sum: 'product_sku' } } } }],
   ['orders', Object.fromEntries(Array.from({ length: 11 }, (_, index) => [`c${index}`, customer]))]

@@ -160,6 +160,8 @@ export async function members (line: number | null, filters: Filters<DB['order_i
       order_items: { columns: ['line', 'price'], orderBy: 'line DESC, price', limit: 3, include: { product: { table: 'products', include: { all: { table: 'order_items', columns: ['line'] } } } } },
       first: { table: 'order_items', filters: { $and: [{ line: { $eq: 1 } }], quantity: { $gt: 0 } }, columns: ['price'] },
       some: { table: 'order_items', filters: { line: [1] }, orderBy: [{ line: 'DESC' }] },
+      latest: { table: 'order_items', as: 'object', orderBy: 'line DESC', columns: ['line'] },
+      payers: { table: 'customers', as: 'list', orderBy: 'name', limit: 1, columns: ['name'] },
       sums: { table: 'order_items', filters: { quantity: 1 }, aggregates: { n: { $count: '*' }, paid: { $sum: 'price', filters: { line: 1 } }, last: { $max: 'line' } } }
     }
   })
@@ -173,6 +175,10 @@ export async function members (line: number | null, filters: Filters<DB['order_i
   console.log(order.id, order.note, name, price, product, third, n, sums)
   const { rows: [text] } = await strings.select('orders', { include: { order_items: { columns: ['line'] }, customer: { table: 'customers', columns: ['id'] }, sums: { table: 'order_items', aggregates: { last: { $max: 'line' } } } } })
   const digits: string | number | null | undefined = text?.order_items[0]?.line ?? text?.customer?.id ?? text?.sums.last
+  const latest: number | bigint | undefined = order.latest?.line
+  const payer: string | undefined = order.payers[0]?.name
+  console.log(latest, payer)
+  await db.select('orders', { orderBy: 'payer.name', include: { payer: { table: 'customers', as: 'object', orderBy: 'name' } } })
   // what is only known at run time
   const { rows: [perhaps] } = await db.select('orders', { include: { one: { table: 'order_items', filters: { line } }, two: { table: 'order_items', filters } } })
   if (perhaps !== undefined) console.log(digits, Array.isArray(perhaps.one) ? perhaps.one.length : perhaps.one?.line, Array.isArray(perhaps.two) ? perhaps.two[0]?.line : perhaps.two?.line)
@@ -220,6 +226,22 @@ export async function members (line: number | null, filters: Filters<DB['order_i
   await db.select('orders', { include: { first: { table: 'order_items', filters: { line: 1 }, orderBy: 'line' } } })
   // @ts-expect-error: a misspelt order
   await db.select('orders', { include: { order_items: { orderBy: 'lin DESC' } } })
+  // @ts-expect-error: an object is no list
+  console.log(order.latest[0])
+  // @ts-expect-error: it may be null
+  console.log(order.latest.line)
+  // @ts-expect-error: a list is no object
+  console.log(order.payers?.name)
+  // @ts-expect-error: an object has no limit
+  await db.select('orders', { include: { order_items: { as: 'object', limit: 1 } } })
+  // @ts-expect-error: no such form
+  await db.select('orders', { include: { order_items: { as: 'rows' } } })
+  // @ts-expect-error: aggregates have no form
+  await db.select('orders', { include: { order_items: { as: 'list', aggregates: { n: { $count: '*' } } } } })
+  // @ts-expect-error: rows have no order by a list
+  await db.select('orders', { orderBy: 'payers.name', include: { payers: { table: 'customers', as: 'list' } } })
+  // @ts-expect-error: nor by the first of several rows
+  await db.select('orders', { orderBy: 'latest.line', include: { latest: { table: 'order_items', as: 'object' } } })
   // @ts-expect-error: aggregates have no columns
   await db.select('orders', { include: { order_items: { aggregates: { n: { $count: '*' } }, columns: ['line'] } } })
   // @ts-expect-error: texts have no sum
