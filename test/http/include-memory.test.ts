@@ -1,3 +1,4 @@
+// night: answers of twenty thousand rows
 /** The memory that members need beside the bytes of their answer: the places of lists in rows, and the values by which rows are related. */
 import t from 'tap'
 import { onEachEngine } from '../support/service.ts'

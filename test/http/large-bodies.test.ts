@@ -1,3 +1,4 @@
+// night: bodies of megabytes, in chunks of one byte
 /** Bodies that are refused while the client still sends them. */
 import { once } from 'node:events'
 import { connect, type AddressInfo, type Socket } from 'node:net'

@@ -1,3 +1,4 @@
+// night: thirty services, for what no program writes by accident
 /** What other programs have stored in SQLite: values of another storage class than the type of their column, times in another notation, texts that are not UTF-8. */
 import t from 'tap'
 import { DatabaseSync } from 'node:sqlite'

@@ -1,3 +1,4 @@
+// night: values and rows of megabytes
 /** Long rows: the same bytes as by the ordinary way, in pieces between which others are served. */
 import { spawnSync } from 'node:child_process'
 import { setImmediate as turn } from 'node:timers/promises'
