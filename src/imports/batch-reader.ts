@@ -11,8 +11,9 @@ import { atLine, type RowParser } from './row-parser.ts'
 const MAX_ROWS = 1000
 const MAX_BYTES = 262_144
 
-/** Bytes that are decoded at a time. */
+/** Bytes that are decoded at a time, and how often before other work of the process has its turn. */
 const PIECE = 65_536
+const PIECES = MAX_BYTES / PIECE
 /** Smaller chunks are collected for some milliseconds, because each piece has a cost of its own. */
 const SMALL = 16_384
 const DELAY = 20
@@ -68,6 +69,10 @@ export class BatchReader<Row = unknown> {
   #waiter: Waiter<Row> | undefined
   #timer: NodeJS.Timeout | undefined
   #hasEnded = false
+  /** Whether bytes are left that can be decoded. */
+  #isResting = false
+  /** Whether the last row has been parsed. */
+  #isParsed = false
   #isFirst = true
   #failure: { readonly error: unknown } | undefined
   /** Thrown when the text before it has been parsed. */
@@ -98,10 +103,9 @@ export class BatchReader<Row = unknown> {
   next (): Promise<Batch<Row> | undefined> {
     return new Promise((resolve, reject) => {
       this.#waiter = { resolve, reject }
-      this.#advance()
+      this.#proceed()
       if (this.#waiter === undefined) return
       this.#timer = setTimeout(() => this.fail(requestTimeout()), this.#limits.timeout)
-      this.#stream.resume()
     })
   }
 
@@ -145,7 +149,7 @@ export class BatchReader<Row = unknown> {
     if (chunk.length >= SMALL || this.#smallLength + chunk.length > PIECE) {
       this.#takeSmall()
       this.#append(chunk)
-      this.#advance()
+      this.#proceed()
       return
     }
     chunk.copy(this.#small, this.#smallLength)
@@ -155,7 +159,7 @@ export class BatchReader<Row = unknown> {
 
   readonly #flush = (): void => {
     this.#takeSmall()
-    this.#advance()
+    this.#proceed()
   }
 
   #takeSmall (): void {
@@ -181,6 +185,20 @@ export class BatchReader<Row = unknown> {
     if (!this.#hasEnded) this.fail(Object.assign(new Error('aborted'), { code: 'ECONNRESET' }))
   }
 
+  /** Advances, and continues with the next bytes, or after other work of the process. */
+  #proceed (): void {
+    if (this.#isResting) return
+    this.#advance()
+    if (this.#waiter === undefined) return
+    if (this.#isResting) {
+      this.#stream.pause()
+      setImmediate(() => {
+        this.#isResting = false
+        this.#proceed()
+      })
+    } else this.#stream.resume()
+  }
+
   /** Parses until a batch that somebody waits for is complete, or until more bytes are needed. */
   #advance (): void {
     if (this.#waiter === undefined) return
@@ -199,12 +217,12 @@ export class BatchReader<Row = unknown> {
 
   /** Whether everything has been parsed and passed on. */
   get #isComplete (): boolean {
-    return this.#hasEnded && this.#batch.rows.length === 0
+    return this.#isParsed && this.#batch.rows.length === 0
   }
 
   #parseBatch (): Batch<Row> | undefined {
     const parser = this.#parser
-    for (;;) {
+    for (let pieces = 0; ; pieces++) {
       while (this.#position < this.#text.length) {
         const from = this.#position
         this.#position = parser.read(this.#text, from)
@@ -220,6 +238,8 @@ export class BatchReader<Row = unknown> {
         if (full !== undefined) return full
       }
       if (this.#isInvalid) throw atLine(invalidBody('The body is not UTF-8'), parser.line)
+      this.#isResting = pieces === PIECES && this.#chunk.length > 0
+      if (this.#isResting) return undefined
       if (this.#decode()) continue
       if (!this.#hasEnded) return undefined
       return this.#endText()
@@ -239,8 +259,6 @@ export class BatchReader<Row = unknown> {
     }
     return this.#batch.rows.length === 0 ? undefined : this.#takeBatch()
   }
-
-  #isParsed = false
 
   /** Adds a row. Returns the batch if that is complete; a row that does not fit begins the next one. */
   #addRow (row: Row): Batch<Row> | undefined {

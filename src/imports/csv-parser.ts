@@ -16,9 +16,8 @@ export class CsvParser implements RowParser<CsvCells> {
   readonly #separator: number
   #names: readonly string[] = []
   #state: 'start' | 'plain' | 'quoted' | 'afterQuote' = 'start'
-  /** The text of the cell so far; of one with quotes as it was sent, with the quotes in it doubled. */
+  /** The text of the cell so far. */
   #text = ''
-  #hasQuotes = false
   #cells: Array<string | null> = []
   /** The line in which the quotes of the cell have begun. */
   #quoteLine = 1
@@ -82,7 +81,7 @@ export class CsvParser implements RowParser<CsvCells> {
       if (code === separator || code === LF || code === CR || code === QUOTE) break
     }
     if (end > from) {
-      this.#text = this.#text === '' ? text.slice(from, end) : this.#text + text.slice(from, end)
+      this.#text += text.slice(from, end)
       this.#state = 'plain'
     }
     if (end === text.length) return end
@@ -97,17 +96,21 @@ export class CsvParser implements RowParser<CsvCells> {
 
   /** Reads up to the last character of a cell, or to the end of the text. */
   #readQuoted (text: string, from: number): number {
-    let quote = text.indexOf('"', from)
-    while (quote !== -1 && text.charCodeAt(quote + 1) === QUOTE) {
-      this.#hasQuotes = true
-      quote = text.indexOf('"', quote + 2)
+    let end = from
+    let hasPairs = false
+    for (; end < text.length; end++) {
+      const code = text.charCodeAt(end)
+      if (code === QUOTE) {
+        if (text.charCodeAt(end + 1) !== QUOTE) break
+        hasPairs = true
+        end++
+      } else if (code === CR || (code === LF && !this.#isAfterCr)) this.line++
+      this.#isAfterCr = code === CR
     }
-    const end = quote === -1 ? text.length : quote
-    if (end > from) {
-      this.#countLines(text, from, end)
-      this.#text = this.#text === '' ? text.slice(from, end) : this.#text + text.slice(from, end)
-    }
-    if (quote === -1) return end
+    // `replaceAll` would keep an object for each pair
+    const part = text.slice(from, end)
+    this.#text += hasPairs ? part.split('""').join('"') : part
+    if (end === text.length) return end
     this.#state = 'afterQuote'
     return end + 1
   }
@@ -117,19 +120,10 @@ export class CsvParser implements RowParser<CsvCells> {
     this.#isAfterCr = false
     if (code === this.#separator || code === LF || code === CR) return this.#endCell(text, from)
     if (code !== QUOTE) throw this.#refuse('there is text behind a closing quote')
-    // both quotes of a pair, which a part has divided
-    this.#text += '""'
-    this.#hasQuotes = true
+    // a pair, which the parts have divided
+    this.#text += '"'
     this.#state = 'quoted'
     return from + 1
-  }
-
-  #countLines (text: string, from: number, to: number): void {
-    for (let index = from; index < to; index++) {
-      const code = text.charCodeAt(index)
-      if (code === CR || (code === LF && !this.#isAfterCr)) this.line++
-      this.#isAfterCr = code === CR
-    }
   }
 
   /** Ends a cell at its separator or at the end of its row. Returns the position after that. */
@@ -144,10 +138,9 @@ export class CsvParser implements RowParser<CsvCells> {
   }
 
   #pushCell (): void {
-    const text = this.#hasQuotes ? this.#text.replaceAll('""', '"') : this.#text
+    const text = this.#text
     this.#cells.push(text === '' && this.#state !== 'afterQuote' ? null : text)
     this.#text = ''
-    this.#hasQuotes = false
     this.#state = 'start'
   }
 

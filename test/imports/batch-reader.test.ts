@@ -42,6 +42,21 @@ t.test('the stream is read only while a batch is waited for', async (t) => {
   await t.rejects(reader.next(), { message: 'enough' })
 })
 
+t.test('a large chunk is read in turns with other work of the process', async (t) => {
+  const reader = read([Buffer.from(`a\n"${'""'.repeat(2_000_000)}"\n`)], { rowSize: 5_000_000 })
+  let turns = 0
+  let hasRow = false
+  const count = (): void => {
+    turns++
+    if (!hasRow) setImmediate(count)
+  }
+  count()
+  const batch = await reader.next()
+  hasRow = true
+  t.equal(batch?.rows[0]?.[0]?.length, 2_000_000)
+  t.ok(turns > 10, `${turns} turns`)
+})
+
 t.test('characters that chunks divide are whole, and one mark of the byte order is skipped', async (t) => {
   const bytes = Buffer.from('\ufeffa,b\n"é€😀",\ufeffx\n')
   for (let size = 1; size <= 7; size++) {
