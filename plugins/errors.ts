@@ -6,7 +6,7 @@ import fp from 'fastify-plugin'
 import { shownId } from './response-headers.ts'
 import { clientGone } from '../src/dialects/dialect.ts'
 import { logRefusal } from '../src/telemetry/record.ts'
-import { findImportFormat, isWaiting } from '../src/http/import.ts'
+import { describeTypes, findImportFormat, isWaiting } from '../src/http/import.ts'
 import { OF_IMPORT, respondBeforeEnd } from '../src/request/read-body.ts'
 import type {} from './telemetry.ts' // declares request.rowQueryRecord
 import {
@@ -35,24 +35,27 @@ declare module 'fastify' {
   }
 }
 
+const refuseMediaType = (reply?: FastifyReply): ServiceError =>
+  unsupportedMediaType(reply === undefined ? 'application/json' : describeTypes(reply.request))
+
 /** Errors of Fastify and Node that clients can cause. */
-const fastifyErrors = new Map<string, () => ServiceError>([
+const fastifyErrors = new Map<string, (reply?: FastifyReply) => ServiceError>([
   ['FST_ERR_CTP_BODY_TOO_LARGE', bodyTooLarge],
-  ['FST_ERR_CTP_INVALID_MEDIA_TYPE', unsupportedMediaType],
+  ['FST_ERR_CTP_INVALID_MEDIA_TYPE', refuseMediaType],
   ['FST_ERR_CTP_INVALID_CONTENT_LENGTH', () => invalidRequest('the length of the body differs from Content-Length')],
   ['ECONNRESET', () => invalidRequest('the connection closed before the whole body arrived')],
   // of a stream that nobody waits for any more
   ['ERR_STREAM_PREMATURE_CLOSE', clientGone],
   ['FST_ERR_BAD_URL', notFound],
   ['FST_ERR_MAX_PARAM_LENGTH', notFound],
-  ['FST_ERR_ROUTE_MISSING_CONTENT_TYPE', unsupportedMediaType]
+  ['FST_ERR_ROUTE_MISSING_CONTENT_TYPE', refuseMediaType]
 ])
 
 /**
  * Statuses with which hooks of the host app may refuse. Their messages are not passed on, because they are for other
  * clients.
  */
-const hostErrors = new Map<number | undefined, () => ServiceError>([
+const hostErrors = new Map<number | undefined, (reply?: FastifyReply) => ServiceError>([
   () => unauthenticated('The app refused this request'),
   () => permissionDenied('The app refused this request'),
   rateLimited,
@@ -123,7 +126,7 @@ export function toRefusal (
 ): ServiceError {
   if (isServiceError(error)) return error
   const status = reply !== undefined && reply.statusCode >= 400 ? reply.statusCode : (error.statusCode ?? error.status)
-  return (fastifyErrors.get(error.code) ?? hostErrors.get(status))?.() ?? internal()
+  return (fastifyErrors.get(error.code) ?? hostErrors.get(status))?.(reply) ?? internal()
 }
 
 /**

@@ -8,7 +8,7 @@ import fp from 'fastify-plugin'
 import { principalOf } from '../src/access/grant.ts'
 import { hashBody } from '../src/idempotency/run-once.ts'
 import type {} from './auth.ts' // declares request.rowQueryGrant
-import { IMPORT_TYPES, toImportBody } from '../src/http/import.ts'
+import { describeTypes, IMPORT_TYPES, toImportBody } from '../src/http/import.ts'
 import { parseBody } from '../src/request/check-body.ts'
 import { BodyMemory, BodyReservation, isUtf8Type, readBody, type Payload } from '../src/request/read-body.ts'
 import { invalidJson, unsupportedMediaType } from '../src/errors.ts'
@@ -60,9 +60,10 @@ export default fp(async function body (app: FastifyInstance, { bodyLimit, bodyMe
     else done(null, body)
   })
   // Fastify does not read a body without a Content-Type header, which the interface requires
-  app.addHook('preValidation', ({ method, body }, _reply, done) =>
-    done(HAVE_BODIES.has(method) && body === undefined ? unsupportedMediaType() : undefined)
-  )
+  app.addHook('preValidation', (request, _reply, done) => {
+    const hasNone = HAVE_BODIES.has(request.method) && request.body === undefined
+    done(hasNone ? unsupportedMediaType(describeTypes(request)) : undefined)
+  })
 }, { name: 'row-query-body' })
 
 /** @returns the parsed body, or the refusal (not thrown) */
@@ -70,7 +71,7 @@ function parseBytes (request: FastifyRequest, bytes: Buffer): unknown {
   const { headers } = request
   if (headers['idempotency-key'] !== undefined) request.rowQueryBodyHash = hashBody(bytes)
   const { 'content-type': type, 'content-encoding': encoding = 'identity' } = headers
-  if (!isUtf8Type(type as string) || encoding !== 'identity') return unsupportedMediaType()
+  if (!isUtf8Type(type as string) || encoding !== 'identity') return unsupportedMediaType(describeTypes(request))
   if (!isUtf8(bytes)) return invalidJson('it is not UTF-8')
   return parseBody(bytes.toString())
 }

@@ -113,10 +113,10 @@ export const foreignKeyViolation = define('FOREIGN_KEY_VIOLATION', 409, 'A forei
 export const bodyTooLarge = define('BODY_TOO_LARGE', 413, 'The body is larger than the limit')
 /** The same code, for a body of many small chunks. */
 export const bodyInPieces = define('BODY_TOO_LARGE', 413, 'The body arrives in too many small chunks: send larger ones')
-export const unsupportedMediaType = define(
+export const unsupportedMediaType = define<[types: string]>(
   'UNSUPPORTED_MEDIA_TYPE',
   415,
-  'Send the body as "Content-Type: application/json" in UTF-8'
+  'Send the body in UTF-8, with the header Content-Type: %s'
 )
 export const notNullViolation = define('NOT_NULL_VIOLATION', 422, 'A column that is NOT NULL has no value')
 export const checkViolation = define('CHECK_VIOLATION', 422, 'A CHECK constraint of the table refused the row')

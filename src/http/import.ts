@@ -5,12 +5,13 @@ import { createGunzip, type Gunzip } from 'node:zlib'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Access } from '../access/authorize.ts'
 import { clientGone } from '../dialects/dialect.ts'
-import { at, invalidBody, unsupportedMediaType } from '../errors.ts'
+import { at, internal, invalidBody, isServiceError, unsupportedMediaType } from '../errors.ts'
 import { readKey } from '../idempotency/run-once.ts'
 import { type ImportFormat, readImportOptions } from '../imports/import-options.ts'
 import { Import } from '../imports/run-import.ts'
 import type { RequestLimits } from '../plan/write-options.ts'
 import { isUtf8Type } from '../request/read-body.ts'
+import { logEnd, RequestRecord } from '../telemetry/record.ts'
 import { HttpClient } from './client-connections.ts'
 
 const FORMATS: ReadonlyMap<string, ImportFormat> = new Map([
@@ -48,6 +49,10 @@ export class ImportBody {
   }
 }
 
+/** The media types of the bodies that a route accepts, for a message. */
+export const describeTypes = ({ routeOptions: { config } }: FastifyRequest): string =>
+  ['application/json', ...(config.rowQueryImports === true ? IMPORT_TYPES : [])].join(', ').replace(/, (?=[^,]*$)/, ' or ')
+
 const ENCODINGS: ReadonlySet<string> = new Set(['identity', 'gzip', 'x-gzip'])
 
 /** Returns the body of an import, or UNSUPPORTED_MEDIA_TYPE (not thrown). */
@@ -59,7 +64,7 @@ export function toImportBody (request: FastifyRequest, payload: Readable): Impor
     config.rowQueryImports === true &&
     isUtf8Type(headers['content-type'] as string) &&
     ENCODINGS.has((headers['content-encoding'] ?? 'identity').toLowerCase())
-  return isAccepted ? new ImportBody(format, payload) : unsupportedMediaType()
+  return isAccepted ? new ImportBody(format, payload) : unsupportedMediaType(describeTypes(request))
 }
 
 /** The options in the path of a request. */
@@ -124,7 +129,9 @@ export async function answerImport (
   reply: FastifyReply,
   { onReplay, ...settings }: ImportSettings
 ): Promise<string | Buffer> {
-  const { raw, rowQueryRecord: record } = request
+  const { raw } = request
+  const { database, grant } = settings.access
+  const record = request.rowQueryRecord ??= new RequestRecord(false, false)
   const { format, payload } = request.body as ImportBody
   const options = readImportOptions(format, queryOf(request))
   const header = raw.headers['idempotency-key']
@@ -132,7 +139,7 @@ export async function answerImport (
   if (key !== undefined && options.transaction === 'batch') {
     throw at('', invalidBody('transaction=batch is not allowed with the header Idempotency-Key'))
   }
-  const client = new HttpClient(reply.raw, settings.access.grant)
+  const client = new HttpClient(reply.raw, grant)
   const running = await Import.begin({ ...settings, options, key, onReplay, client, record })
   request.rowQueryIsWriting = true
   importing.add(raw.socket)
@@ -148,8 +155,20 @@ export async function answerImport (
       payload.on('data', () => running.noteProgress())
       return payload.pipe(gunzip)
     })
+  } catch (error) {
+    record.refusal = isServiceError(error) ? error : internal()
+    throw error
   } finally {
-    if (record != null) record.importedBytes = running.bytes
+    Object.assign(record, {
+      importedBytes: running.bytes,
+      verb: 'insert',
+      database: database.name,
+      token: grant.name,
+      requestId: reply.getHeader('x-request-id') ?? '',
+      status: record.refusal?.statusCode ?? reply.statusCode
+    })
+    record.end()
+    logEnd(request.log, record)
     importing.delete(raw.socket)
     if (gunzip !== undefined) {
       payload.unpipe(gunzip)

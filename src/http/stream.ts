@@ -12,7 +12,7 @@ import { createBodyCheck } from '../request/check-body.ts'
 import { isClosed } from '../response/budget.ts'
 import { GRACE, type RowStream } from '../response/row-stream.ts'
 import type { StreamFormat } from '../response/csv-ndjson-rows.ts'
-import { type Collector, RequestRecord, slowClients } from '../telemetry/record.ts'
+import { type Collector, logEnd, RequestRecord, slowClients } from '../telemetry/record.ts'
 import { HttpClient } from './client-connections.ts'
 
 /** The header Content-Type of each format. */
@@ -194,6 +194,7 @@ export async function sendStream (
       requestId: reply.getHeader('x-request-id') ?? ''
     })
     for (const collector of collectors) if (collector.accepts(record.refusal)) collector.collect(record)
+    logEnd(request.log, record)
   })
   record.isDeferred = true
   return reply.type(CONTENT_TYPES[wanted.format]).send(stream.readable)

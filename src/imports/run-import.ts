@@ -1,6 +1,7 @@
 /**
  * Inserts the rows of an import batch by batch. Each batch is planned and executed like the body of an insert; one
- * transaction contains all of them, or one each.
+ * transaction contains all of them, or one each. A transaction, because a deadlock then runs the batch again, and
+ * because only a connection that is lost during COMMIT leaves open what has happened.
  */
 import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
@@ -10,13 +11,12 @@ import { principalOf } from '../access/grant.ts'
 import { orUnavailable } from '../access/granted-table.ts'
 import type { Column, Table, TableSource } from '../catalog/catalog.ts'
 import { toStale, withFreshCatalog } from '../databases/stale-catalog.ts'
-import type { Client, Transaction } from '../dialects/dialect.ts'
+import type { Client, Transaction, TransactionOptions } from '../dialects/dialect.ts'
 import {
   bodyTooLarge, type Committed, databaseUnavailable, deadlock, isServiceError, queryTimeout, requestTimeout,
   type ServiceError, statementTooLarge, unsupported, withDetails
 } from '../errors.ts'
 import { type Keyed, transactOnce } from '../idempotency/run-once.ts'
-import { handle } from '../pipeline.ts'
 import type { Plan } from '../plan/plan.ts'
 import { type RequestLimits, requireUndoable } from '../plan/write-options.ts'
 import { finishWrite } from '../response/respond.ts'
@@ -40,6 +40,10 @@ export interface ImportRequest extends Keyed {
   readonly fromLine?: number
   readonly client?: Client | undefined
   readonly record?: RequestRecord | null | undefined
+  /** The open transaction of the app in which the whole runs. */
+  readonly within?: Transaction
+  /** Whether the hook for writes runs the import itself, so that it is not called. */
+  readonly isOfHook?: boolean
 }
 
 /** The sums of the answers to all batches. */
@@ -63,7 +67,8 @@ export class Import {
   #line = 0
   #patience = PATIENCE
   #failure: unknown
-  #isOver = false
+  /** When the time limit of the whole ends, as `performance.now()`. */
+  #deadline = Infinity
 
   /** @throws PERMISSION_DENIED, TABLE_NOT_FOUND, NOT_SUPPORTED */
   static async begin (request: ImportRequest): Promise<Import> {
@@ -74,7 +79,7 @@ export class Import {
       refuseView('insert', table)
       if (options.transaction === 'whole') requireUndoable(table, '')
     })
-    if (database.onWrite !== undefined) {
+    if (database.onWrite !== undefined && request.isOfHook !== true) {
       throw unsupported('', 'the app checks each write by a hook, which an import does not call')
     }
     return new Import(request, source.table)
@@ -123,10 +128,8 @@ export class Import {
     const { access: { database, grant }, options, limits, bodyTimeout, fromLine = 1, record } = this.#request
     database.streams.add(this, principalOf(grant), 'imports')
     database.running.begin()
-    const timer = setTimeout(() => {
-      this.#isOver = true
-      this.fail(queryTimeout())
-    }, database.importTimeout)
+    const timer = setTimeout(() => this.fail(queryTimeout()), database.importTimeout)
+    this.#deadline = performance.now() + database.importTimeout
     try {
       const reader = new BatchReader<unknown>(stream(), this.#parser, {
         rowSize: limits.importRow,
@@ -144,7 +147,6 @@ export class Import {
       record?.executed(this.#counts.inserted + this.#counts.updated)
       return response
     } catch (error) {
-      this.#isOver = true
       this.#reader?.fail(error)
       if (record != null && options.transaction === 'batch') record.rows = this.#rows
       throw options.transaction === 'whole' || !isServiceError(error) ? error : this.#withCommitted(error)
@@ -156,7 +158,7 @@ export class Import {
   }
 
   async #runWhole (reader: BatchReader): Promise<string | Buffer> {
-    const { access: { database, grant, tableName: path }, options, key, onReplay, client, record } = this.#request
+    const { access: { database, grant, tableName: path }, options, key, onReplay, record, within } = this.#request
     const hash = createHash('sha256')
     if (key !== undefined) reader.onBytes = (bytes) => { hash.update(bytes) }
     const batches = new Batches(reader)
@@ -169,11 +171,12 @@ export class Import {
       for (;;) {
         const batch = await this.#take(batches)
         if (batch === undefined) return this.#respond()
-        await this.#writeIn(tx, batch)
+        this.#add(await this.#writeIn(tx, batch, await this.#plan(batch)))
         this.#note(batch)
         batches.advance()
       }
     }
+    if (within !== undefined) return await work(within)
     const complete = async (): Promise<void> => {
       while (await this.#take(batches) !== undefined) batches.advance()
     }
@@ -185,59 +188,56 @@ export class Import {
       key,
       onReplay,
       reading: { bodyHash: () => JSON.stringify([options, hash.copy().digest('hex')]), complete },
-      transaction: {
-        readOnly: false,
-        isolation: 'repeatableRead',
-        dryRun: options.dryRun,
-        client,
-        timeLimit: database.importTimeout
-      }
+      transaction: this.#transaction
     }, work))
   }
 
-  /** Plans and executes a batch in the transaction of the whole. */
-  async #writeIn (tx: Transaction, batch: Batch): Promise<void> {
-    const { access, access: { database }, options: { onConflict, dryRun }, limits } = this.#request
-    let plan: Plan | undefined
-    try {
-      const body = { ...bodyOf([], onConflict), ...(dryRun && { dryRun }) }
-      const source = await authorize(access, bodyOf(this.#dataOf(batch, undefined), onConflict), limits)
-      plan = orUnavailable(access, source, (tables) =>
-        createPlan({ ...body, data: this.#dataOf(batch, tables) } as InsertBody, tables, limits))
-      const { answer } = await answerIn(tx, { plan, database, maxBytes: database.resultLimit })
-      this.#add(answer)
-    } catch (error) {
-      throw plan === undefined ? placed(error, batch) : toStale(placed(error, batch), plan)
-    }
-  }
-
   async #runBatches (reader: BatchReader): Promise<string | Buffer> {
-    const { client } = this.#request
+    const { access: { database }, record } = this.#request
     const batches = new Batches(reader)
-    const isGone = (): boolean => this.#isOver || client?.destroyed === true
-    const own: Client = {
-      caller: client?.caller,
-      get destroyed () { return isGone() }
-    }
     for (;;) {
       const batch = await this.#take(batches)
       if (batch === undefined) return this.#respond()
-      await this.#writeAlone(batch, own)
+      this.#add(await withFreshCatalog(database, async () => {
+        const plan = await this.#plan(batch)
+        return await database.dialect.transaction(async (tx) => {
+          record?.attempted(tx.attempt)
+          return await this.#writeIn(tx, batch, plan)
+        }, this.#transaction).catch((error: unknown) => { throw placed(error, batch) })
+      }))
       this.#note(batch)
       batches.advance()
     }
   }
 
-  /** Handles a batch like a request of its own. */
-  async #writeAlone (batch: Batch, client: Client): Promise<void> {
-    const { access, options: { onConflict }, limits } = this.#request
+  /** The options of a transaction, which has the rest of the time of the whole. */
+  get #transaction (): TransactionOptions {
+    const { options: { dryRun }, client } = this.#request
+    const timeLimit = Math.max(1, this.#deadline - performance.now())
+    return { readOnly: false, isolation: 'repeatableRead', dryRun, client, timeLimit }
+  }
+
+  /** Plans a batch by the catalog as it is now. @throws ServiceError, with the places of the rows */
+  async #plan (batch: Batch): Promise<Plan> {
+    const { access, options: { onConflict, dryRun }, limits } = this.#request
     try {
-      const source = await authorize(access, bodyOf([], onConflict), limits)
-      const data = orUnavailable(access, source, (tables) => this.#dataOf(batch, tables))
-      const { response } = await handle({ access, body: bodyOf(data, onConflict), limits, client })
-      this.#add(response)
+      const source = await authorize(access, bodyOf(this.#dataOf(batch, undefined), onConflict), limits)
+      return orUnavailable(access, source, (tables) => {
+        const body = { ...bodyOf(this.#dataOf(batch, tables), onConflict), ...(dryRun && { dryRun }) }
+        return createPlan(body as InsertBody, tables, limits)
+      })
     } catch (error) {
       throw placed(error, batch)
+    }
+  }
+
+  /** @throws ServiceError, with the places of the rows; StaleAttempt */
+  async #writeIn (tx: Transaction, batch: Batch, plan: Plan): Promise<string | Buffer> {
+    const { access: { database } } = this.#request
+    try {
+      return (await answerIn(tx, { plan, database, maxBytes: database.resultLimit })).answer
+    } catch (error) {
+      throw toStale(placed(error, batch), plan)
     }
   }
 

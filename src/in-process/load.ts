@@ -3,7 +3,9 @@ import { Readable } from 'node:stream'
 import { getAccess } from '../access/authorize.ts'
 import { type CallGrant, toCallGrant } from '../access/host-grant.ts'
 import type { Database } from '../databases/database.ts'
-import { type ImportFormat, readImportOptions } from '../imports/import-options.ts'
+import type { Transaction } from '../dialects/dialect.ts'
+import { at, invalidBody } from '../errors.ts'
+import { type ImportFormat, type ImportOptions, readImportOptions } from '../imports/import-options.ts'
 import { Import } from '../imports/run-import.ts'
 import type { RequestLimits } from '../plan/write-options.ts'
 import { requireKnown } from './calls.ts'
@@ -23,19 +25,36 @@ export interface LoadRequest {
   separator?: ',' | ';' | 'tab'
 }
 
+/** A request within a transaction, which decides what is committed. */
+export type TransactionLoadRequest =
+  Omit<LoadRequest, 'database' | 'dryRun' | 'transaction'> & { transaction?: 'whole' }
+
 /** The numbers of rows of an import. */
 export interface LoadResult { inserted: number, updated: number, unchanged: number, dryRun?: true }
 
-const OPTIONS: ReadonlySet<string> = new Set<keyof LoadRequest>([
-  'database', 'table', 'grant', 'format', 'onConflict', 'set', 'dryRun', 'transaction', 'separator'
+/** The options within a transaction. */
+export const LOAD_OPTIONS: ReadonlySet<string> = new Set<keyof LoadRequest>([
+  'table', 'grant', 'format', 'onConflict', 'set', 'dryRun', 'transaction', 'separator'
 ])
+const OPTIONS: ReadonlySet<string> = new Set([...LOAD_OPTIONS, 'database'])
 
 /** How long to wait for rows, in milliseconds; the time limit of the import applies before. */
 const PATIENCE = 2 ** 31 - 1
 
-/** Inserts the rows of a source of bytes, texts or objects. @throws ServiceError; what the source throws */
+/** What inserts rows for the host app: its databases, and the transaction that is open, if one is. */
+interface LoadContext {
+  readonly databases: ReadonlyMap<string, Database>
+  readonly limits: RequestLimits
+  readonly within?: Transaction
+  readonly isOfHook?: boolean
+}
+
+/**
+ * Inserts the rows of a source of bytes, texts or objects. @throws ServiceError; what the source throws; StaleAttempt
+ * within a transaction
+ */
 export async function loadInProcess (
-  { databases, limits }: { readonly databases: ReadonlyMap<string, Database>, readonly limits: RequestLimits },
+  { databases, limits, ...context }: LoadContext,
   request: LoadRequest,
   source: AsyncIterable<unknown> | Iterable<unknown>
 ): Promise<LoadResult> {
@@ -50,7 +69,8 @@ export async function loadInProcess (
     separator
   }).filter((entry): entry is [string, string] => entry[1] !== undefined)
   const options = readImportOptions(format, query)
-  const running = await Import.begin({ access, options, limits, bodyTimeout: PATIENCE })
+  if (context.within !== undefined) requireWhole(options)
+  const running = await Import.begin({ ...context, access, options, limits, bodyTimeout: PATIENCE })
   const stream = Readable.from(toBytes(source), { objectMode: false })
   try {
     const response = await running.run(() => stream)
@@ -58,6 +78,13 @@ export async function loadInProcess (
   } finally {
     stream.destroy()
   }
+}
+
+/** @throws INVALID_BODY for options that only the whole transaction can have */
+function requireWhole ({ transaction, dryRun }: ImportOptions): void {
+  const name = transaction === 'batch' ? 'transaction: batch' : dryRun ? 'dryRun' : undefined
+  if (name === undefined) return
+  throw at('', invalidBody(`"${name}" is not allowed in a transaction, which commits or rolls back the whole`))
 }
 
 /** Objects become lines of NDJSON. */

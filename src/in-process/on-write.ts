@@ -18,10 +18,11 @@ import { rejectKnownBroken, StaleAttempt, toUnresolved, toStale } from '../datab
 import { createPlan } from '../verbs/index.ts'
 import { isOneStatement } from '../plan/plan.ts'
 import type { References } from '../plan/result-reference.ts'
-import { lockRows, type PlanLimits, requireUndoable } from '../plan/write-options.ts'
+import { lockRows, type RequestLimits, requireUndoable } from '../plan/write-options.ts'
 import { createBodyCheck, type FindBodyError, findErrorInTransaction } from '../request/check-body.ts'
 import { type ExecuteRequest, readBody, requireKnown } from './calls.ts'
 import type { Bigints } from './field-types.ts'
+import { LOAD_OPTIONS, loadInProcess, type LoadResult, type TransactionLoadRequest } from './load.ts'
 import { readResponse } from './to-values.ts'
 
 // Runs requests of the host app in an open transaction.
@@ -39,6 +40,11 @@ interface Calls {
    * InvalidGrant
    */
   readonly execute: (request: TransactionRequest) => Promise<any>
+  /** Inserts the rows of a source, while no other request runs. @throws as `execute`; what the source throws */
+  readonly load: (
+    request: TransactionLoadRequest,
+    source: AsyncIterable<unknown> | Iterable<unknown>
+  ) => Promise<LoadResult>
   /** Waits for the remaining requests. No other request can run afterwards. */
   end (): Promise<void>
 }
@@ -46,7 +52,7 @@ interface Calls {
 export function createCalls ({ tx, database, limits, dryRun, isHooked, onStale, before }: {
   readonly tx: Transaction
   readonly database: Database
-  readonly limits: PlanLimits
+  readonly limits: RequestLimits
   readonly dryRun: boolean
   /** Whether the hook for writes is called. */
   readonly isHooked: boolean
@@ -92,24 +98,38 @@ export function createCalls ({ tx, database, limits, dryRun, isHooked, onStale, 
       const { answer } = isAtomic ? await answerIn(tx, request) : await tx.nested((part) => answerIn(part, request))
       return readResponse(answer, plan, bigints)
     } catch (error) {
-      const stale = toStale(error, plan)
-      if (!(stale instanceof StaleAttempt)) throw error
-      rejectKnownBroken(database, stale)
-      onStale(stale)
-      throw before === undefined ? databaseUnavailable() : toUnresolved(database, stale, before.tables)
+      throw refuseStale(toStale(error, plan))
     }
   }
+
+  /** The error of a request, which makes the function run again if its tables differ from the catalog. */
+  const refuseStale = (error: unknown): unknown => {
+    if (!(error instanceof StaleAttempt)) return error
+    rejectKnownBroken(database, error)
+    onStale(error)
+    return before === undefined ? databaseUnavailable() : toUnresolved(database, error, before.tables)
+  }
+  const databases = new Map([[database.name, database]])
+  const requireOpen = (): void => { if (hasEnded) throw new Error('The transaction has ended') }
 
   return {
     execute: async (request) => {
       requireKnown(request, OPTIONS, 'execute in a transaction')
       const { table, body: given, grant: granted, bigints = 'bigint' } = request
-      if (hasEnded) throw new Error('The transaction has ended')
+      requireOpen()
       const grant = toCallGrant(granted)
-      const access = getAccess(new Map([[database.name, database]]), grant, { database: database.name, table })
+      const access = getAccess(databases, grant, { database: database.name, table })
       const { lock, ...body } = readBody<BodyInTransaction>(given, createCheck(limits.depth))
       const call = { access, body: body as Body, isLocked: lock === true, bigints }
       return await queue.run(() => run(call))
+    },
+    load: async (request, source) => {
+      requireKnown(request, LOAD_OPTIONS, 'load in a transaction')
+      requireOpen()
+      const whole = { ...request, database: database.name }
+      return await queue.run(() => tx
+        .nested((within) => loadInProcess({ databases, limits, within, isOfHook: !isHooked }, whole, source))
+        .catch((error: unknown) => { throw refuseStale(error) }))
     },
     end: async () => {
       await queue.drain()
@@ -161,7 +181,7 @@ interface WriteOf<V extends keyof Counts> {
   readonly attempt: number
   readonly dryRun: boolean
   /** Runs requests in the same transaction. They do not call the hook. */
-  readonly tx: Pick<Calls, 'execute'>
+  readonly tx: Pick<Calls, 'execute' | 'load'>
 }
 
 /** A write that has run but is not committed. Its verb determines the counts of the result. */
@@ -176,7 +196,7 @@ export type OnWrite = (write: WriteEvent) => unknown
 /** Converts the function of a host app. `log`: gets its programming errors. */
 export function createWriteHook (
   onWrite: OnWrite,
-  limits: PlanLimits,
+  limits: RequestLimits,
   log: Pick<FastifyBaseLogger, 'error'>
 ): WriteHook {
   return async ({ tx, grant, database, plan, body, references, answer, dryRun }) => {
@@ -186,11 +206,13 @@ export function createWriteHook (
       stale = new StaleCatalog(reason, { isElsewhere: true, missing })
     }
     const calls = createCalls({ tx, database, limits, dryRun, isHooked: false, onStale })
-    const execute: Calls['execute'] = async (request) =>
-      await calls.execute(request).catch((error: unknown) => {
-        if (error instanceof ServiceError) tables.set(error, request.table)
+    const noteTable = <T>({ table }: { readonly table: string }, running: Promise<T>): Promise<T> =>
+      running.catch((error: unknown) => {
+        if (error instanceof ServiceError) tables.set(error, table)
         throw error
       })
+    const execute: Calls['execute'] = (request) => noteTable(request, calls.execute(request))
+    const load: Calls['load'] = (request, source) => noteTable(request, calls.load(request, source))
     const result = readResponse(answer, plan, 'bigint')
     const { data, filters } = plainValue(body, references) as { data?: unknown; filters?: unknown }
     try {
@@ -204,7 +226,7 @@ export function createWriteHook (
         result,
         attempt: tx.attempt,
         dryRun,
-        tx: { execute }
+        tx: { execute, load }
       } as WriteEvent)
     } catch (error) {
       if (stale !== undefined) throw stale

@@ -5,9 +5,11 @@ import { type Isolation, StaleCatalog } from '../dialects/dialect.ts'
 import { databaseNotFound, databaseUnavailable, invalidBody, type ServiceError, withReason } from '../errors.ts'
 import { type StaleAttempt, withFreshCatalog } from '../databases/stale-catalog.ts'
 import type { Consistency } from '../http/stream.ts'
+import type { RequestLimits } from '../plan/write-options.ts'
 import { createCalls, type TransactionRequest } from './on-write.ts'
 import { type InProcess, requireKnown } from './calls.ts'
 import type { AnyDatabases, Bigints, Name } from './field-types.ts'
+import type { LoadResult, TransactionLoadRequest } from './load.ts'
 import type { BodyInTransaction, BodyOf, Exactly, ResultOf, SelectFields, SelectResult, Streamed } from './requests.ts'
 
 // The types of `execute` and `transaction`: the body, and the result that belongs to it.
@@ -79,6 +81,14 @@ export interface InProcessTransaction<Tables = any> {
    * refused request leaves the transaction as it was before, and the next one may run. @throws ServiceError
    */
   readonly execute: TransactionExecute<Tables>
+  /**
+   * Inserts the rows of a source, as `load` does, as a part of the transaction; other requests wait. The time limit is
+   * that of the transaction. @throws ServiceError; what the source throws
+   */
+  load(
+    request: TransactionLoadRequest & { table: Name<Tables> },
+    source: AsyncIterable<unknown> | Iterable<unknown>
+  ): Promise<LoadResult>
 }
 
 export interface InProcessTransactionOptions {
@@ -95,7 +105,7 @@ const OPTIONS: ReadonlySet<string> = new Set<keyof InProcessTransactionOptions>(
  * ServiceError; what `use` throws
  */
 export async function runInProcess<T> (
-  { databases, limits }: InProcess,
+  { databases, limits }: InProcess & { readonly limits: RequestLimits },
   name: string,
   { use, ...options }: InProcessTransactionOptions & { use: (tx: InProcessTransaction) => Promise<T> }
 ): Promise<T> {
@@ -121,7 +131,7 @@ export async function runInProcess<T> (
             }
           })
           const attempt = tx.attempt + (before === undefined ? 0 : 1)
-          const result = await use({ attempt, execute: calls.execute })
+          const result = await use({ attempt, execute: calls.execute, load: calls.load })
           await calls.end()
           return result
         },

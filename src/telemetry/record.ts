@@ -41,8 +41,8 @@ export class RequestRecord {
   executedAt = 0
   endedAt = 0
 
-  /** Whether the request log writes a line for it. */
-  readonly isLogged: boolean
+  /** Whether the log has a line for it: that of the request log, or that of the end of a stream or import. */
+  isLogged: boolean
   /** Whether the times of planning and compiling are needed, which requires more readings of the clock. */
   readonly isDetailed: boolean
   requestId = ''
@@ -167,6 +167,14 @@ export function createRequestLog (log: FastifyBaseLogger & { isLevelEnabled?: (l
       else log.info(lineOf(record), text)
     }
   }
+}
+
+/** Writes the line of a stream or import that has ended, which the log has also without a request log. */
+export function logEnd (log: FastifyBaseLogger, record: RequestRecord): void {
+  if (record.isLogged) return
+  record.isLogged = true
+  const ends = createRequestLog(log)
+  if (ends.accepts(record.refusal)) ends.collect(record)
 }
 
 /** Returns the fields of a log line; empty fields are undefined. */

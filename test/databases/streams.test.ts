@@ -11,6 +11,17 @@ t.test('streams take half of the pool at most, those of one caller half of that,
   for (const [most, poolSize, ofCaller, ofAll] of rows) t.same(limitStreams(most, poolSize), { ofCaller, ofAll }, `${most} of ${poolSize}`)
 })
 
+t.test('imports have a limit of their own within that of both', async (t) => {
+  const streams = new Streams({ ofCaller: 2, ofAll: 3 }, { imports: { ofCaller: 1, ofAll: 2 }, both: { ofCaller: 2, ofAll: 3 } })
+  streams.add(stream(), 'a', 'imports')
+  t.throws(() => streams.add(stream(), 'a', 'imports'), { code: 'OVERLOADED', message: /imports/ })
+  streams.add(stream(), 'a')
+  t.throws(() => streams.add(stream(), 'a'), { code: 'OVERLOADED', message: /streams and imports/ }, 'two of both')
+  streams.add(stream(), 'b')
+  t.throws(() => streams.add(stream(), 'c', 'imports'), { code: 'OVERLOADED' }, 'three of both by all')
+  t.same([streams.count('imports'), streams.running], [1, 2])
+})
+
 t.test('a caller that has all of its streams keeps no other one out, until there are too many of all', async (t) => {
   const streams = new Streams({ ofCaller: 2, ofAll: 3 })
   const [first, second, third] = [stream(), stream(), stream()]

@@ -2,10 +2,12 @@
 /** Imports on connections: when they are answered, what their clients may do, and what ends them. */
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
-import t from 'tap'
+import { PassThrough } from 'node:stream'
+import t, { type Test } from 'tap'
 import { hashToken } from '../../src/access/tokens.ts'
 import { onEachEngine, type Service, sharedOnEachEngine } from '../support/service.ts'
 import { listen, readAnswers } from '../support/wire.ts'
+import { lines, load } from '../support/load.ts'
 import { until } from '../support/until.ts'
 
 const schema = {
@@ -153,4 +155,55 @@ await onEachEngine(t, 'an import as a whole keeps other writes of a file waiting
   socket.destroy()
   t.match(await service.post('items', { verb: 'insert', data: { sku: 'other' } }), { status: 200 })
   t.equal(await count(service), 2)
+})
+
+await onEachEngine(t, 'time limits of a statement and of the whole are 504', { schema, database: { statementTimeout: 400, importTimeout: 1500 }, options: { requestLog: false } }, async (t, service) => {
+  /** A body that goes on while something is open. */
+  const open = (text: string): PassThrough => {
+    const body = new PassThrough()
+    body.write(text)
+    return body
+  }
+  const slow = open(lines('sku', 1100))
+  const whole = await load(service, 'items', slow)
+  t.match(whole, { status: 504, json: { error: { code: 'QUERY_TIMEOUT', committed: undefined } } })
+  t.equal(await count(service), 1)
+  const batch = await load(service, 'items', open(lines('sku', 1100)), { query: '?transaction=batch' })
+  t.match(batch, { status: 504, json: { error: { code: 'QUERY_TIMEOUT', committed: { rows: 1000, line: 1001 } } } })
+  t.notOk('retry-after' in batch.headers)
+  t.equal(await count(service), 1001)
+  if (service.engine === 'sqlite') return
+
+  const locked = await startLocked(t, service)
+  for (const query of ['?transaction=batch', '']) {
+    const answer = await load(service, 'items', lines('sku', 1100, (index) => index === 1050 ? 'old' : `t${index}`), { query: `${query}${query === '' ? '?' : '&'}onConflict=sku` })
+    t.match(answer, { status: 504, json: { error: { code: 'QUERY_TIMEOUT', committed: query !== '' ? { rows: 1000, line: 1001 } : undefined } } }, query)
+  }
+  await locked()
+})
+
+/** Locks the row `old` in another session. Returns what ends this. */
+async function startLocked (t: Test, { sql }: Service): Promise<() => Promise<unknown>> {
+  await sql('start transaction')
+  await sql("select id from items where sku = 'old' for update")
+  return () => sql('rollback')
+}
+
+const wide = { ...schema, mysql: ['create table items (id int auto_increment primary key, sku varchar(20) not null unique, note text) engine=innodb'] }
+
+await onEachEngine(t, 'streams and imports together have half of the pool', { schema: wide, tokens, database: { pool: { size: 4 } }, only: ['mariadb', 'mysql'] }, async (t, service) => {
+  const { server: { rows }, engine } = service
+  const grant = { permissions: ['select' as const, 'insert' as const] }
+  await service.sql('insert into items (sku, note) with recursive seq (n) as (select 1 union all select n + 1 from seq where n < 900) select concat(\'r\', n), repeat(\'x\', 10000) from seq')
+  const stream = rows.stream({ database: 'shop', table: 'items', grant, body: { verb: 'select' } })
+  await stream.next()
+  const of = { database: 'shop', table: 'items' }
+  t.match(await rows.load({ ...of, grant }, [{ sku: 'a' }]).catch((error: unknown) => error), { code: 'OVERLOADED' }, `one caller has one of both (${engine})`)
+  const body = new PassThrough()
+  const running = load(service, 'items', body, { token: 'a' })
+  await until('the import runs', async () => (await load(service, 'items', 'sku\na\n', { query: '?dryRun=true' })).status === 503)
+  body.end('sku\na\n')
+  t.match(await running, { status: 200 })
+  await stream.return()
+  t.match(await load(service, 'items', 'sku\nb\n'), { status: 200 })
 })

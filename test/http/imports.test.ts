@@ -3,7 +3,8 @@ import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { hashToken } from '../../src/access/tokens.ts'
 import { CREATE } from '../../src/idempotency/keys-table.ts'
-import { type Answer, type PostOptions, type Service, sharedOnEachEngine } from '../support/service.ts'
+import { CSV, load, NDJSON } from '../support/load.ts'
+import { onEachEngine, type Service, sharedOnEachEngine } from '../support/service.ts'
 
 const mysql = [
   CREATE.mysql,
@@ -12,7 +13,9 @@ const mysql = [
   'create table nodes (id int primary key, parent int, foreign key (parent) references nodes (id)) engine=innodb',
   'create table one (a int) engine=innodb',
   'create table loose (id int primary key, a int) engine=myisam',
-  'create view seen as select id from items'
+  'create view seen as select id from items',
+  'create table trees (id int primary key, tenant int not null, parent int, twice int as (id * 2), foreign key (parent) references trees (id)) engine=innodb',
+  'insert into trees (id, tenant) values (1, 1), (2, 2)'
 ]
 const sqlite = [
   ...CREATE.sqlite.split(';\n').filter((statement) => statement !== ''),
@@ -21,7 +24,9 @@ const sqlite = [
   'create table nodes (id int primary key, parent int, foreign key (parent) references nodes (id))',
   'create table one (a int)',
   'create table loose (id int primary key, a int)',
-  'create view seen as select id from items'
+  'create view seen as select id from items',
+  'create table trees (id int primary key, tenant int not null, parent int references trees (id), twice int as (id * 2))',
+  'insert into trees (id, tenant) values (1, 1), (2, 2)'
 ]
 
 const tenant = 'a-token-of-one-tenant-0123456789'
@@ -32,18 +37,11 @@ const tokens = [
     name: 'tenant',
     sha256: hashToken(tenant),
     permissions: ['select' as const, 'insert' as const],
-    databases: { shop: { items: { columns: { select: ['id', 'sku', 'stock'], insert: ['sku', 'stock', 'price'] }, rows: { stock: [5, 6] } } } }
+    databases: { shop: { items: { columns: { select: ['id', 'sku', 'stock'], insert: ['sku', 'stock', 'price'] }, rows: { stock: [5, 6] } }, trees: { rows: { tenant: 1 } } } }
   }
 ]
 
 const test = sharedOnEachEngine(t, { schema: { mysql, sqlite }, tokens, options: { limits: { importRow: 300_000, importRows: 1300 } } })
-
-const CSV = 'text/csv'
-const NDJSON = 'application/x-ndjson'
-
-const load = ({ server }: Service, table: string, body: string | Buffer, { query = '', type = CSV, token = 'test-token-that-may-do-everything-0123456789', headers = {} }: { query?: string, type?: string, token?: string } & Pick<PostOptions, 'headers'> = {}): Promise<Answer> =>
-  server.app.inject({ method: 'POST', url: `/api/shop/${table}${query}`, headers: { authorization: `Bearer ${token}`, 'content-type': type, ...headers }, payload: body })
-    .then(({ statusCode: status, headers, body: text }) => ({ status, headers, text, json: JSON.parse(text) }))
 
 const skus = async ({ sql }: Service): Promise<string[]> => (await sql('select sku from items order by id')).map(({ sku }) => sku)
 
@@ -101,6 +99,23 @@ await test('a row may name a row of its own or an earlier batch, and no other', 
   const rows = Array.from({ length: 1100 }, (_, index) => `${index},${index === 0 ? '' : Math.floor(index / 2)}`)
   t.match(await load(service, 'nodes', `id,parent\n${rows.join('\n')}\n`), { json: { data: { inserted: 1100 } } })
   t.match(await load(service, 'nodes', 'id,parent\n9001,9000\n'), { status: 409, json: { error: { code: 'FOREIGN_KEY_VIOLATION' } } })
+})
+
+await test('under rules, a row may name a row of its own or an earlier batch, and none of another tenant', async (t, service) => {
+  const rows = Array.from({ length: 1100 }, (_, index) => `${index + 10},1,${index === 0 ? 1 : index + 9}`)
+  const send = (list: string[], query: string) => load(service, 'trees', `id,tenant,parent\n${list.join('\n')}\n`, { token: tenant, query })
+  for (const [query, rest] of [['', 2], ['?transaction=batch', 1002]] as const) {
+    t.match(await send(rows, query), { status: 200, json: { data: { inserted: 1100 } } }, query)
+    await service.sql('update trees set parent = null')
+    await service.sql('delete from trees where id > 2')
+    t.match(await send(rows.with(1050, '1060,1,2'), query), { status: 409, json: { error: { code: 'FOREIGN_KEY_VIOLATION', details: [{ path: '/data/1050/parent', line: 1052 }] } } }, query)
+    t.match(await service.sql('select count(*) as n from trees'), [{ n: new RegExp(`^${rest}n?$`) }], query)
+  }
+})
+
+await test('generated columns are refused', async (t, service) => {
+  t.match(await load(service, 'trees', 'id,tenant,twice\n10,1,20\n'), { status: 400, json: { error: { code: 'COLUMN_NOT_WRITABLE', details: [{ path: '/data/0/twice', line: 1 }] } } })
+  t.match(await load(service, 'trees', '{"id":10,"tenant":1}\n{"id":11,"tenant":1,"twice":22}', { type: NDJSON }), { status: 400, json: { error: { code: 'COLUMN_NOT_WRITABLE', details: [{ path: '/data/1/twice', line: 2 }] } } })
 })
 
 await test('the rules of a grant hold for each row', async (t, service) => {
@@ -167,6 +182,16 @@ await test('other paths and methods have no imports', async (t, { server }) => {
   }
 })
 
+await test('415 names the media types that a path accepts', async (t, { server, post, operate }) => {
+  const headers = { 'content-type': 'text/plain' }
+  t.match((await post('items', 'x', { headers })).json.error.message, /Content-Type: application\/json, text\/csv or application\/x-ndjson$/)
+  t.match((await post('items', 'x', { headers: { 'content-type': 'text/csv; charset=latin1' } })).json.error.message, /text\/csv/)
+  t.match((await operate('x', { headers })).json.error.message, /Content-Type: application\/json$/)
+  t.match((await post('items', '{}', { headers, method: 'QUERY' as 'POST' })).json.error.message, /Content-Type: application\/json$/)
+  const { statusCode, json } = await server.app.inject({ method: 'POST', url: '/api/shop/items', headers: { authorization: 'Bearer test-token-that-may-do-everything-0123456789' } })
+  t.match([statusCode, json().error.message], [415, /text\/csv/], 'without a type')
+})
+
 await test('a table without transactions takes only batches', async (t, service) => {
   t.match(await load(service, 'loose', 'id,a\n1,2\n'), { status: 422, json: { error: { code: 'NOT_SUPPORTED' } } })
   t.match(await load(service, 'loose', 'id,a\n1,2\n', { query: '?transaction=batch' }), { status: 200 })
@@ -197,4 +222,33 @@ await test('an import with a key has one effect and the same answer, which its o
   // one caller has one import at a time
   t.strictSame(both.map(({ status }) => status).sort(), [200, 503])
   t.strictSame(await skus(service), ['old', 'a', 'b', 'f', 'g'])
+})
+
+await onEachEngine(t, 'triggers fire for each row in order, and what they write counts', {
+  schema: (engine) => [
+    engine === 'sqlite' ? 'create table log (n integer primary key, what varchar(20))' : 'create table log (n int auto_increment primary key, what varchar(20))',
+    'create table items (id int primary key, sku varchar(20) not null unique, n int)',
+    ...engine === 'sqlite'
+      ? [
+          "create trigger ti after insert on items begin insert into log (what) values ('new ' || new.sku); end",
+          "create trigger tu after update on items begin insert into log (what) values ('old ' || new.sku); end"
+        ]
+      : [
+          "create trigger ti after insert on items for each row insert into log (what) values (concat('new ', new.sku))",
+          "create trigger tu after update on items for each row insert into log (what) values (concat('old ', new.sku))",
+          'create trigger tb before insert on items for each row set new.n = new.id'
+        ]
+  ]
+}, async (t, service) => {
+  t.match(await load(service, 'items', 'id,sku\n2,b\n1,a\n'), { json: { data: { inserted: 2 } } })
+  t.match(await load(service, 'items', 'id,sku,n\n3,c,5\n9,a,7\n', { query: '?onConflict=sku&set=n&transaction=batch' }), { json: { data: { inserted: 1, updated: 1 } } })
+  t.match(await load(service, 'items', 'id,sku\n8,a\n', { query: '?onConflict=sku&set=' }), { json: { data: { unchanged: 1 } } })
+  t.strictSame((await service.sql('select what from log order by n')).map(({ what }) => what), ['new b', 'new a', 'new c', 'old a'])
+  t.strictSame((await service.sql('select n from items order by id')).map(({ n }) => n), service.engine === 'sqlite' ? [7, null, 5] : [9, 2, 3])
+})
+
+await onEachEngine(t, 'with a hook for writes there are no imports', { schema: { mysql, sqlite }, options: { onWrite: () => {} } as never }, async (t, service) => {
+  for (const query of ['', '?transaction=batch']) {
+    t.match(await load(service, 'items', 'sku\na\n', { query }), { status: 422, json: { error: { code: 'NOT_SUPPORTED', details: [{ message: /hook/ }] } } }, query)
+  }
 })

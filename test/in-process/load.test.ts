@@ -1,6 +1,6 @@
 /** Imports without HTTP: of bytes, texts and objects. */
 import t from 'tap'
-import { sharedOnEachEngine } from '../support/service.ts'
+import { onEachEngine, sharedOnEachEngine } from '../support/service.ts'
 
 const schema = {
   mysql: ['create table items (id int auto_increment primary key, sku varchar(20) not null unique, n bigint, at datetime) engine=innodb'],
@@ -41,4 +41,44 @@ await test('rows.load inserts bytes, texts and objects, and reads no further aft
   t.strictSame(await sql("select sku from items where sku = 'never'"), [])
   await t.rejects(rows.load({ ...to, dryrun: true } as never, []), { code: 'INVALID_BODY' })
   await t.rejects(rows.load({ ...to, grant: { permissions: ['select'] } }, []), { code: 'PERMISSION_DENIED' })
+})
+
+await test('within a transaction it is a part of that, and its refusal undoes its rows alone', async (t, { server: { rows }, sql }) => {
+  const within = { table: 'items', grant }
+  const read = async (): Promise<string[]> => (await sql('select sku from items order by id')).map(({ sku }) => sku)
+  const result = await rows.transaction('shop', async (tx) => {
+    await tx.execute({ ...within, body: { verb: 'insert', data: { sku: 'first' } } })
+    await t.rejects(tx.load({ ...within, format: 'csv' }, ['sku\na\nfirst\n']), { code: 'UNIQUE_VIOLATION', committed: undefined, details: [{ path: '/data/1/sku', line: 3 }] })
+    const loading = tx.load({ ...within, onConflict: ['sku'], transaction: 'whole' }, [{ sku: 'b', n: 1 }, { sku: 'first', n: 2 }])
+    await tx.execute({ ...within, body: { verb: 'insert', data: { sku: 'after' } } })
+    return await loading
+  })
+  t.strictSame(result, { inserted: 1, updated: 1, unchanged: 0 })
+  t.strictSame(await read(), ['first', 'b', 'after'], 'other requests wait until it has ended')
+  await t.rejects(rows.transaction('shop', async (tx) => {
+    await tx.load(within, [{ sku: 'gone' }])
+    throw new Error('of the app')
+  }), { message: 'of the app' })
+  for (const [given, message] of [[{ transaction: 'batch' }, /in a transaction/], [{ dryRun: true }, /in a transaction/], [{ database: 'shop' }, /"database" is not an option/]] as const) {
+    await rows.transaction('shop', async (tx) => {
+      await t.rejects(tx.load({ ...within, ...given } as never, [{ sku: 'x' }]), { code: 'INVALID_BODY', message })
+    })
+  }
+  t.strictSame(await read(), ['first', 'b', 'after'])
+})
+
+await onEachEngine(t, 'a hook for writes may import in its transaction, and is not called for that', {
+  schema: { mysql: [...schema.mysql, 'create table log (id int auto_increment primary key, sku varchar(20)) engine=innodb'], sqlite: [...schema.sqlite, 'create table log (id integer primary key autoincrement, sku varchar(20))'] },
+  options: {
+    onWrite: async ({ tx, data }: { tx: { load: (request: object, source: object[]) => Promise<unknown> }, data: Array<{ sku: string }> }) => {
+      await tx.load({ table: 'log', grant: { permissions: ['insert'] } }, data.map(({ sku }) => ({ sku })))
+      if (data.length > 2) await tx.load({ table: 'log', grant: { permissions: ['insert'] } }, [{ nope: 1 }])
+    }
+  } as never
+}, async (t, { server: { rows }, post, sql }) => {
+  t.match(await post('items', { verb: 'insert', data: [{ sku: 'a' }, { sku: 'b' }] }), { status: 200 })
+  t.match(await post('items', { verb: 'insert', data: [{ sku: 'c' }, { sku: 'd' }, { sku: 'e' }] }), { status: 422, json: { error: { code: 'WRITE_REFUSED' } } })
+  t.strictSame((await sql('select sku from log order by id')).map(({ sku }) => sku), ['a', 'b'])
+  await t.rejects(rows.load(to, [{ sku: 'z' }]), { code: 'NOT_SUPPORTED' })
+  await t.rejects(rows.transaction('shop', (tx) => tx.load({ table: 'items', grant }, [{ sku: 'z' }])), { code: 'NOT_SUPPORTED' })
 })
