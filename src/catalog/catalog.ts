@@ -123,6 +123,17 @@ export interface Triggers {
   readonly written?: Readonly<Record<TriggerEvent, readonly string[]>>
 }
 
+/** What plans and statements must know about a server of MySQL's protocol (src/dialects/mysql/engines.ts). */
+export interface ServerTraits {
+  /** Whether rows can be locked shared; otherwise they are locked as for an update. */
+  readonly sharesLocks: boolean
+  /**
+   * How an upsert finds its rows: by one statement, which names the row of the insert as each version does or by
+   * `values()`; or row by row, by the key.
+   */
+  readonly upsert: 'byVersion' | 'values' | 'byKey'
+}
+
 export interface Table {
   readonly name: string
   readonly kind: 'table' | 'view'
@@ -134,6 +145,8 @@ export interface Table {
    * changed.
    */
   readonly transactional: boolean
+  /** What the server of the table has; all of it if omitted. */
+  readonly traits?: ServerTraits
   readonly triggers: Triggers
   /**
    * MariaDB: set if the table keeps its history (`with system versioning`): also an update that changes no value writes

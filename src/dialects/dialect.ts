@@ -1,6 +1,6 @@
 /** The interface of a database engine. Only files below this folder use a driver. */
 import type { Verb } from '../../schemas/grants.ts'
-import type { Column, TableFacts } from '../catalog/catalog.ts'
+import type { Column, ServerTraits, TableFacts } from '../catalog/catalog.ts'
 import { isServiceError, isTrouble, queryTimeout, withReason, type ServiceError } from '../errors.ts'
 import type { Engine, Statement } from '../sql/statement.ts'
 import type { DriverValue } from '../types/column-type.ts'
@@ -135,9 +135,25 @@ export interface TransactionOptions extends ReadOptions {
   readonly isShared?: boolean | undefined
 }
 
+/** What a server states about itself. */
+export interface ServerFacts {
+  /** `MySQL`, `MariaDB`, `TiDB` or `Vitess`. */
+  readonly engine: string
+  /** Its version text. */
+  readonly version: string
+  /** What it ignores of the settings of a session, by the name of the variable, and what that means. */
+  readonly ignores: Readonly<Record<string, string>>
+  /** The features that it does not have, for which a request is NOT_SUPPORTED. */
+  readonly lacks: readonly string[]
+}
+
 /** A connected database. */
 export interface Dialect {
   readonly engine: Engine
+  /** What plans must know about the server; undefined until the first connection, and for SQLite. */
+  readonly traits?: ServerTraits | undefined
+  /** The server of the newest connection, on the primary. */
+  readonly server?: ServerFacts | undefined
   /** Reads the tables with a fixed number of queries. @throws ServiceError */
   introspect (): Promise<readonly TableFacts[]>
   /**

@@ -3,7 +3,9 @@ import { type Column, KEYS_TABLE, OF_RESULT, type Table, type TableFacts } from 
 import type { Dialect } from '../dialects/dialect.ts'
 import { controlTable } from '../dialects/transaction-commands.ts'
 import type { Engine, Statement } from '../sql/statement.ts'
-import { DELETE_OLD, DELETED_AT_ONCE, INSERT_RESERVATION, SELECT_ANSWER, UPDATE_ANSWER } from '../sql/compile-write.ts'
+import {
+  DELETE_OLD, DELETED_AT_ONCE, INSERT_RESERVATION, SELECT_ANSWER, SELECT_ANSWER_ALONE, UPDATE_ANSWER
+} from '../sql/compile-write.ts'
 import type { Parameter } from '../types/column-type.ts'
 import { unknownType } from '../types/text.ts'
 
@@ -97,8 +99,12 @@ const statementsOf = (
 export const insertReservation = statementsOf('insert', INSERT_RESERVATION)
 export const updateAnswer = statementsOf('update', UPDATE_ANSWER)
 
+const selects = statementsOf('select', SELECT_ANSWER, STORED)
+const selectsAlone = statementsOf('select', { mysql: SELECT_ANSWER_ALONE, sqlite: SELECT_ANSWER.sqlite }, STORED)
+
 /** Waits for a transaction that holds the key. */
-export const selectAnswer = statementsOf('select', SELECT_ANSWER, STORED)
+export const selectAnswer = ({ engine, traits }: Pick<Dialect, 'engine' | 'traits'>, key: Buffer): Statement =>
+  (traits?.sharesLocks === false ? selectsAlone : selects)[engine](key)
 
 /** Parameter: the age in seconds. */
 const deleteOld = statementsOf('delete', DELETE_OLD)

@@ -255,9 +255,9 @@ class StoredAnswer extends RowCounter {
   }
 }
 
-async function findAnswer (tx: Transaction, { engine }: Dialect, { key }: Reservation): Promise<Done | undefined> {
+async function findAnswer (tx: Transaction, dialect: Dialect, { key }: Reservation): Promise<Done | undefined> {
   const stored = new StoredAnswer()
-  await tx.run(selectAnswer[engine](key), stored)
+  await tx.run(selectAnswer(dialect, key), stored)
   return stored.done
 }
 

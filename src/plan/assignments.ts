@@ -4,7 +4,7 @@ import { COLUMN, type Parameter } from '../types/column-type.ts'
 import { operatorSql } from '../types/update-operators.ts'
 import { getColumn, readValue, readWith } from './columns.ts'
 import { isFields } from './filters/operators.ts'
-import { knownDefault } from './insert-key.ts'
+import { isComputedKey, knownDefault } from './insert-key.ts'
 import type { Assignment, InsertPlan } from './plan.ts'
 import { type References, ResultReference, toReference } from './result-reference.ts'
 
@@ -149,6 +149,19 @@ export function refuseOnlyDefaults ({ table, rows, conflict, isList }: InsertPla
   throw unsupported(
     isList ? pointer('data', row.index) : '/data',
     `the database computes the defaults of all columns of table "${table.name}": send a value`
+  )
+}
+
+/**
+ * @throws NOT_SUPPORTED if the database computes the key of a row, and its upserts look up the rows by their keys
+ */
+export function refuseComputedKeys ({ table, rows, conflict, isList }: InsertPlan): void {
+  if (table.traits?.upsert !== 'byKey' || conflict === undefined) return
+  const row = rows.find((row) => isComputedKey(conflict.key, row))
+  if (row === undefined) return
+  throw unsupported(
+    isList ? pointer('data', row.index) : '/data',
+    'the database computes the key of "onConflict", by which this server cannot find the row: send its columns'
   )
 }
 

@@ -110,13 +110,14 @@ const COMMENT = /\/\*|\*\//
  * 1242, a subquery of two rows) unless the rows collide in the named key, and the row that exists satisfies the rules
  * of the grant. NULL never collides, because `=` and not `<=>` compares the key.
  *
- * MySQL names the row of the insert by an alias, and MariaDB by VALUES(); each reads its own version comments.
+ * MySQL names the row of the insert by an alias, and MariaDB by VALUES(); each reads its own version comments. Servers
+ * derived from MySQL may only have VALUES().
  */
 function onDuplicateKey (table: Table, conflict: BatchConflict, builder: TableBuilder): Sql {
   const { key, identity, written, within } = conflict
   const { token } = builder
   const alias = table.name.toLowerCase() === 'given' ? 'given_row' : 'given'
-  const usesAlias = ![...key, ...written].some(({ name }) => COMMENT.test(name))
+  const usesAlias = table.traits?.upsert !== 'values' && ![...key, ...written].some(({ name }) => COMMENT.test(name))
   const values = (column: Column): Sql => sql`values(${sql.ref(token(column))})`
   const given = (column: Column): RawBuilder<Parameter> => usesAlias
     ? sql`/*!80019 ${sql.ref(`${alias}.${token(column)}`)} */ /*M!100700 ${values(column)} */`

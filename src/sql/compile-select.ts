@@ -1,4 +1,4 @@
-import { type AliasableExpression, type Expression, sql, type SqlBool } from 'kysely'
+import { type AliasableExpression, type Expression, type RawBuilder, sql, type SqlBool } from 'kysely'
 import { baseTable, type Column, type Index, partsOf, type Table } from '../catalog/catalog.ts'
 import {
   type ComputedColumn, type Condition, type CountPlan, type Groups, isComputed, type Order, type SelectPlan
@@ -178,8 +178,8 @@ function isEquality (condition: Condition): boolean {
  */
 export function compileSelect (plan: SelectPlan, engine: Engine): BuiltStatement {
   if (plan.groups !== undefined) return compileGroups(plan, plan.groups, engine)
-  const lock = plan.lock && LOCKS[engine][plan.lock]
-  const builder = statementBuilder(engine, plan.table, lock && LOCKED)
+  const lock = plan.lock && lockOf(plan.table, plan.lock, engine)
+  const builder = statementBuilder(engine, plan.table, lock && lockedIn(plan.table))
   const forced = findIndex(plan, engine)
   // one call for all columns, because each call copies the query
   let query = from(builder, forced?.index).select(({ ref }) =>
@@ -233,8 +233,8 @@ const countedRows = (condition: Condition, usual: SqlTemplate): SqlTemplate =>
  * limit.
  */
 export function compileCount ({ table, condition, limit, lock }: CountPlan, engine: Engine): BuiltStatement {
-  const locks = lock && LOCKS[engine][lock]
-  const builder = statementBuilder(engine, table, locks && LOCKED)
+  const locks = lock && lockOf(table, lock, engine)
+  const builder = statementBuilder(engine, table, locks && lockedIn(table))
   const rows = isTrue(condition)
     ? builder.db.selectFrom('t')
     : builder.db.selectFrom('t').where(compileCondition(condition, builder))
@@ -249,13 +249,16 @@ export function compileCount ({ table, condition, limit, lock }: CountPlan, engi
 }
 
 const SHARE = sql`lock in share mode`
-/** The locks; MariaDB has no FOR SHARE, and a transaction of SQLite locks the file. */
-const LOCKS: Readonly<Record<Engine, { readonly share?: typeof SHARE, readonly update?: typeof SHARE }>> = {
-  mysql: { share: SHARE, update: sql`for update` },
-  sqlite: {}
+const UPDATE = sql`for update`
+
+/** The lock; MariaDB has no FOR SHARE, and a transaction of SQLite locks the file. */
+function lockOf ({ traits }: Table, lock: 'share' | 'update', engine: Engine): RawBuilder<unknown> | undefined {
+  if (engine === 'sqlite') return undefined
+  return lock === 'share' && traits?.sharesLocks !== false ? SHARE : UPDATE
 }
+
 /** The lock of subqueries in a select that locks its rows; without it they would read older rows than the select. */
-const LOCKED = sql` ${SHARE}`
+const lockedIn = ({ traits }: Table): RawBuilder<unknown> => sql` ${traits?.sharesLocks === false ? UPDATE : SHARE}`
 
 const confirmations = new WeakMap<Table, Statement>()
 

@@ -142,6 +142,9 @@ export const SELECT_ANSWER: Readonly<Record<Engine, string>> = {
   sqlite: textOf(answer, 'sqlite')
 }
 
+/** The same for a server without shared locks. */
+export const SELECT_ANSWER_ALONE = textOf(answer.modifyEnd(sql`for update`), 'mysql')
+
 const expired = db
   .selectFrom(KEYS_TABLE)
   .select('k')

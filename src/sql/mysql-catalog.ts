@@ -246,7 +246,7 @@ export const TRIGGERS = toText(
  * have a nullable column DEFINER. With MySQL's partial revokes, a privilege on all databases does not count, because
  * this database may be excluded.
  */
-export const privilegesQuery = (isMariadb: boolean): string => {
+export const privilegesQuery = (revokesPartially: boolean): string => {
   const host = sql<string>`substring_index(current_user(), '@', -1)`
   const user = sql<string>`left(current_user(), char_length(current_user()) - char_length(${host}) - 1)`
   const own = sql<string>`concat('''', ${user}, '''@''', ${host}, '''')`
@@ -275,7 +275,7 @@ export const privilegesQuery = (isMariadb: boolean): string => {
     .where('TABLE_SCHEMA', '=', lit('information_schema'))
     .where('TABLE_NAME', '=', lit('TRIGGERS'))
     .where('COLUMN_NAME', '=', lit('DEFINER'))
-  const counted = isMariadb ? all : all.where(sql<number>`@@partial_revokes`, '=', lit(0))
+  const counted = revokesPartially ? all.where(sql<number>`@@partial_revokes`, '=', lit(0)) : all
   return toText(counted.unionAll(ofDatabase).unionAll(ofTables).unionAll(definer))
 }
 

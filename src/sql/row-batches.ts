@@ -132,9 +132,10 @@ export function reportsFirstId ({ table, rows, conflict }: InsertPlan, engine: E
 
 /**
  * Whether MySQL and MariaDB must look up the row by its key, because their statement would fire triggers or write
- * history although nothing changes, or miscount the row.
+ * history although nothing changes, or miscount the row; or because the server has no such statement.
  */
 function isByKey (row: PlannedRow, conflict: Conflict, table: Table): boolean {
+  if (table.traits?.upsert === 'byKey') return true
   const isVersioned = table.versioned === true
   if (writesNothing(row, conflict)) return isVersioned || mayFire(table, 'update')
   return isMiscounted(row, conflict) || ((isVersioned || mayFire(table, 'update', 'before')) && isKnown(row, conflict))

@@ -6,7 +6,7 @@ import { isCheckedAfterWrite, runWithCheck } from '../execute/after-write.ts'
 import { runInsert, type WatchRow } from '../execute/execute-insert.ts'
 import { insertReturning } from '../execute/insert-returning.ts'
 import type { Runner } from '../execute/runner.ts'
-import { refuseNulls, refuseOnlyDefaults } from '../plan/assignments.ts'
+import { refuseComputedKeys, refuseNulls, refuseOnlyDefaults } from '../plan/assignments.ts'
 import { planInsert } from '../plan/inserted-rows.ts'
 import { withInsertKey } from '../plan/insert-key.ts'
 import { givesMoment, isIdMoment, bindRows } from '../plan/moments.ts'
@@ -22,6 +22,7 @@ export const insert = {
     const plan = restrictInsert(planInsert(body, table, references))
     refuseNullsInRows(plan)
     refuseOnlyDefaults(plan)
+    refuseComputedKeys(plan)
     const complete = isIdMoment(plan) ? Object.freeze({ ...plan, inTransaction: true as const }) : plan
     return complete.returning === undefined ? complete : withInsertKey(complete)
   },

@@ -9,7 +9,7 @@ import { watch } from '../waiters.ts'
 import { createDifferences } from './definitions.ts'
 import { stopStatement } from './kill.ts'
 import { streamStatement } from './session-settings.ts'
-import { ask, send, within, type Ask } from './session.ts'
+import { ask, send, within, type Ask, type Session } from './session.ts'
 import { requirePrivateMethods } from './statement-command.ts'
 import { toConnectError, type MysqlError } from './errors.ts'
 import { runStatement, type ExecutionOptions, type Run } from './execution.ts'
@@ -65,6 +65,8 @@ export function createMysqlDialect ({
     routeOf(consistency === undefined ? readPools() : primaryOnly)
   return {
     engine: 'mysql',
+    get traits () { return primary.newest?.engine.traits },
+    get server () { return primary.newest && factsOf(primary.newest) },
     async introspect () {
       const since = performance.now()
       const tables = await withSession(primary, statementTimeout, introspectMysql)
@@ -100,6 +102,9 @@ export function createMysqlDialect ({
     }
   }
 }
+
+const factsOf = ({ engine: { name, lacks }, version, ignored }: Pick<Session, 'engine' | 'version' | 'ignored'>) =>
+  ({ engine: name, version, ignores: ignored, lacks })
 
 /** Discards the session after an error, because a late answer would be read as that of the next statement. */
 async function withSession<T> (pool: MysqlPool, timeout: number, use: (ask: Ask) => Promise<T>): Promise<T> {

@@ -59,6 +59,17 @@ const cannot: Refuse = ({ table }) =>
 const LARGER_THAN_CLUSTER = /writeset size|wsrep_max_ws_|"Message too long"/i
 const tooLargeOr = (other: Refuse): Refuse => (statement, error) =>
   LARGER_THAN_CLUSTER.test(error.message) ? transactionTooLarge() : other(statement, error)
+/**
+ * The messages of VTGate, for which there is no number: it reaches no server that takes the statement, or has lost the
+ * one that runs it.
+ */
+const NO_TABLET =
+  /no healthy tablet available|no (?:available )?connection|primary is not serving|keyspace is being resharded/i
+const TABLET_LOST = /rpc error: code = Unavailable/i
+const behindVitessOr = (other: Refuse): Refuse => (statement, error) =>
+  NO_TABLET.test(error.message)
+    ? databaseUnavailable()
+    : (TABLET_LOST.test(error.message) ? lostBehind : other)(statement, error)
 const check: Refuse = ({ table }, { message }) => checkViolationOf(checkIn(message, table))
 /** A trigger or routine raises or causes an exception. */
 const raised: Refuse = () => checkViolation()
@@ -124,9 +135,11 @@ const REBUILT = 1412
 const NO_TABLE = new Set([1146, 4091])
 const MISSING = [1051, 1054, 1109, 1136, ...NO_TABLE, 1176, 1222, 1305, 1318, 1356, 1431, 1432, 1433, 1449, 1477, 12702]
 const DENIED = [1142, 1143, 1227, 1370]
+/** The statement is not one of the grammar of the server. */
+const GRAMMAR = [1064, 1149]
 const ENGINE_CANNOT = [
-  1031, 1036, 1038, 1112, 1148, 1164, 1168, 1178, 1235, 1286, 1288, 1289, 1295, 1347, 1393, 1394, 1395, 1471, 1661,
-  1662, 1663, 1664, 1665, 1785, 3098
+  ...GRAMMAR, 1031, 1036, 1038, 1112, 1148, 1164, 1168, 1178, 1235, 1286, 1288, 1289, 1295, 1347, 1393, 1394, 1395,
+  1471, 1661, 1662, 1663, 1664, 1665, 1785, 3098
 ]
 const LOCKED = [1205, 3572]
 const ENDED = [1028, 1317, 1969, 3024]
@@ -159,10 +172,11 @@ const refusals: ReadonlyArray<readonly [Refuse, readonly number[]]> = [
   [() => statementTooLarge(), [PACKET]],
   [cannot, ENGINE_CANNOT],
   [() => resultTooLarge('the search has more matches than the server keeps in memory'), [188]],
-  [tooLargeOr(cannot), [1105]],
-  [() => transactionTooLarge(), [1197, 1705]],
+  [() => resultTooLarge('the statement needs more memory than the server allows it'), [8175]],
+  [tooLargeOr(behindVitessOr(cannot)), [1105]],
+  [() => transactionTooLarge(), [1197, 1705, 8004, 8025]],
   [tooLargeOr(() => deadlock()), [1180]],
-  [() => deadlock(), [1020, 1213, 1297, 1613, 1614, 3058, 3101]],
+  [() => deadlock(), [1020, 1213, 1297, 1613, 1614, 3058, 3101, 8002, 8022, 8028, 9007]],
   [() => lockTimeout(), LOCKED],
   [() => queryTimeout(), ENDED],
   [staleCatalog, MISSING],
@@ -175,7 +189,8 @@ const refusals: ReadonlyArray<readonly [Refuse, readonly number[]]> = [
     [
       1015, 1016, 1017, 1021, 1023, 1024, 1026, 1030, 1034, 1035, 1037, 1040, 1041, 1044, 1047, 1049, FULL, 1129,
       1130, 1135, 1194, 1195, 1203, 1206, 1223, 1226, 1290, 1298, 1429, 1615, 1637, 1698, 1792, 1812, 1814, 1815,
-      1820, 1836, 1862, 1877, 1932, 2002, 2003, 2005, 3032, 3100, 3159, 3989, 9001, 12501, 12511
+      1820, 1836, 1862, 1877, 1932, 2002, 2003, 2005, 3032, 3100, 3159, 3989, 8027, 8229, 9001, 9002, 9003, 9004,
+      9005, 9006, 9008, 9010, 9011, 12501, 12511
     ]
   ]
 ]
@@ -316,8 +331,12 @@ export function namedByMariadb (error: MysqlError): MysqlError {
   return error
 }
 
+const OTHER_HOSTGROUP = 'PROXYSQL_HOSTGROUP: a rule of ProxySQL sends this statement to another hostgroup than that ' +
+  'to which the settings bind the session'
+
 /** The driver's name for the error; MariaDB has errors that mysql2 has no names for. */
-function nameOf ({ code, errno }: MysqlError): string {
+function nameOf ({ code, errno, message }: MysqlError): string {
+  if (errno === 9006 && message.startsWith('ProxySQL')) return OTHER_HOSTGROUP
   return code === undefined || code === 'UNKNOWN_CODE_PLEASE_REPORT' ? `errno ${errno}` : code
 }
 

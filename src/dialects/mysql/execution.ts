@@ -239,18 +239,30 @@ class Execution {
   #tell (error: MysqlError | null, ok?: OkPacket): void {
     if (this.#told) return
     this.#told = true
-    const { pool, session, request, request: { sink, stream } } = this.#run
+    const { pool, session, request, request: { sink, stream, transaction } } = this.#run
     const isStopped = this.#stop !== undefined
     this.#unwatch()
     if (stream === undefined && sink?.full === true) return this.#resolve({ rows: sink.count, changed: 0 })
     if (this.#failure !== undefined) return this.#reject(this.#failure)
-    // the sink of a stream has discarded the rows after the stop
-    if (error === null && !(isStopped && stream !== undefined)) {
-      return this.#resolve(sink === undefined ? new WriteResult(ok as OkPacket) : { rows: sink.count, changed: 0 })
-    }
     // a write whose confirmation failed has changed nothing
     const statement = this.#confirmation ?? request.statement
+    if (error === null && !this.#mayBeCutShort(statement)) {
+      return this.#resolve(sink === undefined ? new WriteResult(ok as OkPacket) : { rows: sink.count, changed: 0 })
+    }
+    if (error === null && statement.verb !== 'select' && transaction === undefined) {
+      return this.#reject(withReason(outcomeUnknown(), 'KILLED'))
+    }
     this.#reject(toFailure(error ?? STOPPED, { pool, session, statement, request, isStopped }))
+  }
+
+  /**
+   * Whether the result may be wrong although the server reports no error: a killed `sleep` of a view or a trigger ends
+   * well. A statement without a table, such as COMMIT, has no such function. The sink of a stream discards the rows
+   * after the stop.
+   */
+  #mayBeCutShort ({ table }: Statement): boolean {
+    if (this.#stop === undefined) return false
+    return this.#run.request.stream !== undefined || (this.#stop.wasKilled && table.name !== '')
   }
 }
 

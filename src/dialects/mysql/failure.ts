@@ -54,7 +54,7 @@ export function toFailure (
     readonly isStopped: boolean
   }
 ): Error {
-  const error = session.product === 'MariaDB' ? namedByMariadb(given) : given
+  const error = session.engine.name === 'MariaDB' ? namedByMariadb(given) : given
   const lost = isLost(error)
   // the server undoes uncommitted changes
   const isCertain = statement.verb === 'select' || (transaction !== undefined && statement.table.transactional)

@@ -15,6 +15,7 @@ import type { ColumnType, TypeFacts } from '../../types/column-type.ts'
 import { parseMembers } from '../../types/text.ts'
 import { mysqlType } from '../../types/mysql.ts'
 import { LAST_SECOND_OF_64_BITS } from '../../types/temporal.ts'
+import { engineOf } from './engines.ts'
 import type { Ask, Row } from './session.ts'
 import type { MysqlError } from './errors.ts'
 
@@ -84,7 +85,8 @@ const SERVER = "select version(), unix_timestamp('2106-02-07 06:28:15'), @@lower
 
 export async function introspectMysql (ask: Ask): Promise<readonly TableFacts[]> {
   const [[version, last, lowerCase]] = await ask(SERVER) as [[string, string | null, string]]
-  const isMariadb = /mariadb/i.test(version)
+  const engine = engineOf(version)
+  const isMariadb = engine.name === 'MariaDB'
   const lastTimestamp = isMariadb && Number(last) === LAST_SECOND_OF_64_BITS ? LAST_SECOND_OF_64_BITS : undefined
   const tables = await ask(TABLES)
   const columns = groupByTable(await ask(columnsQuery(isMariadb)))
@@ -95,14 +97,14 @@ export async function introspectMysql (ask: Ask): Promise<readonly TableFacts[]>
     (await ask(ENGINES_WITHOUT_TRANSACTIONS)).map(([engine]) => (engine as string).toLowerCase())
   )
   const triggers = groupByTable(await ask(TRIGGERS))
-  const privileges = await ask(privilegesQuery(isMariadb))
-  const seesTriggers = holdersOf(privileges, showingTriggers(privileges))
+  const privileges = await ask(privilegesQuery(engine.revokesPartially))
+  const seesTriggers = engine.hasTriggers ? holdersOf(privileges, showingTriggers(privileges)) : () => true
   const seesRows = holdersOf(privileges, ['SELECT'])
   const checks = groupByTable(await ask(checksQuery(isMariadb)))
   const typeOf = createTypes()
   return linkTables(await inPieces(describeAll(tables, (row) => {
     const [name, type, comment] = row as [string, string, string]
-    const engine = (row[3] ?? '').toLowerCase()
+    const storage = (row[3] ?? '').toLowerCase()
     const checked = checks.get(name) ?? []
     const jsonChecks = new Set(isMariadb ? checked.map(([, , clause]) => (clause as string).toLowerCase()) : [])
     const columnsOfTable = columns.get(name) ?? []
@@ -118,8 +120,9 @@ export async function introspectMysql (ask: Ask): Promise<readonly TableFacts[]>
       // the servers show no columns of a view that they cannot open
       ...(type === 'VIEW' && columnsOfTable.length === 0 && { broken: 'ER_VIEW_INVALID' }),
       comment: type === 'VIEW' ? '' : comment,
-      engine,
-      transactional: !withoutTransactions.has(engine),
+      engine: storage,
+      transactional: !withoutTransactions.has(storage),
+      traits: engine.traits,
       triggers: toTriggers(triggers.get(name) ?? [], seesTriggers(name)),
       shownBy: toShown(columnsOfTable, seesRows(name)),
       ...(type === 'SYSTEM VERSIONED' && { versioned: true as const }),

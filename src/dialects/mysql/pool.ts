@@ -1,4 +1,4 @@
-import { databaseUnavailable } from '../../errors.ts'
+import { databaseUnavailable, overloaded } from '../../errors.ts'
 import type { Client, PoolUse } from '../dialect.ts'
 import type { Table } from '../../catalog/catalog.ts'
 import { isCrowded, toConnectError } from './errors.ts'
@@ -41,6 +41,8 @@ export interface MysqlPool extends StoppingSessions {
   /** Tries to connect even if no request waits. */
   probe (): void
   readonly use: PoolUse
+  /** What the server of the last session that was opened says about itself. */
+  readonly newest: Pick<Session, 'engine' | 'version' | 'ignored'> | undefined
   /** When the columns of each table were last confirmed on this server, by `performance.now()`. */
   readonly confirmed: WeakMap<Table, number>
   close (): Promise<void>
@@ -111,13 +113,17 @@ export function createMysqlPool (
   statementTimeout: number
 ): MysqlPool {
   const failover = createFailover(address.hosts)
-  const waiters = createWaiters<Session>(maxWaiting, wait)
+  // requests are not too many for a server that has not let anybody in
+  const waiters = createWaiters<Session>(maxWaiting, wait, () =>
+    counted.size === 0 ? toConnectError({ code: 'ETIMEDOUT' }) : overloaded()
+  )
   /** The idle sessions, the most recently used one last. */
   const idle: Session[] = []
   const stopping = new Set<Session>()
   /** Sessions that are open, or lost while their statement is being stopped. */
   const counted = new Set<Session>()
   let closed = false
+  let newest: MysqlPool['newest']
 
   const isPast = ({ epoch }: Session): boolean => epoch !== failover.epoch
 
@@ -180,6 +186,7 @@ export function createMysqlPool (
     open,
     wanted: () => waiters,
     onOpen (session) {
+      newest = { engine: session.engine, version: session.version, ignored: session.ignored }
       counted.add(session)
       closeIdle(isPast)
       // another attempt may have replaced this slow one
@@ -246,6 +253,7 @@ export function createMysqlPool (
     get isUp () { return !connector.failing && stopping.size < size },
     get isBusy () { return idle.length === 0 && open() >= size && counted.size > stopping.size },
     probe: connector.probe,
+    get newest () { return newest },
     confirmed: new WeakMap(),
     get use () {
       return {

@@ -3,6 +3,7 @@
  * server, its `init_connect` or triggers. test/dialects/mysql/connection/session-variables.test.ts lists the other
  * session variables, with the reason why each is not set.
  */
+import { MYSQL, type ServerEngine } from './engines.ts'
 import { BACKSTOP } from './options.ts'
 
 /** The servers that have a variable; both if omitted. */
@@ -100,12 +101,22 @@ const assignments = (settings: readonly Setting[], server: Server | undefined): 
     .map(({ name, value }) => `, ${name} = ${value}`)
     .join('')
 
+/** The settings with the values of an engine. */
+const ofEngine = (settings: readonly Setting[], { settings: own }: ServerEngine): readonly Setting[] =>
+  settings.flatMap((setting) => {
+    const value = setting.name in own ? own[setting.name] : setting.value
+    return value === undefined ? [] : [{ ...setting, value }]
+  })
+
 /** The second statement of every connection: MariaDB before 11.1 has another name for the variable. */
 export const ISOLATION = 'set session transaction isolation level repeatable read'
 
-/** The first statement of every connection, in ASCII, with the server's time limit for statements. */
-export function sessionStatement (statementTimeout: number): string {
-  return compose(SETTINGS, statementTimeout)
+/**
+ * The first statement of every connection, in ASCII, with the server's time limit for statements. `engine`: as the
+ * greeting says; a proxy may greet as MySQL in front of MariaDB, so the statement is the same for both.
+ */
+export function sessionStatement (statementTimeout: number, engine: ServerEngine = MYSQL): string {
+  return compose(SETTINGS, statementTimeout, engine)
 }
 
 /** Without autocommit, which would end the transaction and which no trigger can set. */
@@ -115,14 +126,16 @@ const IN_TRANSACTION: readonly Setting[] = [
 ]
 
 /** Sets the variables again that a trigger may have changed while a transaction is open. */
-export function transactionStatement (statementTimeout: number): string {
-  return compose(IN_TRANSACTION, statementTimeout)
+export function transactionStatement (statementTimeout: number, engine: ServerEngine = MYSQL): string {
+  return compose(IN_TRANSACTION, statementTimeout, engine)
 }
 
-function compose (settings: readonly Setting[], statementTimeout: number): string {
+function compose (all: readonly Setting[], statementTimeout: number, engine: ServerEngine): string {
   const limit = statementTimeout + BACKSTOP
+  const settings = ofEngine(all, engine)
   return (
-    `set session ${track('mysql')} ${track('mariadb')} ${assignments(settings, undefined).slice(2)} ` +
+    `set session ${engine.tracks ? `${track('mysql')} ${track('mariadb')} ` : ''}` +
+    `${assignments(settings, undefined).slice(2)} ` +
     `${only.mariadb(`${assignments(settings, 'mariadb')}, max_statement_time = ${limit / 1000}`)} ` +
     `${only.mysql(`${assignments(settings, 'mysql')}, max_execution_time = ${limit}`)}`
   )
@@ -133,4 +146,85 @@ export function streamStatement (streamTimeout: number): string {
   const limit = streamTimeout + BACKSTOP
   return `set session net_write_timeout = ${Math.ceil(limit / 1000)} ` +
     `${only.mariadb(`, max_statement_time = ${limit / 1000}`)} ${only.mysql(`, max_execution_time = ${limit}`)}`
+}
+
+// What the session reads back, because an engine may accept an assignment and ignore it.
+
+interface ReadBackContext { readonly isMariadb: boolean, readonly statementTimeout: number }
+
+/** A variable on which a promise stands. */
+interface ReadBack {
+  readonly name: string
+  /** Its value as SQL. */
+  readonly sql: string
+  /** Whether the session has the value that was set. */
+  readonly isSet: (value: string, session: ReadBackContext) => boolean
+  /** What it means if it does not; undefined if such a server is not used. */
+  readonly meaning?: (value: string) => string
+}
+
+const valueOf = (name: string, only?: Server): string =>
+  (SETTINGS.find((each) => each.name === name && each.only === only) as Setting).value.replaceAll("'", '')
+const hasValue = (name: string) => (value: string): boolean => value.toLowerCase() === valueOf(name)
+const words = (list: string): string => list.toUpperCase().split(',').toSorted().join()
+const onEach = (mysql: string, mariadb: string): string => `${only.mysql(mysql)} ${only.mariadb(mariadb)}`
+
+const READ_BACK: readonly ReadBack[] = [
+  { name: 'sql_mode', sql: '@@sql_mode', isSet: (value) => words(value) === words(valueOf('sql_mode')) },
+  { name: 'time_zone', sql: '@@time_zone', isSet: hasValue('time_zone') },
+  {
+    name: 'collation_connection',
+    sql: '@@collation_connection',
+    isSet: hasValue('collation_connection'),
+    meaning: (value) => `computed texts, such as those of views, are compared by ${value}, or not at all (1267)`
+  },
+  {
+    name: 'max_sort_length',
+    sql: '@@max_sort_length',
+    isSet: (value, { isMariadb }) =>
+      Number(value) >= Number(valueOf('max_sort_length', isMariadb ? 'mariadb' : 'mysql')),
+    meaning: (value) => `texts that begin with the same ${value} bytes are sorted in any order, so a walk over pages ` +
+      'that orders by them may leave out rows'
+  },
+  {
+    name: 'max_execution_time',
+    sql: onEach('@@max_execution_time', '@@max_statement_time'),
+    isSet: (value, { isMariadb, statementTimeout }) =>
+      Number(value) * (isMariadb ? 1000 : 1) === statementTimeout + BACKSTOP,
+    meaning: () => 'a statement that cannot be killed runs until it ends by itself'
+  },
+  {
+    name: 'transaction_isolation',
+    sql: onEach('@@transaction_isolation', '@@tx_isolation'),
+    isSet: (value) => value.toUpperCase() === 'REPEATABLE-READ',
+    meaning: (value) => `transactions without "isolation" run at ${value}`
+  }
+]
+
+/** The select list of the variables. */
+export const READ_BACK_LIST = READ_BACK.map(({ sql }) => sql).join(', ')
+
+/** What a server ignores, by the name of the variable, and what that means. */
+export type Ignored = Readonly<Record<string, string>>
+
+/**
+ * Compares the values of READ_BACK_LIST with those that were set. Returns `problem` if the server cannot be used, and
+ * otherwise what it ignores.
+ */
+export function compareSettings (
+  values: ReadonlyArray<string | null>,
+  engine: ServerEngine,
+  statementTimeout: number
+): { readonly problem?: string, readonly ignored: Ignored } {
+  const session = { isMariadb: engine.name === 'MariaDB', statementTimeout }
+  const ignored: Record<string, string> = {}
+  for (const [index, { name, isSet, meaning }] of READ_BACK.entries()) {
+    const value = values[index] ?? ''
+    if (isSet(value, session)) continue
+    if (meaning === undefined) {
+      return { problem: `SETTING_IGNORED: the session has ${name} = '${value}' and not what was set`, ignored }
+    }
+    ignored[name] = meaning(value)
+  }
+  return { ignored: { ...ignored, ...engine.ignores } }
 }

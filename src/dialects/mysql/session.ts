@@ -3,12 +3,13 @@ import type { Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import mysql, { type Connection } from 'mysql2'
 import { getOrCreate } from '../../get-or-create.ts'
-import {
-  connectionOptions, type Host, type MysqlAddress, parseServerVersion, versionProblem, type ServerVersion
-} from './options.ts'
+import { engineOf, type ServerEngine, versionProblem } from './engines.ts'
+import { connectionOptions, type Host, type MysqlAddress } from './options.ts'
 import { copyValues, ReadMemory, type OkPacket } from './packets.ts'
 import { sendCommand } from './statement-command.ts'
-import { ISOLATION, sessionStatement, transactionStatement } from './session-settings.ts'
+import {
+  compareSettings, type Ignored, ISOLATION, READ_BACK_LIST, sessionStatement, transactionStatement
+} from './session-settings.ts'
 
 export interface Session {
   readonly connection: Connection
@@ -20,8 +21,11 @@ export interface Session {
   readonly epoch: number
   /** The identity that the server states, because one address may lead to several servers. */
   readonly server: string
-  /** Determines the meaning of error numbers: from 1900 on, those of MySQL and MariaDB differ. */
-  readonly product: ServerVersion['product']
+  readonly engine: ServerEngine
+  /** The version text of the server. */
+  readonly version: string
+  /** What the server ignores of the settings, and what that means. */
+  readonly ignored: Ignored
   /** The maximum size of a statement, in bytes. The server ends the connection of a larger one. */
   readonly maxPacket: number
   /** The statements that set the session's variables, outside and inside of a transaction. */
@@ -60,12 +64,13 @@ const IDENTITY = 'select concat_ws(\' \', @@hostname, @@port, @@server_id) limit
 const SAMPLE = 'ħ中\\'
 /**
  * Selects what must be true before the session can be used: literals are UTF-8 in both directions, the database is the
- * one of the URL (`init_connect` may have a USE), and the clock runs (it may have a SET TIMESTAMP).
+ * one of the URL (`init_connect` may have a USE), the clock runs (it may have a SET TIMESTAMP), and the settings are
+ * those that were sent (an engine may ignore them).
  */
 const CONFIRMATION = `select concat_ws(' ', @@hostname, @@port, @@server_id), version(), database(),
   concat_ws(' ', @@character_set_client, @@character_set_connection, @@character_set_results),
   hex('${SAMPLE}\\'), '${SAMPLE}\\',
-  abs(timestampdiff(second, now(), sysdate())) < 60, @@max_allowed_packet limit 1`
+  abs(timestampdiff(second, now(), sysdate())) < 60, @@max_allowed_packet, ${READ_BACK_LIST} limit 1`
 
 /** @throws the driver's error, or an error with a code that says why the session cannot be used */
 export async function openSession (
@@ -73,23 +78,21 @@ export async function openSession (
   onLost: (session: Session) => void
 ): Promise<Session> {
   return await connectTo(address, host, async (connection, memory) => {
-    const settings = sessionStatement(statementTimeout)
+    const greeted = engineOf(await greetingOf(connection))
+    const settings = sessionStatement(statementTimeout, greeted)
     const { changesSession } = await send(connection, settings)
     await send(connection, ISOLATION)
-    const { server, product, maxPacket } = await confirm(connection, address.database)
-    const settingsInTransaction = transactionStatement(statementTimeout)
+    const stated = await confirm(connection, { address, statementTimeout })
     const session: Session = {
       connection,
       memory,
       address,
       host,
       epoch,
-      server,
-      product,
-      maxPacket,
+      ...stated,
       settings,
-      settingsInTransaction,
-      reportsChanges: changesSession,
+      settingsInTransaction: transactionStatement(statementTimeout, greeted),
+      reportsChanges: greeted.tracks && changesSession,
       open: true,
       idleSince: 0,
       usedAt: -Infinity
@@ -101,15 +104,23 @@ export async function openSession (
   })
 }
 
+/** The version in the greeting of the server, which a proxy may make up. @throws the driver's error */
+function greetingOf (connection: Connection): Promise<string> {
+  return new Promise((resolve, reject) => {
+    connection.once('connect', ({ serverVersion }: { readonly serverVersion: string }) => resolve(serverVersion))
+    connection.once('error', reject)
+  })
+}
+
 /** Confirms the session, and returns what the server states about itself. */
 async function confirm (
   connection: Connection,
-  database: string
-): Promise<Pick<Session, 'server' | 'product' | 'maxPacket'>> {
-  const [[server, version, used, characterSets, hex, text, clockRuns, packet]] = (await ask(
+  { address, statementTimeout }: Pick<SessionTarget, 'address' | 'statementTimeout'>
+): Promise<Pick<Session, 'server' | 'engine' | 'version' | 'ignored' | 'maxPacket'>> {
+  const [[server, version, used, characterSets, hex, text, clockRuns, packet, ...settings]] = (await ask(
     connection,
     CONFIRMATION
-  )) as [[string, string, string, string, string, string, string, string]]
+  )) as [[string, string, string, string, string, string, string, string, ...string[]]]
   const old = versionProblem(version)
   if (old !== undefined) throw unusable(old)
   const isUtf8 =
@@ -118,11 +129,14 @@ async function confirm (
     text === SAMPLE
   if (!isUtf8) throw unusable(`CHARACTER_SET: the session does not run in utf8mb4 but in ${characterSets}`)
   // the server may be configured to write names in lower case
-  if (used.toLowerCase() !== database.toLowerCase()) {
+  if (used.toLowerCase() !== address.database.toLowerCase()) {
     throw unusable('OTHER_DATABASE: the session does not use the database of the URL')
   }
   if (clockRuns !== '1') throw unusable('FROZEN_CLOCK: the session has a timestamp of its own')
-  return { server, product: parseServerVersion(version).product, maxPacket: Number(packet) }
+  const engine = engineOf(version)
+  const { problem, ignored } = compareSettings(settings, engine, statementTimeout)
+  if (problem !== undefined) throw unusable(problem)
+  return { server, engine, version, ignored, maxPacket: Number(packet) }
 }
 
 const unusable = (code: string): Error => Object.assign(new Error('the session cannot be used'), { code })
@@ -140,6 +154,9 @@ export function restoreSession ({ connection, settings }: Session): Promise<unkn
 
 /** Ends the snapshot of a transaction that has only read. @throws as restoreSession */
 export const endSnapshot = ({ connection }: Session): Promise<unknown> => within(MOMENT, send(connection, 'rollback'))
+
+/** Ends the isolation level that a transaction has set for the session. @throws as restoreSession */
+export const resetIsolation = ({ connection }: Session): Promise<unknown> => within(MOMENT, send(connection, ISOLATION))
 
 /** Connects within the time limit, and closes the connection if `use` fails. */
 export async function connectTo<T> (

@@ -2,7 +2,10 @@
  * Runs a transaction on one session, which it owns for its statements. One time limit, from BEGIN to COMMIT, applies to
  * all of them.
  */
-import { databaseUnavailable, outcomeUnknown, queryTimeout, withReason, type ServiceError } from '../../errors.ts'
+import {
+  databaseUnavailable, notSupported, outcomeUnknown, queryTimeout, withReason, type ServiceError
+} from '../../errors.ts'
+import { getOrCreate } from '../../get-or-create.ts'
 import type { Statement } from '../../sql/statement.ts'
 import { controlStatement, createCommandQueue, createTransaction, type Savepoints } from '../transaction-commands.ts'
 import {
@@ -18,7 +21,8 @@ import {
 } from '../dialect.ts'
 import { firesTrigger } from '../violation-details.ts'
 import { watch } from '../waiters.ts'
-import { endSnapshot, type Session } from './session.ts'
+import type { ServerEngine } from './engines.ts'
+import { endSnapshot, resetIsolation, type Session } from './session.ts'
 import type { MysqlError } from './errors.ts'
 import { runStatement, type ExecutionOptions, type Run, type SessionOwner } from './execution.ts'
 import {
@@ -44,14 +48,21 @@ const COMMIT = controlStatement('update', 'commit')
 
 // The statements that begin a transaction change nothing, so they may be sent again. Sessions are set to REPEATABLE
 // READ (session-settings.ts).
-const SNAPSHOT = [controlStatement('select', 'start transaction with consistent snapshot, read only')]
+const snapshots = new Map<string, readonly Statement[]>()
+const snapshotOf = ({ snapshot }: ServerEngine): readonly Statement[] =>
+  getOrCreate(snapshots, snapshot, () => [controlStatement('select', snapshot)])
 const REPEATABLE_READ = [controlStatement('select', 'start transaction')]
-/** The first of two statements applies only to the next transaction. */
-const BEGIN: Readonly<Record<Isolation, readonly Statement[]>> = {
+
+/** Without `session`, the first of two statements applies only to the next transaction. */
+const beginAt = (scope: string, level: string): readonly Statement[] =>
+  [controlStatement('select', `set ${scope}transaction isolation level ${level}`), ...REPEATABLE_READ]
+const begins = (scope: string): Readonly<Record<Isolation, readonly Statement[]>> => ({
   repeatableRead: REPEATABLE_READ,
-  serializable: [controlStatement('select', 'set transaction isolation level serializable'), ...REPEATABLE_READ],
-  readCommitted: [controlStatement('select', 'set transaction isolation level read committed'), ...REPEATABLE_READ]
-}
+  serializable: beginAt(scope, 'serializable'),
+  readCommitted: beginAt(scope, 'read committed')
+})
+const OF_TRANSACTION = begins('')
+const OF_SESSION = begins('session ')
 
 class TransactionRun<T> {
   readonly #run: Run<TransactionRequest<T>>
@@ -73,6 +84,8 @@ class TransactionRun<T> {
   /** Whether a trigger may have changed the session since its variables were set, and since the transaction began. */
   #isChanged = false
   #wasChanged = false
+  /** Whether the session has another isolation level than its own. */
+  #isIsolated = false
   /** Whether the snapshot of a complete result is still open; its end does not delay the answer. */
   #holdsSnapshot = false
   /** Whether the transaction has given the session up. */
@@ -124,6 +137,7 @@ class TransactionRun<T> {
       // a statement that has not ended keeps the session, which is not used again
       if (!this.#isUsable) this.#isGivenUp = true
       else if (this.#wasChanged) pool.restore(this.#session)
+      else if (this.#isIsolated) pool.restore(this.#session, resetIsolation)
       else if (this.#holdsSnapshot) pool.restore(this.#session, endSnapshot)
       else pool.release(this.#session)
     }
@@ -135,7 +149,7 @@ class TransactionRun<T> {
 
   async #runAttempt (): Promise<T> {
     const { request: { dryRun = false, readOnly, isolation } } = this.#run
-    await this.#begin(readOnly ? SNAPSHOT : BEGIN[isolation])
+    await this.#begin(readOnly ? snapshotOf(this.#session.engine) : this.#beginAt(isolation))
     const attempt = this.#attempt
     let result: T
     try {
@@ -155,6 +169,19 @@ class TransactionRun<T> {
     else if (dryRun) await this.#rollBack()
     else await this.#commit()
     return result
+  }
+
+  /** @throws NOT_SUPPORTED if the server does not have the level */
+  #beginAt (isolation: Isolation): readonly Statement[] {
+    const { engine: { name, lacksIsolation, isolationSticks } } = this.#session
+    if (lacksIsolation.includes(isolation)) {
+      throw withReason(
+        notSupported(`The database does not support the isolation "${isolation}"`),
+        `NO_SUCH_ISOLATION: ${name} does not have it`
+      )
+    }
+    if (isolationSticks && isolation !== 'repeatableRead') this.#isIsolated = true
+    return (isolationSticks ? OF_SESSION : OF_TRANSACTION)[isolation]
   }
 
   #transactionOf (attempt: number): Transaction {

@@ -52,9 +52,28 @@ t.test('unknown error numbers are converted by the class of their SQLSTATE', asy
 })
 
 t.test('an invalid statement without triggers or views is a bug, with the error number as its only reason', async (t) => {
-  const bug = toServiceError(fromServer(1064, 'secret', '42000'), insert)
-  t.match(bug, { name: 'UnknownDatabaseError', message: 'unexpected database error 1064' })
+  const bug = toServiceError(fromServer(1110, 'secret', '42000'), insert)
+  t.match(bug, { name: 'UnknownDatabaseError', message: 'unexpected database error 1110' })
   t.notMatch(JSON.stringify({ ...bug, stack: bug.stack }), /secret/)
+})
+
+t.test('a statement that the grammar of the server refuses is not supported, except the text of a search', async (t) => {
+  for (const plan of [select, insert, statementOf('delete', table), { ...select, table: { ...table, kind: 'view' as const } }]) {
+    t.match(toServiceError(fromServer(1064, 'secret', '42000'), plan), { code: 'NOT_SUPPORTED', reason: 'ER_1064' })
+  }
+  t.match(toServiceError(fromServer(1064, 'secret', '42000'), { ...select, textPath: ['filters', 'a'] }), { code: 'INVALID_VALUE' })
+})
+
+t.test('a proxy that reaches no server, or another one than that of the session, is an unavailable database', async (t) => {
+  const proxysql = 'ProxySQL Error: connection is locked to hostgroup 1 but trying to reach hostgroup 2'
+  t.match(toServiceError(fromServer(9006, proxysql, 'Y0000'), insert), { code: 'DATABASE_UNAVAILABLE', reason: /^PROXYSQL_HOSTGROUP: / })
+  const vtgate = (text: string): MysqlError => fromServer(1105, `target: commerce.0.primary: ${text}`)
+  for (const text of ["no healthy tablet available for 'keyspace:\"commerce\"'", 'primary is not serving, there is a reparent operation in progress']) {
+    t.match(toServiceError(vtgate(text), insert), { code: 'DATABASE_UNAVAILABLE' }, text)
+  }
+  const lost = vtgate('vttablet: rpc error: code = Unavailable desc = error reading from server: EOF')
+  t.match([toServiceError(lost, insert), toServiceError(lost, select)], [{ code: 'OUTCOME_UNKNOWN' }, { code: 'DATABASE_UNAVAILABLE' }])
+  t.match(toServiceError(vtgate('anything else'), insert), { code: 'NOT_SUPPORTED' })
 })
 
 t.test('an exception of SIGNAL is a failed check, whatever its number', async (t) => {

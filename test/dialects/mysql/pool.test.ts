@@ -1,4 +1,5 @@
 /** Connections of a pool: how they are given, opened, stopped and replaced by those of another host. */
+import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { Session } from '../../../src/dialects/mysql/session.ts'
@@ -21,6 +22,18 @@ function createPool (t: Test, url: string, limits: Partial<PoolLimits>): MysqlPo
 /** `acquire` gives what it has at once, and a promise of what it has not. */
 const acquire = async (pool: MysqlPool): Promise<Session> => pool.acquire()
 const ask = async ({ connection }: Session, sql: string): Promise<Record<string, unknown>> => (await run(connection, sql) as Array<Record<string, unknown>>)[0] as Record<string, unknown>
+
+t.test('a database that accepts connections and never greets is unavailable, not overloaded', async (t) => {
+  const sockets: Socket[] = []
+  const server = createServer((socket) => { sockets.push(socket.on('error', () => {})) })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  const pool = createPool(t as Test, `mysql://root@127.0.0.1:${(server.address() as AddressInfo).port}/shop`, { wait: 50 })
+  await t.rejects(acquire(pool), { code: 'DATABASE_UNAVAILABLE', reason: 'ETIMEDOUT' })
+})
 
 for (const engine of await engines()) {
   t.test(`sessions of ${engine.name}`, async (t) => {

@@ -4,7 +4,7 @@ import t from 'tap'
 import { sessionStatement } from '../../../src/dialects/mysql/session-settings.ts'
 import { writeStatement } from '../../../src/dialects/mysql/literal.ts'
 import { connectionOptions } from '../../../src/dialects/mysql/options.ts'
-import { isAtLeast, parseServerVersion, versionProblem } from '../../../src/dialects/mysql/options.ts'
+import { engineOf, isAtLeast, numbersOf, versionProblem } from '../../../src/dialects/mysql/engines.ts'
 import type { Parameter } from '../../../src/types/column-type.ts'
 import { createTestDatabase, engines } from '../../servers/engines.ts'
 import { connect, run } from '../../support/mysql.ts'
@@ -83,7 +83,12 @@ const VERSIONS: Array<[text: string, product: string, numbers: number[], support
   ['9.7.4-2', 'MySQL', [9, 7, 4], true],
   ['10.0.0', 'MySQL', [10, 0, 0], true],
   ['8.0.18', 'MySQL', [8, 0, 18], false],
-  ['8.0.11-TiDB-v7.5.0', 'MySQL', [8, 0, 11], false],
+  ['8.0.11-TiDB-v7.5.0', 'TiDB', [7, 5, 0], true],
+  ['8.0.11-TiDB-v8.5.1-serverless', 'TiDB', [8, 5, 1], true],
+  ['5.7.25-TiDB-v7.1.5', 'TiDB', [7, 1, 5], false],
+  ['8.0.40-Vitess', 'Vitess', [8, 0, 40], true],
+  ['8.0.30-Vitess', 'Vitess', [8, 0, 30], true],
+  ['5.7.9-Vitess', 'Vitess', [5, 7, 9], false],
   ['5.7.44-log', 'MySQL', [5, 7, 44], false],
   ['5.6.51', 'MySQL', [5, 6, 51], false],
   ['5.5.5', 'MySQL', [5, 5, 5], false],
@@ -98,14 +103,14 @@ const VERSIONS: Array<[text: string, product: string, numbers: number[], support
   ['', 'MySQL', [0, 0, 0], false]
 ]
 
-t.test('the version of a server is read, and the oldest supported ones are MySQL 8.0.19 and MariaDB 10.7', async (t) => {
+t.test('the engine and the version of a server are read, and each engine has an oldest version of its own', async (t) => {
   for (const [text, product, numbers, supported] of VERSIONS) {
-    t.same(parseServerVersion(text), { product, numbers }, text)
-    t.equal(versionProblem(text), supported ? undefined : `SERVER_TOO_OLD: ${product} ${numbers.join('.')}, the oldest supported versions are MySQL 8.0.19 and MariaDB 10.7`, text)
+    const engine = engineOf(text)
+    t.same({ product: engine.name, numbers: numbersOf(engine, text) }, { product, numbers }, text)
+    t.equal(versionProblem(text), supported ? undefined : `SERVER_TOO_OLD: ${product} ${numbers.join('.')}, the oldest supported versions are MySQL 8.0.19, MariaDB 10.7, Vitess 8.0.30 and TiDB 7.5`, text)
   }
 })
 
 t.test('versions are compared number by number', async (t) => {
-  const version = parseServerVersion('11.5.2-MariaDB')
-  for (const [oldest, expected] of [[[11, 5], true], [[11, 5, 2], true], [[11, 5, 3], false], [[11, 6], false], [[12], false], [[10, 99, 99], true]] as const) t.equal(isAtLeast(version, oldest), expected, oldest.join('.'))
+  for (const [oldest, expected] of [[[11, 5], true], [[11, 5, 2], true], [[11, 5, 3], false], [[11, 6], false], [[12], false], [[10, 99, 99], true]] as const) t.equal(isAtLeast([11, 5, 2], oldest), expected, oldest.join('.'))
 })
