@@ -5,15 +5,18 @@
 
 /** The requirements of an operator on its column and operand. */
 export interface FilterOperator {
-  /** The level of comparison that the column must support. `none` asks about NULL only; `members` is that of a SET. */
-  readonly needs: 'none' | 'equality' | 'order' | 'text' | 'members'
+  /**
+   * The level of comparison that the column must support. `none` asks about NULL only; `members` is that of a SET,
+   * `paths` that of JSON.
+   */
+  readonly needs: 'none' | 'equality' | 'order' | 'text' | 'members' | 'paths'
   /**
    * The form of the operand. `compared`: a value or the present time; `comparedOrNull`: these or null; `valueOrNull`: a
    * value or null; `values`: a list of values and null; `pair`: two values or times; `pattern`: a text; `boolean`;
-   * `members`: a member of a SET, or a list of them.
+   * `members`: a member of a SET, or a list of them; `paths`: an object with a filter for each path.
    */
   readonly operand:
-    'compared' | 'comparedOrNull' | 'valueOrNull' | 'values' | 'pair' | 'pattern' | 'boolean' | 'members'
+    'compared' | 'comparedOrNull' | 'valueOrNull' | 'values' | 'pair' | 'pattern' | 'boolean' | 'members' | 'paths'
   /** The minimum length of a list that is useful, for documents. */
   readonly minItems?: number
 }
@@ -37,12 +40,41 @@ export const OPERATORS = {
   $contains: { needs: 'text', operand: 'pattern' },
   $null: { needs: 'none', operand: 'boolean' },
   /** A SET has this member, or all of these. */
-  $has: { needs: 'members', operand: 'members', minItems: 1 }
+  $has: { needs: 'members', operand: 'members', minItems: 1 },
+  /** Values at paths inside a JSON column. */
+  $at: { needs: 'paths', operand: 'paths' }
 } as const satisfies Record<`$${string}`, FilterOperator>
 
 export type OperatorName = keyof typeof OPERATORS
 /** The forms of operands that operators have. */
 export type OperandForm = FilterOperator['operand']
+
+/**
+ * The operators of a value inside a JSON column -> the forms of their operands: texts, numbers and booleans, where they
+ * compare values; texts for patterns.
+ */
+export const PATH_OPERATORS = {
+  $eq: 'comparedOrNull',
+  $ne: 'comparedOrNull',
+  $is: 'comparedOrNull',
+  $in: 'values',
+  $nin: 'values',
+  $gt: 'compared',
+  $gte: 'compared',
+  $lt: 'compared',
+  $lte: 'compared',
+  $between: 'pair',
+  $startsWith: 'pattern',
+  $contains: 'pattern',
+  $null: 'boolean',
+  /** Whether there is a value at the path, which may be JSON's null. */
+  $exists: 'boolean'
+} as const satisfies Record<`$${string}`, OperandForm>
+
+/** A pattern of one step of a path after `$`: a name, a key as a JSON string, or the index of an element of a list. */
+export const PATH_STEP = '\\.([A-Za-z_][A-Za-z0-9_]*)|\\.("(?:[^"\\\\]|\\\\.)*")|\\[(0|[1-9][0-9]{0,5})\\]'
+
+export type PathOperatorName = keyof typeof PATH_OPERATORS
 
 /** The operators of `expect`, which bound a number of rows; src/plan/row-range.ts says what each of them means. */
 export const BOUNDS = ['$eq', '$gt', '$gte', '$lt', '$lte'] as const satisfies readonly OperatorName[]

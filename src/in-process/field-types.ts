@@ -2,7 +2,9 @@
  * Types of columns, and of the fields of requests for them, derived from the interfaces that `row-query types` writes.
  * Imports only the grammar of filters, so that the client can use it anywhere.
  */
-import type { BOUNDS, COMBINATORS, CombinatorForm, MATCH_MODES, OPERATORS, OperandForm } from '../../schemas/filters.ts'
+import type {
+  BOUNDS, COMBINATORS, CombinatorForm, MATCH_MODES, OPERATORS, OperandForm, PATH_OPERATORS
+} from '../../schemas/filters.ts'
 
 /**
  * Type of integers that a double cannot represent exactly. `JSON.stringify`, and therefore `reply.send`, does not
@@ -88,7 +90,26 @@ interface OperandTypes<V, X, N> extends Record<OperandForm, unknown> {
   pattern: string
   boolean: boolean
   members: V extends ReadonlyArray<infer M> ? M | X | ReadonlyArray<M | X> : never
+  paths: object extends V ? Paths : never
 }
+
+/** Values inside a JSON column. */
+type Inside = string | number | bigint | boolean
+
+/** The types of operands inside a JSON column by their form. */
+interface PathOperandTypes extends Partial<Record<OperandForm, unknown>> {
+  compared: Inside
+  comparedOrNull: Inside | null
+  values: ReadonlyArray<Inside | null>
+  pair: readonly [Inside, Inside]
+  pattern: string
+  boolean: boolean
+}
+
+/** Path such as `$.tags[0]` -> the value there, or operators. */
+export type Paths = Readonly<Record<`$${string}`, Inside | null | {
+  readonly [O in keyof typeof PATH_OPERATORS]?: PathOperandTypes[(typeof PATH_OPERATORS)[O]]
+}>>
 
 /** `X`: an additional type of operands; `N`: an additional type of compared operands. */
 export type Operators<V, X = never, N = never> = {

@@ -35,11 +35,15 @@ const SEARCH =
   '\nFull text, of columns that describe_table lists under "search": {"$match": {"columns": ["title"], "text": "red ' +
   'shoes", "mode": "all"}} (every word; "any", the default: one of them).'
 
+const INSIDE =
+  '\nInside JSON columns: {"meta": {"$at": {"$.size": {"$gt": 5}, "$.tags[0]": "new", "$.x": {"$exists": false}}}}; ' +
+  'values of another type are different.'
+
 const FILTERS =
   '"filters": column to value, all of them required: {"status": ["new", "paid"], "total": {"$gte": "100.00"}, ' +
   '"note": null, "created_at": {"$gte": {"$now": {"days": -7}}}}.\n' +
   `Operators: ${Object.keys(OPERATORS).join(' ')}; combined with $and, $or (lists of such objects) and $not (one). ` +
-  `describe_table tells which ones a column accepts.${related}${SEARCH}`
+  `describe_table tells which ones a column accepts.${related}${SEARCH}${INSIDE}`
 
 const VALUES = 'Values have the form that describe_table shows: decimals, times and bytes are strings.'
 

@@ -2,7 +2,8 @@
 import type { TObject } from '@sinclair/typebox'
 import { AggregateSchema, PartSchema } from '../../schemas/fields.ts'
 import {
-  COMBINATORS, type CombinatorForm, type FilterOperator, MATCH_LENGTH, MATCH_MODES, type OperandForm
+  COMBINATORS, type CombinatorForm, type FilterOperator, MATCH_LENGTH, MATCH_MODES, type OperandForm, PATH_OPERATORS,
+  PATH_STEP, type PathOperatorName
 } from '../../schemas/filters.ts'
 import { mayFillColumns, type Column, type Table } from '../catalog/catalog.ts'
 import { indexesOfWords } from '../plan/filters/match.ts'
@@ -382,6 +383,28 @@ export function createFilterSchemas (limits: DocumentLimits): FilterSchemas {
 /** An object whose keys all begin with `$` is read as operators, not as a JSON value. */
 const LIKE_OPERATORS: Schema = { type: 'object', minProperties: 1, propertyNames: { pattern: '^\\$' } }
 
+/** `$at`: values inside a JSON column. */
+function pathsSchema ({ maxItems, maxLength }: { readonly maxItems: number, readonly maxLength: number }): Schema {
+  const compared = { type: ['string', 'number', 'boolean'] }
+  const comparedOrNull = { type: ['string', 'number', 'boolean', 'null'] }
+  const operands: Readonly<Record<typeof PATH_OPERATORS[PathOperatorName], Schema>> = {
+    compared,
+    comparedOrNull,
+    values: { type: 'array', items: comparedOrNull, maxItems },
+    pair: { type: 'array', items: compared, minItems: 2, maxItems: 2 },
+    pattern: { type: 'string', maxLength },
+    boolean: { type: 'boolean' }
+  }
+  const own = Object.entries(PATH_OPERATORS).map(([name, operand]) => [name, operands[operand]] as const)
+  return {
+    type: 'object',
+    minProperties: 1,
+    propertyNames: { pattern: `^\\$(?:${PATH_STEP})*$`, maxLength },
+    additionalProperties: { anyOf: [comparedOrNull, closedObject(own, { minProperties: 1 })] },
+    description: 'Values at paths such as $.size, $.tags[0] and $."any key", compared by their types. All must hold.'
+  }
+}
+
 /**
  * A filter is a plain value, null, a list of values (`$in`) or an object with operators. A NOT NULL column is not
  * compared with null, because the result is known, and an update whose filters are always true is refused.
@@ -401,7 +424,8 @@ function filterOn ({ type, nullable }: Column, { values: maxItems, pattern: maxL
     pattern: () => ({ type: 'string', maxLength, ...type.readPattern !== undefined && { pattern: '^[^\\u0000]*$' } }),
     boolean: () => ({ type: 'boolean' }),
     // a value of a SET is a list of its members
-    members: (operator) => ({ anyOf: [value['items'] as Schema, list(value['items'], operator)] })
+    members: (operator) => ({ anyOf: [value['items'] as Schema, list(value['items'], operator)] }),
+    paths: () => pathsSchema({ maxItems, maxLength })
   }
   const own = closedObject(
     [...operators]

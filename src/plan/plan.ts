@@ -5,7 +5,7 @@
 import type { Column, ForeignKey, Index, Table } from '../catalog/catalog.ts'
 import type { Pair } from '../catalog/relations.ts'
 import type { Path } from '../errors.ts'
-import type { SqlTemplate, Moment, Parameter, Value } from '../types/column-type.ts'
+import type { SqlTemplate, Moment, Parameter, Scalar, Value } from '../types/column-type.ts'
 
 export interface Assignment {
   readonly column: Column
@@ -56,6 +56,7 @@ export type Condition =
   | { readonly kind: 'not'; readonly condition: Condition }
   | { readonly kind: 'constant'; readonly value: boolean }
   | Match
+  | At
   | Exists
 
 /** The columns of a full-text index contain words (filters/match.ts). */
@@ -71,6 +72,29 @@ export interface Match {
   /** The path of the text in the body, for a text that the engine refuses. */
   readonly path: Path
 }
+
+/** The value at a path inside a JSON column passes a test (filters/json-paths.ts). */
+export interface At {
+  readonly kind: 'at'
+  readonly column: Column
+  readonly jsonPath: string
+  /** The paths at which there must be lists, for engines that find element 0 of other values as well. */
+  readonly listPaths: readonly string[]
+  readonly test: JsonTest
+}
+
+/** Other types pass `compare` and `in` if these are negated; without a value, all but the first two are NULL. */
+export type JsonTest =
+  | { readonly kind: 'exists' | 'null'; readonly negated: boolean }
+  | { readonly kind: 'compare'; readonly scalar: Scalar; readonly operator: Operator; readonly parameter: Value }
+  | {
+    readonly kind: 'in'
+    readonly scalar: Scalar
+    readonly negated: boolean
+    readonly parameters: readonly Value[]
+  }
+  /** The text begins with the parameter, or contains it. */
+  | { readonly kind: 'find'; readonly scalar: 'text'; readonly isStart: boolean; readonly parameter: Value }
 
 /** A row of another table is related to the row and satisfies a condition; negated: no such row exists. */
 export interface Exists {

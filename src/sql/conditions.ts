@@ -5,10 +5,12 @@ import {
 import type { Column } from '../catalog/catalog.ts'
 import { ESCAPE } from '../plan/filters/operators.ts'
 import {
-  type Condition, type Exists, isRelevance, type Match, type Operator, type Order, type SelectPlan
+  type At, type Condition, type Exists, isRelevance, type JsonTest, type Match, type Operator, type Order,
+  type SelectPlan
 } from '../plan/plan.ts'
 import {
-  COLUMN, type ColumnType, FILTER, type SqlTemplate, GIVEN, type Moment, type Parameter, type Value, type Wrapping
+  COLUMN, type ColumnType, FILTER, type SqlTemplate, GIVEN, type JsonInside, type Moment, type Parameter,
+  type Scalar, type ScalarInside, type Value, type Wrapping
 } from '../types/column-type.ts'
 import type { ColumnToken, Rows } from './builder.ts'
 import type { TableTokens } from './aliased-tables.ts'
@@ -107,6 +109,7 @@ function compile (condition: Condition, around: Surroundings): Expression<SqlBoo
     case 'has': return sql<SqlBool>`${left(condition.column)} & ${bind(condition.bits)} = ${bind(condition.bits)}`
     case 'not': return eb.not(eb.parens(compile(condition.condition, { ...around, isNegated: true })))
     case 'match': return compileMatch(condition, around)
+    case 'at': return compileAt(condition, around)
     case 'exists': return compileExists(condition, builder)
     case 'constant': return condition.value ? sql`1 = 1` : sql`1 = 0`
     case 'and': return eb.parens(eb.and(condition.conditions.map(build)))
@@ -168,6 +171,48 @@ function compileComparison (condition: Comparison, { left, wrapping: wrappingOf 
       return sql`${like} escape ${sql.lit(ESCAPE)}`
     }
   }
+}
+
+/** A value of another type is different. Without a value at the path, and for JSON's null, a comparison is NULL. */
+function compileAt ({ column, jsonPath, listPaths, test }: At, { operands }: Surroundings): Expression<SqlBool> {
+  const inside = column.type.inside as JsonInside
+  const fill = (template: SqlTemplate, given = jsonPath): AliasableExpression<Parameter> =>
+    compileForm(template, { column: operands.left(column), given })
+  const guards = [
+    ...inside.isJson === undefined ? [] : [fill(inside.isJson)],
+    ...listPaths.map((list) => sql`${fill(inside.typeAt, list)} = ${sql.lit(inside.listName)}`)
+  ]
+  const bare = fill(inside.typeAt)
+  const type = guards.length === 0 ? bare : sql`case when ${sql.join(guards, sql` and `)} then ${bare} end`
+  const nullName = sql.lit(inside.nullName)
+  if (!('scalar' in test)) {
+    return test.kind === 'exists'
+      ? sql<SqlBool>`${type} is ${sql.raw(test.negated ? 'null' : 'not null')}`
+      : sql<SqlBool>`coalesce(${type}, ${nullName}) ${sql.raw(test.negated ? '<>' : '=')} ${nullName}`
+  }
+  const scalar = inside.scalars[test.scalar]
+  const others = test.kind === 'compare' ? test.operator === '<>' : test.kind === 'in' && test.negated
+  const passes = compileJsonTest(test, scalar, fill)
+  return sql<SqlBool>`case when ${type} in (${sql.raw(scalar.types)}) then ${passes} when ${type} <> ${nullName} then ${
+    sql.raw(others ? '1' : '0')} end`
+}
+
+function compileJsonTest (
+  test: Extract<JsonTest, { readonly scalar: Scalar }>,
+  { value, exact, operand }: ScalarInside,
+  fill: (template: SqlTemplate) => AliasableExpression<Parameter>
+): Expression<unknown> {
+  const left = fill(value)
+  if (test.kind === 'find') return sql`instr(${left}, ${bind(test.parameter)}) ${sql.raw(test.isStart ? '= 1' : '> 0')}`
+  if (test.kind === 'in') {
+    const values = exact === undefined ? [value] : [value, exact]
+    const found = eb.and(values.map((each) => eb(fill(each), 'in', bindList(test.parameters, operand))))
+    return test.negated ? eb.not(eb.parens(found)) : found
+  }
+  const right = bind(test.parameter, operand)
+  const operator = sql.raw(test.operator)
+  if (exact === undefined) return sql`${left} ${operator} ${right}`
+  return sql`case when ${left} = ${right} then ${fill(exact)} ${operator} ${right} else ${left} ${operator} ${right} end`
 }
 
 /**

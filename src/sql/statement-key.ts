@@ -13,7 +13,9 @@ import { type Engine, Slot, type Template } from './statement.ts'
 interface Property { readonly character: string, readonly isValue: boolean }
 
 /** Those that contain values. Parameters may be a list, whose length belongs to the key. */
-const VALUES = ['parameter', 'parameters', 'low', 'high', 'pattern', 'bits', 'limit', 'read', 'offset']
+const VALUES = [
+  'parameter', 'parameters', 'low', 'high', 'pattern', 'bits', 'jsonPath', 'listPaths', 'limit', 'read', 'offset'
+]
 
 /**
  * The properties that do not change the statement: those of the execution of a plan, and those of a computed column

@@ -126,6 +126,41 @@ export interface Positions {
   readonly write: (value: DriverValue) => string
 }
 
+/** The types of values inside JSON that can be compared. `large`: a number beyond 2^53 that may be a 64-bit integer. */
+export type Scalar = 'text' | 'number' | 'large' | 'boolean'
+
+/** How conditions compare values inside the JSON of a column. The slot GIVEN stands for a path. */
+export interface JsonInside {
+  /** True if the stored value is JSON; omitted if it always is. */
+  readonly isJson?: SqlTemplate
+  /** The name of the type of the value at a path, NULL if there is none. */
+  readonly typeAt: SqlTemplate
+  /** The name of the type of JSON's null. */
+  readonly nullName: string
+  /** The name of the type of lists, if the engine finds element 0 of other values as well. */
+  readonly listName?: string
+  readonly scalars: Readonly<Record<Scalar, ScalarInside>>
+  /** Converts a JSON number to a parameter. @throws ValueRefused if the engine cannot hold it */
+  readonly readNumber: (value: unknown) => string | number | bigint
+  readonly booleans: readonly [no: Value, yes: Value]
+  /** The greatest number of steps of a path that the engine accepts. */
+  readonly maxSteps: number
+  /** Set if the engine takes a NUL character for the end of a key. */
+  readonly endsAtNul?: true
+}
+
+/** Values of one type inside JSON. */
+export interface ScalarInside {
+  /** The names of the types of the engine, as a list in SQL. */
+  readonly types: string
+  /** The value at a path as it is compared. */
+  readonly value: SqlTemplate
+  /** The exact value, which is compared where `value` is equal. */
+  readonly exact?: SqlTemplate
+  /** SQL around the parameter. */
+  readonly operand?: Wrapping
+}
+
 /** Describes one SQL type: its JSON Schema, its conversions and its comparison. */
 export interface ColumnType {
   /** JSON Schema of a value that is not null. */
@@ -180,6 +215,8 @@ export interface ColumnType {
    * Set if every JSON value is a value of the type, so that objects that look like operators must be sent under `$eq`.
    */
   readonly holdsJson?: true
+  /** For a JSON column: how values inside it are compared (`$at`). */
+  readonly inside?: JsonInside
   /** The parameter for null in a NOT NULL column: a JSON column can store JSON's null. */
   readonly ownNull?: Value
   /** For a SET: the bit of a member (`$has`). @throws ValueRefused */

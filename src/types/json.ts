@@ -1,6 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import { isObject, parseExactJson } from '../json/exact-json.ts'
-import { createType, textOf, ValueRefused, type ColumnType, type DriverValue, type Wrapping } from './column-type.ts'
+import {
+  createType, textOf, ValueRefused, type ColumnType, type DriverValue, type JsonInside, type Wrapping
+} from './column-type.ts'
 import { parseDigits } from './decimal.ts'
 import { integerBounds } from './integer.ts'
 import { isJson } from './json-text.ts'
@@ -13,6 +15,7 @@ const MAX_DEPTH = 100
 export function jsonType ({ checkNumber = () => {}, alwaysJson = false, ...sql }: {
   compared: Wrapping
   comparedColumn?: Wrapping
+  inside: JsonInside
   /** Throws for numbers that the engine would change; every number is accepted if omitted. */
   checkNumber?: (text: string) => void
   /** Whether the engine guarantees that the column contains valid JSON. */

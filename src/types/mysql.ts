@@ -19,6 +19,7 @@ import { bitType } from './bit.ts'
 import { integerType, tinyBoolType, yearType } from './integer.ts'
 import { geometryType, vectorType } from './geometry.ts'
 import { jsonType, removalsFirst, requireMysqlNumber } from './json.ts'
+import { MARIADB_INSIDE, MYSQL_INSIDE } from './json-inside.ts'
 import { parseMembers, charType, enumType, formType, setType, textType, unknownType } from './text.ts'
 import { MYSQL_PARTS, datetimeType, dateType, timestampBounds, timestampType, timeType } from './temporal.ts'
 import { GEOMETRY_TYPES } from './wkb.ts'
@@ -124,7 +125,12 @@ const geometry = (only: string | null) => ({ srid }: TypeFacts): ColumnType => g
 const isUtf8 = ({ charset }: TypeFacts): boolean => charset?.startsWith('utf8') ?? false
 
 const MYSQL_JSON = withMerge(
-  jsonType({ compared: ['cast(', ' as json)'], checkNumber: requireMysqlNumber, alwaysJson: true }),
+  jsonType({
+    compared: ['cast(', ' as json)'],
+    inside: MYSQL_INSIDE,
+    checkNumber: requireMysqlNumber,
+    alwaysJson: true
+  }),
   sqlOf`json_merge_patch(coalesce(${COLUMN}, '{}'), cast(${GIVEN} as json))`
 )
 /**
@@ -143,7 +149,7 @@ const MARIADB_NORMAL: Wrapping = ['json_normalize(concat(', ', \' \'))']
  * finds it.
  */
 const MARIADB_JSON = withMerge(
-  jsonType({ compared: MARIADB_NORMAL, comparedColumn: MARIADB_NORMAL }),
+  jsonType({ compared: MARIADB_NORMAL, comparedColumn: MARIADB_NORMAL, inside: MARIADB_INSIDE }),
   sqlOf`coalesce(json_merge_patch(coalesce(${COLUMN}, '{}'), ${GIVEN}, ${GIVEN}), '')`,
   removalsFirst
 )

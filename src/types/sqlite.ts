@@ -22,8 +22,9 @@ import {
 import { parseDigits, readDecimal, decimalSchema } from './decimal.ts'
 import { doubleType, jsonNumber } from './float.ts'
 import { incrementDecimal, incrementDouble, incrementInteger, mergeForm, sqlOf, withNow } from './update-operators.ts'
-import { integerBounds, integerType, tinyBoolType } from './integer.ts'
-import { jsonType, requireDouble, wholeNumber } from './json.ts'
+import { integerType, tinyBoolType } from './integer.ts'
+import { jsonType } from './json.ts'
+import { OWN_JSON, SQLITE_INSIDE } from './json-inside.ts'
 import { isJson } from './json-text.ts'
 import { longBinary, longCheckedJson, longText } from './long-values.ts'
 import { decimalTotals, doubleTotals, integerTotals } from './sqlite-aggregates.ts'
@@ -70,7 +71,6 @@ function native (
 const OWN_NUMBER = sqlOf`typeof(${COLUMN}) in ('integer', 'real')`
 const OWN_TEXT = sqlOf`typeof(${COLUMN}) = 'text'`
 const OWN_BYTES = sqlOf`typeof(${COLUMN}) = 'blob'`
-const OWN_JSON = sqlOf`typeof(${COLUMN}) <> 'blob' and json_valid(${COLUMN})`
 
 const OWN_DATE = ownText(sqlOf`${COLUMN} glob '${globOf('dddd-dd-dd')}'`)
 const OWN_MOMENT = ownText(withFraction('dddd-dd-dd dd:dd:dd'))
@@ -188,18 +188,13 @@ const longNativeJson: ColumnType['long'] = (value) => {
   return longCheckedJson(value)
 }
 
-const JSON_TEXT = jsonType({ compared: ['json(', ')'], comparedColumn: ['json(', ')'] })
+const JSON_TEXT = jsonType({ compared: ['json(', ')'], comparedColumn: ['json(', ')'], inside: SQLITE_INSIDE })
 /**
  * Sends numbers as numbers, because a column declared as JSON has numeric affinity, which converts texts to numbers.
  */
 const SQLITE_JSON = native({
   ...JSON_TEXT,
-  read: (value): Value => {
-    const text = numberText(value)
-    if (text === undefined) return JSON_TEXT.read(value)
-    const { min, max } = integerBounds(64, false)
-    return wholeNumber(text, min, max) ?? requireDouble(text)
-  },
+  read: (value): Value => numberText(value) === undefined ? JSON_TEXT.read(value) : SQLITE_INSIDE.readNumber(value),
   updates: [mergeForm(JSON_TEXT.read, sqlOf`json_patch(coalesce(${COLUMN}, '{}'), ${GIVEN})`)]
 }, OWN_JSON, writeJson, longNativeJson)
 

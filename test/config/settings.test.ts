@@ -167,12 +167,15 @@ const refusedOptions: Array<{ because: string, options: unknown, errors: Array<s
         { ...token, databases: { shop: { orders: { rows: { tenant: { $gt: null } } } } } },
         { ...token, sha256: 'b'.repeat(64), databases: { shop: { orders: { columns: { select: 'id' } } } } },
         { ...token, sha256: 'c'.repeat(64), databases: { shop: { orders: { rows: { tenant: { $claim: 'tenant' } } } } } },
-        { ...token, sha256: 'd'.repeat(64), databases: { shop: { orders: { permission: [] } } } }
+        { ...token, sha256: 'd'.repeat(64), databases: { shop: { orders: { permission: [] } } } },
+        { ...token, sha256: 'e'.repeat(64), databases: { shop: { orders: { rows: { meta: { $at: { '$.tenant': 1 } } } } } } as never },
+        { ...token, sha256: 'f'.repeat(64), databases: { shop: { orders: { rows: { $match: { columns: ['title'], text: 'red' } } } } } as never }
       ]
     },
     errors: [
       /^tokens\.0\.databases\.shop\.orders\.rows\.tenant\.\$gt: must be a string or /, /^tokens\.1\.databases\.shop\.orders\.columns\.select: must be a list/,
-      'tokens.2.databases.shop.orders.rows.tenant.$claim: must be a JSON Pointer to a claim: /tenant, with a slash before each name', /^tokens\.3\.databases\.shop\.orders\.permission: is not a setting; the settings are permissions, columns, rows$/
+      'tokens.2.databases.shop.orders.rows.tenant.$claim: must be a JSON Pointer to a claim: /tenant, with a slash before each name', /^tokens\.3\.databases\.shop\.orders\.permission: is not a setting; the settings are permissions, columns, rows$/,
+      /^tokens\.4\.databases\.shop\.orders\.rows\.meta\.\$at: /, /^tokens\.5\.databases\.shop\.orders\.rows\.\$match\./, /^tokens\.5\./
     ]
   },
   {

@@ -53,10 +53,19 @@ const moments = fc.constantFrom({ $now: true }, { $now: { days: -7 } }, { $now: 
 const names = Object.keys(values)
 const valueOf = (name: string): Arbitrary<unknown> => values[name] as Arbitrary<unknown>
 
+/** Paths with lists at different places have different statements on servers. */
+const jsonPath = fc.constantFrom('$.a', '$.b', '$."?"', '$.a[0]', '$[0].a[0]', '$[0].b[0]')
+const atPath = (filter: Arbitrary<unknown>): Arbitrary<object> => fc.tuple(jsonPath, filter).map(([path, value]) => ({ $at: { [path]: value } }))
+const inside = fc.constantFrom('x', '?', '', 5, -1, true, false, 2 ** 60, 2 ** 61)
+const paths = [
+  atPath(fc.option(inside)), atPath(fc.tuple(fc.constantFrom('$eq', '$ne', '$gt', '$is'), inside).map(([name, value]) => ({ [name]: value }))), atPath(fc.tuple(fc.constantFrom('$in', '$nin'), fc.array(fc.option(inside), { maxLength: 4 })).map(([name, list]) => ({ [name]: list }))),
+  atPath(fc.tuple(fc.constantFrom('$startsWith', '$contains'), fc.constantFrom('x', '?', '')).map(([name, text]) => ({ [name]: text }))), atPath(fc.tuple(fc.constantFrom('$exists', '$null'), fc.boolean()).map(([name, value]) => ({ [name]: value })))
+]
+
 const operation = (name: string): Arbitrary<object> => fc.oneof(
   valueOf(name).map((value) => ({ $eq: value })), valueOf(name).map((value) => ({ $ne: value })), fc.array(fc.option(valueOf(name)), { maxLength: 4 }).map((list) => ({ $in: list })),
   fc.array(valueOf(name), { maxLength: 3 }).map((list) => ({ $nin: list })), fc.boolean().map((value) => ({ $null: value })), fc.option(valueOf(name)).map((value) => ({ $is: value })),
-  ...name === 'doc' ? [] : [fc.tuple(valueOf(name), valueOf(name)).map((pair) => ({ $between: pair })), valueOf(name).map((value) => ({ $gte: value, $lt: value }))],
+  ...name === 'doc' ? paths : [fc.tuple(valueOf(name), valueOf(name)).map((pair) => ({ $between: pair })), valueOf(name).map((value) => ({ $gte: value, $lt: value }))],
   ...name === 'at' ? [moments.map((now) => ({ $eq: now })), moments.map((now) => ({ $lt: now, $ne: now })), fc.tuple(moments, valueOf(name)).map((pair) => ({ $between: pair })), moments] : [],
   ...name === 'a?b' ? [fc.constantFrom({ $like: 'a%' }, { $nlike: '?' }, { $startsWith: '%?' }, { $contains: '' })] : []
 )

@@ -9,6 +9,7 @@ import { countCharacters, readString } from '../../types/text.ts'
 import { readValue, readWith } from '../columns.ts'
 import type { Compared, Condition, Operator } from '../plan.ts'
 import { ResultReference, toReference } from '../result-reference.ts'
+import { planPaths } from './json-paths.ts'
 import { combine, countCondition, countValues, type FilterScope } from './scope.ts'
 
 /**
@@ -52,7 +53,8 @@ const planners: Readonly<Record<OperatorName, (operand: Operand) => Condition>> 
   $startsWith: (operand) => planLike(operand, escapePattern(readPattern(operand)) + '%', false),
   $contains: (operand) => planLike(operand, '%' + escapePattern(readPattern(operand)) + '%', false),
   $null: planNullOperator,
-  $has: planHas
+  $has: planHas,
+  $at: planPaths
 }
 
 export interface PlannedOperator extends FilterOperator {
@@ -74,8 +76,9 @@ export const operators: ReadonlyMap<string, PlannedOperator> = new Map(
 )
 
 /** Whether an operator can be used with columns of a type. */
-export function acceptsOperator ({ needs }: FilterOperator, { comparison, readMember }: ColumnType): boolean {
-  return needs === 'members' ? readMember !== undefined : includesLevel(comparison, needs)
+export function acceptsOperator ({ needs }: FilterOperator, { comparison, readMember, inside }: ColumnType): boolean {
+  if (needs === 'members') return readMember !== undefined
+  return needs === 'paths' ? inside !== undefined : includesLevel(comparison, needs)
 }
 
 export const refuse = (operand: Operand, reason: string) => at(operand.path, invalidValue(operand.column.name, reason))
@@ -270,10 +273,12 @@ function unknownOperator (name: string, { column, path }: Operand): ServiceError
 /** Plans one operator on one column. @throws INVALID_VALUE, INVALID_BODY */
 export function planOperator (name: string, given: Operand): Condition {
   const { column, scope, path } = given
-  const operand = { ...given, value: toReference(given.value, column, scope.references, path) }
   const operator = operators.get(name)
+  const holdsPaths = operator?.operand === 'paths'
+  const operand = holdsPaths ? given : { ...given, value: toReference(given.value, column, scope.references, path) }
   if (operator === undefined) throw unknownOperator(name, operand)
-  countCondition(scope, path)
+  // each operator at a path is a condition
+  if (!holdsPaths) countCondition(scope, path)
   const isNull = operand.value === null && operator.takesNull
   if (!isNull && !acceptsOperator(operator, column.type)) {
     throw refuse(operand, `the type ${column.declaration} cannot be compared with ${name}`)

@@ -1,0 +1,191 @@
+/** Plans `$at`: the values at paths inside a JSON column. */
+import { type PathOperatorName, PATH_OPERATORS, PATH_STEP } from '../../../schemas/filters.ts'
+import type { Column } from '../../catalog/catalog.ts'
+import { at, invalidBody, invalidValue, type Path, pointer, unsupported } from '../../errors.ts'
+import { isObject, numberText } from '../../json/exact-json.ts'
+import { expected, type JsonInside, type Scalar, type Value } from '../../types/column-type.ts'
+import { countCharacters, readString } from '../../types/text.ts'
+import { readWith } from '../columns.ts'
+import type { At, Condition, JsonTest, Operator } from '../plan.ts'
+import { combine, countCondition, countValues, type FilterScope } from './scope.ts'
+
+/** The object under `$at`, or the operand of one operator in it, with its path in the body. */
+interface Given { readonly column: Column, readonly value: unknown, readonly scope: FilterScope, readonly path: Path }
+
+/** An operand, and the place in the JSON at which it is compared. */
+type Operand = Given & { readonly place: Pick<At, 'jsonPath' | 'listPaths'> }
+
+/** All paths must hold. @throws INVALID_BODY, INVALID_VALUE, NOT_SUPPORTED */
+export function planPaths ({ value, ...given }: Given): Condition {
+  const { path, column, scope } = given
+  if (!isObject(value) || Object.keys(value).length === 0) {
+    throw refuseForm(path, 'must be an object of paths that is not empty, such as {"$.size": {"$gt": 5}}')
+  }
+  return combine('and', Object.entries(value).map(([text, filter]) => {
+    const inner = [...path, text]
+    const place = readPath(text, { inside: column.type.inside as JsonInside, limit: scope.limits.pattern, path: inner })
+    return planValue({ ...given, value: filter, path: inner, place })
+  }))
+}
+
+const STEP = new RegExp(PATH_STEP, 'sy')
+
+/** Writes every key anew, in quotes. @throws INVALID_BODY, NOT_SUPPORTED */
+function readPath (
+  text: string,
+  { inside: { listName, maxSteps, endsAtNul }, limit, path }: {
+    readonly inside: JsonInside
+    readonly limit: number
+    readonly path: Path
+  }
+): Operand['place'] {
+  if (countCharacters(text) > limit) throw refuseForm(path, `is longer than ${limit} characters`)
+  let jsonPath = '$'
+  let steps = 0
+  const listPaths: string[] = []
+  STEP.lastIndex = 1
+  while (text.startsWith('$') && STEP.lastIndex < text.length) {
+    const [step, name, quoted, index] = STEP.exec(text) ?? []
+    const key = name ?? (quoted === undefined ? undefined : readKey(quoted))
+    if (step === undefined || (index ?? key) === undefined) break
+    if (key !== undefined && endsAtNul === true && key.includes('\0')) {
+      throw unsupported(pointer(...path), 'SQLite does not find a key with a NUL character')
+    }
+    if (index === '0' && listName !== undefined) listPaths.push(jsonPath)
+    jsonPath += key === undefined ? `[${index}]` : `.${JSON.stringify(key)}`
+    if (++steps > maxSteps) throw refuseForm(path, `has more than ${maxSteps} steps`)
+    if (STEP.lastIndex === text.length) return { jsonPath, listPaths }
+  }
+  if (text === '$') return { jsonPath, listPaths }
+  throw refuseForm(path, 'is not a path such as $.size, $.tags[0] or $."any key"')
+}
+
+/** Undefined if the text is not a JSON string of valid Unicode. */
+function readKey (quoted: string): string | undefined {
+  try {
+    const key: string = JSON.parse(quoted)
+    return key.isWellFormed() ? key : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** A plain value is an equality. */
+function planValue (operand: Operand): Condition {
+  const { value, path } = operand
+  if (!isObject(value)) return planOperator('$eq', operand)
+  const entries = Object.entries(value)
+  if (entries.length === 0 || entries.some(([name]) => !name.startsWith('$'))) throw refuseValue(operand)
+  return combine('and', entries.map(([name, inner]) =>
+    planOperator(name, { ...operand, value: inner, path: [...path, name] })))
+}
+
+function planOperator (name: string, operand: Operand): Condition {
+  if (!isOperator(name)) {
+    throw refuse(operand, `"${name}" is not possible inside JSON; use one of ${Object.keys(PATH_OPERATORS).join(', ')}`)
+  }
+  countCondition(operand.scope, operand.path)
+  return planners[name](operand)
+}
+
+const isOperator = (name: string): name is PathOperatorName => Object.hasOwn(PATH_OPERATORS, name)
+
+const planners: Readonly<Record<PathOperatorName, (operand: Operand) => Condition>> = {
+  $eq: (operand) => operand.value === null ? isNull(operand, false) : compare(operand, '='),
+  $ne: (operand) => operand.value === null ? isNull(operand, true) : compare(operand, '<>'),
+  // never NULL
+  $is: (operand) => operand.value === null
+    ? isNull(operand, false)
+    : combine('and', [compare(operand, '='), isNull(operand, true)]),
+  $in: (operand) => planIn(operand, false),
+  $nin: (operand) => planIn(operand, true),
+  $gt: (operand) => compare(operand, '>'),
+  $gte: (operand) => compare(operand, '>='),
+  $lt: (operand) => compare(operand, '<'),
+  $lte: (operand) => compare(operand, '<='),
+  $between: planBetween,
+  $startsWith: (operand) => find(operand, true),
+  $contains: (operand) => find(operand, false),
+  $null: (operand) => isNull(operand, !readBoolean(operand)),
+  $exists: (operand) => test(operand, { kind: 'exists', negated: !readBoolean(operand) })
+}
+
+const test = ({ column, place }: Operand, test: JsonTest): At => ({ kind: 'at', column, ...place, test })
+
+const isNull = (operand: Operand, negated: boolean): At => test(operand, { kind: 'null', negated })
+
+const compare = (operand: Operand, operator: Operator): At =>
+  test(operand, { kind: 'compare', operator, ...readScalar(operand) })
+
+/** A null in the list is no value at the path, or JSON's null. */
+function planIn (operand: Operand, negated: boolean): Condition {
+  const values = readList(operand)
+  const given = values.filter(({ value }) => value !== null)
+  const byScalar = Map.groupBy(given.map(readScalar), ({ scalar }) => scalar)
+  return combine(negated ? 'and' : 'or', [
+    ...Array.from(byScalar, ([scalar, scalars]): Condition =>
+      test(operand, { kind: 'in', scalar, negated, parameters: scalars.map(({ parameter }) => parameter) })),
+    ...given.length < values.length ? [isNull(operand, negated)] : []
+  ])
+}
+
+function planBetween (operand: Operand): Condition {
+  const [low, high, ...more] = readList(operand)
+  if (low === undefined || high === undefined || more.length > 0) {
+    throw refuse(operand, '$between requires a list of two values')
+  }
+  const conditions = [compare(low, '>='), compare(high, '<=')]
+  if (typeOf(low.value) !== typeOf(high.value)) throw refuse(operand, '$between requires two values of one type')
+  return combine('and', conditions)
+}
+
+/** Numbers may be objects with their texts. */
+const typeOf = (value: unknown): string => numberText(value) === undefined ? typeof value : 'number'
+
+function readList (operand: Operand): Operand[] {
+  const { value, scope, path } = operand
+  if (!Array.isArray(value)) throw refuse(operand, 'expected a list of values')
+  if (countValues(scope, value.length)) {
+    throw at(path, invalidBody(`The filters contain more than ${scope.limits.values} values in lists`))
+  }
+  return value.map((each: unknown, index) => ({ ...operand, value: each, path: [...path, index] }))
+}
+
+function find (operand: Operand, isStart: boolean): Condition {
+  const { scope: { limits: { pattern: limit } }, path, column, value } = operand
+  const pattern = readWith(readString, column, value, path)
+  if (countCharacters(pattern) > limit) throw refuseForm(path, `is longer than ${limit} characters`)
+  return test(operand, { kind: 'find', scalar: 'text', isStart, parameter: Buffer.from(pattern) })
+}
+
+function readBoolean (operand: Operand): boolean {
+  if (typeof operand.value !== 'boolean') throw refuse(operand, `${operand.path.at(-1)} requires true or false`)
+  return operand.value
+}
+
+/** Integers from here to 2^64 may be other ones than the doubles nearest to them. */
+const [LARGE, MAXIMUM] = [2 ** 53, 2 ** 64]
+
+function readScalar (operand: Operand): { readonly scalar: Scalar, readonly parameter: Value } {
+  const { column, value, path } = operand
+  const { readNumber, booleans } = column.type.inside as JsonInside
+  if (typeof value === 'boolean') return { scalar: 'boolean', parameter: booleans[Number(value) as 0 | 1] }
+  if (typeof value === 'string') {
+    return { scalar: 'text', parameter: Buffer.from(readWith(readString, column, value, path)) }
+  }
+  if (numberText(value) === undefined) throw refuseValue(operand)
+  const parameter = readWith(readNumber, column, value, path)
+  const size = Math.abs(Number(parameter))
+  return { scalar: size >= LARGE && size <= MAXIMUM ? 'large' : 'number', parameter }
+}
+
+const refuse = ({ column, path }: Given, reason: string) => at(path, invalidValue(column.name, reason))
+
+const refuseValue = (given: Given) => refuse(
+  given,
+  given.value === null
+    ? `null cannot be compared with ${given.path.at(-1)}; use $null`
+    : `${expected('a text, a number, true, false or null').message}; lists, objects, "$ref" and "$now" are not possible`
+)
+
+const refuseForm = (path: Path, reason: string) => at(path, invalidBody(`"${path.join('.')}" ${reason}`))

@@ -1,0 +1,113 @@
+/** `$at`: filters by values inside JSON columns. The law is in json-paths-law.test.ts. */
+import t, { type Test } from 'tap'
+import { codeBlocks, readDocument } from '../support/markdown.ts'
+import { onEachEngine, TOKEN } from '../support/service.ts'
+import { tokenFor } from '../grants/support.ts'
+
+const META = [
+  '{"size": 5, "tags": ["a", "b"], "odd key": null}', '{"size": 9007199254740993, "tags": "a"}', '{"size": "5", "at": {"x": true}}', '{}', '[{"size": 1}]', 'null', null
+]
+const insert = `insert into things (id, tenant, name, meta) values ${META.map((meta, index) => `(${index + 1}, ${1 + index % 2}, 'n', ${meta === null ? 'null' : `'${meta}'`})`).join(', ')}`
+const schema = {
+  sqlite: ['create table things (id integer primary key, tenant int, name varchar(20), meta json, secret json, k int)', insert, 'create table parts (id integer primary key, thing int, meta json)', 'create index thing on parts (thing)', "insert into parts values (1, 1, '{\"n\":1}'), (2, 2, '{\"n\":2}')"],
+  mysql: ['create table things (id int primary key, tenant int, name varchar(20), meta json, secret json, k int)', insert, 'create table parts (id int primary key, thing int, meta json, key thing (thing))', "insert into parts values (1, 1, '{\"n\":1}'), (2, 2, '{\"n\":2}')"]
+}
+const SELLER = 'seller-token-of-tenant-one-0123456789'
+const tokens = [
+  tokenFor(SELLER, { things: { columns: { select: ['id', 'meta'] }, rows: { tenant: 1 } } })
+]
+
+await onEachEngine(t as Test, '$at', { schema, tokens }, async (t, { engine, post, operate, server, statements }) => {
+  const found = async (filters: unknown, more = {}, options = {}): Promise<unknown> => {
+    const { status, json, text } = await post('things', { verb: 'select', columns: ['id'], orderBy: 'id', filters, ...more }, options)
+    return status === 200 ? json.data.rows.map(({ id }: { id: number }) => id) : text
+  }
+  const at = (paths: unknown): object => ({ meta: { $at: paths } })
+
+  await t.test('compares the value at a path by its own type', async (t) => {
+    const table: Array<[paths: object, ids: number[]]> = [
+      [{ '$.size': 5 }, [1]], [{ '$.size': '5' }, [3]], [{ '$.size': { $gt: 4 } }, [1, 2]], [{ '$.size': JSON.rawJSON('9007199254740993') }, [2]], [{ '$.size': 9007199254740992 }, []],
+      [{ '$.size': { $ne: 5 } }, [2, 3]], [{ '$.size': { $in: [5, '5', null] } }, [1, 3, 4, 5, 6, 7]], [{ '$.size': { $nin: [5] } }, [2, 3]], [{ '$.size': { $nin: [5, null] } }, [2, 3]], [{ '$.size': { $between: [5, 6] } }, [1]],
+      [{ '$.tags[0]': 'a' }, [1]], [{ '$.tags[1]': { $startsWith: 'b' } }, [1]], [{ '$.tags': { $contains: 'a' } }, [2]], [{ '$.tags': 'A' }, []],
+      [{ '$.at.x': true }, [3]], [{ '$.at.x': { $is: false } }, []], [{ '$[0].size': 1 }, [5]], [{ '$[0]': { $exists: true } }, [5]], [{ $: { $exists: true } }, [1, 2, 3, 4, 5, 6]],
+      [{ '$."odd key"': { $exists: true } }, [1]], [{ '$."odd key"': { $null: true } }, [1, 2, 3, 4, 5, 6, 7]], [{ '$."odd key"': null }, [1, 2, 3, 4, 5, 6, 7]], [{ '$.size': { $null: false } }, [1, 2, 3]],
+      [{ '$.size': { $gt: 4 }, '$.tags': 'a' }, [2]], [{ '$.size': { $gt: 4, $lt: 6 } }, [1]]
+    ]
+    for (const [paths, ids] of table) t.same(await found(at(paths)), ids, JSON.stringify(paths))
+    t.same(await found({ $not: at({ '$.size': 5 }) }), [2, 3], 'without a value it is as NULL')
+    t.same(await found({ $not: at({ '$.size': { $is: 5 } }) }), [2, 3, 4, 5, 6, 7], '$is is never unknown')
+    t.same(await found({ $or: [at({ '$.size': 5 }), { id: 7 }] }), [1, 7])
+  })
+
+  await t.test('wherever filters select or change rows', async (t) => {
+    const { json } = await post('things', { verb: 'select', filters: at({ '$.size': { $gt: 1 } }), columns: ['id'], limit: 1, total: true })
+    t.equal(json.data.total, 2)
+    t.same((await post('things', { verb: 'select', aggregates: { n: { $count: '*' }, big: { $count: '*', filters: at({ '$.size': { $gt: 5 } }) } }, filters: at({ '$.size': { $exists: true } }) })).json.data.rows, [{ n: 3, big: 1 }])
+    t.same(await found({ $some: { parts: { on: { id: 'thing' }, filters: { meta: { $at: { '$.n': 2 } } } } } }), [2])
+    const include = await post('things', { verb: 'select', columns: ['id'], filters: { id: [1, 2] }, include: { parts: { on: { id: 'thing' }, columns: ['id'], filters: { meta: { $at: { '$.n': { $lte: 1 } } } } } } })
+    t.same(include.json.data.rows, [{ id: 1, parts: [{ id: 1 }] }, { id: 2, parts: [] }])
+    const stream = await server.app.inject({ method: 'POST', url: '/api/shop/things', headers: { authorization: `Bearer ${TOKEN}`, accept: 'text/csv' }, payload: { verb: 'select', columns: ['id'], filters: at({ '$.tags[0]': 'a' }) } })
+    t.equal(stream.body, 'id\r\n1\r\n')
+    const operations = [
+      { verb: 'update', table: 'things', filters: at({ '$.size': { $gt: 1 } }), data: { k: 1 }, expect: 2 }, { verb: 'delete', table: 'things', filters: at({ '$.at.x': true }) }, { verb: 'select', table: 'things', filters: { k: 1 }, columns: ['id'] },
+      { verb: 'select', table: 'things', filters: at({ '$.size': '5' }) }
+    ]
+    t.same((await operate({ operations, dryRun: true })).json.data.results, [{ updated: 2 }, { deleted: 1 }, { rows: [{ id: 1 }, { id: 2 }], count: 2 }, { rows: [], count: 0 }])
+    t.same((await post('things', { verb: 'update', filters: at({ '$.size': { $nin: [] } }), data: { k: 1 } })).json.error.code, 'FILTERS_REQUIRED', 'constants are folded')
+  })
+
+  await t.test('paths and values are parameters of one statement', async (t) => {
+    statements()
+    for (const path of ['$.size', '$.tags', "$.\"it's\""]) for (const value of [5, 6]) await found(at({ [path]: { $gt: value } }))
+    const texts = statements().filter((sql) => / things|`things`|"things"/.test(sql)).map((sql) => sql.replaceAll(/'(?:[^'\\]|\\.|'')*'|\b[56]\b/g, '?'))
+    t.equal(new Set(texts).size, 1)
+    t.equal(texts.length, 6)
+  })
+
+  await t.test('a grant sees its columns and rows', async (t) => {
+    t.same(await found(at({ '$.size': { $exists: true } }), {}, { token: SELLER }), [1, 3])
+    t.same(await found({ $or: [at({ '$.size': { $exists: true } }), { id: 2 }] }, {}, { token: SELLER }), [1, 3])
+    const hidden = await post('things', { verb: 'select', filters: { secret: { $at: { '$.x': 1, nonsense: 2 } } } }, { token: SELLER })
+    t.match(hidden.json.error, { code: 'COLUMN_NOT_FOUND', details: [{ path: '/filters/secret' }] })
+  })
+
+  await t.test('is refused', async (t) => {
+    const refused = async (filters: unknown, table = 'things'): Promise<unknown> => {
+      const { status, json: { error } } = await post(table, { verb: 'select', filters })
+      return [status, error?.code, error?.details[0]?.path]
+    }
+    const steps = engine === 'mariadb' ? 31 : 100
+    const paths = ['', 'size', '$size', '$.', '$..a', '$.a.', '$.1', '$.a-b', '$.é', '$[00]', '$[1000000]', '$[-1]', '$[last]', '$[*]', '$.*', '$**.a', '$[0 to 1]', '$."', '$."a', '$."\\x"', '$."\\ud800"', '$."a\nb"', '$.a ', ' $.a', '$ .a', '$.a[0', '$.a]', '$.' + 'a'.repeat(1000), `$${'.a'.repeat(steps + 1)}`]
+    for (const path of paths) t.same(await refused(at({ [path]: 1 })), [400, 'INVALID_BODY', `/filters/meta/$at/${path.replaceAll('~', '~0').replaceAll('/', '~1')}`], path.slice(0, 20))
+    for (const none of [{}, [], 5, null, 'x']) t.same(await refused(at(none)), [400, 'INVALID_BODY', '/filters/meta/$at'], JSON.stringify(none))
+    t.equal(await found(at({ [`$${'.a'.repeat(steps)}`]: 1, [`$.${'a'.repeat(998)}`]: 1 })).then(String), '')
+    const operands: unknown[] = [
+      [], [1], {}, { a: 1 }, { $eq: [1] }, { $eq: { a: 1 } }, { $gt: null }, { $in: 5 }, { $in: [[1]] }, { $between: [1, '2'] }, { $between: [true, 1] }, { $between: [1] }, { $between: [null, 1] }, { $null: 1 }, { $exists: 'x' }, { $startsWith: 5 },
+      { $contains: null }, { $like: 'a' }, { $has: 'a' }, { $at: { $: 1 } }, { $foo: 1 }, { $eq: 1, a: 2 }, { $ref: '/0/id' }, { $eq: { $ref: '/0/id' } }, { $now: true }, { $gte: { $now: true } }, { $eq: '\ud800' },
+      JSON.rawJSON('18446744073709551616'), JSON.rawJSON('1e400'), JSON.rawJSON('0.1234567890123456789'), ...engine === 'sqlite' ? [JSON.rawJSON('9223372036854775808')] : []
+    ]
+    for (const operand of operands) t.match(await refused(at({ '$.a': operand })), [400, 'INVALID_VALUE', /^\/filters\/meta\/\$at\/\$\.a/], JSON.stringify(operand))
+    const operation = await operate([{ verb: 'select', table: 'things', columns: ['id'] }, { verb: 'select', table: 'things', filters: at({ '$.a': { $ref: '/0/rows/0/id' } }) }])
+    t.match(operation.json.error, { code: 'INVALID_VALUE', details: [{ path: '/operations/1/filters/meta/$at/$.a' }] })
+    t.same(await refused({ name: { $at: { '$.a': 1 } } }), [400, 'INVALID_VALUE', '/filters/name/$at'])
+    const many = (length: number): object => at(Object.fromEntries(Array.from({ length }, (_, index) => [`$.a[${index + 1}]`, 1])))
+    t.same(await refused(many(256)), [200, undefined, undefined], 'each operator is a condition')
+    t.same(await refused(many(257)), [400, 'INVALID_BODY', '/filters/meta/$at/$.a[257]'])
+    t.same(await refused(at({ '$.a': { $in: Array(10_001).fill(1) } })), [400, 'INVALID_BODY', '/filters/meta/$at/$.a/$in'])
+    t.same(await refused(at({ '$.a': { $contains: 'a'.repeat(1001) } })), [400, 'INVALID_BODY', '/filters/meta/$at/$.a/$contains'])
+    t.same(await refused(at({ '$."a\\u0000"': 1 })), engine === 'sqlite' ? [422, 'NOT_SUPPORTED', '/filters/meta/$at/$."a\\u0000"'] : [200, undefined, undefined])
+  })
+})
+
+const engines = ['mysql', 'mariadb', 'sqlite'] as const
+const DOCUMENT = readDocument('docs/searching.md')
+const columns = Array.from(DOCUMENT.matchAll(/`(alter table products [^`]+)`/g), ([, statement = '']) => statement)
+const products = (engine: typeof engines[number]): string[] => [
+  'create table products (id integer not null primary key, meta json)', 'insert into products values (1, \'{"size":6,"tags":["new"],"odd key":null}\'), (3, \'{"size":4.5}\')', columns[engines.indexOf(engine)] ?? ''
+]
+
+await onEachEngine(t as Test, 'the examples of docs/searching.md', { schema: products }, async (t, { post }) => {
+  const [block] = codeBlocks(DOCUMENT).filter(({ kind }) => kind === 'json at')
+  t.match(await post('products', block?.text), { status: 200, json: { data: { rows: [{ id: 1 }], count: 1 } } })
+  t.same((await post('products', { verb: 'select', columns: ['id'], filters: { size: { $gt: 4 } }, orderBy: 'size' })).json.data.rows, [{ id: 3 }, { id: 1 }])
+})
