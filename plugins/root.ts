@@ -61,16 +61,26 @@ function isFromHere ({ raw: { socket, headers } }: FastifyRequest): boolean {
 
 const { statusCode: UNAVAILABLE } = databaseUnavailable()
 
+export interface HealthOptions {
+  readonly isReady: () => Promise<boolean>
+  /** What the server of each database says about itself. */
+  readonly servers: () => ReadonlyMap<string, object | undefined>
+}
+
 /**
  * `GET /health/live` and `GET /health/ready`, for orchestrators and load balancers. They need no token and reveal no
- * details.
+ * details, except to this machine the servers of the databases and what those ignore.
  */
-export const health = fp(async (app: FastifyInstance, { isReady }: { isReady: () => Promise<boolean> }) => {
+export const health = fp(async (app: FastifyInstance, { isReady, servers }: HealthOptions) => {
+  const textFor = (request: FastifyRequest): string => {
+    const known = isFromHere(request) ? [...servers()].filter(([, server]) => server !== undefined) : []
+    return JSON.stringify({ status: 'ok', ...(known.length > 0 && { databases: Object.fromEntries(known) }) })
+  }
   app.get('/health/live', async (_request, reply) => {
     return reply.header('cache-control', 'no-store').type('application/json; charset=utf-8').send('{"status":"ok"}')
   })
-  app.get('/health/ready', async (_request, reply) => {
+  app.get('/health/ready', async (request, reply) => {
     reply.header('cache-control', 'no-store').type('application/json; charset=utf-8')
-    return await isReady() ? reply.send('{"status":"ok"}') : reply.code(UNAVAILABLE).send('{"status":"unavailable"}')
+    return await isReady() ? reply.send(textFor(request)) : reply.code(UNAVAILABLE).send('{"status":"unavailable"}')
   })
 }, { name: 'row-query-health' })

@@ -12,6 +12,7 @@ import { createTokenStore, type TokenStore } from './access/tokens.ts'
 import { resolveSettings, type AppOptions } from './config/settings.ts'
 import type { Database } from './databases/database.ts'
 import { createReadiness } from './databases/readiness.ts'
+import type { ServerFacts } from './dialects/dialect.ts'
 import type { LoadRequest, LoadResult } from './in-process/load.ts'
 import type { ExecuteRequest } from './in-process/calls.ts'
 import type { InProcessTransaction, InProcessTransactionOptions, Execute, Stream } from './in-process/transaction.ts'
@@ -82,6 +83,8 @@ export interface RowQuery<Databases extends AnyDatabases = AnyDatabases> {
    * rejects.
    */
   isReady(): Promise<boolean>
+  /** What the server of each database says about itself; undefined for SQLite, and before the first connection. */
+  servers(): ReadonlyMap<string, ServerFacts | undefined>
   /** The names of the tables and views of each database; undefined until its catalog has been read. */
   tables(): ReadonlyMap<string, readonly string[] | undefined>
   /** The Prometheus metrics; empty unless the option `metrics` is set. */
@@ -129,6 +132,7 @@ export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (
     plugin,
     swaggerTables: (grant) => (document) => partsFor('swagger').addTables(grant, document),
     isReady: readiness.isReady,
+    servers: () => new Map(Array.from(parts?.databases ?? [], ([name, { dialect }]) => [name, dialect.server])),
     tables: () => new Map(Array.from(parts?.databases ?? [], ([name, database]) => [name, tableNames(database)])),
     get registry () {
       return registry()

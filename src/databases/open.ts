@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { FastifyBaseLogger } from 'fastify'
 import { ConfigError, orThrow } from '../config-errors.ts'
-import type { Dialect } from '../dialects/dialect.ts'
+import type { Dialect, ServerFacts } from '../dialects/dialect.ts'
 import type { MysqlAddress } from '../dialects/mysql/options.ts'
 import type { PoolLimits } from '../dialects/mysql/pool.ts'
 import { MEMORY } from '../dialects/sqlite/protocol.ts'
@@ -14,6 +14,8 @@ export type Address =
   | { readonly engine: 'mysql', readonly address: MysqlAddress }
   /** `path`: the path of the file, or MEMORY. */
   | { readonly engine: 'sqlite', readonly path: string }
+
+type OnServer = (server: ServerFacts, database: string) => void
 
 /** A configured database. */
 export interface DatabaseConfig {
@@ -60,7 +62,12 @@ export async function openDatabases (
   const onCleanUpError = (error: unknown, database: string): void => {
     log.warn({ database, code: (error as ServiceError).code }, 'old idempotency keys could not be deleted')
   }
-  const dialects = await openDialects(configs)
+  const onServer = ({ engine, version, ignores }: ServerFacts, database: string): void => {
+    const server = { database, engine, version }
+    if (Object.keys(ignores).length === 0) log.info(server, 'connected to the server of the database')
+    else log.warn({ ...server, ignores }, 'the server of the database ignores settings')
+  }
+  const dialects = await openDialects(configs, onServer)
   const databases = await Promise.all(
     configs.map(
       async (
@@ -120,8 +127,10 @@ function atMost (milliseconds: number, promise: Promise<unknown>): Promise<void>
 }
 
 /** Opens all databases or none. @throws ConfigError with a line for each that could not be opened */
-async function openDialects (configs: readonly DatabaseConfig[]): Promise<Dialect[]> {
-  const attempts = await Promise.allSettled(configs.map(openDialect))
+async function openDialects (configs: readonly DatabaseConfig[], onServer: OnServer): Promise<Dialect[]> {
+  const attempts = await Promise.allSettled(
+    configs.map((config) => openDialect(config, (server) => onServer(server, config.name)))
+  )
   const open = attempts.flatMap((attempt) => (attempt.status === 'fulfilled' ? [attempt.value] : []))
   if (open.length === configs.length) return open
   await Promise.all(open.map((dialect) => dialect.close()))
@@ -135,12 +144,13 @@ async function openDialects (configs: readonly DatabaseConfig[]): Promise<Dialec
  * or the installed mysql2 cannot be used
  */
 export async function openDialect (
-  { name, address, replicas, pool, statementTimeout, streamTimeout, setup }: DatabaseConfig
+  { name, address, replicas, pool, statementTimeout, streamTimeout, setup }: DatabaseConfig,
+  onServer?: (server: ServerFacts) => void
 ): Promise<Dialect> {
   const refuse = (reason: string) => new ConfigError([`databases.${name}.${reason}`])
   if (address.engine === 'mysql') {
     const { createMysqlDialect } = await import('../dialects/mysql/dialect.ts')
-    const settings = { address: address.address, replicas, pool, statementTimeout, streamTimeout }
+    const settings = { address: address.address, replicas, pool, statementTimeout, streamTimeout, onServer }
     return orThrow(() => createMysqlDialect(settings), (error) => refuse(`url: ${error.message}`))
   }
   const { path } = address

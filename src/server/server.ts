@@ -166,7 +166,10 @@ export async function createServer ({
   app.decorate(BODY_TIMEOUT, http.bodyTimeout)
   const drain = createDrain(app)
   limitConnections(app, http)
-  await app.register(health, { isReady: async () => !drain.hasStarted && (await rows.isReady()) })
+  await app.register(health, {
+    isReady: async () => !drain.hasStarted && (await rows.isReady()),
+    servers: rows.servers
+  })
   await app.register(root, { prefix, docs: options.docs === true, openapi: options.openapi !== 'off', demoToken })
   const metricsApp =
     options.metrics === true

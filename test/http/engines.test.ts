@@ -1,5 +1,7 @@
 /** The service on engines derived from MySQL, which a proxy imitates (test/support/engine-rules.ts). */
 import t, { type Test } from 'tap'
+import { checkDatabase } from '../../src/cli/check/check-database.ts'
+import { resolveSettings } from '../../src/config/settings.ts'
 import { createTestDatabase, engines } from '../servers/engines.ts'
 import { createEngineProxy, type EngineProxy, type EngineRules } from '../support/engine-proxy.ts'
 import { TIDB, VITESS } from '../support/engine-rules.ts'
@@ -78,6 +80,44 @@ for (const engine of await engines()) {
       t.same([...new Set(service.proxy.isolations())], ['repeatable read'], 'no session keeps the isolation of a request')
     })
   }
+}
+
+const check = (url: string) => checkDatabase(resolveSettings({ databases: { shop: { url } }, tokens: [] }).databases[0] as never, { configured: [], grants: [] })
+
+for (const engine of await engines()) {
+  t.test(`check and the log name the engine, and what it ignores or lacks (${engine.name})`, async (t) => {
+    const { proxy: { url }, log } = await start(t as Test, engine, VITESS)
+    const { findings } = await check(url)
+    t.same(findings.filter(([, text]) => text.startsWith('server:')), [['line', 'server: Vitess 8.0.30-Vitess']])
+    const ignored = findings.flatMap(([kind, text]) => kind === 'warning' ? /^the server ignores (\w+): ./.exec(text)?.[1] ?? [] : [])
+    t.same(ignored, ['collation_connection', 'max_sort_length', 'max_execution_time', 'net_write_timeout', 'lc_messages'])
+    t.match(log.map((line) => JSON.parse(line)).find(({ engine }) => engine === 'Vitess'), { level: 40, database: 'shop', version: '8.0.30-Vitess', ignores: { max_sort_length: /same 1024 bytes/ } })
+    const tidb = await start(t as Test, engine, TIDB)
+    const notes = (await check(tidb.proxy.url)).findings.flatMap(([kind, text]) => kind === 'note' && text.endsWith('TiDB does not have it') ? [text] : [])
+    t.match(notes, [/isolation "serializable"/, /"onConflict" with a key that the database computes/, /"\$match"/])
+  })
+
+  t.test(`an engine that ignores the SQL mode or the time zone is not served, and each new connection is looked at (${engine.name})`, async (t) => {
+    for (const name of ['sql_mode', 'time_zone']) {
+      const variables: Record<string, 'set' | 'ignored' | 'stored'> = { ...VITESS.variables }
+      const { post, proxy, log } = await start(t as Test, engine, { ...VITESS, variables })
+      const ask = async () => (await post('customers', { verb: 'select', filters: ada })).json
+      t.equal((await ask()).success, true)
+      variables[name] = 'ignored'
+      proxy.cut()
+      t.match(await ask(), { error: { code: 'DATABASE_UNAVAILABLE' } }, name)
+      t.ok(log.some((line) => JSON.parse(line).reason?.startsWith(`SETTING_IGNORED: the session has ${name} = `)), `the log has the reason: ${name}`)
+      t.match(await check(proxy.url), { answers: false, heading: new RegExp(`the server cannot be used \\(SETTING_IGNORED: the session has ${name} `) })
+    }
+  })
+
+  t.test(`an engine older than its floor is not served (${engine.name})`, async (t) => {
+    for (const rules of [{ ...TIDB, version: '8.0.11-TiDB-v7.1.5' }, { ...VITESS, version: '5.7.9-Vitess' }]) {
+      const { post, log } = await start(t as Test, engine, rules)
+      t.match((await post('customers', { verb: 'select' })).json, { error: { code: 'DATABASE_UNAVAILABLE' } })
+      t.ok(log.some((line) => JSON.parse(line).reason?.startsWith('SERVER_TOO_OLD: ')))
+    }
+  })
 }
 
 /** The sessions are given back after the answers. */

@@ -38,6 +38,8 @@ export interface EngineProxy {
   readonly statements: string[]
   /** The isolation levels of the open sessions. */
   isolations (): string[]
+  /** Closes all connections. */
+  cut (): void
   close (): Promise<void>
 }
 
@@ -197,12 +199,14 @@ export async function createEngineProxy (target: string, rules: EngineRules, bac
     upstream.on('error', () => {}).on('close', () => client.destroy())
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const cut = (): void => { for (const client of sessions.keys()) client.destroy() }
   return {
     url: Object.assign(new URL(target), { port: String((server.address() as AddressInfo).port) }).href,
     statements,
     isolations: () => [...sessions.values()].map(({ isolation }) => isolation),
+    cut,
     async close () {
-      for (const client of sessions.keys()) client.destroy()
+      cut()
       await new Promise((resolve) => server.close(resolve))
     }
   }

@@ -277,6 +277,7 @@ async function checkPrimary (
   return {
     catalog,
     findings: [
+      ...reportServer(dialect),
       ...findings('line', [
         ...Array.from(catalog.tables.values(), describeTable),
         ...privileges.map((line) => `account: ${line}`)
@@ -289,6 +290,17 @@ async function checkPrimary (
       ...checkTables({ engine: dialect.engine, catalog, facts })
     ]
   }
+}
+
+/** What the server is, the settings that it ignores, and the features for which requests are refused. */
+function reportServer ({ server }: Dialect): Findings {
+  if (server === undefined) return []
+  const { engine, version, ignores, lacks } = server
+  return [
+    ...findings('line', [`server: ${engine} ${version}`]),
+    ...findings('warning', Object.entries(ignores).map(([name, meaning]) => `the server ignores ${name}: ${meaning}`)),
+    ...findings('note', lacks.map((feature) => `requests with ${feature} are refused: ${engine} does not have it`))
+  ]
 }
 
 /** The table for idempotency keys is used by every request with a key, whatever the grants are. */
@@ -333,6 +345,7 @@ async function checkReplicas (
             )
             return about(label, [
               ...findings('line', [`answers, ${describeCount(own)}`]),
+              ...reportServer(dialect),
               ...findings('warning', findMissing(catalog, own)),
               ...denied,
               ...findings('warning', [...excess, ...risks])

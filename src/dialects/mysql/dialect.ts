@@ -2,8 +2,8 @@
 import type { ServiceError } from '../../errors.ts'
 import type { Statement } from '../../sql/statement.ts'
 import {
-  type Client, clientGone, type Dialect, type PausableSink, type ReadOptions, StaleCatalog, type StatementResult,
-  STREAM_TIMEOUT
+  type Client, clientGone, type Dialect, type PausableSink, type ReadOptions, type ServerFacts, StaleCatalog,
+  type StatementResult, STREAM_TIMEOUT
 } from '../dialect.ts'
 import { watch } from '../waiters.ts'
 import { createDifferences } from './definitions.ts'
@@ -30,6 +30,8 @@ export interface MysqlSettings {
   readonly statementTimeout: number
   /** Time limit of a stream, in milliseconds. */
   readonly streamTimeout?: number
+  /** Called when the catalog has been read from a server that says something else about itself than the last one. */
+  readonly onServer?: ((server: ServerFacts) => void) | undefined
 }
 
 /**
@@ -41,9 +43,11 @@ export function createMysqlDialect ({
   replicas = [],
   pool: limits,
   statementTimeout,
-  streamTimeout = STREAM_TIMEOUT
+  streamTimeout = STREAM_TIMEOUT,
+  onServer
 }: MysqlSettings): Dialect {
   requirePrivateMethods()
+  let told = ''
   const [primary, ...copies] = [address, ...replicas].map((each) =>
     createMysqlPool(each, limits, statementTimeout)
   ) as [MysqlPool, ...MysqlPool[]]
@@ -60,17 +64,26 @@ export function createMysqlDialect ({
   const routeOf = (pools: readonly MysqlPool[]): Route => ({
     pools, attempts: pools.length + address.hosts.length, options, replicaOptions
   })
+  const serverOf = (): ServerFacts | undefined => primary.newest && factsOf(primary.newest)
+  const tell = (): void => {
+    const server = serverOf()
+    const text = JSON.stringify(server)
+    if (server === undefined || text === told) return
+    told = text
+    onServer?.(server)
+  }
   /** `consistency`: whether no replica is used. */
   const routeToRead = (consistency: ReadOptions['consistency']): Route =>
     routeOf(consistency === undefined ? readPools() : primaryOnly)
   return {
     engine: 'mysql',
     get traits () { return primary.newest?.engine.traits },
-    get server () { return primary.newest && factsOf(primary.newest) },
+    get server () { return serverOf() },
     async introspect () {
       const since = performance.now()
       const tables = await withSession(primary, statementTimeout, introspectMysql)
       differences.review(tables, since)
+      tell()
       return tables
     },
     privileges: () =>
