@@ -140,6 +140,13 @@ const IncludeSchema = Type.Optional(Type.Unsafe<Include>(Type.Object({}, {
     'or null where there can be only one such row, otherwise a list; "as" says otherwise.'
 })))
 
+const IncludeReturned = Type.Optional(Type.Unsafe<Include>(Type.Object({}, {
+  additionalProperties: true,
+  minProperties: 1,
+  description: 'Needs "returning": rows of other tables that are related to each returned row, as in a select, and ' +
+    'as they are after the write; without aggregates.'
+})))
+
 const Changes = Values({
   minProperties: 1,
   description: 'Columns to change: column to value, or to a form such as {"$inc": 1}.'
@@ -344,8 +351,10 @@ export const FIELDS = {
     needsAllRows: true
   },
   include: {
-    in: { select: IncludeSchema, member: IncludeSchema },
-    expected: 'an object of at least one member, such as {"<name>": {"table": "<table>"}}'
+    in: { select: IncludeSchema, insert: IncludeReturned, update: IncludeReturned, member: IncludeSchema },
+    expected: 'an object of at least one member, such as {"<name>": {"table": "<table>"}}',
+    // as "returning", beside which it stands
+    needs: { insert: 'select', update: 'select' }
   },
   lock: {
     in: {

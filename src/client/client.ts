@@ -42,21 +42,21 @@ export interface DatabaseClient<Tables, N extends Bigints = 'bigint'> {
   /** Inserts a row or a list of rows. `onConflict` updates rows that exist. */
   insert<T extends Name<Tables>, const F extends InsertFields<Tables, T>>(
     table: T & TableName<Tables>,
-    fields: Exactly<F, InsertFields<Tables, T>>,
+    fields: Exactly<F, InsertFields<Tables, T, never, boolean, F>>,
     options?: WriteOptions
-  ): Promise<InsertResult<Tables[T], F, N>>
+  ): Promise<InsertResult<Tables, T, F, N>>
   /** Updates the rows that the filters select. */
   update<T extends Name<Tables>, const F extends UpdateFields<Tables, T>>(
     table: T & TableName<Tables>,
-    fields: Exactly<F, UpdateFields<Tables, T> & FiltersIn<Tables, T, F>>,
+    fields: Exactly<F, UpdateFields<Tables, T, never, boolean, F> & FiltersIn<Tables, T, F>>,
     options?: WriteOptions
-  ): Promise<UpdateResult<Tables[T], F, N>>
+  ): Promise<UpdateResult<Tables, T, F, N>>
   /** Deletes the rows that the filters select. */
   delete<T extends Name<Tables>, const F extends DeleteFields<Tables[T]>>(
     table: T & TableName<Tables>,
     fields: Exactly<F, DeleteFields<Tables[T]> & FiltersIn<Tables, T, F>>,
     options?: WriteOptions
-  ): Promise<DeleteResult<Tables[T], F, N>>
+  ): Promise<DeleteResult<Tables, T, F, N>>
   /**
    * Iterates over all rows that the filters select. `limit` is the number of rows of each request, and `after` the
    * position to begin at. `timeout` applies to each request.

@@ -264,7 +264,7 @@ async function runRows (
   if (sink !== undefined && returning !== undefined) {
     await readRows(runner, sink, {
       table,
-      columns: returning,
+      ...returning,
       key: first?.key ?? [],
       keys: inserted.map(({ values }) => values)
     })

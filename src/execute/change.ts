@@ -6,7 +6,7 @@ import {
   deadlock, outcomeUnknown, resultTooLarge, type ServiceError, unsupported, withDetails, withReason
 } from '../errors.ts'
 import { combine } from '../plan/filters/scope.ts'
-import type { DeletePlan, UpdatePlan } from '../plan/plan.ts'
+import type { DeletePlan, Returned, UpdatePlan } from '../plan/plan.ts'
 import { keyAfter, rowKeysOf } from '../plan/row-keys.ts'
 import { writesHidden } from '../plan/rule.ts'
 import { findUnexpected } from '../plan/write-options.ts'
@@ -109,7 +109,7 @@ async function runCounted (runner: Runner, plan: UpdatePlan | DeletePlan): Promi
 /** Locks the rows and keeps their keys, changes them, and reads them again. */
 async function updateReturning (runner: Runner, plan: UpdatePlan, sink: ResponseSink): Promise<StatementResult> {
   const { table, assignments, returning, key } = plan as UpdatePlan & {
-    readonly returning: readonly Column[]
+    readonly returning: Returned
     readonly key: readonly Column[]
   }
   const found = await runner.keys(lockingLookup(plan, key))
@@ -125,7 +125,7 @@ async function updateReturning (runner: Runner, plan: UpdatePlan, sink: Response
   const outcome = await runner.run(plan)
   if (outcome.matched !== undefined && outcome.matched !== found.length) throw changedMeanwhile(plan)
   if (wasTaken && outcome.changed < found.length) throw keyChanged()
-  await readRows(runner, sink, { table, columns: returning, key, keys })
+  await readRows(runner, sink, { table, ...returning, key, keys })
   return { ...outcome, rows: sink.count, changed: outcome.changed, matched: found.length }
 }
 
@@ -134,7 +134,7 @@ async function updateReturning (runner: Runner, plan: UpdatePlan, sink: Response
  * delete rows.
  */
 async function deleteReturning (runner: Runner, plan: DeletePlan, sink: ResponseSink): Promise<StatementResult> {
-  const returning = plan.returning as readonly Column[]
+  const { columns: returning } = plan.returning as Returned
   await runner.select(lockingLookup(plan, returning), sink)
   requireCount(plan, sink.count)
   if (sink.count === 0) return { rows: 0, changed: 0 }

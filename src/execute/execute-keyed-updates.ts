@@ -45,7 +45,7 @@ export async function runKeyedUpdates (
     if (values !== undefined) await atEntry(index, () => checkForeignKeys(runner, entries[index]?.update as UpdatePlan))
   }
   if (sink !== undefined && returning !== undefined) {
-    await readRows(runner, sink, { table, columns: returning, key, keys })
+    await readRows(runner, sink, { table, ...returning, key, keys })
   }
   return { rows: sink?.count ?? 0, changed, matched: keys.length }
 }

@@ -1,7 +1,7 @@
 /** Runs an insert, or an upsert, that returns its rows. */
 import { type Column, mayFillColumns, mayFire } from '../catalog/catalog.ts'
 import type { StatementResult } from '../dialects/dialect.ts'
-import type { Conflict, InsertPlan, PlannedRow } from '../plan/plan.ts'
+import type { Conflict, InsertPlan, PlannedRow, Returned } from '../plan/plan.ts'
 import { withinRules } from '../plan/rule.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
 import { numberOf, type RowCounts, type RowsResult } from '../response/result.ts'
@@ -13,7 +13,7 @@ import { addCounts, areTaken, conditionOf, givenKeys, keyChanged, knownKey, read
 import type { Runner } from './runner.ts'
 
 /** A plan that has the columns to return and the key of the rows. */
-type ReturningPlan = InsertPlan & { readonly returning: readonly Column[], readonly key: readonly Column[] }
+type ReturningPlan = InsertPlan & { readonly returning: Returned, readonly key: readonly Column[] }
 
 /** @throws NOT_SUPPORTED if a trigger has changed the key of a row; ServiceError */
 export async function insertReturning (
@@ -62,7 +62,7 @@ export async function insertReturning (
   )
   await readRows(runner, sink, {
     table,
-    columns: returning,
+    ...returning,
     key,
     keys,
     optional: new Set(written.flatMap((row, index) => (untouched.has(row) ? [index] : [])))

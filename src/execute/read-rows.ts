@@ -5,7 +5,7 @@ import { type ServiceError, unsupported } from '../errors.ts'
 import { combine } from '../plan/filters/scope.ts'
 import { knownDefault } from '../plan/insert-key.ts'
 import { boundValue } from '../plan/moments.ts'
-import { type Condition, givenValue, type InsertPlan, type PlannedRow } from '../plan/plan.ts'
+import { type Condition, givenValue, type InsertPlan, type PlannedRow, type Returned } from '../plan/plan.ts'
 import { storedKey } from '../plan/row-keys.ts'
 import { withinRules, writesHidden } from '../plan/rule.ts'
 import { rowRefused } from '../plan/row-rules.ts'
@@ -27,10 +27,8 @@ export const STEP = 100
 export async function readRows (
   runner: Runner,
   sink: ResponseSink,
-  { table, columns, key, keys, optional }: {
+  { table, columns, members, key, keys, optional }: Returned & {
     readonly table: Table
-    /** The columns of the answer. */
-    readonly columns: readonly Column[]
     /** A unique key. */
     readonly key: readonly Column[]
     /** The values of the key of each row, in the order of the answer. A row may occur more than once. */
@@ -47,6 +45,7 @@ export async function readRows (
       {
         table,
         columns,
+        ...(members !== undefined && { members }),
         lock: 'share',
         condition: withinRules(table, combine('or', [...conditions])),
         limit: conditions.length,

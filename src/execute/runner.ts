@@ -54,7 +54,7 @@ function readKey ({ type }: Column, value: DriverValue | null): Value {
 }
 
 /** Rows to look up. */
-export type Lookup = Pick<SelectPlan, 'table' | 'columns' | 'condition' | 'limit' | 'lock' | 'sequence'>
+export type Lookup = Pick<SelectPlan, 'table' | 'columns' | 'condition' | 'limit' | 'lock' | 'sequence' | 'members'>
 
 /**
  * Runs statements in one session of a database: those of plans, and the look-ups of their execution. Each method throws

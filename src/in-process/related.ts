@@ -82,6 +82,17 @@ export type Members<Tables, T extends Name<Tables>, I, X> = string extends keyof
   ? AnyMembers<Tables>
   : { readonly [M in keyof I]: MemberFields<Tables, T, TableOf<Tables, M, I[M]>, I[M], X> }
 
+/** The allowed members of the rows that a write returns. */
+export type ReturnedMembers<Tables, T extends Name<Tables>, I, X> = string extends keyof I
+  ? AnyMembers<Tables>
+  : Members<Tables, T, I, X> & WithoutAggregates<I>
+type WithoutAggregates<I> = {
+  readonly [M in keyof I]: {
+    readonly aggregates?: never
+    readonly include?: 'include' extends keyof I[M] ? WithoutAggregates<I[M][keyof I[M] & 'include']> : unknown
+  }
+}
+
 type MemberFields<Tables, T extends Name<Tables>, O extends Name<Tables>, B, X> = [O] extends [never]
   ? { readonly table: TableName<Tables> }
   : { readonly table?: O; readonly filters?: Filters<Tables[O], X> } & OnField<Tables, T, O> &

@@ -1,5 +1,7 @@
 /** Types of requests and of their results, for calls in process, operations and the client. */
-import type { AnyMembers, FiltersIn, Keys, MemberColumns, Members, RowWith, TableName } from './related.ts'
+import type {
+  AnyMembers, FiltersIn, Keys, MemberColumns, Members, ReturnedMembers, RowWith, TableName
+} from './related.ts'
 import type {
   Aggregates,
   AnyOrder,
@@ -125,7 +127,17 @@ interface Writing<T, D> {
   readonly dryRun?: D
 }
 
-export interface InsertFields<Tables, T extends Name<Tables>, X = never, D = boolean> extends Writing<Tables[T], D> {
+/** The members of the rows that an insert or update returns. `B`: the request; unknown for any. */
+export interface Returning<Tables, T extends Name<Tables>, B = unknown, X = never> {
+  readonly include?: 'include' extends keyof B
+    ? 'returning' extends keyof B
+      ? ReturnedMembers<Tables, T, Exclude<B[keyof B & 'include'], undefined>, X>
+      : never
+    : AnyMembers<Tables>
+}
+
+export interface InsertFields<Tables, T extends Name<Tables>, X = never, D = boolean, B = unknown>
+  extends Writing<Tables[T], D>, Returning<Tables, T, B, X> {
   readonly data: GivenData<Insert<Tables[T]>, X> | ReadonlyArray<GivenData<Insert<Tables[T]>, X>>
   readonly onConflict?: OnConflict<Tables[T], Keys<Tables, T>>
 }
@@ -136,8 +148,8 @@ export interface DeleteFields<T, X = never, D = boolean> extends Writing<T, D> {
 }
 
 /** An update of all rows that the filters select, or of a list of rows with values of their own. */
-export type UpdateFields<Tables, T extends Name<Tables>, X = never, D = boolean> =
-  DeleteFields<Tables[T], X, D> & (
+export type UpdateFields<Tables, T extends Name<Tables>, X = never, D = boolean, B = unknown> =
+  DeleteFields<Tables[T], X, D> & Returning<Tables, T, B, X> & (
     | { readonly data: GivenData<Changes<Tables[T]>, X>, readonly key?: never }
     | { readonly data: ReadonlyArray<GivenEntry<Tables[T], X>>, readonly key: KeyChoice<Keys<Tables, T>> }
   )
@@ -150,8 +162,9 @@ type GivenEntry<T, X> = { readonly [K in keyof Changes<T>]?: Given<Changes<T>[K]
 /** The bodies of requests by their verbs. `L`: additional fields of a select. */
 interface Bodies<Tables, T extends Name<Tables>, B, X, D, L> {
   select: { readonly verb: 'select' } & SelectFields<Tables, T, B, X> & L
-  insert: { readonly verb: OfTable<Tables, T, 'insert'> } & InsertFields<Tables, T, X, D>
-  update: { readonly verb: OfTable<Tables, T, 'update'> } & UpdateFields<Tables, T, X, D> & FiltersIn<Tables, T, B, X>
+  insert: { readonly verb: OfTable<Tables, T, 'insert'> } & InsertFields<Tables, T, X, D, B>
+  update: { readonly verb: OfTable<Tables, T, 'update'> } & UpdateFields<Tables, T, X, D, B> &
+    FiltersIn<Tables, T, B, X>
   delete: { readonly verb: OfTable<Tables, T, 'delete'> } & DeleteFields<Tables[T], X, D> & FiltersIn<Tables, T, B, X>
 }
 type Verb = 'select' | 'insert' | 'update' | 'delete'
@@ -246,9 +259,9 @@ export type OperationResult<Tables, B, N extends Bigints> = B extends { readonly
 
 interface Results<Tables, T extends Name<Tables>, B, N extends Bigints> {
   select: SelectResult<Tables, T, B, N>
-  insert: InsertResult<Tables[T], B, N>
-  update: UpdateResult<Tables[T], B, N>
-  delete: DeleteResult<Tables[T], B, N>
+  insert: InsertResult<Tables, T, B, N>
+  update: UpdateResult<Tables, T, B, N>
+  delete: DeleteResult<Tables, T, B, N>
 }
 
 export type SelectResult<Tables, T extends Name<Tables>, B, N extends Bigints> =
@@ -276,20 +289,22 @@ type NextOf<T, A, O, N extends Bigints> = [A] extends [undefined]
       : { next: number | null }
   : { next: LargeIn<Partial<Row<T>>, N> | null }
 
-export type InsertResult<T, B, N extends Bigints> = {
+export type InsertResult<Tables, T extends Name<Tables>, B, N extends Bigints> = {
   inserted: number
   id: Large<number | bigint | string | null, N>
 } & ([FieldOf<B, 'onConflict'>] extends [undefined] ? unknown : { updated: number; unchanged: number }) &
-  WrittenOf<T, B, N>
-export type UpdateResult<T, B, N extends Bigints> = { updated: number } & WrittenOf<T, B, N>
-export type DeleteResult<T, B, N extends Bigints> = { deleted: number } & WrittenOf<T, B, N>
+  WrittenOf<Tables, T, B, N>
+export type UpdateResult<Tables, T extends Name<Tables>, B, N extends Bigints> = { updated: number } &
+  WrittenOf<Tables, T, B, N>
+export type DeleteResult<Tables, T extends Name<Tables>, B, N extends Bigints> = { deleted: number } &
+  WrittenOf<Tables, T, B, N>
 
 /** The part that `returning` and `dryRun` add to a result. */
-type WrittenOf<T, B, N extends Bigints> = ReturnedOf<T, FieldOf<B, 'returning'>, N> &
+type WrittenOf<Tables, T extends Name<Tables>, B, N extends Bigints> =
+  ([FieldOf<B, 'returning'>] extends [undefined]
+    ? unknown
+    : { rows: Array<RowWith<Tables, T, Omit<B, 'columns'> & { columns: FieldOf<B, 'returning'> }, N>> }) &
   ([FieldOf<B, 'dryRun'>] extends [undefined] ? unknown : { dryRun?: true })
-type ReturnedOf<T, R, N extends Bigints> = [R] extends [undefined]
-  ? unknown
-  : { rows: Array<LargeIn<R extends ReadonlyArray<infer C extends keyof T> ? Pick<Row<T>, C> : Row<T>, N>> }
 
 /** The fields of a select whose rows are streamed, without those that need all rows. */
 export type Streamed<Fields> = Fields extends unknown ? Omit<Fields, keyof ResponseFields> : never

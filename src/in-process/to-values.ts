@@ -2,6 +2,7 @@
 import { inspect } from 'node:util'
 import { invalidBody, invalidJson, ServiceError } from '../errors.ts'
 import type { Column } from '../catalog/catalog.ts'
+import { membersOf } from '../plan/filters/scope.ts'
 import { resultColumns, type Member, type Plan } from '../plan/plan.ts'
 import type { Bigints } from './field-types.ts'
 import { isPlain } from '../json/plain-values.ts'
@@ -31,7 +32,7 @@ export function createRowReader (plan: Plan, bigints: Bigints): (text: string) =
 
 const namesOf = (plan: Plan): RowNames => ({
   columns: resultColumns(plan),
-  members: membersOf(plan.verb === 'select' ? plan.members : undefined)
+  members: namesOfMembers(membersOf(plan))
 })
 
 /** The columns and members behind the names in a row. */
@@ -40,13 +41,13 @@ interface RowNames {
   readonly members: ReadonlyMap<string, RowNames>
 }
 
-const membersOf = (members: readonly Member[] = []): RowNames['members'] =>
+const namesOfMembers = (members: readonly Member[]): RowNames['members'] =>
   new Map(
     members.map((member) => [
       member.name,
       {
         columns: new Map(member.columns.map((column) => [column.name, column])),
-        members: membersOf(member.kind === 'computed' ? [] : member.members)
+        members: namesOfMembers(member.kind === 'computed' ? [] : member.members)
       }
     ])
   )

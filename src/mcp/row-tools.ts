@@ -70,7 +70,8 @@ const GROUPS =
 
 const ON_CONFLICT =
   '"onConflict": {"key": ["sku"]} updates the row with the same unique key instead of refusing; with "set": [] it ' +
-  'stays as it is. "returning": "*" returns the rows. "dryRun": true returns the answer and changes nothing.'
+  'stays as it is. "returning": "*" returns the rows, and "include" beside it related rows of them, as in select. ' +
+  '"dryRun": true returns the answer and changes nothing.'
 
 const descriptions: Readonly<Record<Verb, string>> = {
   select: `Reads rows of a table or view.
@@ -87,7 +88,7 @@ ${ON_CONFLICT}`,
 "data": {"status": "paid", "stock": {"$inc": -1}, "paid_at": {"$now": true}}. ${VALUES}
 A list of {"id": 1, "price": "2.00"} in "data" with "key": ["id"] gives each row values of its own.
 ${FILTERS}
-${SAFE} "returning": "*" returns the changed rows.`,
+${SAFE} "returning": "*" returns the changed rows, and "include" beside it related rows of them.`,
   delete: `Deletes the rows that match "filters", which are required.
 ${FILTERS}
 ${SAFE} "returning": "*" returns the deleted rows.`

@@ -8,6 +8,7 @@ import { readValue } from './columns.ts'
 import { combine } from './filters/scope.ts'
 import { planFilters } from './filters/resolve-filters.ts'
 import { planKey } from './inserted-rows.ts'
+import { planReturnedMembers } from './members.ts'
 import type { KeyedUpdates, UpdatePlan } from './plan.ts'
 import { type References, ResultReference, toReference } from './result-reference.ts'
 import { restrictUpdate } from './row-rules.ts'
@@ -37,10 +38,11 @@ export function planKeyedUpdates (body: UpdateOfMany, source: TableSource, given
     throw at(['key'], invalidBody(`"${nullable.name}" may be NULL, so that the key does not find each row`))
   }
   const planned = data.map((entry, index) => planEntry({ entry, path: ['data', index], key, table }, limits.references))
+  const members = planReturnedMembers(body, { source, limits })
   const entries = planned.map(({ values, update }, index) => ({ values, update: restrictEntry(update, index) }))
   for (const [index, { update }] of entries.entries()) refuseNulls(update.assignments, ['data', index])
   const plan = { verb, table, condition: withinRules(table, condition), assignments: [], keyed: { key, entries } }
-  const complete: UpdatePlan = { ...plan, ...planChangeOptions(body, table, limits) }
+  const complete: UpdatePlan = { ...plan, ...planChangeOptions(body, { ...limits, table, members }) }
   refuseWritten({ verb, table, condition, assignments: [] }, limits.counted)
   return Object.freeze(complete)
 }

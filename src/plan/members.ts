@@ -35,6 +35,12 @@ export function planMembers (include: Include, { source, limits }: MembersToPlan
   return planLevel(include, { source, limits, count: 0 }, { table: source.table, path: ['include'], level: 1 })
 }
 
+/** Plans the members of the rows that a write returns. @throws as planMembers */
+export const planReturnedMembers = (
+  { include }: { readonly include?: Include | undefined },
+  toPlan: MembersToPlan
+): readonly Member[] | undefined => include && planMembers(include, toPlan)
+
 /** The table whose rows have the members, and the path of these in the body. */
 interface Level { readonly table: Table, readonly path: Path, readonly level: number }
 

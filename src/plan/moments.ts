@@ -16,7 +16,8 @@ import {
   type Condition,
   type InsertPlan,
   type Member,
-  type PlannedRow
+  type PlannedRow,
+  type Returned
 } from './plan.ts'
 
 /** Whether a condition of rows, of aggregates or of members at any level names a moment. */
@@ -35,6 +36,10 @@ export function filtersByMoment ({
     members.some(filtersByMoment)
   )
 }
+
+/** Whether members of the rows that a write returns are selected by a moment. */
+export const returnsByMoment = (returning: Returned | undefined): boolean =>
+  returning?.members?.some(filtersByMoment) === true
 
 export const assignsMoment = (assignments: readonly Assignment[]): boolean =>
   assignments.some(({ parameter }) => isMoment(parameter))

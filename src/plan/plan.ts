@@ -213,6 +213,12 @@ export interface Lookup {
   readonly isOwn: boolean
 }
 
+/**
+ * Locks rows until the end of the transaction against changes (`share`) or also against other locks (`update`). SQLite
+ * locks the whole database.
+ */
+export type RowLock = 'share' | 'update' | undefined
+
 export interface SelectPlan extends Common {
   readonly verb: 'select'
   readonly columns: readonly Column[]
@@ -222,11 +228,7 @@ export interface SelectPlan extends Common {
   readonly limit: number
   /** The number of rows to read, if it is another one: one more shows whether another page follows. */
   readonly read?: number
-  /**
-   * Locks the rows until the end of the transaction against changes (`share`) or also against other locks (`update`).
-   * SQLite locks the whole database.
-   */
-  readonly lock?: 'share' | 'update' | undefined
+  readonly lock?: RowLock
   /** Set if the answer says where the next page begins. */
   readonly page?: Page
   /** Set if the answer has the number of rows that the condition selects, counted up to a limit. */
@@ -314,8 +316,8 @@ export interface CountPlan {
   readonly condition: Condition
   /** The number at which the count stops; undefined to count all rows. */
   readonly limit: number | undefined
-  /** Locks the rows that are counted. SQLite locks the whole database. */
-  readonly lock?: 'share' | 'update' | undefined
+  /** Locks the rows that are counted. */
+  readonly lock?: RowLock
 }
 
 export interface InsertPlan extends Common, WriteOptions {
@@ -368,11 +370,17 @@ export interface Conflict {
   readonly within?: Condition
 }
 
+/** What the answer has of each written row. */
+export interface Returned {
+  readonly columns: readonly Column[]
+  /** None of them is computed. */
+  readonly members?: readonly Member[] | undefined
+}
+
 /** The options of a write. */
 export interface WriteOptions {
   readonly inTransaction?: true
-  /** The columns of the written rows that the answer has. */
-  readonly returning?: readonly Column[]
+  readonly returning?: Returned
   /** Set if the change is undone. */
   readonly dryRun?: true
 }

@@ -4,7 +4,7 @@ import type { Column, Table } from '../catalog/catalog.ts'
 import { writtenBy } from '../catalog/triggers.ts'
 import { at, expectationFailed, invalidBody, type Path, pointer, type ServiceError, unsupported } from '../errors.ts'
 import { getColumn } from './columns.ts'
-import type { ChangeOptions, DeletePlan, Plan, RowRange, UpdatePlan, WriteOptions } from './plan.ts'
+import type { ChangeOptions, DeletePlan, Plan, Returned, RowRange, UpdatePlan, WriteOptions } from './plan.ts'
 import type { References } from './result-reference.ts'
 
 // The number of rows that a request expects.
@@ -119,13 +119,14 @@ export function requireUndoable ({ name, transactional }: Table, path: string): 
 /** @throws COLUMN_NOT_FOUND, NOT_SUPPORTED: to be called when all else is planned */
 export function planWriteOptions (
   { returning, dryRun }: Pick<InsertBody, 'returning' | 'dryRun'>,
-  table: Table
+  table: Table,
+  members?: Returned['members']
 ): WriteOptions {
   const columns = returning === undefined ? undefined : planReturning(returning, table)
   if (dryRun === true) requireUndoable(table, '/dryRun')
   return {
     inTransaction: true,
-    ...(columns !== undefined && { returning: columns }),
+    ...(columns !== undefined && { returning: { columns, members } }),
     ...(dryRun === true && { dryRun })
   }
 }
@@ -133,12 +134,14 @@ export function planWriteOptions (
 /** @throws COLUMN_NOT_FOUND, NOT_SUPPORTED: to be called when all else is planned */
 export function planChangeOptions (
   body: UpdateBody | DeleteBody,
-  table: Table,
-  { changed }: PlanLimits
+  { table, changed, members }: Pick<PlanLimits, 'changed'> & {
+    readonly table: Table
+    readonly members?: Returned['members']
+  }
 ): ChangeOptions {
   const { expect } = body
   return {
-    ...planWriteOptions(body, table),
+    ...planWriteOptions(body, table, members),
     ...(expect !== undefined && { expect: planRange(expect) }),
     ...(changed !== undefined && { maximum: changed })
   }
@@ -159,6 +162,8 @@ export function refuseWritten ({ verb, table }: UpdatePlan | DeletePlan, { table
   if (tables === undefined) return
   const byTriggers = writtenBy(table, verb)
   for (const [name, { path, by }] of tables) {
+    // members are read by statements of their own
+    if (path[0] === 'include') continue
     if (name === table.name) {
       throw unsupported(
         pointer(...path),

@@ -110,10 +110,9 @@ export function createBodyCheck (depth: number): FindBodyError {
 
 /** Checks the members of a body that is otherwise valid. */
 function findInMembers (body: Body, depth: number): ServiceError | undefined {
-  if (body.verb === 'insert') return undefined
-  const error = findRelatedError(body.filters, ['filters'], depth)
-  return error === undefined && body.verb === 'select' && body.include !== undefined
-    ? findIncludeError(body.include, depth)
+  const error = body.verb === 'insert' ? undefined : findRelatedError(body.filters, ['filters'], depth)
+  return error === undefined && body.verb !== 'delete' && body.include !== undefined
+    ? findIncludeError(body.include, { depth, isReturned: body.verb !== 'select' })
     : error
 }
 

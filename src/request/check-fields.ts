@@ -1,7 +1,7 @@
 /** The fields of bodies and members: their descriptions in messages, and a faster check. */
 import { Kind, type TArray, type TSchema, TypeRegistry } from '@sinclair/typebox'
 import { ValueErrorType } from '@sinclair/typebox/errors'
-import type { AggregateCall, Body, SelectBody, UpdateBody } from '../../schemas/body.ts'
+import type { AggregateCall, Body, InsertBody, SelectBody, UpdateBody } from '../../schemas/body.ts'
 import { type Field, fieldNamed, FIELDS, type BodyPart } from '../../schemas/fields.ts'
 import { MAX_CELLS, MAX_LIMIT, MAX_ROWS } from '../../schemas/limits.ts'
 import { at, invalidBody, invalidOrderBy, limitOutOfRange, type Path, type ServiceError } from '../errors.ts'
@@ -13,9 +13,10 @@ import { isObject } from '../json/exact-json.ts'
 /** Returns INVALID_BODY, not thrown. */
 export function findCombinationError (body: Body): ServiceError | undefined {
   if (body.verb === 'insert') {
-    return Array.isArray(body.data) || body.onConflict !== undefined ? findRowsError(body) : undefined
+    const error = Array.isArray(body.data) || body.onConflict !== undefined ? findRowsError(body) : undefined
+    return error ?? findReturningError(body)
   }
-  if (body.verb === 'update') return findKeyError(body) ?? findListError(body.data)
+  if (body.verb === 'update') return findKeyError(body) ?? findListError(body.data) ?? findReturningError(body)
   return findExcluded(body.verb, body) ?? (body.verb === 'select' ? findInGroups(body) : undefined)
 }
 
@@ -92,6 +93,12 @@ function findKeyError ({ data, key }: UpdateBody): ServiceError | undefined {
     ? '"key" is required with a list in "data": the columns that find the row of each entry'
     : '"key" is only allowed with a list in "data"')
 }
+
+/** The rows that a write does not return have no members. */
+const findReturningError = ({ include, returning }: InsertBody | UpdateBody): ServiceError | undefined =>
+  include === undefined || returning !== undefined
+    ? undefined
+    : refuse(['include'], '"include" requires "returning" here: it is about the rows that the write returns')
 
 /** Finds the first error in `data` and `onConflict` of an insert; undefined if this file finds none. */
 export function findRowsError ({

@@ -119,19 +119,26 @@ function nameRelated (filters: unknown, path: Path, depth: number, named: NamedT
 
 const members = TypeCompiler.Compile(withNames(MemberSchema))
 
+interface IncludeToCheck {
+  /** The setting `limits.depth`. */
+  readonly depth: number
+  /** Whether the rows are those that a write returns. */
+  readonly isReturned: boolean
+}
+
 /**
  * Returns the first error of an object of members, not thrown. Levels beyond the maximum of the setting are not
  * checked.
  */
 export function findIncludeError (
   include: Include,
-  depth: number,
+  checking: IncludeToCheck,
   path: Path = ['include'],
   level = 1
 ): ServiceError | undefined {
   if (level > MAX_INCLUDE.levels) return refuse(path, `"include" has more than ${MAX_INCLUDE.levels} levels`)
   for (const [name, member] of Object.entries(include)) {
-    const error = findMemberError(name, member, { depth, path: [...path, name], level })
+    const error = findMemberError(name, member, { ...checking, path: [...path, name], level })
     if (error !== undefined) return error
   }
   return undefined
@@ -140,18 +147,22 @@ export function findIncludeError (
 function findMemberError (
   name: string,
   member: Member,
-  { depth, path, level }: { readonly depth: number, readonly path: Path, readonly level: number }
+  { path, level, ...checking }: IncludeToCheck & { readonly path: Path, readonly level: number }
 ): ServiceError | undefined {
+  const { depth, isReturned } = checking
   if (!MEMBER_NAME.test(name)) {
     return refuse(path, 'the name of a member begins with a letter and has 1 to 64 letters, digits and _')
   }
   if (!isObject(member)) return refuse(path, 'a member must be an object, such as {"table": "<table>"}')
   if (!members.Check(member)) return describeMember(member, MemberSchema, path)
+  if (isReturned && member.aggregates !== undefined) {
+    return refuse([...path, 'aggregates'], '"aggregates" is not allowed beside "returning"')
+  }
   const error = findExcluded('member', member, path) ??
     findFunctionError(member.aggregates, [...path, 'aggregates']) ??
     findRelatedError(member.filters, [...path, 'filters'], depth)
   return error === undefined && member.include !== undefined
-    ? findIncludeError(member.include, depth, [...path, 'include'], level + 1)
+    ? findIncludeError(member.include, checking, [...path, 'include'], level + 1)
     : error
 }
 
@@ -159,10 +170,9 @@ const refuse = (path: Path, message: string): ServiceError => at(path, invalidBo
 
 /** The other tables that a request names: in its filters, then in `include`, in the order of the request. */
 export function namedTables (body: Body, depth: number): readonly NamedTable[] {
-  if (body.verb === 'insert') return []
   const named: NamedTable[] = []
-  if (body.filters !== undefined) nameRelated(body.filters, ['filters'], depth, named)
-  if (body.verb === 'select' && body.include !== undefined) nameMembers(body.include, ['include'], depth, named)
+  if (body.verb !== 'insert' && body.filters !== undefined) nameRelated(body.filters, ['filters'], depth, named)
+  if (body.verb !== 'delete' && body.include !== undefined) nameMembers(body.include, ['include'], depth, named)
   return named
 }
 

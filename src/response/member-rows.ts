@@ -46,10 +46,10 @@ export class MemberRows implements RowFormat {
     this.#layouts.clear()
   }
 
-  /** Removes the gaps and the values of all rows. */
-  clear (): void {
-    this.gaps.length = 0
-    for (const lists of this.lists.values()) lists.clear()
+  /** Removes the gaps after so many, and without any the values of all rows. */
+  clear (kept = 0): void {
+    this.gaps.length = kept
+    if (kept === 0) for (const lists of this.lists.values()) lists.clear()
   }
 
   /** Memory of the gaps, and of the values by which rows are related, in bytes, about. */

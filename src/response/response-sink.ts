@@ -37,9 +37,10 @@ export class ResponseSink implements RowSink {
   #room: number
   #refusal: ServiceError | undefined
   #isDropped = false
-  /** The bytes and the number of the rows to which the next select appends its own. */
+  /** The bytes, the number and the gaps of the rows to which the next select appends its own. */
   #keptLength = 0
   #keptCount = 0
+  #keptGaps = 0
   count = 0
 
   /** `maxBytes`: the maximum size of the response; the budget may allow less. `members`: writes rows with members. */
@@ -63,7 +64,7 @@ export class ResponseSink implements RowSink {
   begin (columns: readonly Column[]): void {
     this.#output.length = this.#keptLength
     this.#held = this.#heldMemory = 0
-    this.members?.clear()
+    this.members?.clear(this.#keptGaps)
     this.#rows.begin(columns)
     this.count = this.#keptCount
   }
@@ -77,11 +78,12 @@ export class ResponseSink implements RowSink {
   keepRows (): void {
     this.#keptLength = this.#output.length
     this.#keptCount = this.count
+    this.#keptGaps = this.members?.gaps.length ?? 0
   }
 
   /** Makes the rows of the next select the first ones. */
   forgetRows (): void {
-    this.#keptLength = this.#keptCount = 0
+    this.#keptLength = this.#keptCount = this.#keptGaps = 0
   }
 
   /** The number of rows that the next select does not replace. */

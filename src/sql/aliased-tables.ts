@@ -105,8 +105,9 @@ export interface SeveralTables extends Pick<AliasedTables, 'at' | 'from' | 'rela
   readonly build: TableBuilder['build']
 }
 
-export function severalTables (engine: Engine, seen: readonly Table[]): SeveralTables {
-  const aliased = new AliasedTables(engine, { tables: seen })
+/** `lock`: the lock on rows that subqueries find. */
+export function severalTables (engine: Engine, seen: readonly Table[], lock?: RawBuilder<unknown>): SeveralTables {
+  const aliased = new AliasedTables(engine, { tables: seen, lock })
   return {
     build: createBuild(engine, (token) => aliased.nameOf(token)),
     at: (index) => aliased.at(index),

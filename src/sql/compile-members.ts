@@ -8,7 +8,7 @@ import type { Condition, Order, SelectPlan } from '../plan/plan.ts'
 import { compileCondition, orderTerms, wrap } from './conditions.ts'
 import type { BuiltStatement } from './builder.ts'
 import { severalTables, type SeveralTables } from './aliased-tables.ts'
-import { confirmationsOf, findIndex } from './compile-select.ts'
+import { confirmationsOf, findIndex, lockClause, positionIn } from './compile-select.ts'
 import type { Engine, Template } from './statement.ts'
 
 // Selects of rows with the members that are joined to them.
@@ -17,16 +17,18 @@ type Sql = RawBuilder<unknown>
 
 const isTrue = (condition: Condition): boolean => condition.kind === 'constant' && condition.value
 
-/** `select <cells> from <table> [left join <table> on …] where … order by … limit n` */
+/** `select <cells> from <table> [left join <table> on …] where … order by … limit n [lock in share mode]` */
 export function compileRows (plan: SelectPlan, engine: Engine): BuiltStatement {
-  const { table, condition, page, order } = plan
+  const { table, condition, page, order, sequence } = plan
   const cells = cellsOf(plan)
-  const tables = severalTables(engine, tablesIn(table, cells))
+  const lock = lockClause(table, plan.lock, engine)
+  const tables = severalTables(engine, tablesIn(table, cells), lock)
   const forced = findIndex(plan, engine)
   const conditions = [condition, ...page?.by === 'position' ? [page.after] : []]
-  const rows = selectRows(tables, cells, { index: forced?.index, order: forced?.order ?? order, conditions })
+  const rows = selectRows(tables, cells, { index: forced?.index, order: forced?.order ?? order, sequence, conditions })
   const skipped = page?.by === 'offset' ? sql` offset ${page.offset}` : sql``
-  return tables.build(sql`select ${selectCells(tables, cells)} ${rows} limit ${plan.read ?? plan.limit}${skipped}`)
+  const limited = sql`${rows} limit ${plan.read ?? plan.limit}${skipped}${lock}`
+  return tables.build(sql`select ${selectCells(tables, cells)} ${limited}`)
 }
 
 /** Selects the cells as `v0`, `v1`, …, or from a later number if other cells precede them (`from`). */
@@ -43,9 +45,10 @@ export function selectCells (tables: SeveralTables, { cells }: Cells, from = 0):
 export function selectRows (
   tables: SeveralTables,
   { joined }: Pick<Cells, 'joined'>,
-  { index, order, conditions, related = [] }: {
+  { index, order, sequence, conditions, related = [] }: {
     readonly index?: Index | undefined
     readonly order: readonly Order[]
+    readonly sequence?: SelectPlan['sequence']
     readonly conditions: readonly Condition[]
     /** Conditions that relate the rows to others, and decide by which index they are found. */
     readonly related?: readonly Condition[]
@@ -69,7 +72,8 @@ export function selectRows (
   const where = narrowing.length === 0 ? sql`` : sql` where ${sql.join(narrowing, sql` and `)}`
   const tokenOf = ({ of, column }: Order): string =>
     (of === undefined ? own : tables.at(joined.findIndex(({ member }) => member === of) + 1)).token(column)
-  const terms = orderTerms(order, (term) => sql.ref(tokenOf(term)), own)
+  const terms: Array<Expression<unknown>> = orderTerms(order, (term) => sql.ref(tokenOf(term)), own)
+  if (sequence !== undefined) terms.push(positionIn(sequence, own))
   const ordered = terms.length === 0 ? sql`` : sql` order by ${sql.join(terms)}`
   return sql`from ${tables.from(0, index)}${sql.join(joins, sql``)}${where}${ordered}`
 }

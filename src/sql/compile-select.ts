@@ -1,7 +1,8 @@
 import { type AliasableExpression, type Expression, type RawBuilder, sql, type SqlBool } from 'kysely'
 import { baseTable, type Column, type Index, partsOf, type Table } from '../catalog/catalog.ts'
 import {
-  type ComputedColumn, type Condition, type CountPlan, type Groups, isComputed, type Order, type SelectPlan
+  type ComputedColumn, type Condition, type CountPlan, type Groups, isComputed, type Order, type RowLock,
+  type SelectPlan
 } from '../plan/plan.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import { matchesIn } from '../plan/filters/match.ts'
@@ -197,7 +198,7 @@ export function compileSelect (plan: SelectPlan, engine: Engine): BuiltStatement
 }
 
 /** `case when … then 0 when … then 1 end` */
-function positionIn (conditions: readonly Condition[], builder: TableBuilder): Expression<number> {
+export function positionIn (conditions: readonly Condition[], builder: TableTokens): Expression<number> {
   return sql`case ${sql.join(
     conditions.map((condition, index) => sql`when ${compileCondition(condition, builder)} then ${sql.lit(index)}`),
     sql` `
@@ -252,9 +253,15 @@ const SHARE = sql`lock in share mode`
 const UPDATE = sql`for update`
 
 /** The lock; MariaDB has no FOR SHARE, and a transaction of SQLite locks the file. */
-function lockOf ({ traits }: Table, lock: 'share' | 'update', engine: Engine): RawBuilder<unknown> | undefined {
+function lockOf ({ traits }: Table, lock: NonNullable<RowLock>, engine: Engine): RawBuilder<unknown> | undefined {
   if (engine === 'sqlite') return undefined
   return lock === 'share' && traits?.sharesLocks !== false ? SHARE : UPDATE
+}
+
+/** The clause that locks the rows of a select on several tables, with a space before it; empty without a lock. */
+export function lockClause (table: Table, lock: RowLock, engine: Engine): RawBuilder<unknown> {
+  const clause = lock && lockOf(table, lock, engine)
+  return clause === undefined ? sql`` : sql` ${clause}`
 }
 
 /** The lock of subqueries in a select that locks its rows; without it they would read older rows than the select. */

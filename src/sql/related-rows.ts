@@ -6,14 +6,14 @@ import { sql } from 'kysely'
 import { OF_RESULT, type Column, type Table } from '../catalog/catalog.ts'
 import { cellsOfMember, tablesIn } from '../plan/cells.ts'
 import type { Pair } from '../catalog/relations.ts'
-import type { Condition, ListMember, ManyMember } from '../plan/plan.ts'
+import type { Condition, ListMember, ManyMember, RowLock } from '../plan/plan.ts'
 import { integerType } from '../types/integer.ts'
 import { valueClassesOf } from '../types/value-classes.ts'
 import type { Cell, Parameter, Value } from '../types/column-type.ts'
 import type { BuiltStatement, StatementCounts } from './builder.ts'
 import { describeCells, selectCells, selectRows } from './compile-members.ts'
 import { wrap } from './conditions.ts'
-import { compute } from './compile-select.ts'
+import { compute, lockClause } from './compile-select.ts'
 import { severalTables } from './aliased-tables.ts'
 import { findTemplate, keyOf } from './statement-key.ts'
 import { type Engine, fill, type Statement, type Template } from './statement.ts'
@@ -60,6 +60,15 @@ interface Part<M extends ListMember = ListMember> {
   readonly table: Table
   readonly parameters: readonly Cell[]
   readonly member: M
+  readonly lock: RowLock
+}
+
+/** How the statements of a member are compiled. */
+interface Compiling {
+  readonly engine: Engine
+  readonly counts: StatementCounts
+  /** The lock on the rows that they read. */
+  readonly lock?: RowLock
 }
 
 /**
@@ -70,10 +79,9 @@ interface Part<M extends ListMember = ListMember> {
 export function * compileRelated (
   member: ListMember,
   onValues: readonly OnValues[],
-  engine: Engine,
-  counts: StatementCounts
+  { engine, counts, lock }: Compiling
 ): Generator<Statement, void> {
-  const part: Part = { table: member.table, parameters: [0, ...member.on.map(() => null)], member }
+  const part: Part = { table: member.table, parameters: [0, ...member.on.map(() => null)], member, lock }
   const { key, values: partValues } = keyOf(part)
   const template = findTemplate(part, { engine, counts, key }, (withSlots) => describePart(withSlots, engine))
   const memberValues = partValues.slice(part.parameters.length)
@@ -116,24 +124,26 @@ export function compileFirst (
   member: ManyMember,
   onValues: readonly OnValues[],
   rows: number,
-  counts: StatementCounts
+  { counts, lock }: Omit<Compiling, 'engine'>
 ): Statement {
   const first: First = {
     table: member.table,
     parameters: onValues.map(({ values }) => values[0] as Value),
     limit: rows,
-    member
+    member,
+    lock
   }
   const { key, values } = keyOf(first)
   const template = findTemplate(first, { engine: 'mysql', counts, key }, describeFirst)
   return { ...template, parameters: fill(template, values) }
 }
 
-function describeFirst ({ table, parameters, limit, member }: First): Template {
+function describeFirst ({ table, parameters, limit, member, lock }: First): Template {
   const { condition, index, order } = member
   const [{ other }] = member.on as [Pair]
   const cells = cellsOfMember(member)
-  const tables = severalTables('mysql', tablesIn(table, cells))
+  const locking = lockClause(table, lock, 'mysql')
+  const tables = severalTables('mysql', tablesIn(table, cells), locking)
   const among: Condition = { kind: 'in', column: other, negated: false, parameters: parameters as readonly Value[] }
   const related = selectRows(tables, cells, {
     index: index?.index,
@@ -145,7 +155,7 @@ function describeFirst ({ table, parameters, limit, member }: First): Template {
     other,
     describeCells(
       { table, cells, conditions: [condition], engine: 'mysql' },
-      tables.build(sql`select ${value}, ${selectCells(tables, cells, 1)} ${related} limit ${limit}`)
+      tables.build(sql`select ${value}, ${selectCells(tables, cells, 1)} ${related} limit ${limit}${locking}`)
     )
   )
 }
@@ -173,10 +183,11 @@ function describePart (part: Part, engine: Engine): Template {
  * `select <number>, <cells> from <table> where <on> = … and … order by … limit n`, or `select <number>, <aggregates>
  * from …`
  */
-function buildPart ({ member, parameters: [id, ...values] }: Part, engine: Engine): BuiltStatement {
+function buildPart ({ member, lock, parameters: [id, ...values] }: Part, engine: Engine): BuiltStatement {
   const { table, on, condition, index } = member
   const cells = cellsOfMember(member)
-  const tables = severalTables(engine, member.kind === 'many' ? tablesIn(table, cells) : [table])
+  const locking = lockClause(table, lock, engine)
+  const tables = severalTables(engine, member.kind === 'many' ? tablesIn(table, cells) : [table], locking)
   const related = on.map(({ other }, index): Condition =>
     ({ kind: 'compare', column: other, operator: '=', parameter: values[index] as Parameter })
   )
@@ -184,7 +195,8 @@ function buildPart ({ member, parameters: [id, ...values] }: Part, engine: Engin
   const idColumn = sql`${id} as ${sql.id('v0')}`
   if (member.kind === 'many') {
     const selected = selectRows(tables, cells, { ...rows, order: member.order })
-    return tables.build(sql`select ${idColumn}, ${selectCells(tables, cells, 1)} ${selected} limit ${member.limit}`)
+    const limited = sql`${selected} limit ${member.limit}${locking}`
+    return tables.build(sql`select ${idColumn}, ${selectCells(tables, cells, 1)} ${limited}`)
   }
   const computed = member.columns.map((column, each) => {
     const value = compute(column, engine, tables.at(0), { named: (token) => token })

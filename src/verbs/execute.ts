@@ -5,7 +5,9 @@ import type { Executor, ReadOptions, Transaction } from '../dialects/dialect.ts'
 import { checkForeignKeys, refuse } from '../execute/after-write.ts'
 import { executeInsert } from '../execute/execute-insert.ts'
 import { Runner } from '../execute/runner.ts'
+import { layOut } from '../plan/cells.ts'
 import { isOneStatement, type Plan } from '../plan/plan.ts'
+import { MemberRows } from '../response/member-rows.ts'
 import { ResponseSink } from '../response/response-sink.ts'
 import type { MemoryBudget } from '../response/budget.ts'
 import { createSelectSink } from '../response/page-sink.ts'
@@ -33,7 +35,9 @@ interface Execution {
 /** The sink for the rows of an answer; undefined for an answer without rows. `maxBytes`: its maximum size. */
 export function createSink (plan: Plan, budget: MemoryBudget, maxBytes: number): ResponseSink | undefined {
   if (plan.verb === 'select') return createSelectSink(plan, maxBytes, budget)
-  return plan.returning === undefined ? undefined : new ResponseSink(plan.returning, maxBytes, budget)
+  if (plan.returning === undefined) return undefined
+  const { columns, members } = plan.returning
+  return new ResponseSink(columns, maxBytes, budget, members && new MemberRows(layOut({ columns, members })))
 }
 
 /**
@@ -75,24 +79,18 @@ async function runIn (tx: Executor, execution: Execution): Promise<Result> {
 }
 
 /**
- * Runs a plan whose statements all see one moment. Binds the clock to the statements of a select as they run, and to
- * the plan of a write before it runs.
+ * Runs a plan whose statements all see one moment. Binds the clock to the plan of a write before it runs, and to the
+ * statements of a select and of members as they run.
  */
 async function runAtMoment (tx: Executor, runner: Runner, execution: Execution): Promise<Result> {
   const { plan, database } = execution
   const clock = await readClock(runner, plan.table)
-  if (plan.verb === 'select') {
-    return await runAll(
-      new Runner(
-        (statement, rows) =>
-          tx.run({ ...statement, parameters: bindCells(statement.parameters, () => clock) }, rows),
-        database
-      ),
-      execution
-    )
-  }
   const bound = handlerOf(plan.verb).bindClock?.(plan, clock) ?? plan
-  const result = await runAll(runner, { ...execution, plan: bound })
+  const binding = new Runner(
+    (statement, rows) => tx.run({ ...statement, parameters: bindCells(statement.parameters, () => clock) }, rows),
+    database
+  )
+  const result = await runAll(binding, { ...execution, plan: bound })
   return bound.verb === 'insert' ? { ...result, bound } : result
 }
 

@@ -4,11 +4,12 @@ import type { RowSink } from '../dialects/dialect.ts'
 import { afterLength, readLength, valuesIn } from '../dialects/mysql/packets.ts'
 import type { Runner } from '../execute/runner.ts'
 import { cellsOfMember } from '../plan/cells.ts'
-import type { ListMember, ManyMember } from '../plan/plan.ts'
+import type { ListMember, ManyMember, RowLock } from '../plan/plan.ts'
 import { isLongRow, type Values, writeRow } from '../response/json-rows.ts'
 import { type Fragment, MemberRows, type RelatedList, type RelatedLists } from '../response/member-rows.ts'
 import { Output } from '../response/output.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
+import type { Result } from '../response/result.ts'
 import { compileFirst, compileRelated, type OnValues } from '../sql/related-rows.ts'
 import type { Statement } from '../sql/statement.ts'
 import { type DriverValue, RELATED_TEXT } from '../types/column-type.ts'
@@ -139,15 +140,26 @@ class ListSink implements RowSink {
   }
 }
 
+/** Reads the lists of the rows that a write returns, and locks their rows. @throws as `running` and readMembers */
+export async function withReturnedMembers (
+  runner: Runner,
+  sink: ResponseSink | undefined,
+  running: Promise<Result>
+): Promise<Result> {
+  const result = await running
+  if (sink !== undefined) await readMembers(runner, sink, 'share')
+  return result
+}
+
 /**
  * Reads the lists of members, and writes the rows of the answer with them. Returns the number of rows that were read.
  * @throws the errors of the session and of the answer
  */
-export async function readMembers (runner: Runner, answer: ResponseSink): Promise<number> {
+export async function readMembers (runner: Runner, answer: ResponseSink, lock?: RowLock): Promise<number> {
   if (answer.members === undefined || answer.members.lists.size === 0) return 0
   const sinks: ListSink[] = []
   try {
-    const rows = await readLists(runner, answer, answer.members, sinks)
+    const rows = await readLists({ runner, answer, lock, sinks }, answer.members)
     answer.insertLists()
     if (answer.refusal !== undefined) throw answer.refusal
     return rows
@@ -156,13 +168,16 @@ export async function readMembers (runner: Runner, answer: ResponseSink): Promis
   }
 }
 
-/** `sinks`: takes the sinks, whose memory must be freed. */
-async function readLists (
-  runner: Runner,
-  answer: ResponseSink,
-  members: MemberRows,
-  sinks: ListSink[]
-): Promise<number> {
+interface Reading {
+  readonly runner: Runner
+  readonly answer: ResponseSink
+  readonly lock: RowLock
+  /** Takes the sinks, whose memory must be freed. */
+  readonly sinks: ListSink[]
+}
+
+async function readLists (reading: Reading, members: MemberRows): Promise<number> {
+  const { answer, sinks } = reading
   let rows = 0
   for (const [{ member }, related] of members.lists) {
     const sink = new ListSink(member, related, answer)
@@ -170,30 +185,28 @@ async function readLists (
     const { lists } = related
     for (let from = 0; from < lists.length; from += STEP) {
       const values = lists.slice(from, from + STEP).map(({ values }, index) => ({ id: from + index, values }))
-      await readStep({ runner, answer, member, sink, lists }, values)
+      await readStep({ ...reading, member, sink, lists }, values)
     }
-    rows += lists.reduce((sum, { count }) => sum + count, 0) + await readLists(runner, answer, sink.members, sinks)
+    rows += lists.reduce((sum, { count }) => sum + count, 0) + await readLists(reading, sink.members)
   }
   return rows
 }
 
-interface Reading {
-  readonly runner: Runner
-  readonly answer: ResponseSink
+interface ReadingList extends Reading {
   readonly member: ListMember
   readonly sink: ListSink
   readonly lists: readonly RelatedList[]
 }
 
-async function readStep (reading: Reading, values: readonly OnValues[]): Promise<void> {
-  const { runner: { engine, database }, member, sink } = reading
+async function readStep (reading: ReadingList, values: readonly OnValues[]): Promise<void> {
+  const { runner: { engine, database: { statementCounts: counts } }, member, sink, lock } = reading
   // MariaDB takes an IN of one value for an equality, but sorts all rows of it by the value nevertheless
   const left =
     engine === 'mysql' && member.kind === 'many' && values.length > 1 && isListed(member)
       ? await readFirst(reading, member, values)
       : values
   if (left.length === 0) return
-  for (const statement of compileRelated(member, left, engine, database.statementCounts)) {
+  for (const statement of compileRelated(member, left, { engine, counts, lock })) {
     sink.expect(false)
     await read(reading, statement)
   }
@@ -212,18 +225,18 @@ const isListed = ({ on, isObject }: ManyMember): boolean =>
  * costs no more.
  */
 async function readFirst (
-  reading: Reading,
+  reading: ReadingList,
   member: ManyMember,
   values: readonly OnValues[]
 ): Promise<readonly OnValues[]> {
-  const { runner, sink, lists } = reading
+  const { runner: { database: { statementCounts: counts } }, sink, lists, lock } = reading
   const most = 4 * values.length + member.limit + 1
   sink.expect(true)
-  await read(reading, compileFirst(member, values, most, runner.database.statementCounts))
+  await read(reading, compileFirst(member, values, most, { counts, lock }))
   return sink.count < most ? [] : values.filter(({ id }) => !sink.hasAll(lists[id] as RelatedList))
 }
 
-async function read ({ runner, answer, sink }: Reading, statement: Statement): Promise<void> {
+async function read ({ runner, answer, sink }: ReadingList, statement: Statement): Promise<void> {
   await runner.read(statement, sink)
   if (answer.refusal !== undefined) throw answer.refusal
 }

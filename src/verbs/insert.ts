@@ -9,17 +9,20 @@ import type { Runner } from '../execute/runner.ts'
 import { refuseComputedKeys, refuseNulls, refuseOnlyDefaults } from '../plan/assignments.ts'
 import { planInsert } from '../plan/inserted-rows.ts'
 import { withInsertKey } from '../plan/insert-key.ts'
-import { givesMoment, isIdMoment, bindRows } from '../plan/moments.ts'
-import type { InsertPlan, PlannedRow } from '../plan/plan.ts'
+import { planReturnedMembers } from '../plan/members.ts'
+import { givesMoment, isIdMoment, bindRows, returnsByMoment } from '../plan/moments.ts'
+import type { InsertPlan, PlannedRow, Returned } from '../plan/plan.ts'
 import { restrictInsert } from '../plan/row-rules.ts'
-import type { PlanLimits } from '../plan/write-options.ts'
+import { counting, type PlanLimits } from '../plan/write-options.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
 import { finishWrite } from '../response/respond.ts'
 import { findParameter, idOfInserted, idOfUpserted, type Result, type RowCounts } from '../response/result.ts'
+import { withReturnedMembers } from './include.ts'
 
 export const insert = {
-  plan (body: InsertBody, { table }: TableSource, { references }: PlanLimits): InsertPlan {
-    const plan = restrictInsert(planInsert(body, table, references))
+  plan (body: InsertBody, source: TableSource, limits: PlanLimits): InsertPlan {
+    const planned = planInsert(body, source.table, limits.references)
+    const plan = restrictInsert(withMembers(planned, planReturnedMembers(body, { source, limits: counting(limits) })))
     refuseNullsInRows(plan)
     refuseOnlyDefaults(plan)
     refuseComputedKeys(plan)
@@ -27,7 +30,7 @@ export const insert = {
     return complete.returning === undefined ? complete : withInsertKey(complete)
   },
 
-  hasMoment: givesMoment,
+  hasMoment: (plan: InsertPlan): boolean => givesMoment(plan) || returnsByMoment(plan.returning),
 
   bindClock: bindRows,
 
@@ -36,7 +39,8 @@ export const insert = {
       sink === undefined
         ? runInsert({ plan, runner, watchRow })
         : insertReturning({ plan, runner, watchRow }, sink)
-    return isCheckedAfterWrite(plan) ? runWithCheck(runner, plan, { sink, run }) : run()
+    const running = isCheckedAfterWrite(plan) ? runWithCheck(runner, plan, { sink, run }) : run()
+    return withReturnedMembers(runner, sink, running)
   },
 
   respond: (plan: InsertPlan, result: Result, sink: ResponseSink | undefined): string | Buffer =>
@@ -44,6 +48,9 @@ export const insert = {
 
   rowsOf: (_plan: InsertPlan, { changed }: Result): number => changed
 }
+
+const withMembers = (plan: InsertPlan, members: Returned['members']): InsertPlan =>
+  members === undefined ? plan : { ...plan, returning: { ...plan.returning as Returned, members } }
 
 /** Names the first refused row in the order of the request, because the rows of an upsert are sorted. */
 function refuseNullsInRows ({ isList, rows, conflict }: InsertPlan): void {

@@ -10,7 +10,8 @@ import { planAssignments, refuseNulls } from '../plan/assignments.ts'
 import { requireSearchKey } from '../plan/filters/match.ts'
 import { planRequiredFilters } from '../plan/filters/resolve-filters.ts'
 import { isOfMany, planKeyedUpdates } from '../plan/keyed-updates.ts'
-import { assignsMoment, namesMoment, bindAssignments, bindCondition } from '../plan/moments.ts'
+import { planReturnedMembers } from '../plan/members.ts'
+import { assignsMoment, namesMoment, bindAssignments, bindCondition, returnsByMoment } from '../plan/moments.ts'
 import type { UpdatePlan } from '../plan/plan.ts'
 import { findUpdateKey } from '../plan/row-keys.ts'
 import { restrictUpdate } from '../plan/row-rules.ts'
@@ -20,6 +21,7 @@ import type { ResponseSink } from '../response/response-sink.ts'
 import { finishWrite } from '../response/respond.ts'
 import type { Result } from '../response/result.ts'
 import type { Clock } from '../types/moment.ts'
+import { withReturnedMembers } from './include.ts'
 
 export const update = {
   plan (body: UpdateBody, source: TableSource, limits: PlanLimits): UpdatePlan {
@@ -29,22 +31,26 @@ export const update = {
     return withTouched(plan)
   },
 
-  hasMoment: ({ condition, assignments, keyed }: UpdatePlan): boolean =>
-    namesMoment(condition) || assignsMoment(assignments) ||
+  hasMoment: ({ condition, assignments, keyed, returning }: UpdatePlan): boolean =>
+    namesMoment(condition) || assignsMoment(assignments) || returnsByMoment(returning) ||
     keyed?.entries.some(({ update }) => assignsMoment(update.assignments)) === true,
 
   bindClock,
 
   run (runner: Runner, plan: UpdatePlan, { sink }: { readonly sink: ResponseSink | undefined }): Promise<Result> {
-    if (isKeyed(plan)) return runKeyedUpdates(runner, plan, sink)
-    const run = (): Promise<Result> => runChange(runner, plan, { sink })
-    return isCheckedAfterWrite(plan) ? runWithCheck(runner, plan, { sink, run }) : run()
+    return withReturnedMembers(runner, sink, runUpdate(runner, plan, sink))
   },
 
   respond: (plan: UpdatePlan, result: Result, sink: ResponseSink | undefined): string | Buffer =>
     finishWrite(plan, `"updated":${countUpdated(plan, result)}`, sink),
 
   rowsOf: countUpdated
+}
+
+function runUpdate (runner: Runner, plan: UpdatePlan, sink: ResponseSink | undefined): Promise<Result> {
+  if (isKeyed(plan)) return runKeyedUpdates(runner, plan, sink)
+  const run = (): Promise<Result> => runChange(runner, plan, { sink })
+  return isCheckedAfterWrite(plan) ? runWithCheck(runner, plan, { sink, run }) : run()
 }
 
 /** The plan with values in place of moments. @throws VALUE_OUT_OF_RANGE */
@@ -73,12 +79,13 @@ function planUpdate (body: UpdateBody, source: TableSource, given: PlanLimits): 
   const { verb, data, filters } = body
   const condition = planRequiredFilters(verb, filters, source, limits)
   const assignments = planAssignments(data as Readonly<Record<string, unknown>>, table, ['data'], limits.references)
+  const members = planReturnedMembers(body, { source, limits })
   const plan: UpdatePlan = { verb, table, condition, assignments }
   const planned = isPlainChange(body, limits)
     ? plan
     : {
         ...plan,
-        ...planChangeOptions(body, table, limits),
+        ...planChangeOptions(body, { ...limits, table, members }),
         ...(body.returning !== undefined && { key: getUpdateKey(plan) })
       }
   refuseWritten(plan, limits.counted)

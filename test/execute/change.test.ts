@@ -29,7 +29,7 @@ const executor = (write: StatementResult): Executor => ({
 
 const run = (body: object, table: Table, write: StatementResult): Promise<StatementResult> => {
   const plan = createPlan(body as never, alone(table), LIMITS) as UpdatePlan | DeletePlan
-  return runChange(new Runner(executor(write).run, database), plan, { sink: plan.returning && new ResponseSink(plan.returning, 10_000) })
+  return runChange(new Runner(executor(write).run, database), plan, { sink: plan.returning && new ResponseSink(plan.returning.columns, 10_000) })
 }
 
 t.test('more rows than were locked are a conflict, which may be tried again', async (t) => {

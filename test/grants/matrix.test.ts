@@ -47,6 +47,14 @@ const filters = (rest: object): Probe[] => [
   reference((x) => ({ ...rest, filters: { customer_id: x } }))
 ]
 
+/** The probes of members beside `returning`. `rest`: a write of row 1, or of a new row. */
+const returned = (rest: object): Probe[] => [
+  column((x) => ({ ...rest, returning: ['id'], include: { same: { table: 'orders', on: { id: 'id' }, columns: [x] } } })), column((x) => ({ ...rest, returning: ['id'], include: { same: { table: 'orders', on: { id: x } } } })),
+  column((x) => ({ ...rest, returning: ['id'], include: { first: { table: 'orders', on: { customer_id: 'customer_id' }, as: 'object', orderBy: x } } })),
+  column((x) => ({ ...rest, returning: ['id'], include: { same: { table: 'orders', on: { id: 'id' }, filters: { [x]: 'z4' } } } })),
+  row((x) => ({ ...rest, dryRun: true, returning: ['sku'], include: { others: { table: 'orders', on: { customer_id: 'customer_id' }, filters: { id: { $gte: x } } } } }))
+]
+
 const matrix: Record<string, Probe[]> = {
   'select.verb': [row((x) => ({ filters: { id: x } }))],
   'select.filters': filters({}),
@@ -94,6 +102,7 @@ const matrix: Record<string, Probe[]> = {
     column((x) => ({ data: { sku: 'N' }, returning: [x] })), column((x) => ({ data: { [x]: 'n' }, returning: '*' })),
     reference((x) => ({ data: { sku: 'N', customer_id: x }, returning: '*' }))
   ],
+  'insert.include': [...returned({ data: { id: 60, sku: 'N' } }), reference((x) => ({ data: { sku: 'N', customer_id: x }, returning: ['customer_id'], include: { customer: { table: 'customers' } } }))],
   'insert.dryRun': [column((x) => ({ data: { [x]: 'z4' }, dryRun: true })), reference((x) => ({ data: { sku: 'N', customer_id: x }, dryRun: true }))],
   'insert.verb': [reference((x) => ({ data: { sku: 'N', customer_id: x } }))],
   'insert.data': [
@@ -123,6 +132,10 @@ const matrix: Record<string, Probe[]> = {
   'update.returning': [
     column((x) => ({ filters: { id: 1 }, data: { status: 'x' }, returning: ['id', x] })), row((x) => ({ filters: { id: x }, data: { status: 'x' }, returning: '*' })),
     reference((x) => ({ filters: { id: 1 }, data: { customer_id: x }, returning: ['customer_id'] }))
+  ],
+  'update.include': [
+    ...returned({ filters: { id: 1 }, data: { status: 'x' } }), row((x) => ({ filters: { id: x }, data: { status: 'x' }, returning: '*', include: { customer: { table: 'customers' } } })),
+    reference((x) => ({ filters: { id: 1 }, data: { customer_id: x }, returning: ['customer_id'], include: { customer: { table: 'customers', as: 'list' } } }))
   ],
   'update.expect': [
     row((x) => ({ filters: { id: x }, data: { status: 'x' }, expect: 1 })), row((x) => ({ filters: { id: x }, data: { status: 'x' }, expect: { $lte: 0 } })),

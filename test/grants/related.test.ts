@@ -167,6 +167,24 @@ await onEachEngine(t, 'a member shows the columns and rows that the grant sees o
   t.match((await operate([{ table: 'orders', verb: 'select', include: { customer: { table: 'customers', columns: ['secret'] } } }], { token: 'seller' })).json.error, { details: [{ path: '/operations/0/include/customer/columns/0' }] })
 })
 
+await onEachEngine(t, 'a write returns members as the grant sees them, and refuses those of other tables before it runs', { schema: membersSchema, tokens: membersTokens }, async (t, { post, operate, sql }) => {
+  const write = async (body: object, token = 'seller'): Promise<unknown> => outcomeOf(await post('orders', { returning: ['id'], ...body }, { token }))
+  const update = { verb: 'update', filters: { id: 1 }, data: { customer_id: 1 } }
+  const before = await sql('select * from orders order by id')
+  const include = { customer: { table: 'customers' }, items: { on: { id: 'order_id' } }, last: { table: 'items', on: { id: 'order_id' }, as: 'object' } }
+  t.same(await write({ ...update, include: { notes: {} } }), [403, 'PERMISSION_DENIED', '/include/notes'])
+  t.same(await write({ ...update, include: { gone: {} } }), [404, 'TABLE_NOT_FOUND', '/include/gone'])
+  t.same(await write({ ...update, include: { customer: { table: 'customers', columns: ['secret'] } } }), [400, 'COLUMN_NOT_FOUND', '/include/customer/columns/0'])
+  t.same(await write({ verb: 'insert', data: { id: 9 }, include: { notes: {} } }), [403, 'PERMISSION_DENIED', '/include/notes'])
+  t.same(await write({ ...update, include: { customer: include.customer } }, 'clerk'), [403, 'PERMISSION_DENIED'], 'a claim of the other table is missing')
+  t.same(await write({ verb: 'insert', data: { id: 9, customer_id: 2 }, include }), [409, 'FOREIGN_KEY_VIOLATION', '/data/customer_id'], 'a customer that is hidden, as without members')
+  t.match((await operate([{ table: 'orders', ...update, returning: ['id'], include: { notes: {} } }], { token: 'seller' })).json.error, { code: 'PERMISSION_DENIED', details: [{ path: '/operations/0/include/notes' }] })
+  t.same(await sql('select * from orders order by id'), before)
+  const item = (id: number, sku: string) => ({ order_id: id, line: 1, sku })
+  t.same(await write({ verb: 'update', filters: { id: [1, 2, 3] }, data: { id: { $inc: 0 } }, include }), { rows: [{ id: 1, customer: { id: 1, name: 'Ada' }, items: [item(1, 'A')], last: item(1, 'A') }, { id: 2, customer: null, items: [item(2, 'C')], last: item(2, 'C') }], updated: 0 })
+  t.same(await write({ verb: 'insert', data: { id: 9, customer_id: 1 }, include }), { rows: [{ id: 9, customer: { id: 1, name: 'Ada' }, items: [], last: null }], inserted: 1, id: 9 })
+})
+
 const operationsRows = { tenant: { $claim: '/tenant' } }
 const columns = { select: ['id', 'status', 'total', 'sku', 'customer_id'] }
 const tables = { orders: { columns, rows: { ...operationsRows, status: ['new', 'paid', 'done'] } }, customers: { rows: operationsRows } }

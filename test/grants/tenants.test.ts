@@ -54,10 +54,12 @@ const OTHERS: readonly Name[] = ['n', 's', 'n', 's', 'tenant', 'h']
 const body = fc.oneof(
   fc.record({ verb: fc.constant('select'), filters }),
   fc.record({ verb: fc.constant('select'), filters, aggregates: fc.constant({ c: { $count: '*' }, m: { $max: 'id' } }) }),
+  fc.record({ verb: fc.constant('select'), filters, include: fc.constantFrom<'list' | 'object' | undefined>('list', 'object', undefined).map((as) => ({ same: { table: 'items', on: { id: 'id' }, ...as !== undefined && { as } } })) }),
   fc.record({ verb: fc.constant('insert'), data: data(OTHERS) }),
   fc.record({ verb: fc.constant('insert'), data: fc.array(data(['n', 's']), { minLength: 1, maxLength: 3 }) }),
   fc.record({ verb: fc.constant('insert'), data: fc.tuple(ids, data(OTHERS)).map(([id, rest]) => ({ id, ...rest })), onConflict: fc.constant({ key: ['id'] }) }),
   fc.record({ verb: fc.constant('update'), filters, data: data(OTHERS).filter((each) => Object.keys(each).length > 0) }),
+  fc.record({ verb: fc.constant('update'), filters, data: fc.record({ n: numbers }), returning: fc.constant(['id']), include: fc.constant({ same: { table: 'items', on: { id: 'id' }, as: 'list' } }) }),
   fc.record({ verb: fc.constant('delete'), filters })
 )
 
@@ -118,11 +120,12 @@ const namesIn = (filter: any): string[] => Object.entries<any>(filter).flatMap((
 /** The expected answer: its status, and its data if that is known. Changes the model. `told`: what the service has answered, for ids. */
 function expected (model: Model, grant: TestGrant, sent: any, told: any): [status: number, data?: unknown] {
   const { verb, filters: filter, data: given, onConflict, aggregates } = sent
+  const seen = (row: Row): object => Object.fromEntries(grant.select.map((name) => [name, row[name]]))
   if (filter !== undefined && !namesIn(filter).every((name) => grant.select.includes(name as Name))) return [400]
   if (verb === 'select') {
     const found = model.find(grant, filter)
     if (aggregates !== undefined) return [200, { rows: [{ c: found.length, m: found.length === 0 ? null : Math.max(...found.map(({ id }) => id)) }], count: 1 }]
-    return [200, { rows: found.sort((a, b) => a.id - b.id).map((row) => Object.fromEntries(grant.select.map((name) => [name, row[name]]))), count: found.length }]
+    return [200, { rows: found.sort((a, b) => a.id - b.id).map((row) => ({ ...seen(row), ...sent.include !== undefined && { same: sent.include.same.as === 'list' ? [seen(row)] : seen(row) } })), count: found.length }]
   }
   if (verb === 'delete' || verb === 'update') {
     // A filter that folds to a constant: $not of an empty list is true.
@@ -139,8 +142,9 @@ function expected (model: Model, grant: TestGrant, sent: any, told: any): [statu
     for (const { column, rule } of grant.rules) if (!(column in given)) Object.assign(template, { [column]: Array.isArray(rule) ? rule[0] : typeof rule === 'object' ? ('$gte' in rule ? rule.$gte : 'x') : rule })
     if (!Model.satisfies(grant, { ...template, ...given })) return [403]
     for (const row of changed) Object.assign(row, given)
+    const rows = sent.returning === undefined ? {} : { rows: found.sort((a, b) => a.id - b.id).map((row) => ({ id: row.id, same: [seen(row)] })) }
     // the count must not tell whether a column that the grant does not see had the value
-    return [200, { updated: Object.keys(given).every((name) => grant.select.includes(name as Name)) ? changed.length : found.length }]
+    return [200, { ...rows, updated: Object.keys(given).every((name) => grant.select.includes(name as Name)) ? changed.length : found.length }]
   }
   const list: Array<Partial<Row>> = [given].flat()
   if (list.some((each) => Model.check(grant, 'insert', each) !== 200)) return [400]
@@ -184,6 +188,7 @@ async function play ({ post, sql, engine }: Service, one: TestGrant, two: TestGr
     const [wanted, data] = expected(model, grants.get(tenant) as TestGrant, sent, json.data)
     const why = JSON.stringify({ engine, grant: grants.get(tenant), sent, answer: json })
     if (status !== wanted) throw new Error(`${status} in place of ${wanted}: ${why}`)
+    if (sent.returning !== undefined) json.data?.rows?.sort((a: Row, b: Row) => a.id - b.id)
     if (data !== undefined && JSON.stringify(json.data) !== JSON.stringify(data)) throw new Error(`not ${JSON.stringify(data)}: ${why}`)
   }
   const stored = (await sql('select id, tenant, n, s, h from items order by id')).map((row) => ({ ...row, id: Number(row.id), n: Number(row.n) }))

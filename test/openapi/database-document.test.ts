@@ -404,6 +404,11 @@ async function compare (t: Test, { server, post }: Service): Promise<void> {
     t.notOk(check(`${nameOf(table)}SelectRequest`, body), JSON.stringify(body))
     t.match(await post(table, body), { status: /40[04]/ }, JSON.stringify(body))
   }
+  const returned = { verb: 'update', filters: { id: 1 }, data: { note: 'x' }, returning: ['id'], include: { customer, items: { table: 'order_items', limit: 2 } } }
+  t.ok(check('OrdersUpdateRequest', returned))
+  t.notOk(check('OrdersUpdateRequest', { ...returned, include: { customer: { table: 'nowhere' } } }))
+  const answer = (await post('orders', returned)).json
+  t.ok(check('OrdersUpdateResponse', answer), JSON.stringify(answer))
   t.ok(check('OrdersSelectOperation', { table: 'orders', verb: 'select', include: { customer } }))
   t.notOk(check('OrdersFilters', { $is: { id: 1, customer: null } }), 'a filter has no members')
 }

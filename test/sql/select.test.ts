@@ -176,7 +176,7 @@ for (const engine of ['mysql', 'sqlite'] as const) {
     let taken = 0
     const onValues = { * [Symbol.iterator] (): Generator<OnValues> { for (; taken < PARTS; taken++) yield { id: taken, values: [`name ${taken}`] } } }
     const parts: number[] = []
-    for (const { parameters, sql } of compileRelated(member, onValues as unknown as readonly OnValues[], engine, { cached: 0, built: 0 })) {
+    for (const { parameters, sql } of compileRelated(member, onValues as unknown as readonly OnValues[], { engine, counts: { cached: 0, built: 0 } })) {
       const count = sql.split(' union all ').length
       parts.push(count)
       t.equal(parameters.length, count * (VALUES + 3))

@@ -189,11 +189,11 @@ const bodyOfMembersCache = fc.record({
 function statementsOf (plan: SelectPlan, engine: Engine, counts: { cached: number, built: number }): Statement[] {
   const rows = [1, 3].map((count) => Array.from({ length: count }, (_, id) => id))
   const ofMember = (each: ListMember): Statement[] => {
-    const statements = rows.flatMap((ids) => {
+    const statements = rows.flatMap((ids) => [undefined, 'share' as const].flatMap((lock) => {
       const onValues = ids.map((id): OnValues => ({ id, values: each.on.map(({ other }) => other.type.read(other.name === 's' ? `x${id}` : id)) }))
-      const first = engine === 'mysql' && each.kind === 'many' && each.on.length === 1 ? [compileFirst(each, onValues, 7, counts)] : []
-      return [...first, ...compileRelated(each, onValues, engine, counts)]
-    })
+      const first = engine === 'mysql' && each.kind === 'many' && each.on.length === 1 ? [compileFirst(each, onValues, 7, { counts, lock })] : []
+      return [...first, ...compileRelated(each, onValues, { engine, counts, lock })]
+    }))
     return [...statements, ...each.kind === 'many' ? ofLinks(cellsOfMember(each)) : []]
   }
   const ofLinks = ({ links }: Cells): Statement[] => links.flatMap(({ member }) => ofMember(member))

@@ -131,11 +131,14 @@ export function existsIn (condition: Condition): Exists[] {
   return leavesOf(condition).flatMap((leaf) => leaf.kind === 'exists' ? [leaf, ...existsIn(leaf.condition)] : [])
 }
 
+/** The members of the rows of the answer. */
+export const membersOf = (plan: Plan): readonly Member[] =>
+  (plan.verb === 'select' ? plan.members : plan.returning?.members) ?? []
+
 /** All tables that a plan uses, its own first. */
 export function tablesOf (plan: Plan): readonly Table[] {
-  if (plan.verb === 'insert') return [plan.table]
-  const { members = [] } = plan.verb === 'select' ? plan : {}
-  return [plan.table, ...existsIn(plan.condition).map(({ table }) => table), ...members.flatMap(memberTables)]
+  const related = plan.verb === 'insert' ? [] : existsIn(plan.condition).map(({ table }) => table)
+  return [plan.table, ...related, ...membersOf(plan).flatMap(memberTables)]
 }
 
 const memberTables = (member: Member): Table[] => [

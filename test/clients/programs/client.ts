@@ -250,6 +250,27 @@ export async function members (line: number | null, filters: Filters<DB['order_i
   await db.select('orders', { groupBy: ['note'], include: { order_items: {} } })
 }
 
+/** Members of the rows that a write returns. */
+export async function returned (): Promise<void> {
+  const { rows: [made] } = await db.insert('order_items', { data: { order_id: 1, line: 1, product_sku: 'a', price: '1' }, returning: ['line'], include: { product: { table: 'products', columns: ['sku'] }, orders: { as: 'list', columns: ['id'], limit: 1 } } })
+  const sku: string | undefined = made?.product?.sku
+  const { rows: [changed] } = await db.update('orders', { filters: { id: 1 }, data: { note: 'x' }, returning: '*', include: { order_items: { columns: ['line'], orderBy: 'line' } } })
+  const line: number | bigint | undefined = changed?.order_items[0]?.line
+  const { results: [first] } = await db.transaction([{ table: 'orders', verb: 'update', key: ['id'], filters: {}, data: [{ id: 1, note: 'y' }], returning: ['id'], include: { customers: { columns: ['name'] } } }])
+  const name: string | undefined = first.rows[0]?.customers?.name
+  console.log(sku, line, name, changed?.note)
+  // @ts-expect-error: a column that was not asked for
+  console.log(made?.price)
+  // @ts-expect-error: only returned rows have members
+  await db.update('orders', { filters: { id: 1 }, data: { note: 'x' }, include: { order_items: {} } })
+  // @ts-expect-error: a misspelt column of a member
+  await db.update('orders', { filters: { id: 1 }, data: { note: 'x' }, returning: '*', include: { order_items: { columns: ['lin'] } } })
+  // @ts-expect-error: no aggregates of them
+  await db.update('orders', { filters: { id: 1 }, data: { note: 'x' }, returning: '*', include: { order_items: { aggregates: { n: { $count: '*' } } } } })
+  // @ts-expect-error: a delete has no members
+  await db.delete('orders', { filters: { id: 1 }, returning: '*', include: { order_items: {} } })
+}
+
 /** What a program makes at run time, and what TypeScript knows of a text. */
 export async function made (list: Array<OperationOf<DB>>, filters: Filters<DB['orders']>, order: string, way: 'ASC' | 'DESC'): Promise<void> {
   const { results } = await db.transaction([...list, { table: 'orders', verb: 'select', columns: ['id'], orderBy: `id ${way}` }])
