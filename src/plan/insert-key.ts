@@ -32,8 +32,9 @@ const isGiven = (key: readonly Column[], rows: readonly PlannedRow[]): boolean =
 export function withInsertKey (plan: InsertPlan): InsertPlan {
   const { table, rows, conflict } = plan
   const key = conflict === undefined ? findInsertKey(table, rows) : findConflictKey(conflict, rows)
-  if (key !== undefined) return Object.freeze({ ...plan, key })
   const number = conflict === undefined ? undefined : findNumber(table, conflict, rows)
+  // a trigger may give the row the key of another one
+  if (key !== undefined && (number === undefined || !mayFillColumns(table))) return Object.freeze({ ...plan, key })
   if (number !== undefined) return Object.freeze({ ...plan, isNumbered: true as const, key: [number] })
   const message =
     conflict === undefined
