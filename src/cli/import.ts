@@ -62,11 +62,11 @@ function describeWithLine (error: Error): string {
   return line === undefined ? describe(error) : `${describe(error)}, line ${line}`
 }
 
-type Flags = Omit<(typeof COMMANDS)['import']['flags'], 'dry-run'>
-
 /** @throws ConfigError */
 function readOptions (
-  values: { readonly [flag in keyof Flags]?: string | undefined } & { readonly 'dry-run'?: boolean | undefined }
+  values: {
+    readonly [flag in Exclude<keyof (typeof COMMANDS)['import']['flags'], 'dry-run'>]?: string | undefined
+  } & { readonly 'dry-run'?: boolean | undefined }
 ): ImportOptions {
   const format = FORMATS.find((each) => each === values.format)
   if (format === undefined) throw new ConfigError([`--format: must be one of ${FORMATS.join(', ')}`])

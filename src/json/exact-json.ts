@@ -11,9 +11,6 @@
 // texts that are not keys are not compared at all, so this parser uses `JSON.parse` for single strings, numbers and
 // words.
 
-/** Converts a number. `source`: its text. */
-type ReadNumber = (value: number, source: string) => unknown
-
 // separate constants, because the bundler of the client then replaces their names by their values
 const QUOTE = 0x22
 const COMMA = 0x2c
@@ -46,10 +43,10 @@ function endOfString (text: string, start: number): number {
 }
 
 /**
- * Like `JSON.parse`, but converts each number by `readNumber`. @throws JsonError if the text is not JSON, RangeError if
- * the nesting is too deep
+ * Like `JSON.parse`, but converts each number by `readNumber`, which gets its value and its text. @throws JsonError if
+ * the text is not JSON, RangeError if the nesting is too deep
  */
-export function parseSafely (text: string, readNumber: ReadNumber): unknown {
+export function parseSafely (text: string, readNumber: (value: number, source: string) => unknown): unknown {
   let at = 0
 
   /** Moves to the next character that is not a space, and returns it. */

@@ -78,16 +78,13 @@ declare module 'fastify' {
 /** The operation of the route in the document of a host app. */
 export const operationIdOf = (prefix: string): string => `query${prefix === '' ? '' : pascalCase(prefix)}Rows`
 
-/** The part of a route's `config` that @fastify/swagger reads. */
-type HostConfig = FastifyContextConfig & {
-  swaggerTransform: (route: { url: string }) => { schema: Schema; url: string }
-}
-
 /**
  * The route's `config` for @fastify/swagger. The operation id contains the prefix, because an app can register the
  * plugin several times.
  */
-export function shownInHost (prefix: string): HostConfig {
+export function shownInHost (prefix: string): FastifyContextConfig & {
+  swaggerTransform: (route: { url: string }) => { schema: Schema; url: string }
+} {
   const operationId = operationIdOf(prefix)
   return { swaggerTransform: ({ url }: { url: string }) => ({ schema: routeSchema(operationId), url }) }
 }

@@ -14,9 +14,6 @@ import { insert } from './insert.ts'
 import { select } from './select.ts'
 import { update } from './update.ts'
 
-type BodyOf<V extends Verb> = Extract<Body, { readonly verb: V }>
-type PlanOf<V extends Verb> = Extract<Plan, { readonly verb: V }>
-
 interface VerbHandler<B extends Body, P extends Plan> {
   /** Plans a checked body, within the rules of the grant. @throws ServiceError */
   plan (body: B, source: TableSource, limits: PlanLimits): P
@@ -39,7 +36,7 @@ interface VerbHandler<B extends Body, P extends Plan> {
 }
 
 const verbs = { select, insert, update, delete: remove } satisfies {
-  readonly [V in Verb]: VerbHandler<BodyOf<V>, PlanOf<V>>
+  readonly [V in Verb]: VerbHandler<Extract<Body, { readonly verb: V }>, Extract<Plan, { readonly verb: V }>>
 }
 
 /** Returns the handler of a verb. */
