@@ -26,8 +26,7 @@ import { createCollectors } from './telemetry/collectors.ts'
 import { createRequestLog } from './telemetry/record.ts'
 
 export { checkPrefix } from '../plugins/errors.ts'
-export { execute } from './in-process/calls.ts'
-export { streamInProcess } from './in-process/calls.ts'
+export { bindGrant, execute, streamInProcess } from './in-process/calls.ts'
 export { loadInProcess } from './in-process/load.ts'
 export { runInProcess } from './in-process/transaction.ts'
 

@@ -41,7 +41,12 @@ function define<Args extends unknown[] = []> (code: string, status: number, mess
   const Refusal = createError<Args>(code, message, status, ServiceError as unknown as ErrorConstructor, status === 500)
   // createError appends arguments without a placeholder to the message, so they are dropped here.
   const placeholders = message.split('%').length - 1
-  return (...args: Args): ServiceError => new Refusal(...args.slice(0, placeholders) as Args) as unknown as ServiceError
+  Object.defineProperty(Refusal, 'name', { value: ServiceError.name })
+  return (...args: Args): ServiceError => {
+    const refusal = new Refusal(...args.slice(0, placeholders) as Args)
+    refusal.name = ServiceError.name
+    return refusal as unknown as ServiceError
+  }
 }
 
 export const invalidRequest = define<[reason: string]>('INVALID_REQUEST', 400, 'The request is not valid HTTP: %s')

@@ -7,7 +7,8 @@ import createError from '@fastify/error'
 import type { FastifyInstance, FastifyPluginAsync, RegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Registry } from 'prom-client'
-import type { HostGrant } from './access/host-grant.ts'
+import type { Verb } from '../schemas/grants.ts'
+import type { CallGrant, HostGrant } from './access/host-grant.ts'
 import { createTokenStore, type TokenStore } from './access/tokens.ts'
 import { resolveSettings, type AppOptions } from './config/settings.ts'
 import type { Database } from './databases/database.ts'
@@ -15,7 +16,9 @@ import { createReadiness } from './databases/readiness.ts'
 import type { ServerFacts } from './dialects/dialect.ts'
 import type { LoadRequest, LoadResult } from './in-process/load.ts'
 import type { ExecuteRequest } from './in-process/calls.ts'
-import type { InProcessTransaction, InProcessTransactionOptions, Execute, Stream } from './in-process/transaction.ts'
+import type {
+  BoundCalls, InProcessTransaction, InProcessTransactionOptions, Execute, Stream
+} from './in-process/transaction.ts'
 import type { AnyDatabases, Name } from './in-process/field-types.ts'
 import type { TransformObject } from './openapi/documents.ts'
 import type { Registered } from './app.ts'
@@ -26,7 +29,7 @@ export type { Authenticate, CallGrant, HostGrant } from './access/host-grant.ts'
 export { ServiceError } from './errors.ts'
 export type { GrantOptions, TableGrantOptions } from './access/grant.ts'
 export type { OnWrite, WriteEvent } from './in-process/on-write.ts'
-export type { InProcessTransaction, InProcessTransactionOptions } from './in-process/transaction.ts'
+export type { BoundCalls, InProcessTransaction, InProcessTransactionOptions } from './in-process/transaction.ts'
 export { createToken, hashGivenToken as hashToken } from './access/tokens.ts'
 export type { Column, Filters, Insert, Position, Row, Update } from './in-process/field-types.ts'
 
@@ -46,6 +49,11 @@ export interface RowQuery<Databases extends AnyDatabases = AnyDatabases> {
   refresh(): Promise<void>
   /** Executes a request without HTTP. The app must be ready. @throws ServiceError with the code of the HTTP answer */
   readonly execute: Execute<Databases>
+  /**
+   * Binds a grant for calls such as `rows.as(grant).select('shop', 'orders', { limit: 10 })`. It is checked and copied
+   * at the first call.
+   */
+  as(grant: CallGrant): BoundCalls<Databases>
   /**
    * Reads any number of rows of a select one by one: the database is read as the rows are taken. Leaving the loop ends
    * the statement.
@@ -104,7 +112,8 @@ export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (
   const settings = resolveSettings(options)
   const tokens = createTokenStore(settings.tokens, settings.tokenFile?.tokens)
   const registry = createRegistry()
-  type Calls = 'execute' | 'loadInProcess' | 'runInProcess' | 'streamInProcess'
+  type Calls = 'bindGrant' | 'execute' | 'loadInProcess' | 'runInProcess' | 'streamInProcess'
+  type GrantCalls = ReturnType<typeof import('./app.ts').bindGrant>
   let parts: (Registered & Pick<typeof import('./app.ts'), Calls>) | undefined
   let isRegistered = false
   const readiness = createReadiness(() => parts?.databases ?? new Map())
@@ -115,12 +124,13 @@ export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (
 
   const plugin: FastifyPluginAsync = fp(async (app: FastifyInstance) => {
     const loaded = await import('./app.ts')
-    const { checkPrefix, registerParts, execute, loadInProcess, runInProcess, streamInProcess } = loaded
+    const { checkPrefix, registerParts, bindGrant, execute, loadInProcess, runInProcess, streamInProcess } = loaded
     if (isRegistered) throw new AlreadyRegistered()
     checkPrefix(app)
     isRegistered = true
     parts = {
       ...(await registerParts(app, { settings, tokens, readiness, registry })),
+      bindGrant,
       execute,
       loadInProcess,
       runInProcess,
@@ -142,6 +152,22 @@ export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (
       const { databases, execute } = partsFor('execute')
       return await execute({ databases, limits: settings.limits }, request)
     }) as Execute<Databases>,
+    as: (grant) => {
+      let bound: GrantCalls | undefined
+      const calls = (): GrantCalls => {
+        const { databases, bindGrant } = partsFor('as')
+        bound ??= bindGrant({ databases, limits: settings.limits }, grant)
+        return bound
+      }
+      const call = (verb: Verb) => async (...args: Parameters<GrantCalls[Verb]>) => await calls()[verb](...args)
+      return {
+        select: call('select'),
+        insert: call('insert'),
+        update: call('update'),
+        delete: call('delete'),
+        stream: (...args: Parameters<GrantCalls['stream']>) => calls().stream(...args)
+      } as unknown as BoundCalls<Databases>
+    },
     stream: ((request: ExecuteRequest) => {
       const { databases, streamInProcess } = partsFor('stream')
       return streamInProcess({ databases, limits: settings.limits }, request)

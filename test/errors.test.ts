@@ -38,6 +38,8 @@ t.test('every error has its code and status, and only bugs have a stack', async 
   t.same([...new Set(made.map(({ code }) => code))].toSorted(), [...catalogue.keys()].toSorted(), 'each code can be made')
   t.notOk(isServiceError(new class extends ServiceError {}('of an app')))
   for (const error of made) {
+    t.equal(String(error), `ServiceError [${error.code}]: ${error.message}`)
+    t.equal(error.constructor.name, 'ServiceError', 'also in logs')
     t.ok(isServiceError(error) && error instanceof ServiceError && error instanceof Error, error.code)
     t.equal(error.statusCode, catalogue.get(error.code), error.code)
     t.equal(/\n +at /.test(error.stack ?? ''), error.code === 'INTERNAL', `${error.code}: the stack`)

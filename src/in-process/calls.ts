@@ -1,5 +1,6 @@
 /** Runs requests of the host app without HTTP, with the same pipeline and the same errors. */
 import type { Body } from '../../schemas/body.ts'
+import type { Verb } from '../../schemas/grants.ts'
 import { getAccess } from '../access/authorize.ts'
 import type { Grant } from '../access/grant.ts'
 import { type CallGrant, toCallGrant } from '../access/host-grant.ts'
@@ -89,8 +90,14 @@ const OPTIONS: ReadonlySet<string> = new Set<keyof ExecuteRequest>([
 /** Returns `data` of the response. @throws ServiceError */
 export async function execute (inProcess: InProcess, request: ExecuteRequest): Promise<unknown> {
   requireKnown(request, OPTIONS, 'execute')
-  const { database, table, body, grant, bigints = 'bigint', consistency: asked } = request
-  const { response, plan } = await executeAs(toCallGrant(grant), inProcess, {
+  return await executeWith(toCallGrant(request.grant), inProcess, request)
+}
+
+type BoundRequest = Omit<ExecuteRequest, 'grant'>
+
+async function executeWith (grant: Grant, inProcess: InProcess, request: BoundRequest): Promise<unknown> {
+  const { database, table, body, bigints = 'bigint', consistency: asked } = request
+  const { response, plan } = await executeAs(grant, inProcess, {
     database,
     table,
     readBody: () => readBody<Body>(body, createBodyCheck(inProcess.limits.depth)),
@@ -99,18 +106,27 @@ export async function execute (inProcess: InProcess, request: ExecuteRequest): P
   return readResponse(response, plan, bigints)
 }
 
+type StreamInProcess = InProcess & {
+  readonly limits: InProcess['limits'] & { readonly streamRows?: number | undefined }
+}
+
 /**
  * Returns the rows of a select one by one. The database is read as they are taken; leaving the loop ends the statement.
  * @throws ServiceError, also between rows
  */
 export async function * streamInProcess (
-  {
-    databases,
-    limits
-  }: InProcess & { readonly limits: InProcess['limits'] & { readonly streamRows?: number | undefined } },
-  { database, table, body: given, grant: granted, bigints = 'bigint', consistency: asked }: ExecuteRequest
+  inProcess: StreamInProcess,
+  { grant, ...request }: ExecuteRequest
 ): AsyncGenerator<unknown, void, undefined> {
-  const access = getAccess(databases, toCallGrant(granted), { database, table })
+  yield * streamWith(toCallGrant(grant), inProcess, request)
+}
+
+async function * streamWith (
+  grant: Grant,
+  { databases, limits }: StreamInProcess,
+  { database, table, body: given, bigints = 'bigint', consistency: asked }: BoundRequest
+): AsyncGenerator<unknown, void, undefined> {
+  const access = getAccess(databases, grant, { database, table })
   const parsed = parseBody(toJson(given))
   if (parsed instanceof ServiceError) throw parsed
   const { body, limit } = checkStreamBody(parsed, limits)
@@ -126,4 +142,27 @@ export async function * streamInProcess (
   } finally {
     readable.destroy()
   }
+}
+
+type BoundOptions = Pick<ExecuteRequest, 'bigints' | 'consistency'>
+
+const BOUND_OPTIONS: ReadonlySet<string> = new Set<keyof BoundOptions>(['bigints', 'consistency'])
+
+/** A call of a bound grant: the table, and the fields of the body without its verb. */
+type BoundCall<Result> = (database: string, table: string, fields?: object, options?: BoundOptions) => Result
+
+/** The calls with one grant, which is checked and copied once. @throws InvalidGrant */
+export function bindGrant (inProcess: StreamInProcess, given: CallGrant) {
+  const grant = toCallGrant(given)
+  // the verb comes last, so that the fields cannot override it
+  const toRequest = (verb: Verb, ...[database, table, fields, options = {}]: Parameters<BoundCall<unknown>>) => {
+    requireKnown(options, BOUND_OPTIONS, verb)
+    return { ...options, database, table, body: { ...fields, verb } }
+  }
+  const call = (verb: Verb): BoundCall<Promise<any>> =>
+    async (...args) => await executeWith(grant, inProcess, toRequest(verb, ...args))
+  const stream: BoundCall<AsyncGenerator<any, void, undefined>> = async function * (...args) {
+    yield * streamWith(grant, inProcess, toRequest('select', ...args))
+  }
+  return { select: call('select'), insert: call('insert'), update: call('update'), delete: call('delete'), stream }
 }

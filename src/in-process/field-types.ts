@@ -238,9 +238,6 @@ export type Part<T> = Readonly<
     | { readonly $hour: Timed<T> }
   >
 >
-/** An entry of `groupBy`: a column, or a part of time with its name. */
-export type Grouping<T> = Name<T> | Part<T>
-
 type PartNames<G> = G extends string ? never : keyof G
 type PartOf<G, K> = G extends string
   ? never

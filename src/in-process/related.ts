@@ -38,6 +38,15 @@ export type Keys<Tables, O extends Name<Tables>> =
   Relations<Tables> extends { readonly [K in O]: { readonly keys: infer K } } ? K : ReadonlyArray<Name<Tables[O]>>
 
 /**
+ * The value that an insert into a table answers as `id`: that of the column by which the interface says that rows are
+ * identified, if it says so.
+ */
+export type IdOf<Tables, O extends Name<Tables>> =
+  Relations<Tables> extends { readonly [K in O]: { readonly id: infer C } }
+    ? C extends Name<Tables[O]> ? SelectOf<Tables[O][C]> : null
+    : number | bigint | string | null
+
+/**
  * The only relation of rows of `T` to the table `O` by foreign keys: column to column of `O`. Never if there is none or
  * more than one.
  */

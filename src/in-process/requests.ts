@@ -1,6 +1,6 @@
 /** Types of requests and of their results, for calls in process, operations and the client. */
 import type {
-  AnyMembers, FiltersIn, Keys, MemberColumns, Members, ReturnedMembers, RowWith, TableName
+  AnyMembers, FiltersIn, IdOf, Keys, MemberColumns, Members, ReturnedMembers, RowWith, TableName
 } from './related.ts'
 import type {
   Aggregates,
@@ -10,7 +10,6 @@ import type {
   Expect,
   Filters,
   GroupColumns,
-  Grouping,
   GroupRow,
   Insert,
   KeyChoice,
@@ -19,6 +18,7 @@ import type {
   Name,
   OnConflict,
   OrderOf,
+  Part,
   Position,
   Row
 } from './field-types.ts'
@@ -30,16 +30,18 @@ export interface Reference { readonly $ref: string }
 type Given<V, X> = (V extends ReadonlyArray<infer E> ? readonly E[] : V) | X
 type GivenData<D, X> = [D] extends [never] ? never : { readonly [K in keyof D]: Given<D[K], X> }
 
+// Lists of columns have `keyof T & string` instead of `Name<T>`, because TypeScript then names the columns in errors.
+
 type FieldOf<B, K extends string> = K extends keyof B ? B[K] : undefined
 
 /** The fields of any select that do not depend on each other. `X`: an additional type of operands. */
 interface AnySelect<Tables, T extends Name<Tables>, X = never> extends PageFields<Tables[T]> {
   readonly filters?: Filters<Tables[T], X>
-  readonly columns?: ReadonlyArray<Name<Tables[T]>>
+  readonly columns?: ReadonlyArray<keyof Tables[T] & string>
   readonly limit?: number
   readonly orderBy?: AnyOrder<string>
   readonly include?: AnyMembers<Tables>
-  readonly groupBy?: ReadonlyArray<Grouping<Tables[T]>>
+  readonly groupBy?: ReadonlyArray<(keyof Tables[T] & string) | Part<Tables[T]>>
   readonly aggregates?: Aggregates<Tables[T], X>
   readonly having?: object
 }
@@ -50,7 +52,7 @@ interface AnySelect<Tables, T extends Name<Tables>, X = never> extends PageField
  */
 export interface RowsFields<Tables, T extends Name<Tables>, B = unknown, X = never> {
   readonly filters?: Filters<Tables[T], X>
-  readonly columns?: ReadonlyArray<Name<Tables[T]>>
+  readonly columns?: ReadonlyArray<keyof Tables[T] & string>
   readonly limit?: number
   readonly orderBy?: 'orderBy' extends keyof B
     ? OrderOf<
@@ -86,7 +88,7 @@ type AggregatesOf<B> = B extends { readonly aggregates: infer A } ? A : {}
 /** The fields of a select of groups. */
 interface GroupFields<Tables, T extends Name<Tables>, B, X> {
   readonly filters?: Filters<Tables[T], X>
-  readonly groupBy?: ReadonlyArray<Grouping<Tables[T]>>
+  readonly groupBy?: ReadonlyArray<(keyof Tables[T] & string) | Part<Tables[T]>>
   readonly aggregates?: Aggregates<Tables[T], X>
   readonly having?: Filters<GroupColumns<Tables[T], GroupsOf<B>, AggregatesOf<B>>, X, never>
   readonly limit?: number
@@ -123,7 +125,7 @@ export type SelectFields<Tables, T extends Name<Tables>, B = unknown, X = never>
 /** The fields of every write. `D`: the type of `dryRun`, which is never if it belongs to the whole request. */
 interface Writing<T, D> {
   /** Columns to return. */
-  readonly returning?: ReadonlyArray<Name<T>> | '*'
+  readonly returning?: ReadonlyArray<keyof T & string> | '*'
   readonly dryRun?: D
 }
 
@@ -161,12 +163,14 @@ type GivenEntry<T, X> = { readonly [K in keyof Changes<T>]?: Given<Changes<T>[K]
 
 /** The bodies of requests by their verbs. `L`: additional fields of a select. */
 interface Bodies<Tables, T extends Name<Tables>, B, X, D, L> {
-  select: { readonly verb: 'select' } & SelectFields<Tables, T, B, X> & L
+  select: { readonly verb: 'select' } & SelectFields<Tables, T, SelectIn<B>, X> & L
   insert: { readonly verb: OfTable<Tables, T, 'insert'> } & InsertFields<Tables, T, X, D, B>
   update: { readonly verb: OfTable<Tables, T, 'update'> } & UpdateFields<Tables, T, X, D, B> &
     FiltersIn<Tables, T, B, X>
   delete: { readonly verb: OfTable<Tables, T, 'delete'> } & DeleteFields<Tables[T], X, D> & FiltersIn<Tables, T, B, X>
 }
+/** The selects of `B`, which is any body where TypeScript infers none, as for a misspelt column. */
+type SelectIn<B> = unknown extends B ? B : Extract<B, { readonly verb: 'select' }>
 type Verb = 'select' | 'insert' | 'update' | 'delete'
 /** `V` for a table, never for a view, which can only be read. */
 type OfTable<Tables, T extends Name<Tables>, V> = T extends TableName<Tables> ? V : never
@@ -291,9 +295,13 @@ type NextOf<T, A, O, N extends Bigints> = [A] extends [undefined]
 
 export type InsertResult<Tables, T extends Name<Tables>, B, N extends Bigints> = {
   inserted: number
-  id: Large<number | bigint | string | null, N>
+  id: Large<InsertedId<IdOf<Tables, T>, B>, N>
 } & ([FieldOf<B, 'onConflict'>] extends [undefined] ? unknown : { updated: number; unchanged: number }) &
   WrittenOf<Tables, T, B, N>
+/** The id of a row that exists may be unknown, and a list with `onConflict` has none. */
+type InsertedId<Id, B> = [FieldOf<B, 'onConflict'>] extends [undefined]
+  ? Id
+  : FieldOf<B, 'data'> extends readonly unknown[] ? null : Id | null
 export type UpdateResult<Tables, T extends Name<Tables>, B, N extends Bigints> = { updated: number } &
   WrittenOf<Tables, T, B, N>
 export type DeleteResult<Tables, T extends Name<Tables>, B, N extends Bigints> = { deleted: number } &

@@ -10,9 +10,13 @@ import { createCalls, type TransactionRequest } from './on-write.ts'
 import { type InProcess, requireKnown } from './calls.ts'
 import type { AnyDatabases, Bigints, Name } from './field-types.ts'
 import type { LoadResult, TransactionLoadRequest } from './load.ts'
-import type { BodyInTransaction, BodyOf, Exactly, ResultOf, SelectFields, SelectResult, Streamed } from './requests.ts'
+import type { FiltersIn, TableName } from './related.ts'
+import type {
+  BodyInTransaction, BodyOf, DeleteFields, DeleteResult, Exactly, InsertFields, InsertResult, ResultOf, SelectFields,
+  SelectResult, Streamed, UpdateFields, UpdateResult
+} from './requests.ts'
 
-// The types of `execute` and `transaction`: the body, and the result that belongs to it.
+// The types of `execute`, `as` and `transaction`: the body, and the result that belongs to it.
 
 interface Request<T, B, N> {
   table: T
@@ -71,6 +75,74 @@ export type Stream<All extends AnyDatabases> = <
 >(
   request: Request<T, Exactly<B, StreamBody<All[D], T, B>>, N> & DatabaseRequest<D, B>
 ) => AsyncGenerator<SelectResult<All[D], T, B, N>['rows'][number], void, undefined>
+
+/** Options of a call with a bound grant. */
+interface BoundOptions<N> {
+  /** Type of integers beyond 2^53 in the result; `bigint` if omitted, which `JSON.stringify` does not accept. */
+  bigints?: N
+}
+interface BoundReadOptions<N> extends BoundOptions<N> {
+  /** `primary` reads from the primary, because replicas can lag behind. */
+  consistency?: Consistency
+}
+
+/**
+ * Requests with one grant, without HTTP. Each call takes the database, the table and the fields of the body without its
+ * verb. @throws ServiceError: the errors that HTTP would return, in the same order
+ */
+export interface BoundCalls<All extends AnyDatabases = AnyDatabases> {
+  /** Returns rows, or groups with `groupBy` and `aggregates`. */
+  select<
+    D extends Name<All>,
+    T extends Name<All[D]>,
+    const F extends SelectFields<All[D], T> = {},
+    N extends Bigints = 'bigint'
+  >(
+    database: D,
+    table: T,
+    fields?: Exactly<F, SelectFields<All[D], T, F>>,
+    options?: BoundReadOptions<N>
+  ): Promise<SelectResult<All[D], T, F, N>>
+  /** Inserts a row or a list of rows. `onConflict` updates rows that exist. */
+  insert<
+    D extends Name<All>, T extends Name<All[D]>, const F extends InsertFields<All[D], T>, N extends Bigints = 'bigint'
+  >(
+    database: D,
+    table: T & TableName<All[D]>,
+    fields: Exactly<F, InsertFields<All[D], T, never, boolean, F>>,
+    options?: BoundOptions<N>
+  ): Promise<InsertResult<All[D], T, F, N>>
+  /** Updates the rows that the filters select, or a list of rows by their key. */
+  update<
+    D extends Name<All>, T extends Name<All[D]>, const F extends UpdateFields<All[D], T>, N extends Bigints = 'bigint'
+  >(
+    database: D,
+    table: T & TableName<All[D]>,
+    fields: Exactly<F, UpdateFields<All[D], T, never, boolean, F> & FiltersIn<All[D], T, F>>,
+    options?: BoundOptions<N>
+  ): Promise<UpdateResult<All[D], T, F, N>>
+  /** Deletes the rows that the filters select. */
+  delete<
+    D extends Name<All>, T extends Name<All[D]>, const F extends DeleteFields<All[D][T]>, N extends Bigints = 'bigint'
+  >(
+    database: D,
+    table: T & TableName<All[D]>,
+    fields: Exactly<F, DeleteFields<All[D][T]> & FiltersIn<All[D], T, F>>,
+    options?: BoundOptions<N>
+  ): Promise<DeleteResult<All[D], T, F, N>>
+  /** Reads any number of rows one by one. Leaving the loop ends the statement. */
+  stream<
+    D extends Name<All>,
+    T extends Name<All[D]>,
+    const F extends Streamed<SelectFields<All[D], T>> = {},
+    N extends Bigints = 'bigint'
+  >(
+    database: D,
+    table: T,
+    fields?: Exactly<F, Streamed<SelectFields<All[D], T, F>>>,
+    options?: BoundReadOptions<N>
+  ): AsyncGenerator<SelectResult<All[D], T, F, N>['rows'][number], void, undefined>
+}
 
 /** `Tables`: the interface of the database that `row-query types` prints. */
 export interface InProcessTransaction<Tables = any> {

@@ -1,5 +1,5 @@
 /** Writes tables as TypeScript interfaces, for this package and for Kysely. */
-import { baseTable, type Column, type Table } from '../catalog/catalog.ts'
+import { baseTable, mayFire, type Column, type Table } from '../catalog/catalog.ts'
 import { rowKeysOf } from '../plan/row-keys.ts'
 import { findRelatedTables, writableColumns, type VisibleTable } from './visible.ts'
 import { createNames, membersOf, pascalCase, type Schema, shownOf, shownSchema, takenSchema } from './value-schema.ts'
@@ -49,10 +49,11 @@ function writeRelations (tables: readonly VisibleTable[]): string {
         `${keyOf(other.name)}: { ` +
         `${on.map(({ column, other }) => `${keyOf(column.name)}: ${quoted(other.name)}`).join(', ')} }`
     )
-    return `  ${keyOf(table.name)}: { keys: ${keysOf(table)}, related: ` +
-      `{${others.length === 0 ? '' : ` ${others.join(', ')} `}} }\n`
+    return `  ${keyOf(table.name)}: { keys: ${keysOf(table)}, id: ${idOf(table)}, ` +
+      `related: {${others.length === 0 ? '' : ` ${others.join(', ')} `}} }\n`
   })
-  return 'declare const relations: unique symbol\n\n/** The unique keys of each table, and the tables that it is ' +
+  return 'declare const relations: unique symbol\n\n/** The unique keys of each table, ' +
+    'the column whose value is `id` of an insert, and the tables that it is ' +
     `related to by one relation only: its columns to theirs. */\ninterface Relations {\n${lines.join('')}}\n`
 }
 
@@ -60,6 +61,14 @@ function writeRelations (tables: readonly VisibleTable[]): string {
 function keysOf (table: Table): string {
   const keys = rowKeysOf(table).filter((key) => key.every((column) => table.columns.get(column.name) === column))
   return [...new Set(keys.map((key) => `[${key.map(({ name }) => quoted(name)).join(', ')}]`))].join(' | ') || 'never'
+}
+
+/** The column whose value is `id` of an insert; null if there is none, and besides it if the value may be unknown. */
+function idOf (table: Table): string {
+  const { identity } = table
+  if (identity === undefined || table.columns.get(identity.name) !== identity) return 'null'
+  const isCertain = (identity.autoIncrement || !isOptional(table, identity)) && !mayFire(table, 'insert')
+  return quoted(identity.name) + (isCertain ? '' : ' | null')
 }
 
 /**

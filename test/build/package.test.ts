@@ -31,7 +31,7 @@ t.test('the package contains the program, its types and its documents, and nothi
   for (const file of ['package.json', 'README.md', 'CHANGELOG.md', 'LICENSE', 'dist/src/index.js', 'dist/src/index.d.ts', 'dist/src/cli/main.js', 'dist/config.schema.json', 'examples/systemd/row-query.service', 'examples/kubernetes/row-query.yaml']) {
     t.ok(files.includes(file), file)
   }
-  t.same(files.filter((file) => !/^(package\.json|README\.md|CHANGELOG\.md|LICENSE|docs\/.*\.(md|png|svg)|examples\/.*|dist\/(src|plugins|schemas)\/.*(\.js|\.d\.ts)|dist\/src\/demo\/seed\.sql|dist\/page\/main\.(js|css)|dist\/config\.schema\.json)$/.test(file)), [])
+  t.same(files.filter((file) => !/^(package\.json|README\.md|CHANGELOG\.md|LICENSE|docs\/.*\.(md|png|svg)|examples\/.*|dist\/(src|plugins|schemas)\/.*(\.js|\.d\.ts)|dist\/src\/(client\/)?index\.(cjs|d\.cts)|dist\/src\/demo\/seed\.sql|dist\/page\/main\.(js|css)|dist\/config\.schema\.json)$/.test(file)), [])
   t.match(readDocument('CHANGELOG.md'), `## [${version}]`)
 })
 
@@ -247,7 +247,60 @@ t.test('the types of options are those of their schemas', async (t) => {
   t.equal(await compile('same.ts'), '')
 })
 
-t.test('CommonJS can require it', async (t) => {
+/** How TypeScript programs find packages and what they emit. `file`: an ES module is .mts, CommonJS is .cts, and .ts is what package.json says. */
+const MODULES = [
+  { module: 'commonjs', moduleResolution: 'node10', file: 'app.ts', type: 'commonjs', ignoreDeprecations: '6.0' },
+  { module: 'node16', file: 'app.cts' },
+  { module: 'node16', file: 'app.mts' },
+  { module: 'nodenext', file: 'app.cts' },
+  { module: 'nodenext', file: 'app.mts' },
+  { module: 'esnext', moduleResolution: 'bundler', file: 'app.mts' },
+  { module: 'preserve', moduleResolution: 'bundler', file: 'app.mts' }
+]
+
+t.test('programs that emit CommonJS and ES modules compile against it, and run', async (t) => {
+  const text = `
+    import Fastify from 'fastify'
+    import plugin, { createRowQuery, createToken, hashToken, ServiceError, type PluginOptions, type RowQueryOptions } from 'fastify-row-query'
+    import { createClient, RowQueryError, type Column } from 'fastify-row-query/client'
+    interface DB { orders: { id: Column<number, number | undefined, number> } }
+    const token: string = createToken()
+    const options: RowQueryOptions = { databases: { shop: { url: 'sqlite:shop.db' } }, tokens: [{ name: 'x', sha256: hashToken(token), permissions: ['select'] }] }
+    const rows = createRowQuery<{ shop: DB }>(options)
+    const given: PluginOptions = { ...options, prefix: '/other' }
+    class Own extends ServiceError {}
+    async function main (): Promise<void> {
+      const app = Fastify()
+      await app.register(plugin, given)
+      await app.register(rows.plugin, { prefix: '/api' })
+      const url: string = await app.listen({ port: 0 })
+      const db = createClient<{ shop: DB }>({ url: url + '/api', token }).database('shop')
+      const [row] = (await db.select('orders', { columns: ['id'], filters: { id: 1 } })).rows
+      const id: number | undefined = row?.id
+      const code = await rows.as({ permissions: [] }).select('shop', 'orders').catch((error: unknown) => error instanceof ServiceError && error.code)
+      // @ts-expect-error: a misspelt column
+      const failed = await db.select('orders', { columns: ['idd'] }).catch((error: unknown) => error instanceof RowQueryError && error.code)
+      console.log(id, code, failed, new Own() instanceof ServiceError)
+      await app.close()
+    }
+    main().catch((error) => { console.error(error) })`
+  for (const { file, type = 'module', ...options } of MODULES) {
+    const place = join(folder, `as-${options.module}-${options.moduleResolution ?? options.module}-${file.slice(-3)}`)
+    mkdirSync(place)
+    writeFileSync(join(place, 'package.json'), JSON.stringify({ type }))
+    writeFileSync(join(place, file), text)
+    const compilerOptions = { strict: true, target: 'es2024', esModuleInterop: true, types: ['node'], typeRoots: [join(folder, 'node_modules/@types')], ...options }
+    writeFileSync(join(place, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: [file] }))
+    // TypeScript 7 has no node10
+    const compiler = options.moduleResolution === 'node10' ? 'typescript/bin/tsc6' : '.bin/tsc'
+    t.equal(await call(place, join(ROOT, 'node_modules', compiler)).catch((error: { stdout: string }) => error.stdout), '', place)
+    copyFileSync(join(folder, 'shop.db'), join(place, 'shop.db'))
+    const output = file.replace(/ts$/, 'js')
+    t.equal(await call(place, process.execPath, output), '1 DATABASE_NOT_FOUND COLUMN_NOT_FOUND true\n', `${place}: what it emits runs`)
+  }
+})
+
+t.test('CommonJS can require it, and gets the same modules as import', async (t) => {
   writeFileSync(join(folder, 'required.cjs'), `
     const Fastify = require('fastify')
     const { createToken, default: plugin, hashToken, rowQuery } = require('fastify-row-query')
@@ -255,7 +308,7 @@ t.test('CommonJS can require it', async (t) => {
     const app = Fastify()
     app.register(rowQuery, { prefix: '/api', databases: { shop: { url: 'sqlite:shop.db' } }, tokens: [{ name: 'x', sha256: hashToken(token), permissions: ['select'] }] })
     app.inject({ method: 'POST', url: '/api/shop/orders', headers: { authorization: 'Bearer ' + token }, payload: ${JSON.stringify(select)} })
-      .then((answer) => console.log(plugin === rowQuery, answer.payload)).then(() => app.close())
+      .then(async (answer) => console.log(plugin === rowQuery, (await import('fastify-row-query')).default === plugin, answer.payload)).then(() => app.close())
   `)
-  t.equal(await call(folder, process.execPath, '--trace-warnings', 'required.cjs'), `true ${JSON.stringify(selected.json)}\n`)
+  t.equal(await call(folder, process.execPath, '--trace-warnings', 'required.cjs'), `true true ${JSON.stringify(selected.json)}\n`)
 })

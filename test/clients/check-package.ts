@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { toolCommand } from './tools.ts'
 
-const checks = [['publint', 'publint', '--strict'], ['@arethetypeswrong/cli', 'attw', '--pack', '.', '--profile', 'esm-only']] as const
+const checks = [['publint', 'publint', '--strict'], ['@arethetypeswrong/cli', 'attw', '--pack', '.']] as const
 
 for (const [name, command, ...args] of checks) {
   // both pack the package: `dist` was just built

@@ -244,4 +244,12 @@ await onEachEngine(t, 'wrong requests do not compile, or there is a reason', { s
   await workshop.run('openapi-typescript', 'openapi-typescript', 'shop.json', '-o', 'schema.ts')
   for (const way of Object.keys(CALLS) as Way[]) workshop.write(`${way}.ts`, programOf(way))
   t.equal(await workshop.compile({ emit: false }), '')
+
+  // what TypeScript says is what helps
+  const misspelt = ["{ verb: 'select', groupBy: ['nota'] }", "{ verb: 'select', columns: ['nota'] }", "{ verb: 'delete', filters: { id: 1 }, returning: ['nota'] }"]
+  const ways: readonly Way[] = ['execute', 'tx', 'client']
+  for (const way of ways) workshop.write(`${way}.ts`, [HEADS[way], ...misspelt.map((body) => CALLS[way]('orders', body)), '}'].join('\n'))
+  const said = (await workshop.compile({ emit: false })).split('\n').filter((line) => line.includes('"nota"'))
+  t.equal(said.length, ways.length * misspelt.length)
+  for (const line of said) t.match(line, '"customer_id" | "id" | "note"', 'it lists the columns')
 })

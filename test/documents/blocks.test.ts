@@ -77,6 +77,7 @@ const claims: Claim[] = [
   { document: 'docs/plugin.md', kind: 'ts', blocks: 1, test: 'test/build/package.test.ts' },
   { document: 'docs/plugin.md', kind: 'js jwt', blocks: 1, test: 'test/http/host-grants.test.ts' },
   { document: 'docs/plugin.md', kind: 'js session', blocks: 1, test: 'test/http/host-grants.test.ts' },
+  { document: 'docs/plugin.md', kind: 'js as', blocks: 1, test: 'test/documents/programs.test.ts' },
   { document: 'docs/plugin.md', kind: 'js stream', blocks: 1, test: 'test/documents/programs.test.ts' },
   { document: 'docs/plugin.md', kind: 'ts execute', blocks: 1, test: 'test/documents/programs.test.ts' },
   { document: 'docs/reading.md', kind: 'js readAll', blocks: 1, test: 'test/documents/requests.test.ts' },

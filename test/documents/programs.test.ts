@@ -66,6 +66,15 @@ t.test('docs/plugin.md: rows in process, one by one', async (t) => {
   t.ok(ids.length > 0)
 })
 
+t.test('docs/plugin.md: a grant that is bound once', async (t) => {
+  const file = join(t.testdir({}), 'shop.db')
+  createShop(file)
+  const { rows } = await start(t as Test, { databases: { shop: { url: `sqlite:${file}` } } })
+  await run(t as Test, 'docs/plugin.md', 'js as', { rows })
+  const filters = { $some: { customers: { filters: { name: 'Ada' } } } }
+  t.match(await rows.execute({ database: 'shop', table: 'orders', body: { verb: 'select', filters }, grant }), { count: 1 })
+})
+
 t.test('docs/transactions.md: an audit table', async (t) => {
   const { onWrite } = await run(t as Test, 'docs/transactions.md', 'js onWrite', {}) as { onWrite: NonNullable<Parameters<typeof createRowQuery>[0]['onWrite']> }
   const { rows, app } = await start(t as Test, { onWrite })

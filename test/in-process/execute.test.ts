@@ -38,6 +38,22 @@ await testShop('the four verbs return the data of their responses', async (t, se
   t.same(await call({ table: 'orders', body: { verb: 'delete', filters: { id: 3 } } }), { deleted: 1 })
 })
 
+await testShop('a grant is bound once, for calls with the fields of a body', async (t, { server }) => {
+  const grant = { permissions: ['select', 'insert', 'update', 'delete'], databases: { shop: ['orders'] } }
+  const calls = server.rows.as(grant as GrantOptions)
+  t.same(await calls.select('shop', 'orders', { columns: ['id'], filters: { id: 1 } }), { rows: [{ id: 1 }], count: 1 })
+  grant.permissions.length = 0
+  t.same(await calls.insert('shop', 'orders', { data: { customer_id: 1 } }), { inserted: 1, id: 3 }, 'the grant was copied')
+  t.same(await calls.update('shop', 'orders', { data: { note: 'x' }, filters: { id: 3 } }), { updated: 1 })
+  const notes: unknown[] = []
+  for await (const { note } of calls.stream('shop', 'orders', { columns: ['note'], filters: { id: 3 } })) notes.push(note)
+  t.same(notes, ['x'])
+  t.same(await calls.delete('shop', 'orders', { filters: { id: 3 } }), { deleted: 1 })
+  t.match(await refusalOf(calls.select('shop', 'customers')), { error: { code: 'TABLE_NOT_FOUND' } })
+  t.match(await refusalOf(calls.select('shop', 'orders', {}, { bigint: 'string' } as object)), { error: { code: 'INVALID_BODY', message: /did you mean "bigints"/ } })
+  await t.rejects(server.rows.as({ permission: [] } as unknown as GrantOptions).select('shop', 'orders'), { name: 'InvalidGrant' })
+})
+
 const tables: Schema = (engine) => [
   `create table numbers (id ${engine === 'sqlite' ? 'integer' : 'bigint'} not null primary key, total int null)`, 'insert into numbers values (9223372036854775807, 1), (1, 2)',
   `create table big (id ${engine === 'sqlite' ? 'bigint' : 'bigint unsigned'} not null primary key, amount decimal(${engine === 'sqlite' ? 15 : 30},10) null, ratio double null, doc json null, __proto__ bigint null)`,

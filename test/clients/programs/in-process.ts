@@ -25,6 +25,45 @@ export async function use (): Promise<void> {
   console.log(first, id, updated + deleted + locked.deleted, text, made, plain)
 }
 
+/** `id` of an insert has the type of the table's key, so that the next insert takes it. */
+export async function ids (): Promise<void> {
+  const { id } = await rows.execute({ ...orders, table: 'customers', body: { verb: 'insert', data: { email: 'a', name: 'b' } } })
+  await rows.execute({ ...orders, body: { verb: 'insert', data: { customer_id: id } } })
+  const { id: sku } = await rows.execute({ ...orders, table: 'products', body: { verb: 'insert', data: { sku: 'a', name: 'b', price: '1' } } })
+  const text: string = sku
+  const { id: none } = await rows.execute({ ...orders, table: 'order_items', body: { verb: 'insert', data: { order_id: 1, line: 1, product_sku: 'a', price: '1' } } })
+  const { id: ofList } = await rows.execute({ ...orders, body: { verb: 'insert', data: [{ customer_id: 1 }], onConflict: { key: ['id'] } } })
+  const nulls: [null, null] = [none, ofList]
+  const { id: upserted } = await rows.execute({ ...orders, body: { verb: 'insert', data: { id: 1, customer_id: 1 }, onConflict: { key: ['id'] } } })
+  console.log(text, nulls)
+  // @ts-expect-error: the id of a row that exists may be unknown
+  await rows.execute({ ...orders, body: { verb: 'insert', data: { customer_id: upserted } } })
+}
+
+/** A grant that is bound once. */
+export async function bound (): Promise<void> {
+  const calls = rows.as(grant)
+  const { rows: [order] } = await calls.select('shop', 'orders', { columns: ['id'], include: { customer: { table: 'customers', columns: ['name'] } } })
+  const name: string | undefined = order?.customer?.name
+  const { id } = await calls.insert('shop', 'customers', { data: { email: 'a', name: 'b' } }, { bigints: 'bigint' })
+  await calls.insert('shop', 'orders', { data: { customer_id: id } })
+  const { updated } = await calls.update('shop', 'orders', { data: { note: null }, filters: { id: 1 } })
+  const { deleted } = await calls.delete('shop', 'orders', { filters: { id: 1 } })
+  const { rows: [sent] } = await calls.select('shop', 'orders', { columns: ['id'] }, { bigints: 'string', consistency: 'primary' })
+  const text: string | number | undefined = sent?.id
+  for await (const { note } of calls.stream('shop', 'orders', { columns: ['note'] })) console.log(note, name, updated, deleted, text)
+  // @ts-expect-error: a misspelt column
+  await calls.select('shop', 'orders', { columns: ['idd'] })
+  // @ts-expect-error: a misspelt table
+  await calls.select('shop', 'order')
+  // @ts-expect-error: an update without filters
+  await calls.update('shop', 'orders', { data: { note: 'x' } })
+  // @ts-expect-error: a view is only read
+  await calls.insert('shop', 'order_lines', { data: {} })
+  // @ts-expect-error: a misspelt option
+  await calls.select('shop', 'orders', {}, { bigint: 'string' })
+}
+
 export async function lists (): Promise<void> {
   const list = await rows.execute({ ...orders, body: { verb: 'insert', data: [{ customer_id: 1 }, { customer_id: 2, note: 'x' }] } })
   const upsert = await rows.execute({ ...orders, body: { verb: 'insert', data: [{ id: 1, customer_id: 1 }], onConflict: { key: ['id'], set: ['note'] } } })
