@@ -2,9 +2,8 @@
 import { readFile } from 'node:fs/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { getGrant } from '../src/access/authorize.ts'
-import { seesDatabase, type Grant } from '../src/access/grant.ts'
-import { databaseNotFound } from '../src/errors.ts'
+import { getDatabase, getGrant } from '../src/access/authorize.ts'
+import type { Grant } from '../src/access/grant.ts'
 import { createTag, isNotModified } from '../src/http/entity-tag.ts'
 import { createDocuments, type DocumentsOptions } from '../src/openapi/documents.ts'
 import type { DocumentText } from '../src/openapi/database-document.ts'
@@ -141,10 +140,7 @@ export const openapi = fp(
     )
 
     app.get<{ Params: { database: string } }>('/:database/openapi.json', options, async (request, reply) => {
-      const { database: name } = request.params
-      const database = databases.get(name)
-      // a database without permissions appears not to exist, as on the path of a table
-      if (database === undefined || !seesDatabase(grantOf(request), name)) throw databaseNotFound(name)
+      const database = getDatabase(databases, grantOf(request), request.params.database)
       return send(await documents.ofDatabase(database, grantOf(request)), request, reply)
     })
   },

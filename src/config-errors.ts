@@ -1,5 +1,6 @@
 import type { TSchema } from '@sinclair/typebox'
 import { Value, type ValueError, ValueErrorType } from '@sinclair/typebox/value'
+import { didYouMean } from './did-you-mean.ts'
 import { isObject } from './json/exact-json.ts'
 import { stepsOf } from './json/pointer.ts'
 
@@ -31,7 +32,8 @@ export function findConfigErrors (
   const bySetting = new Map<string, string>()
   for (const { path, ...error } of errorsOf(schema, value)) {
     const setting = settingOf(path)
-    if (!bySetting.has(setting)) bySetting.set(setting, `${names.get(setting) ?? setting}: ${describe(error)}`)
+    const name = stepsOf(path).at(-1) ?? ''
+    if (!bySetting.has(setting)) bySetting.set(setting, `${names.get(setting) ?? setting}: ${describe(error, name)}`)
   }
   return [...bySetting.values()]
 }
@@ -63,18 +65,18 @@ function settingOf (path: string): string {
   return stepsOf(path).join('.') || 'configuration'
 }
 
-function describe ({ type, schema }: Pick<ValueError, 'type' | 'schema'>): string {
-  if (type === ValueErrorType.ObjectAdditionalProperties) return describeUnknown(schema)
+function describe ({ type, schema }: Pick<ValueError, 'type' | 'schema'>, name: string): string {
+  if (type === ValueErrorType.ObjectAdditionalProperties) return describeUnknown(schema, name)
   if (type === ValueErrorType.StringPattern && schema.description !== undefined) return `must be ${schema.description}`
   const rule = type === ValueErrorType.ObjectRequiredProperty ? 'is required' : `must be ${formOf(schema)}`
   return schema.description === undefined ? rule : `${rule} (${schema.description})`
 }
 
 /** An unknown setting, or an invalid key of a record. */
-function describeUnknown ({ properties, description }: TSchema): string {
-  return properties === undefined
-    ? `is not a valid name (${description})`
-    : `is not a setting; the settings are ${Object.keys(properties).join(', ')}`
+function describeUnknown ({ properties, description }: TSchema, name: string): string {
+  if (properties === undefined) return `is not a valid name (${description})`
+  const known = Object.keys(properties)
+  return `is not a setting${didYouMean(name, known, `; the settings are ${known.join(', ')}`)}`
 }
 
 const forms = {
@@ -164,35 +166,4 @@ export function withoutInvalid (
       return []
     })
   )
-}
-
-/**
- * Maximum number of insertions, deletions and replacements of characters between a misspelt name and the intended one.
- */
-const MAX_DISTANCE = 3
-
-/** Returns the name that is most similar to a misspelt one; undefined if none is similar. */
-export function findNearest (name: string, known: Iterable<string>): string | undefined {
-  let nearest: string | undefined
-  let least = Math.min(MAX_DISTANCE, Math.floor(name.length / 3)) + 1
-  for (const other of known) {
-    if (Math.abs(other.length - name.length) >= least) continue
-    const distance = distanceOf(name, other)
-    if (distance < least) [nearest, least] = [other, distance]
-  }
-  return nearest
-}
-
-/** The Levenshtein distance. */
-function distanceOf (one: string, other: string): number {
-  let row = Array.from({ length: other.length + 1 }, (_, index) => index)
-  for (const [line, character] of [...one].entries()) {
-    const next = [line + 1]
-    for (let index = 0; index < other.length; index++) {
-      const replaced = row[index] as number + (other[index] === character ? 0 : 1)
-      next.push(Math.min(replaced, row[index + 1] as number + 1, next[index] as number + 1))
-    }
-    row = next
-  }
-  return row.at(-1) as number
 }

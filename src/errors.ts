@@ -57,11 +57,14 @@ export const filtersRequired = define<[verb: string]>(
   400,
   '%s requires "filters" that restrict the affected rows'
 )
-export const columnNotFound = define<[column: string, where: string]>(
+const unknownColumn = define<[column: string, where: string, hint: string]>(
   'COLUMN_NOT_FOUND',
   400,
-  'Column "%s" does not exist in %s'
+  'Column "%s" does not exist in %s%s'
 )
+/** `hint`: the end of the message, such as the name that may be meant (src/did-you-mean.ts). */
+export const columnNotFound = (column: string, where: string, hint = ''): ServiceError =>
+  unknownColumn(column, where, hint)
 export const invalidValue = define<[column: string, reason: string]>('INVALID_VALUE', 400, 'Column "%s": %s')
 export const valueNotAllowed = define<[reason: string]>('INVALID_VALUE', 400, '%s')
 export const invalidOrderBy = define<[reason: string]>('INVALID_ORDER_BY', 400, '"orderBy" %s')
@@ -83,12 +86,19 @@ export const originNotAllowed = define<[origin: string]>(
   403,
   'Pages of %s may not send requests here'
 )
-export const databaseNotFound = define<[database: string]>('DATABASE_NOT_FOUND', 404, 'Database "%s" does not exist')
-export const tableNotFound = define<[table: string, database: string]>(
+const unknownDatabase = define<[database: string, hint: string]>(
+  'DATABASE_NOT_FOUND',
+  404,
+  'Database "%s" does not exist%s'
+)
+export const databaseNotFound = (database: string, hint = ''): ServiceError => unknownDatabase(database, hint)
+const unknownTable = define<[table: string, database: string, hint: string]>(
   'TABLE_NOT_FOUND',
   404,
-  'Table "%s" does not exist in database "%s"'
+  'Table "%s" does not exist in database "%s"%s'
 )
+export const tableNotFound = (table: string, database: string, hint = ''): ServiceError =>
+  unknownTable(table, database, hint)
 export const notFound = define('NOT_FOUND', 404, 'There is nothing at this path')
 export const methodNotAllowed = define<[method: string]>(
   'METHOD_NOT_ALLOWED',

@@ -4,11 +4,14 @@ import { fieldNamed, fieldsWith } from '../../schemas/fields.ts'
 import type { Verb } from '../../schemas/grants.ts'
 import type { Catalog, TableSource } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
-import { at, databaseNotFound, permissionDenied, tableNotFound, unauthenticated } from '../errors.ts'
+import { didYouMean } from '../did-you-mean.ts'
+import { at, databaseNotFound, permissionDenied, unauthenticated } from '../errors.ts'
 import { namedTables, type NamedTable } from '../request/check-related.ts'
 import { isUsed } from '../request/check-fields.ts'
 import { findTableGrant, type Grant, permissionsOn, seesDatabase } from './grant.ts'
-import { findMissing, findSeen, temporarilyMissing, orUnavailable, type SeenTables } from './granted-table.ts'
+import {
+  findMissing, findSeen, temporarilyMissing, orUnavailable, type SeenTables, unseenTable
+} from './granted-table.ts'
 import { checkClaims } from './rules.ts'
 
 // The permissions that a request needs.
@@ -97,7 +100,9 @@ export function getGrant ({ rowQueryGrant }: { readonly rowQueryGrant: Grant | n
  */
 export function getDatabase (databases: ReadonlyMap<string, Database>, grant: Grant, name: string): Database {
   const database = databases.get(name)
-  if (database === undefined || !seesDatabase(grant, name)) throw databaseNotFound(name)
+  if (database === undefined || !seesDatabase(grant, name)) {
+    throw databaseNotFound(name, didYouMean(name, databases.keys().filter((each) => seesDatabase(grant, each))))
+  }
   return database
 }
 
@@ -113,7 +118,9 @@ export function getAccess (
 ): Access {
   const database = getDatabase(databases, grant, path.database)
   const permissions = permissionsOn(grant, path.database, path.table)
-  if (permissions.size === 0) throw tableNotFound(path.table, path.database)
+  if (permissions.size === 0) {
+    throw unseenTable({ grant, database: path.database, catalog: database.latestCatalog() }, path.table)
+  }
   return { grant, database, tableName: path.table, permissions }
 }
 
@@ -146,14 +153,15 @@ const BROKEN_FOR = 5000
 const mayBeMended = ({ broken, loadedAt }: Catalog, names: readonly string[]): boolean =>
   broken !== undefined && Date.now() - loadedAt >= BROKEN_FOR && names.some((name) => broken.has(name))
 
-function getTables (access: Access, catalog: Catalog, named: readonly NamedTable[]): SeenTables {
+function getTables (access: Access, catalog: Catalog, tables: readonly NamedTable[]): SeenTables {
   const { grant, database, tableName } = access
-  const seen = findSeen({ grant, database: database.name, catalog }, tableName)
+  const named = { grant, database: database.name, catalog }
+  const seen = findSeen(named, tableName)
   if (seen === undefined) {
-    throw findMissing(access) === undefined ? tableNotFound(tableName, database.name) : temporarilyMissing()
+    throw findMissing(access) === undefined ? unseenTable(named, tableName) : temporarilyMissing()
   }
-  orUnavailable(access, seen, (tables) => {
-    for (const { table, path } of named) tables.see(table, path)
+  orUnavailable(access, seen, (source) => {
+    for (const { table, path } of tables) source.see(table, path)
   })
   return seen
 }

@@ -9,6 +9,7 @@ import type { Database } from '../databases/database.ts'
 import {
   at, brokenDefinition, databaseUnavailable, isServiceError, type Path, type ServiceError, tableNotFound, withReason
 } from '../errors.ts'
+import { didYouMean } from '../did-you-mean.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import {
   type ColumnGrant, type DatabaseGrant, findTableGrant, type Grant, permissionsOn, type TableGrant
@@ -259,12 +260,24 @@ export class SeenTables implements TableSource {
     const { grant, database } = this.#seen
     try {
       const table = permissionsOn(grant, database, name).size === 0 ? undefined : findNamed(this.#seen, name)
-      if (table === undefined) throw tableNotFound(name, database)
+      if (table === undefined) throw unseenTable(this.#seen, name)
       return table
     } catch (error) {
       throw at(path, error as ServiceError)
     }
   }
+}
+
+/** TABLE_NOT_FOUND, which suggests a table that the grant sees. `catalog`: undefined until it has been read. */
+export function unseenTable (
+  { grant, database, catalog }: Omit<Seen, 'catalog'> & { readonly catalog: Catalog | undefined },
+  name: string
+): ServiceError {
+  if (catalog === undefined) return tableNotFound(name, database)
+  const seen = catalog.tables.values()
+    .filter((table) => permissionsOn(grant, database, table.name).size > 0)
+    .filter((table) => describeTable(grant, database, catalog, table) !== undefined)
+  return tableNotFound(name, database, didYouMean(name, seen.map((table) => table.name)))
 }
 
 /**

@@ -1,5 +1,6 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util'
-import { ConfigError, findNearest } from '../config-errors.ts'
+import { ConfigError } from '../config-errors.ts'
+import { findNearest } from '../did-you-mean.ts'
 
 interface Usage {
   readonly summary: string

@@ -1,6 +1,7 @@
 /** Runs a command of `row-query`. */
 import { createRequire } from 'node:module'
 import { ConfigError } from '../config-errors.ts'
+import { didYouMean } from '../did-you-mean.ts'
 import { COMMANDS, describeCommand, describeProgram, type CommandName, silenceSqliteWarning } from './commands.ts'
 
 /** Loads each command only when it is used: creating a token does not need the server. */
@@ -24,9 +25,12 @@ async function run ([name = 'help', ...args]: string[]): Promise<number> {
   if (isCommand(name) && !help) return await (await commands[name]())(args)
   if (name === '--version' && !help) process.stdout.write(`${version()}\n`)
   else if (help || name === 'help') process.stdout.write(helpFor(name === 'help' ? args[0] : name))
-  else throw new ConfigError([`"${name}" is not a command; the commands are ${Object.keys(COMMANDS).join(', ')}`])
+  else throw new ConfigError([`"${name}" is not a command${describeOther(name, Object.keys(COMMANDS))}`])
   return 0
 }
+
+const describeOther = (name: string, known: readonly string[]): string =>
+  didYouMean(name, known, `; the commands are ${known.join(', ')}`)
 
 const helpFor = (name = ''): string => isCommand(name) ? describeCommand(name) : describeProgram()
 

@@ -7,7 +7,8 @@ import { Value } from '@sinclair/typebox/value'
 import { type Verb, VERBS } from '../../schemas/grants.ts'
 import { ConfigSchema, DatabaseSchema, type TokenOptions } from '../../schemas/options.ts'
 import { hashToken, MIN_TOKEN_LENGTH } from '../access/tokens.ts'
-import { findConfigErrors, orThrow, findNearest } from '../config-errors.ts'
+import { findConfigErrors, orThrow } from '../config-errors.ts'
+import { findNearest } from '../did-you-mean.ts'
 
 // The environment variables of settings. Their names and types are derived from the schemas.
 

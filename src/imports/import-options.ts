@@ -1,5 +1,6 @@
 /** The options of an import, which a request has in its query string. */
 import type { OnConflict } from '../../schemas/body.ts'
+import { didYouMean } from '../did-you-mean.ts'
 import { at, invalidBody, type ServiceError } from '../errors.ts'
 import { SEPARATORS } from './csv-parser.ts'
 
@@ -27,7 +28,8 @@ const refuse = (name: string, message: string): ServiceError => at('', invalidBo
 export function readImportOptions (format: ImportFormat, query: Iterable<readonly [string, string]>): ImportOptions {
   const given = new Map<string, string>()
   for (const [name, value] of query) {
-    if (!OPTIONS[format].includes(name)) throw refuse(name, `is not one of ${OPTIONS[format].join(', ')}`)
+    const known = OPTIONS[format]
+    if (!known.includes(name)) throw refuse(name, `is not one of ${known.join(', ')}${didYouMean(name, known)}`)
     if (given.has(name)) throw refuse(name, 'appears twice')
     given.set(name, value)
   }

@@ -4,7 +4,7 @@ import type { Verb } from '../../schemas/grants.ts'
 import { getAccess } from '../access/authorize.ts'
 import type { Grant } from '../access/grant.ts'
 import { type CallGrant, toCallGrant } from '../access/host-grant.ts'
-import { findNearest } from '../config-errors.ts'
+import { didYouMean } from '../did-you-mean.ts'
 import type { Database } from '../databases/database.ts'
 import { invalidBody, ServiceError } from '../errors.ts'
 import { checkStreamBody, readConsistency } from '../http/stream.ts'
@@ -23,11 +23,8 @@ export function requireKnown (given: object, known: ReadonlySet<string>, call: s
 }
 
 function refuse (name: string, known: ReadonlySet<string>, call: string): Error {
-  const nearest = findNearest(name, known)
-  return invalidBody(
-    `"${name}" is not an option of ${call}; ` +
-    `${nearest === undefined ? `the options are ${[...known].join(', ')}` : `did you mean "${nearest}"?`}`
-  )
+  const hint = didYouMean(name, known, `; the options are ${[...known].join(', ')}`)
+  return invalidBody(`"${name}" is not an option of ${call}${hint}`)
 }
 
 export interface InProcess {

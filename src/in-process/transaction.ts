@@ -2,6 +2,7 @@
 import { ISOLATIONS } from '../../schemas/fields.ts'
 import type { CallGrant } from '../access/host-grant.ts'
 import { type Isolation, StaleCatalog } from '../dialects/dialect.ts'
+import { didYouMean } from '../did-you-mean.ts'
 import { databaseNotFound, databaseUnavailable, invalidBody, type ServiceError, withReason } from '../errors.ts'
 import { type StaleAttempt, withFreshCatalog } from '../databases/stale-catalog.ts'
 import type { Consistency } from '../http/stream.ts'
@@ -184,7 +185,7 @@ export async function runInProcess<T> (
   requireKnown(options, OPTIONS, 'transaction')
   const { isolation = 'repeatableRead', dryRun = false } = options
   const database = databases.get(name)
-  if (database === undefined) throw databaseNotFound(name)
+  if (database === undefined) throw databaseNotFound(name, didYouMean(name, databases.keys()))
   if (!ISOLATIONS.includes(isolation)) throw invalidBody(`"isolation" must be one of ${ISOLATIONS.join(', ')}`)
   return await withFreshCatalog(database, async (before) => {
     let stale: StaleAttempt | undefined

@@ -1,9 +1,9 @@
 import { type Access, getAccess } from '../access/authorize.ts'
 import type { Grant } from '../access/grant.ts'
-import { findMissing, temporarilyMissing } from '../access/granted-table.ts'
+import { findMissing, temporarilyMissing, unseenTable } from '../access/granted-table.ts'
 import type { Catalog, Column, Table } from '../catalog/catalog.ts'
 import { relationsBetween } from '../catalog/relations.ts'
-import { resultTooLarge, tableNotFound } from '../errors.ts'
+import { resultTooLarge } from '../errors.ts'
 import { anyOf, membersOf, type Schema, findDefault, shownSchema } from '../openapi/value-schema.ts'
 import { isOptional } from '../openapi/table-schemas.ts'
 import { type VisibleTable, visibleTables, writableColumns } from '../openapi/visible.ts'
@@ -164,7 +164,9 @@ function describeTable (
   } = access
   const found = usableTables(catalog, grant, { database, verbs: tools }).find(({ table }) => table.name === tableName)
   if (found === undefined) {
-    throw findMissing(access) === undefined ? tableNotFound(tableName, database) : temporarilyMissing()
+    throw findMissing(access) === undefined
+      ? unseenTable({ grant, database, catalog }, tableName)
+      : temporarilyMissing()
   }
   const { table, verbs } = found
   const { name, kind, comment, primaryKey, uniqueKeys } = table

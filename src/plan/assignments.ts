@@ -43,7 +43,7 @@ export function getWritableColumn (table: Table, name: string, path: Path, verb:
 function getGrantedColumn (table: Table, name: string, path: Path, verb: 'insert' | 'update'): Column {
   const writable = table.granted?.writable[verb].get(name)
   if (writable !== undefined) return writable
-  const column = getColumn(table, name, path)
+  const column = getColumn(table, name, path, table.granted?.writable[verb])
   if (table.granted !== undefined) throw at(path, columnNotWritable(name, `${verb} is not allowed on it`))
   return column
 }

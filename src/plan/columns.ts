@@ -1,4 +1,5 @@
 import type { Column } from '../catalog/catalog.ts'
+import { didYouMean } from '../did-you-mean.ts'
 import { at, columnNotFound, invalidValue, type Path } from '../errors.ts'
 import { ValueRefused, type Value } from '../types/column-type.ts'
 import { readResultReference, ResultReference } from './result-reference.ts'
@@ -11,18 +12,24 @@ export interface ColumnScope {
   readonly isResult?: true
 }
 
-/** Looks up a column by its exact name. @throws COLUMN_NOT_FOUND */
-export function getColumn ({ columns, name: table, isResult }: ColumnScope, name: string, path: Path): Column {
+/**
+ * Looks up a column by its exact name. `writable`: columns that are not in the scope, but may be meant in a write.
+ * @throws COLUMN_NOT_FOUND
+ */
+export function getColumn (
+  { columns, name: table, isResult }: ColumnScope,
+  name: string,
+  path: Path,
+  writable: ReadonlyMap<string, unknown> = columns
+): Column {
   const column = columns.get(name)
   if (column === undefined) {
-    const hint = name === '*' && path.includes('columns') ? ': leave out "columns" for all columns' : ''
-    throw at(
-      path,
-      columnNotFound(
-        name,
-        (isResult === true ? 'the result of "groupBy" and "aggregates"' : `table "${table}"`) + hint
-      )
-    )
+    const isAll = name === '*' && path.includes('columns')
+    const hint = isAll
+      ? ': leave out "columns" for all columns'
+      : didYouMean(name, [...columns.keys(), ...writable.keys()])
+    const where = isResult === true ? 'the result of "groupBy" and "aggregates"' : `table "${table}"`
+    throw at(path, columnNotFound(name, where, hint))
   }
   return column
 }

@@ -1,4 +1,5 @@
 import type { Column } from '../catalog/catalog.ts'
+import { didYouMean } from '../did-you-mean.ts'
 import { at, invalidOrderBy, type Path } from '../errors.ts'
 import { getColumn, type ColumnScope } from './columns.ts'
 import type { Member, OneMember, Order, Relevance } from './plan.ts'
@@ -72,7 +73,8 @@ function planTerm (term: Term, { table, path, members, relevance }: Terms, index
   if (typeof value === 'string') return toOrder({ column: getColumn(table, name, termPath) }, value, path)
   const member = members.find((each) => each.name === name)
   if (member === undefined) {
-    throw refuse(termPath, `contains ${JSON.stringify(name)}, which is not a member of "include"`)
+    const hint = didYouMean(name, members.map((each) => each.name))
+    throw refuse(termPath, `contains ${JSON.stringify(name)}, which is not a member of "include"${hint}`)
   }
   const [[column, direction]] = Object.entries(value) as [[string, string]]
   return toOrder(getMemberColumn(member, column, { path, columnPath: [...termPath, column] }), direction, path)

@@ -6,6 +6,7 @@ import { type Body, BodySchema, OperationsBodySchema, propertiesOf } from '../..
 import { fieldsIn, verbsWith } from '../../schemas/fields.ts'
 import { MAX_INCLUDE } from '../../schemas/limits.ts'
 import { type Verb, VERBS } from '../../schemas/grants.ts'
+import { didYouMean } from '../did-you-mean.ts'
 import {
   at, filtersRequired, invalidBody, invalidJson, pointer, type ServiceError, valueNotAllowed, withDetails
 } from '../errors.ts'
@@ -128,7 +129,7 @@ function describe (schema: TObject, body: object, verb: string): ServiceError {
   const { path, type } = first as { path: string, type: ValueErrorType }
   const field = stepsOf(path)[0] as string
   if (!Object.hasOwn(schema.properties, field)) {
-    return at(path, invalidBody(`"${field}" is not allowed with ${verb}; ${describeOther(schema, field, verb)}`))
+    return at(path, invalidBody(`"${field}" is not allowed with ${verb}${describeOther(schema, field, verb)}`))
   }
   if (!Object.hasOwn(body, field)) {
     return at(path, field === 'filters' ? filtersRequired(verb) : invalidBody(`"${field}" is required to ${verb}`))
@@ -171,9 +172,9 @@ function hasNow (expect: unknown): boolean {
 /** Names the verbs that have a field which this verb does not have. */
 function describeOther ({ properties }: TObject, field: string, verb: string): string {
   const verbs = verbsWith(field)
-  return verbs.length > 0
-    ? `it is a field of ${verbs.join(', ')}`
-    : `the fields of ${verb} are ${Object.keys(properties).join(', ')}`
+  if (verbs.length > 0) return `; it is a field of ${verbs.join(', ')}`
+  const fields = Object.keys(properties)
+  return didYouMean(field, fields, `; the fields of ${verb} are ${fields.join(', ')}`)
 }
 
 // Checks the body of a request with several operations: first its own fields, then each operation like the body of a
@@ -212,10 +213,8 @@ export function createOperationsCheck (findBodyError: FindBodyError, most: numbe
     for (const [field, value] of Object.entries(body)) {
       const check = checks.get(field)
       if (check === undefined) {
-        return at(
-          [field],
-          invalidBody(`"${field}" is not allowed here; the fields are ${[...checks.keys()].join(', ')}`)
-        )
+        const hint = didYouMean(field, checks.keys(), `; the fields are ${[...checks.keys()].join(', ')}`)
+        return at([field], invalidBody(`"${field}" is not allowed here${hint}`))
       }
       if (!check.isValid(value)) return mustBe(field, check)
     }

@@ -8,6 +8,7 @@ import { type Body, type Member, MemberSchema, type Related, RelatedSchema } fro
 import { type Include, MEMBER_NAME } from '../../schemas/fields.ts'
 import { MAX_INCLUDE } from '../../schemas/limits.ts'
 import { type CombinatorForm, COMBINATORS } from '../../schemas/filters.ts'
+import { didYouMean } from '../did-you-mean.ts'
 import { at, invalidBody, type Path, type ServiceError } from '../errors.ts'
 import { isObject } from '../json/exact-json.ts'
 import { stepsOf } from '../json/pointer.ts'
@@ -22,10 +23,9 @@ function describeMember (member: object, schema: TObject, path: Path): ServiceEr
   const field = steps[0] as string
   const memberPath = [...path, ...steps]
   if (!Object.hasOwn(properties, field)) {
-    return at(
-      memberPath,
-      invalidBody(`"${field}" is not a field of a member; its fields are ${Object.keys(properties).join(', ')}`)
-    )
+    const fields = Object.keys(properties)
+    const hint = didYouMean(field, fields, `; its fields are ${fields.join(', ')}`)
+    return at(memberPath, invalidBody(`"${field}" is not a field of a member${hint}`))
   }
   return (
     findOwnError({ field, path: memberPath, type }, member) ??

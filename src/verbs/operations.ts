@@ -2,12 +2,12 @@
 import type { Body, Operation, OperationsBody } from '../../schemas/body.ts'
 import { type Access, authorize, requireLock } from '../access/authorize.ts'
 import { type Grant, permissionsOn } from '../access/grant.ts'
-import { orUnavailable } from '../access/granted-table.ts'
+import { orUnavailable, unseenTable } from '../access/granted-table.ts'
 import type { TableSource } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
 import { toStale, withFreshCatalog } from '../databases/stale-catalog.ts'
 import type { ReadOptions, Transaction } from '../dialects/dialect.ts'
-import { at, overloaded, resultTooLarge, ServiceError, tableNotFound } from '../errors.ts'
+import { at, overloaded, resultTooLarge, ServiceError } from '../errors.ts'
 import { type Keyed, transactOnce } from '../idempotency/run-once.ts'
 import { parseExactJson } from '../json/exact-json.ts'
 import { findBySteps } from '../json/pointer.ts'
@@ -74,7 +74,9 @@ function authorizeOperation (
   const { table, verb, lock } = operation
   const permissions = permissionsOn(grant, database.name, table)
   // refuses a table that the grant does not see like one that does not exist
-  if (permissions.size === 0) throw at('/table', tableNotFound(table, database.name))
+  if (permissions.size === 0) {
+    throw at('/table', unseenTable({ grant, database: database.name, catalog: database.latestCatalog() }, table))
+  }
   const access: Access = { grant, database, tableName: table, permissions }
   if (lock === true) requireLock(permissions)
   const refuse = (error: unknown): never => {

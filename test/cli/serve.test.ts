@@ -121,8 +121,8 @@ const refused: Refused[] = [
     env: { ROW_QUERY_CONFIG: 'row-query.json' },
     file: { databases: { shop: { ...gone, pol: {}, pool: { size: 0 } } }, tokens: [{ name: 'x', sha256: SECRET, permissions: ['read'] }], prot: 1 },
     lines: [
-      /^prot: is not a setting; the settings are databases, tokens, .*port/,
-      /^databases\.shop\.pol: is not a setting; the settings are url, .*pool/,
+      /^prot: is not a setting; did you mean "port"\?$/,
+      /^databases\.shop\.pol: is not a setting; did you mean "pool"\?$/,
       'databases.shop.pool.size: must be an integer from 1 to 1000 (maximum number of connections)',
       'tokens.0.sha256: must be the SHA-256 of the token, as 64 lower-case hexadecimal digits',
       'tokens.0.permissions.0: must be "select" or "insert" or "update" or "delete"'
@@ -288,7 +288,7 @@ t.test('metrics on the main port, and no metrics', async (t) => {
 })
 
 t.test('metrics without a port, and with a setting that there is not, are refused', async (t) => {
-  t.match(await runRowQuery(t, ['serve'], { ...start(t, { metrics: { prot: 1 } }) }), { code: 2, stderr: /^row-query: metrics\.port: is required .*\nrow-query: metrics\.prot: is not a setting; the settings are host, port$/m })
+  t.match(await runRowQuery(t, ['serve'], { ...start(t, { metrics: { prot: 1 } }) }), { code: 2, stderr: /^row-query: metrics\.port: is required .*\nrow-query: metrics\.prot: is not a setting; did you mean "port"\?$/m })
 })
 
 t.test('the other commands accept a configuration with server settings', async (t) => {

@@ -50,6 +50,13 @@ await test('a column that a grant does not see does not exist for it', async (t,
     ['form', insert({ email: 'x' }), 'MISSING_COLUMN', '/data/name'],
     ['form', insert({ name: 'x', level: 1 }), 'COLUMN_NOT_FOUND', '/data/level']
   ]
+  for (const name of ['waeg', 'emial']) {
+    const { json } = await post('people', { verb: 'select', columns: [name] }, { token: 'clerk' })
+    t.equal(json.error.message, `Column "${name}" does not exist in table "people"`, 'nothing hints at a hidden column')
+  }
+  const { json } = await post('people', update({ waeg: 1 }), { token: 'clerk' })
+  t.match(json.error.message, 'did you mean "wage"?', 'a column that may be written is no secret')
+
   for (const [token, body, code, path] of refused) t.same(await send(token, body), [400, code, [path]], `${token} ${JSON.stringify(body)}`)
 
   t.same(await send('hidden', insert({ name: 'x', email: 'a@x' })), [409, 'UNIQUE_VIOLATION', []], 'a key with a hidden column')

@@ -39,7 +39,7 @@ await onEachEngine(t, 'a field that is added to several operations, or to one of
     [{ operations: [select], color: 'blue' }, '/color', '"color" must be one of red, green'],
     [{ operations: [select], labels: 'x' }, '/labels', '"labels" must be a list of labels'],
     [{ operations: [select], other: 1 }, '/other', '"other" must be what the OpenAPI document says'],
-    [{ operations: [select], height: 1 }, '/height', '"height" is not allowed here; the fields are operations, isolation, dryRun, weight, color, labels, other'],
+    [{ operations: [select], height: 1 }, '/height', '"height" is not allowed here; did you mean "weight"?'],
     [{ operations: [{ ...select, mark: 'abcd' }] }, '/operations/0/mark', '"mark" must be a string'],
     [{ operations: [select, { ...update, mark: 'abc' }] }, '/operations/1/mark', '"mark" is not allowed with delete; it is a field of select'],
     [{ operations: [{ ...select, lock: 1 }] }, '/operations/0/lock', '"lock" must be true or false'],

@@ -74,16 +74,39 @@ await testShop('a database or table without permissions looks like one that does
     const what = JSON.stringify(body)
     const hidden = await answerTo('orders', body, { token: 'two-tables' })
     t.match(hidden, { status: 404, text: /"TABLE_NOT_FOUND"/ }, what)
-    t.same(await answerTo('xrders', body, { token: 'two-tables' }), hidden, `table: ${what}`)
+    t.same(await answerTo('zzzzzz', body, { token: 'two-tables' }), hidden, `table: ${what}`)
 
-    if (typeof body === 'object' && body.verb === 'select') t.same(await answerTo('xrders', body, { token: 'shop' }), hidden, 'a table that nobody has')
+    if (typeof body === 'object' && body.verb === 'select') t.same(await answerTo('zzzzzz', body, { token: 'shop' }), hidden, 'a table that nobody has')
 
     const elsewhere = await answerTo('customers', body, { token: 'nowhere' })
     t.match(elsewhere, { status: 404, text: /"DATABASE_NOT_FOUND"/ }, what)
-    t.same(await answerTo('customers', body, { token: 'nowhere', database: 'xhop' }), elsewhere, `database: ${what}`)
-    t.same(await answerTo('customers', body, { token: 'shop', database: 'xhop' }), elsewhere, `database that nobody has: ${what}`)
+    t.same(await answerTo('customers', body, { token: 'nowhere', database: 'zzzz' }), elsewhere, `database: ${what}`)
+    t.same(await answerTo('customers', body, { token: 'shop', database: 'zzzz' }), elsewhere, `database that nobody has: ${what}`)
   }
   t.same(statements(), [])
+})
+
+await testShop('an unknown name is answered with a similar one that the token sees', async (t, { post, operate }) => {
+  const messageOf = async (table: string, body: object, options: { token: string, database?: string }) => (await post(table, body, options)).json.error.message
+  const select = { verb: 'select' }
+  t.equal(await messageOf('ordres', select, { token: 'shop' }), 'Table "ordres" does not exist in database "shop"; did you mean "orders"?')
+  t.equal(await messageOf('ordres', select, { token: 'two-tables' }), 'Table "ordres" does not exist in database "shop"', 'orders is hidden')
+  t.equal(await messageOf('orders', select, { token: 'shop', database: 'shpo' }), 'Database "shpo" does not exist; did you mean "shop"?')
+  t.equal(await messageOf('orders', select, { token: 'nowhere', database: 'shpo' }), 'Database "shpo" does not exist')
+  const { json } = await operate([{ table: 'ordres', verb: 'select' }], { token: 'shop' })
+  t.match(json.error, { code: 'TABLE_NOT_FOUND', message: /did you mean "orders"/, details: [{ path: '/operations/0/table', message: /did you mean "orders"/ }] })
+  const member = await post('customers', { verb: 'select', include: { all: { table: 'ordres' } } }, { token: 'shop' })
+  t.match(member.json.error, { code: 'TABLE_NOT_FOUND', message: /did you mean "orders"/ })
+  for (const [body, meant] of [
+    [{ verb: 'select', filter: {} }, 'filters'], [{ verb: 'select', columns: ['emial'] }, 'email'], [{ verb: 'select', filters: { Name: 'x' } }, 'name'],
+    [{ verb: 'select', filters: { name: { $contians: 'x' } } }, '$contains'], [{ verb: 'select', filters: { $some: { orders: { filtres: {} } } } }, 'filters'],
+    [{ verb: 'select', filters: { $ro: [] } }, '$or'], [{ verb: 'select', aggregates: { total: { $count: '*' } }, groupBy: ['name'], orderBy: 'totla' }, 'total'],
+    [{ verb: 'insert', data: { emial: 'x' } }, 'email']
+  ] as const) {
+    const { status, json } = await post('customers', body, { token: 'shop' })
+    t.equal(status, 400)
+    t.match(json.error.message, `did you mean "${meant}"?`, JSON.stringify(body))
+  }
 })
 
 const refused: Array<[why: string, headers: Record<string, string>]> = [

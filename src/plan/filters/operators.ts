@@ -1,6 +1,7 @@
 /** How each operator of schemas/filters.ts plans its operand. */
 import { type FilterOperator, type OperatorName, OPERATORS } from '../../../schemas/filters.ts'
 import type { Column } from '../../catalog/catalog.ts'
+import { didYouMean } from '../../did-you-mean.ts'
 import { at, invalidBody, invalidValue, type Path, type ServiceError } from '../../errors.ts'
 import { isObject } from '../../json/exact-json.ts'
 import { type ColumnType, includesLevel, type Value } from '../../types/column-type.ts'
@@ -265,7 +266,8 @@ function hasOperators (column: Column, value: Record<string, unknown>): boolean 
 
 /** INVALID_BODY; for a JSON column INVALID_VALUE with a hint, because the object may be meant as a value. */
 function unknownOperator (name: string, { column, path }: Operand): ServiceError {
-  const known = `"${name}" is not an operator; use one of ${[...operators.keys()].join(', ')}`
+  const all = [...operators.keys()]
+  const known = `"${name}" is not an operator${didYouMean(name, all, `; use one of ${all.join(', ')}`)}`
   if (column.type.holdsJson !== true) return at(path, invalidBody(known))
   return at(path, invalidValue(column.name, `${known}; send an object whose keys all begin with $ as {"$eq": …}`))
 }

@@ -3,6 +3,7 @@ import type { Related } from '../../../schemas/body.ts'
 import { type CombinatorName, COMBINATORS } from '../../../schemas/filters.ts'
 import type { Table, TableSource } from '../../catalog/catalog.ts'
 import type { Pair } from '../../catalog/relations.ts'
+import { didYouMean } from '../../did-you-mean.ts'
 import { at, filtersRequired, invalidBody, type Path } from '../../errors.ts'
 import { getColumn } from '../columns.ts'
 import type { Condition, Exists, RowRange } from '../plan.ts'
@@ -189,7 +190,8 @@ function planEntry (key: string, value: unknown, scope: FilterScope, path: Path)
   // `$$or` means the column `$or`
   const name = key.startsWith('$$') ? key.slice(1) : key
   if (name === key && key.startsWith('$') && !scope.table.columns.has(key)) {
-    throw refuse(path, `is not an operator here; use one of ${[...combinators.keys()].join(', ')}`)
+    const all = [...combinators.keys()]
+    throw refuse(path, `is not an operator here${didYouMean(key, all, `; use one of ${all.join(', ')}`)}`)
   }
   return planColumnFilter(getColumn(scope.table, name, path), value, scope, path)
 }
