@@ -202,7 +202,7 @@ function createSharedTable (
   const insertable = byName(among(grant?.insert))
   const isSeen = (names: readonly string[]): boolean => names.every((name) => columns.has(name))
   const hidesSome = columnList.length < base.columnList.length
-  const { name, kind, comment, engine, transactional, triggers, versioned, hasConflictClause, outerKeys } = base
+  const { name, kind, comment, engine, transactional, traits, triggers, versioned, hasConflictClause, outerKeys } = base
   // No spread: a field that is added to Table must be decided on here.
   return Object.freeze({
     name,
@@ -210,6 +210,7 @@ function createSharedTable (
     comment,
     engine,
     transactional,
+    ...(traits !== undefined && { traits }),
     triggers,
     ...(versioned !== undefined && { versioned }),
     ...(hasConflictClause !== undefined && { hasConflictClause }),

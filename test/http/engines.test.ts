@@ -1,5 +1,8 @@
 /** The service on engines derived from MySQL, which a proxy imitates (test/support/engine-rules.ts). */
 import t, { type Test } from 'tap'
+import { VERBS } from '../../schemas/grants.ts'
+import type { TokenOptions } from '../../schemas/options.ts'
+import { hashToken } from '../../src/access/tokens.ts'
 import { checkDatabase } from '../../src/cli/check/check-database.ts'
 import { resolveSettings } from '../../src/config/settings.ts'
 import { createTestDatabase, engines } from '../servers/engines.ts'
@@ -17,9 +20,17 @@ const SCHEMA = [
   "insert into orders values (1, 1, 9.50, '2026-01-02 03:04:05'), (2, 1, 20.00, null), (3, 2, 5.25, null)"
 ]
 
+const TENANT = {
+  token: 'a-token-that-sees-some-rows-and-columns-0123456789',
+  get options () {
+    return { name: 'tenant', sha256: hashToken(this.token), permissions: [...VERBS], databases: { shop: { customers: { columns: { select: ['id', 'email', 'name'] }, rows: { name: ['Ada', 'Lu'] } } } } } as TokenOptions
+  }
+}
+
 type Request = readonly [name: string, send: (service: Sent) => Promise<{ status: number, json: any }>, refusedBy?: readonly string[]]
 type Sent = Awaited<ReturnType<typeof startService>>
 const on = (table: string, body: object, headers: Record<string, string> = {}) => ({ post }: Sent) => post(table, body, { headers })
+const tenant = (body: object) => ({ post }: Sent) => post('customers', body, { token: TENANT.token })
 const together = (body: object | object[]) => ({ operate }: Sent) => operate(body)
 const ada = { id: 1 }
 const upsert = (data: object, more: object = {}) => on('customers', { verb: 'insert', data, onConflict: { key: ['id'] }, ...more })
@@ -53,6 +64,7 @@ const REQUESTS: readonly Request[] = [
   ['an average of some rows', on('orders', { verb: 'select', aggregates: { mean: { $avg: 'total', filters: { customer_id: { $in: [1, 2] } } } } })],
   ['a delete', on('orders', { verb: 'delete', filters: { id: 3 } })],
   ['operations with a reference', together([{ verb: 'insert', table: 'customers', data: { email: 'j@x', name: 'Jo', credit: 100 } }, { verb: 'insert', table: 'orders', data: { id: 9, customer_id: { $ref: '/0/id' }, total: '1' } }])],
+  ['an upsert of a tenant, who does not see each column', tenant({ verb: 'insert', data: [{ id: 1, email: 'a@x', name: 'Ada' }, { id: 40, email: 'l@x', name: 'Lu' }], onConflict: { key: ['id'] } })],
   ['serializable operations', together({ operations: [{ verb: 'update', table: 'orders', data: { total: '7' }, filters: { id: 1 } }], isolation: 'serializable' }), ['TiDB']],
   ['an idempotency key', on('orders', { verb: 'insert', data: { id: 30, customer_id: 1, total: '1' } }, { 'idempotency-key': 'k1' })],
   ['the same idempotency key', on('orders', { verb: 'insert', data: { id: 30, customer_id: 1, total: '1' } }, { 'idempotency-key': 'k1' })]
@@ -65,7 +77,7 @@ async function start (t: Test, engine: Awaited<ReturnType<typeof engines>>[numbe
     await proxy.close()
     await database.drop()
   })
-  return { ...await startService(t, proxy.url, {}), proxy }
+  return { ...await startService(t, proxy.url, { tokens: [TENANT.options] }), proxy }
 }
 
 for (const engine of await engines()) {

@@ -62,3 +62,5 @@ export const TIDB: EngineRules = {
       session_track_system_variables sort_buffer_size sql_auto_is_null sql_big_selects sql_safe_updates unique_checks`)
   }
 }
+
+export const ENGINES: Readonly<Record<string, EngineRules>> = { Vitess: VITESS, TiDB: TIDB }

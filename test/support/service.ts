@@ -10,6 +10,8 @@ import { VERBS } from '../../schemas/grants.ts'
 import { createServer, type Server, type CreateServerOptions } from '../../src/server/server.ts'
 import { hashToken } from '../../src/access/tokens.ts'
 import { createTestDatabase, engines, enginesAndSqlite } from '../servers/engines.ts'
+import { createEngineProxy, type EngineProxy } from './engine-proxy.ts'
+import { ENGINES } from './engine-rules.ts'
 import { createProxy, recordSqlite, type Proxy } from './recorder.ts'
 
 export type EngineName = 'sqlite' | 'mariadb' | 'mysql'
@@ -160,12 +162,20 @@ async function startSqlite (t: Test, options: ServiceOptions): Promise<Started> 
   return { ...service, engine: 'sqlite', sql, statements: () => own(recorder.statements, watch), proxy: undefined, restore }
 }
 
+/** An engine between the service and the server, if the environment names one (test/engines-night.test.ts). */
+async function imitate (url: string, kind: string): Promise<Pick<EngineProxy, 'url' | 'close'>> {
+  const rules = ENGINES[process.env['TEST_BEHIND'] ?? '']
+  return rules === undefined ? { url, close: async () => {} } : await createEngineProxy(url, rules, { isMariadb: kind === 'mariadb' })
+}
+
 async function startMysql (t: Test, engine: Awaited<ReturnType<typeof engines>>[number], options: ServiceOptions): Promise<Started> {
   const schema = statementsFor(options.schema, engine.name as EngineName)
   const database = await createTestDatabase(engine, schema)
-  const proxy = await createProxy(database.url)
+  const behind = await imitate(database.url, engine.name)
+  const proxy = await createProxy(behind.url)
   t.teardown(async () => {
     await proxy.close()
+    await behind.close()
     await database.drop()
   })
   const service = await startService(t, proxy.url, options)

@@ -1,0 +1,68 @@
+/** Histories on one InnoDB, on a Galera cluster and on Group Replication; TEST_HISTORY is the number of requests on each. */
+import t, { type Test } from 'tap'
+import { findProgram } from '../servers/own.ts'
+import type { Cluster, Node } from './cluster.ts'
+import { findGalera, startGalera } from './galera.ts'
+import { startGroupReplication } from './group-replication.ts'
+import { holdsHistories, TABLES } from './histories.ts'
+import { kinds, ownShop, shopOn, sqlOn } from './service.ts'
+
+const only = process.env['TEST_HISTORY_ON']
+const isMeant = (name: string): boolean => only === undefined || only === name
+
+for (const kind of kinds.filter(isMeant)) {
+  await t.test(`the history of one ${kind}`, async (t) => {
+    const { server, sql } = await ownShop(t as Test, kind, TABLES)
+    await holdsHistories(t as Test, {
+      urls: [server.url],
+      services: 2,
+      isStrict: true,
+      isSerializable: true,
+      sql: () => sql,
+      freeze: (_index, on) => server.freeze(on),
+      async kill () {
+        await server.end('SIGKILL')
+        await server.start()
+      }
+    })
+  })
+}
+
+async function holdsOn (t: Test, cluster: Cluster): Promise<void> {
+  t.teardown(() => cluster.remove())
+  const node = (index: number): Node => cluster.nodes[index] as Node
+  await shopOn(node(0).url, TABLES)
+  await holdsHistories(t, {
+    urls: cluster.nodes.map(({ url }) => url),
+    services: 2,
+    // a node may be behind the one that has accepted a write
+    isStrict: false,
+    // a group refuses serializable transactions, and in Galera they hold on their own node only
+    isSerializable: false,
+    sql: (index) => sqlOn(node(index).url),
+    // the others would let a frozen node go, which does not come back by itself
+    freeze: () => {},
+    async kill (index) {
+      await node(index).end('SIGKILL')
+      await node(index).rejoin()
+    }
+  })
+}
+
+const unavailable = (error: Error): Error => error
+
+if (isMeant('galera')) {
+  await t.test('the history of a Galera cluster', async (t) => {
+    const found = await findGalera().catch(unavailable)
+    if (found instanceof Error) t.pass(`PASSED OVER, there is no Galera to be had: ${found.message}`)
+    else await holdsOn(t as Test, await startGalera(found))
+  })
+}
+
+if (isMeant('group')) {
+  await t.test('the history of Group Replication', async (t) => {
+    const program = await findProgram('mysql').catch(unavailable)
+    if (program instanceof Error) t.pass(`PASSED OVER, there is no MySQL to be had: ${program.message}`)
+    else await holdsOn(t as Test, await startGroupReplication(program))
+  })
+}
