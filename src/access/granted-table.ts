@@ -9,7 +9,7 @@ import type { Database } from '../databases/database.ts'
 import {
   at, brokenDefinition, databaseUnavailable, isServiceError, type Path, type ServiceError, tableNotFound, withReason
 } from '../errors.ts'
-import { didYouMean } from '../did-you-mean.ts'
+import { didYouMean, findNearest } from '../did-you-mean.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import {
   type ColumnGrant, type DatabaseGrant, findTableGrant, type Grant, permissionsOn, type TableGrant
@@ -276,6 +276,8 @@ export function unseenTable (
 ): ServiceError {
   if (catalog === undefined) return tableNotFound(name, database)
   const seen = catalog.tables.values()
+    // first, because there may be thousands
+    .filter((table) => findNearest(name, [table.name]) !== undefined)
     .filter((table) => permissionsOn(grant, database, table.name).size > 0)
     .filter((table) => describeTable(grant, database, catalog, table) !== undefined)
   return tableNotFound(name, database, didYouMean(name, seen.map((table) => table.name)))
