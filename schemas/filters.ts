@@ -81,7 +81,8 @@ export const BOUNDS = ['$eq', '$gt', '$gte', '$lt', '$lte'] as const satisfies r
 
 /**
  * Keys of an object of filters that are not columns -> what they take: a list of such objects, one of them, a row as a
- * select returns it, or members: names to other tables with filters of their own; or words to search for.
+ * select returns it, or members: names to other tables with filters of their own, which may be counted; or words to
+ * search for.
  */
 export const COMBINATORS = {
   $and: 'list',
@@ -90,12 +91,12 @@ export const COMBINATORS = {
   /** A row as a select returns it, or some of its columns. */
   $is: 'row',
   /** At least one related row passes. */
-  $some: 'members',
+  $some: 'counted',
   /** No related row passes. */
   $none: 'members',
   /** Full text: words in the columns of a FULLTEXT index. */
   $match: 'search'
-} as const satisfies Record<`$${string}`, 'list' | 'filters' | 'row' | 'members' | 'search'>
+} as const satisfies Record<`$${string}`, 'list' | 'filters' | 'row' | 'members' | 'counted' | 'search'>
 
 /**
  * What `$match` finds: rows with one of the words, or with every word; `boolean`: the text has the operators of the

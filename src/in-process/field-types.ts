@@ -145,7 +145,8 @@ interface CombinatorTypes<T, X, N> extends Record<CombinatorForm, unknown> {
   list: ReadonlyArray<Filters<T, X, N>>
   filters: Filters<T, X, N>
   row: { readonly [K in keyof T]?: ValueOf<T[K]> | null }
-  members: Readonly<Record<string, Related>>
+  members: Readonly<Record<string, Omit<Related, 'count'>>>
+  counted: Readonly<Record<string, Related>>
   search: Match<T, X>
 }
 
@@ -164,8 +165,9 @@ type Direction = 'ASC' | 'DESC' | 'Asc' | 'Desc' | 'asc' | 'desc'
 
 /** One column with its direction. */
 export type OrderTerm<C extends string> = { [K in C]: { readonly [Column in K]: Direction } }[C]
-/** An order of any columns. */
-export type AnyOrder<C extends string> = string | ReadonlyArray<OrderTerm<C>>
+/** An order of any columns, also of members. */
+export type AnyOrder<C extends string> = string |
+  ReadonlyArray<OrderTerm<C> | Readonly<Record<string, Readonly<Record<string, Direction>>>>>
 
 type Trimmed<S extends string> = S extends ` ${infer R}` | `${infer R} ` ? Trimmed<R> : S
 /**
@@ -205,7 +207,12 @@ export type OrderOf<B, C extends string, M extends string = never, L extends str
   ? [IsOrder<B, C | M>] extends [true]
       ? B
       : `${C | M}${'' | ' ASC' | ' DESC'}`
-  : ReadonlyArray<OrderTerm<L>>
+  : ReadonlyArray<OrderTerm<L> | MemberTerm<M>>
+
+/** One column or aggregate of a member with its direction; `M`: their names with a dot. */
+type MemberTerm<M extends string> = M extends `${infer Member}.${infer Column}`
+  ? { readonly [K in Member]: { readonly [C in Column]: Direction } }
+  : never
 
 /** A position in an order: a value for each of its columns. */
 export type Position<T> = { readonly [K in keyof T]?: ValueOf<T[K]> | null }

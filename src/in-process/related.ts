@@ -12,6 +12,7 @@ import type {
   LargeIn,
   Name,
   OrderOf,
+  Related,
   Row,
   SelectOf
 } from './field-types.ts'
@@ -127,7 +128,7 @@ export type RelatedFilters<Tables, T extends Name<Tables>, F, X> =
     : {
         readonly [C in keyof F as C extends '$some' | '$none' | '$not' | '$and' | '$or' ? C : never]: C extends
           '$some' | '$none'
-          ? RelatedMembers<Tables, T, F[C], X>
+          ? RelatedMembers<Tables, T, F[C], X, C extends '$some' ? Related['count'] : never>
           : C extends '$not'
             ? RelatedFilters<Tables, T, F[C], X>
             : F[C] extends readonly unknown[]
@@ -135,25 +136,25 @@ export type RelatedFilters<Tables, T extends Name<Tables>, F, X> =
               : unknown
       }
 
-/** Members that are only known at run time are checked there. */
-type RelatedMembers<Tables, T extends Name<Tables>, S, X> = S extends object
+/** Members that are only known at run time are checked there. `N`: how many rows may be asked for. */
+type RelatedMembers<Tables, T extends Name<Tables>, S, X, N> = S extends object
   ? string extends keyof S
     ? unknown
-    : { readonly [M in keyof S]: RelatedRows<Tables, T, TableOf<Tables, M, S[M]>, S[M], X> }
+    : { readonly [M in keyof S]: RelatedRows<Tables, T, TableOf<Tables, M, S[M]>, S[M], X, N> }
   : unknown
 
-type RelatedRows<Tables, T extends Name<Tables>, O extends Name<Tables>, B, X> = 'table' extends keyof B
+type RelatedRows<Tables, T extends Name<Tables>, O extends Name<Tables>, B, X, N> = 'table' extends keyof B
   ? undefined extends B['table' & keyof B]
     ? unknown
-    : CheckedRows<Tables, T, O, B, X>
-  : CheckedRows<Tables, T, O, B, X>
-type CheckedRows<Tables, T extends Name<Tables>, O extends Name<Tables>, B, X> = [O] extends [never]
+    : CheckedRows<Tables, T, O, B, X, N>
+  : CheckedRows<Tables, T, O, B, X, N>
+type CheckedRows<Tables, T extends Name<Tables>, O extends Name<Tables>, B, X, N> = [O] extends [never]
   ? { readonly table: TableName<Tables> }
-  : { readonly table?: O; readonly filters?: Filters<Tables[O], X> & FiltersIn<Tables, O, B, X>['filters'] } & OnField<
-      Tables,
-      T,
-      O
-    >
+  : {
+    readonly table?: O
+    readonly filters?: Filters<Tables[O], X> & FiltersIn<Tables, O, B, X>['filters']
+    readonly count?: N
+  } & OnField<Tables, T, O>
 
 /** RelatedFilters, for the filters of `B`. */
 export interface FiltersIn<Tables, T extends Name<Tables>, B, X = never> {
@@ -300,9 +301,11 @@ type MemberIn<Tables, T extends Name<Tables>, O extends Name<Tables>, B, N exten
 
 type OneOrList<One, R> = One extends true ? R | null : R[]
 
-/** The names by which the columns of a one-row member can sort the rows that have it. */
+/** The names by which the columns of a one-row member, and the aggregates of any, can sort the rows that have it. */
 export type MemberColumns<Tables, T extends Name<Tables>, I> = {
-  [M in Extract<keyof I, string>]: `${M}.${ColumnsOfOne<Tables, T, TableOf<Tables, M, I[M]>, I[M]>}`
+  [M in Extract<keyof I, string>]: `${M}.${I[M] extends { readonly aggregates: infer A }
+    ? Name<A>
+    : ColumnsOfOne<Tables, T, TableOf<Tables, M, I[M]>, I[M]>}`
 }[Extract<keyof I, string>]
 type ColumnsOfOne<Tables, T extends Name<Tables>, O extends Name<Tables>, B> = [O] extends [never]
   ? never

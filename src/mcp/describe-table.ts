@@ -44,7 +44,10 @@ function describeColumns (columns: readonly Column[]): {
 }
 
 /** The name of the set of operators that filters accept for the column. */
-const setOf = ({ type }: Column): string => type.readMember === undefined ? type.comparison : 'members'
+const setOf = ({ type }: Column): string => {
+  if (type.inside !== undefined) return 'json'
+  return type.readMember === undefined ? type.comparison : 'members'
+}
 
 const operatorsOf = ({ type }: Column): string[] =>
   [...operators].filter(([, operator]) => acceptsOperator(operator, type)).map(([name]) => name)

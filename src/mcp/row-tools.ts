@@ -5,7 +5,7 @@
 import type { TObject } from '@sinclair/typebox'
 import { BODIES, type Body } from '../../schemas/body.ts'
 import { fieldsWith } from '../../schemas/fields.ts'
-import { COMBINATORS, OPERATORS } from '../../schemas/filters.ts'
+import { OPERATORS } from '../../schemas/filters.ts'
 import { type Verb, VERBS } from '../../schemas/grants.ts'
 import type { ServiceError } from '../errors.ts'
 import { executeAs } from '../in-process/calls.ts'
@@ -25,11 +25,9 @@ const titles: Readonly<Record<Verb, string>> = {
   delete: 'Delete rows'
 }
 
-const combinators = Object.keys(COMBINATORS)
-/** Filters by related rows, if the grammar has them. */
-const related = combinators.includes('$some')
-  ? '\nRelated rows in filters: {"$some": {"order_items": {"filters": {"sku": "A"}}}} (at least one), "$none" (none).'
-  : ''
+const RELATED =
+  '\nRelated rows in filters: {"$some": {"order_items": {"filters": {"sku": "A"}}}} (at least one), "$none" (none); ' +
+  '"count": {"$gte": 3} beside "filters" in $some: at least three.'
 
 const SEARCH =
   '\nFull text, of columns that describe_table lists under "search": {"$match": {"columns": ["title"], "text": "red ' +
@@ -43,7 +41,7 @@ const FILTERS =
   '"filters": column to value, all of them required: {"status": ["new", "paid"], "total": {"$gte": "100.00"}, ' +
   '"note": null, "created_at": {"$gte": {"$now": {"days": -7}}}}.\n' +
   `Operators: ${Object.keys(OPERATORS).join(' ')}; combined with $and, $or (lists of such objects) and $not (one). ` +
-  `describe_table tells which ones a column accepts.${related}${SEARCH}${INSIDE}`
+  `describe_table tells which ones a column accepts.${RELATED}${SEARCH}${INSIDE}`
 
 const VALUES = 'Values have the form that describe_table shows: decimals, times and bytes are strings.'
 
@@ -59,7 +57,7 @@ const INCLUDE =
   '"include" adds related rows: {"customer": {"table": "customers", "columns": ["name"]}, ' +
   '"order_items": {"orderBy": "line", "limit": 5}, "payments": {"aggregates": {"n": {"$count": "*"}}}}; ' +
   'a member is an object or null where only one row is possible, else a list; ' +
-  '"as": "object" with "orderBy" is the first row of a list; ' +
+  '"as": "object" with "orderBy" is the first row of a list; "orderBy": "payments.n DESC" sorts by an aggregate; ' +
   '"on" of a member is needed only if describe_table lists several relations to its table.'
 
 const GROUPS =

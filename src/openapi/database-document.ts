@@ -92,7 +92,7 @@ function filterWithoutMatch (column: Column): object {
 
 /** The suffixes of schema names. A table reserves all of them, whatever verbs the document has. */
 const ENDINGS = [
-  ...['Row', 'Column', 'Filters', 'Related', 'Position', 'Aggregate', 'Part', 'Insert', 'OnConflict'],
+  ...['Row', 'Column', 'Filters', 'Related', 'Counted', 'Position', 'Aggregate', 'Part', 'Insert', 'OnConflict'],
   ...['Update', 'Entry'],
   ...['Request', 'Response', 'Member'],
   ...['Select', 'Insert', 'Update', 'Delete'].flatMap((verb) =>

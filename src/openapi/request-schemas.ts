@@ -11,7 +11,9 @@ import { ANSWERS, groupsResponse, GroupValueSchema } from '../../schemas/respons
 import { mayUse } from '../access/authorize.ts'
 import type { Table } from '../catalog/catalog.ts'
 import { rowKeysOf } from '../plan/row-keys.ts'
-import { hasConflicts, hasParts, hasPositions, keyColumnsOf, sortable } from './table-schemas.ts'
+import {
+  hasConflicts, hasParts, hasPositions, keyColumnsOf, RELATED_COUNT, relatedCountSchema, sortable
+} from './table-schemas.ts'
 import {
   anyOf, closedObject, orNull, pascalCase, plainText, refTo, type Schema, type Schemas, shownSchema, toDocument,
   unionByVerb
@@ -293,7 +295,7 @@ export function operationSchemas (
 
 /** Names of schemas that no table may use. */
 export const RESERVED: readonly string[] = [
-  VALUE, GROUPS_RESPONSE, INCLUDE, MEMBER, RELATED, OPERATIONS_REQUEST, OPERATIONS_RESPONSE, OPERATION,
+  VALUE, GROUPS_RESPONSE, INCLUDE, MEMBER, RELATED, RELATED_COUNT, OPERATIONS_REQUEST, OPERATIONS_RESPONSE, OPERATION,
   ...VERBS.map((verb) => operationName(verb))
 ]
 
@@ -308,6 +310,9 @@ export function sharedSchemas (
     ...(tables.has('select') && {
       [GROUPS_RESPONSE]: groupsResponse(refTo(VALUE) as any),
       [VALUE]: GroupValueSchema
+    }),
+    ...(subjects.some(({ related, verbs }) => related.length > 0 && verbs.some((verb) => verb !== 'insert')) && {
+      [RELATED_COUNT]: relatedCountSchema(limits.offset)
     }),
     ...(subjects[0]?.hasMembers === true && includeSchemas(subjects, limits, isTyped)),
     ...operationSchemas(tables, limits.operations, isTyped ? subjects : [])

@@ -1,9 +1,9 @@
 /** The schemas of a table's rows: as they are returned, inserted, updated, filtered, grouped and paged. */
 import type { TObject } from '@sinclair/typebox'
-import { AggregateSchema, PartSchema } from '../../schemas/fields.ts'
+import { AggregateSchema, PartSchema, RelatedCount } from '../../schemas/fields.ts'
 import {
-  COMBINATORS, type CombinatorForm, type FilterOperator, MATCH_LENGTH, MATCH_MODES, type OperandForm, PATH_OPERATORS,
-  PATH_STEP, type PathOperatorName
+  BOUNDS, COMBINATORS, type CombinatorForm, type FilterOperator, MATCH_LENGTH, MATCH_MODES, type OperandForm,
+  PATH_OPERATORS, PATH_STEP, type PathOperatorName
 } from '../../schemas/filters.ts'
 import { mayFillColumns, type Column, type Table } from '../catalog/catalog.ts'
 import { indexesOfWords } from '../plan/filters/match.ts'
@@ -33,7 +33,8 @@ export function rowSchemas (subject: Subject, filters: FilterSchemas, names: Nam
       ['Row', rowSchema(subject, columns)],
       ['Column', { type: 'string', enum: namesOf(columns) }],
       ['Filters', filtersSchema(subject, columns, filters, names)],
-      ['Related', subject.related.length > 0 ? relatedSchema(subject) : undefined]
+      ['Related', relatedSchema(subject)],
+      ['Counted', relatedSchema(subject, [['count', refTo(RELATED_COUNT)]])]
     )
   }
   if (verbs.includes('select')) {
@@ -287,15 +288,35 @@ export function filterKey ({ name }: Column): string {
 }
 
 /**
- * The members of `$some` and `$none` by the only foreign key between two tables. The service also accepts others, but a
- * document cannot say which columns relate rows.
+ * The members of `$none`, or of `$some` with `more` fields, by the only foreign key between two tables. The service
+ * also accepts others, but a document cannot say which columns relate rows.
  */
-function relatedSchema ({ related }: Subject): Schema {
-  return closedObject(related.map(({ table, name }) => [table, closedObject([['filters', refTo(`${name}Filters`)]])]), {
+function relatedSchema (
+  { related }: Subject,
+  more: ReadonlyArray<readonly [string, Schema]> = []
+): Schema | undefined {
+  if (related.length === 0) return undefined
+  const members = related.map(({ table, name }) =>
+    [table, closedObject([['filters', refTo(`${name}Filters`)], ...more])] as const)
+  return closedObject(members, {
     minProperties: 1,
     description:
       'Related tables, and which of their rows count. Other members have "table" and "on", as those of include.'
   })
+}
+
+/** Name of the schema of `count` in `$some`. */
+export const RELATED_COUNT = 'RelatedCount'
+
+/** `most`: the greatest number of related rows. */
+export function relatedCountSchema (most: number): Schema {
+  const count = { type: 'integer', minimum: 0, maximum: most }
+  const bounds = BOUNDS.map((bound) => [bound, count] as const)
+  const between = { type: 'array', items: count, minItems: 2, maxItems: 2 }
+  return {
+    anyOf: [count, closedObject([...bounds, ['$between', between]], { minProperties: 1 })],
+    description: RelatedCount.description
+  }
 }
 
 /** `$match`: the columns of one full-text index, in any order; undefined if the table shows none. */
@@ -341,6 +362,7 @@ function filtersSchema (
     filters: own,
     row,
     members: related.length > 0 ? refTo(`${name}Related`) : undefined,
+    counted: related.length > 0 ? refTo(`${name}Counted`) : undefined,
     search: searchSchema(columns, table)
   }
   return closedObject([

@@ -1,8 +1,7 @@
-import type { Column } from '../catalog/catalog.ts'
 import { didYouMean } from '../did-you-mean.ts'
 import { at, invalidOrderBy, type Path } from '../errors.ts'
 import { getColumn, type ColumnScope } from './columns.ts'
-import type { Member, OneMember, Order, Relevance } from './plan.ts'
+import type { ComputedMember, ManyMember, Member, Order, Relevance } from './plan.ts'
 
 const DIRECTION = /\s(asc|desc)$/i
 /** An unknown term that looks like a name is COLUMN_NOT_FOUND; any other is INVALID_ORDER_BY. */
@@ -23,12 +22,12 @@ export interface OrderScope {
 
 type Terms = Required<Omit<OrderScope, 'relevance'>> & Pick<OrderScope, 'relevance'>
 
-/** A column of the table, or of a member. */
-interface OrderedColumn { readonly column: Column, readonly of?: OneMember }
+/** A column of the table or of a member, or an aggregate of a member. */
+type OrderedColumn = Pick<Order, 'column' | 'of'>
 
 /**
- * Plans `orderBy`: "<column> [ASC|DESC], …", or a list of objects such as {"<column>": "DESC"}. Columns of members are
- * "<member>.<column>" and {"<member>": {"<column>": "DESC"}}. @throws INVALID_ORDER_BY, COLUMN_NOT_FOUND
+ * Plans `orderBy`: "<column> [ASC|DESC], …", or a list of objects such as {"<column>": "DESC"}. Columns and aggregates
+ * of members are "<member>.<column>" and {"<member>": {"<column>": "DESC"}}. @throws INVALID_ORDER_BY, COLUMN_NOT_FOUND
  */
 export function planOrder (
   orderBy: string | readonly Term[],
@@ -111,18 +110,20 @@ function getMemberColumn (
   name: string,
   { path, columnPath }: { readonly path: Path; readonly columnPath: Path }
 ): OrderedColumn {
-  if (member.kind !== 'one') {
+  if (member.kind === 'many') {
     throw refuse(
       path,
-      `contains "${member.name}", which is ${describeMember(member)}; rows can be sorted by members that are one row`
+      `contains "${member.name}", which is ${describeMany(member)}; rows can be sorted by members that are one row, ` +
+      'and by aggregates of others'
     )
   }
-  return { column: getColumn(member.table, name, columnPath), of: member }
+  const columns = member.kind === 'one' ? member.table : aggregatesOf(member)
+  return { column: getColumn(columns, name, columnPath), of: member }
 }
 
-function describeMember (member: Exclude<Member, OneMember>): string {
-  if (member.kind === 'computed') return 'computed'
-  return member.isObject === true ? 'the first of several rows' : 'a list'
-}
+const aggregatesOf = ({ name, columns }: ComputedMember): ColumnScope =>
+  ({ name, columns: new Map(columns.map((column) => [column.name, column])), isResult: true })
+
+const describeMany = ({ isObject }: ManyMember): string => isObject === true ? 'the first of several rows' : 'a list'
 
 const refuse = (path: Path, reason: string) => at(path, invalidOrderBy(reason))

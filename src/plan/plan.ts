@@ -113,8 +113,8 @@ export interface Exists {
 export interface Order {
   readonly column: Column
   readonly direction: 'asc' | 'desc'
-  /** The member whose column it is; the table of the plan if omitted. */
-  readonly of?: OneMember
+  /** The member whose column or aggregate it is; the table of the plan if omitted. */
+  readonly of?: OneMember | ComputedMember
 }
 
 /**

@@ -33,6 +33,8 @@ function describeMember (member: object, schema: TObject, path: Path): ServiceEr
   )
 }
 
+const hasMembers = (form: CombinatorForm): boolean => form === 'members' || form === 'counted'
+
 const combinators: ReadonlyMap<string, CombinatorForm> = new Map(Object.entries(COMBINATORS))
 
 const DOLLAR = 36
@@ -52,7 +54,7 @@ function findMembers<T> (
   for (const key in filters) {
     const form = key.charCodeAt(0) === DOLLAR ? combinators.get(key) : undefined
     if (form === undefined) continue
-    let result = form === 'members' ? visit({ key, members: filters[key], path: [...path, key] }) : undefined
+    let result = hasMembers(form) ? visit({ key, members: filters[key], path: [...path, key] }) : undefined
     for (const { steps, inner } of filtersIn(filters[key], form)) {
       if (result !== undefined) return result
       path.push(key, ...steps)
@@ -68,7 +70,7 @@ function findMembers<T> (
 function filtersIn (value: unknown, form: CombinatorForm): Array<{ readonly steps: Path, readonly inner: unknown }> {
   if (form === 'filters') return [{ steps: [], inner: value }]
   if (form === 'list') return Array.isArray(value) ? value.map((inner, index) => ({ steps: [index], inner })) : []
-  if (form !== 'members' || !isObject(value)) return []
+  if (!hasMembers(form) || !isObject(value)) return []
   return Object.entries(value).map(([name, member]) =>
     ({ steps: [name, 'filters'], inner: (member as Related | null)?.filters })
   )

@@ -4,11 +4,11 @@ import { type Index, statementTable, type Table } from '../catalog/catalog.ts'
 import { type Cells, cellsOf, tablesIn } from '../plan/cells.ts'
 import { matchesIn } from '../plan/filters/match.ts'
 import { existsIn } from '../plan/filters/scope.ts'
-import type { Condition, Order, SelectPlan } from '../plan/plan.ts'
+import type { ComputedColumn, ComputedMember, Condition, Order, SelectPlan } from '../plan/plan.ts'
 import { compileCondition, orderTerms, wrap } from './conditions.ts'
 import type { BuiltStatement } from './builder.ts'
-import { severalTables, type SeveralTables } from './aliased-tables.ts'
-import { confirmationsOf, findIndex, lockClause, positionIn } from './compile-select.ts'
+import { severalTables, type SeveralTables, type TableTokens } from './aliased-tables.ts'
+import { compute, confirmationsOf, findIndex, lockClause, positionIn } from './compile-select.ts'
 import type { Engine, Template } from './statement.ts'
 
 // Selects of rows with the members that are joined to them.
@@ -25,7 +25,13 @@ export function compileRows (plan: SelectPlan, engine: Engine): BuiltStatement {
   const tables = severalTables(engine, tablesIn(table, cells), lock)
   const forced = findIndex(plan, engine)
   const conditions = [condition, ...page?.by === 'position' ? [page.after] : []]
-  const rows = selectRows(tables, cells, { index: forced?.index, order: forced?.order ?? order, sequence, conditions })
+  const rows = selectRows(tables, cells, {
+    index: forced?.index,
+    order: forced?.order ?? order,
+    sequence,
+    conditions,
+    engine
+  })
   const skipped = page?.by === 'offset' ? sql` offset ${page.offset}` : sql``
   const limited = sql`${rows} limit ${plan.read ?? plan.limit}${skipped}${lock}`
   return tables.build(sql`select ${selectCells(tables, cells)} ${limited}`)
@@ -45,10 +51,11 @@ export function selectCells (tables: SeveralTables, { cells }: Cells, from = 0):
 export function selectRows (
   tables: SeveralTables,
   { joined }: Pick<Cells, 'joined'>,
-  { index, order, sequence, conditions, related = [] }: {
+  { index, order, sequence, conditions, related = [], engine }: {
     readonly index?: Index | undefined
     readonly order: readonly Order[]
     readonly sequence?: SelectPlan['sequence']
+    readonly engine: Engine
     readonly conditions: readonly Condition[]
     /** Conditions that relate the rows to others, and decide by which index they are found. */
     readonly related?: readonly Condition[]
@@ -70,19 +77,40 @@ export function selectRows (
     ...conditions.filter((condition) => !isTrue(condition)).map(compile)
   ]
   const where = narrowing.length === 0 ? sql`` : sql` where ${sql.join(narrowing, sql` and `)}`
-  const tokenOf = ({ of, column }: Order): string =>
-    (of === undefined ? own : tables.at(joined.findIndex(({ member }) => member === of) + 1)).token(column)
-  const terms: Array<Expression<unknown>> = orderTerms(order, (term) => sql.ref(tokenOf(term)), own)
+  const valueOf = ({ of, column }: Order): Expression<unknown> => {
+    if (of?.kind === 'computed') return computeRelated(column as ComputedColumn, of, own, engine)
+    const tokens = of === undefined ? own : tables.at(joined.findIndex(({ member }) => member === of) + 1)
+    return sql.ref(tokens.token(column))
+  }
+  const terms: Array<Expression<unknown>> = orderTerms(order, valueOf, own)
   if (sequence !== undefined) terms.push(positionIn(sequence, own))
   const ordered = terms.length === 0 ? sql`` : sql` order by ${sql.join(terms)}`
   return sql`from ${tables.from(0, index)}${sql.join(joins, sql``)}${where}${ordered}`
 }
 
+/** `(select <aggregate> from <table> where <on> and …)` */
+function computeRelated (
+  column: ComputedColumn,
+  { table, on, condition, index }: ComputedMember,
+  own: TableTokens,
+  engine: Engine
+): Sql {
+  const other = own.add(table, index?.index)
+  const conditions = on.map((pair) =>
+    other.relate(sql`${sql.ref(other.token(pair.other))} = ${sql.ref(own.outer(pair.column))}`)
+  )
+  if (!isTrue(condition)) conditions.push(compileCondition(condition, other))
+  const value = compute(column, engine, other, { named: (token) => token })
+  return sql`(select ${value} from ${other.from} where ${sql.join(conditions, sql` and `)})`
+}
+
 /** Describes a statement that selects cells for a dialect. */
 export function describeCells (
-  { table, cells, conditions, engine }: {
+  { table, cells, conditions, order = [], engine }: {
     readonly table: Table
     readonly cells: Cells
+    /** The order of the rows of the table, whose aggregates need the tables of their members. */
+    readonly order?: readonly Order[]
     /** The conditions on the columns of the table. */
     readonly conditions: readonly Condition[]
     readonly engine: Engine
@@ -90,7 +118,9 @@ export function describeCells (
   built: BuiltStatement
 ): Template {
   const tables = tablesIn(table, cells)
-  const related = [...conditions, ...cells.joined.map(({ member }) => member.condition)].flatMap(existsIn)
+  const computed = order.flatMap(({ of }) => of?.kind === 'computed' ? [of] : [])
+  const members = [...cells.joined.map(({ member }) => member), ...computed]
+  const related = [...conditions, ...members.map(({ condition }) => condition)].flatMap(existsIn)
   return {
     verb: 'select',
     table: statementTable(table),
@@ -99,6 +129,6 @@ export function describeCells (
     sources: cells.cells.map((cell) => statementTable(tables[cell.table] as Table)),
     assigned: [],
     isSearch: conditions.some((condition) => matchesIn(condition).length > 0),
-    confirmations: confirmationsOf(engine, [...tables, ...related.map((exists) => exists.table)])
+    confirmations: confirmationsOf(engine, [...tables, ...[...computed, ...related].map((other) => other.table)])
   }
 }

@@ -106,7 +106,8 @@ function describe (plan: CompiledPlan, engine: Engine): Template {
   const built = buildStatement(plan, engine)
   if (verb === 'select' && plan.members !== undefined) {
     const conditions = [condition, ...plan.page?.by === 'position' ? [plan.page.after] : []]
-    return describeCells({ table: plan.table, cells: cellsOf(plan), conditions, engine }, built)
+    const { table, order } = plan
+    return describeCells({ table, cells: cellsOf(plan), conditions, order, engine }, built)
   }
   const table = statementTable(plan.table)
   const related = existsIn(condition).map((exists) => exists.table)

@@ -148,7 +148,8 @@ function describeFirst ({ table, parameters, limit, member, lock }: First): Temp
   const related = selectRows(tables, cells, {
     index: index?.index,
     conditions: [among, condition],
-    order: [{ column: other, direction: index?.direction ?? 'asc' }, ...order]
+    order: [{ column: other, direction: index?.direction ?? 'asc' }, ...order],
+    engine: 'mysql'
   })
   const value = sql`${sql.ref(tables.at(0).token(other))} as ${sql.id('v0')}`
   return withFirstColumn(
@@ -191,7 +192,7 @@ function buildPart ({ member, lock, parameters: [id, ...values] }: Part, engine:
   const related = on.map(({ other }, index): Condition =>
     ({ kind: 'compare', column: other, operator: '=', parameter: values[index] as Parameter })
   )
-  const rows = { index: index?.index, related, conditions: [condition] }
+  const rows = { index: index?.index, related, conditions: [condition], engine }
   const idColumn = sql`${id} as ${sql.id('v0')}`
   if (member.kind === 'many') {
     const selected = selectRows(tables, cells, { ...rows, order: member.order })

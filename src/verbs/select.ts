@@ -58,7 +58,10 @@ export function planSelect (body: SelectBody, source: TableSource, given: PlanLi
   return Object.freeze(members === undefined ? paged : withMembers(paged, members))
 }
 
-/** An order by relevance is completed by the key, as pages are. Relevance depends on rows that rules hide. */
+/**
+ * An order by relevance or by an aggregate, which many rows share, is completed by the key, as pages are. Relevance
+ * depends on rows that rules hide.
+ */
 function planRowOrder (
   orderBy: NonNullable<SelectBody['orderBy']>,
   condition: Condition,
@@ -66,7 +69,8 @@ function planRowOrder (
 ): readonly Order[] {
   const relevance = (table.granted?.rules.length ?? 0) > 0 ? undefined : findRelevance(condition)
   const order = planOrder(orderBy, { table, members, relevance })
-  return order.some(({ column }) => column === relevance) ? completeOrder(order, findKey(table) ?? []) : order
+  const isShared = order.some(({ column, of }) => column === relevance || of?.kind === 'computed')
+  return isShared ? completeOrder(order, findKey(table) ?? []) : order
 }
 
 /** Adds members, which need a transaction if a statement of their own must see the snapshot of the rows. */

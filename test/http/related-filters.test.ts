@@ -148,6 +148,9 @@ await test('members have filters by related rows, and rows can be sorted by memb
     { id: 3, customer: { name: 'Bob' }, items: [{ line: 1 }, { line: 2 }], n: { n: 0 } }
   ], JSON.stringify(members))
   const include = { customer: { table: 'customers', columns: ['name'] }, bill: { table: 'customers' }, items: { table: 'order_items' }, n: { table: 'order_items', aggregates: { n: { $count: '*' } } } }
+  const sums = { table: 'order_items', aggregates: { q: { $sum: 'quantity' }, sku: { $max: 'sku' }, b: { $count: '*', filters: { sku: 'B' } } } }
+  const ofFirst = { table: 'order_items', filters: { $some: { orders: { filters: { customer_id: 1 } } }, quantity: { $gt: 1 } }, aggregates: { n: { $countDistinct: 'sku' } } }
+  const computed = { include: { ...include, sums, ofFirst, paid: { table: 'payments', on, aggregates: { sum: { $sum: 'amount' } } } } }
   const orders: Array<[orderBy: unknown, ids: number[], more?: object]> = [
     ['customer.name, id', [4, 1, 2, 3]],
     ['customer.name DESC, id DESC', [3, 2, 1, 4]],
@@ -155,7 +158,17 @@ await test('members have filters by related rows, and rows can be sorted by memb
     [[{ customer: { city: 'asc' } }, { id: 'DESC' }], [4, 3, 2, 1]],
     ['bill.city desc, customer.city, total DESC', [2, 1, 4, 3]],
     ['customer.name', [1, 2], { offset: 1, limit: 2 }],
-    ['customer.id DESC', [3, 2, 1, 4], { offset: 0, filters: { id: { $lte: 4 } } }]
+    ['customer.id DESC', [3, 2, 1, 4], { offset: 0, filters: { id: { $lte: 4 } } }],
+    ['n.n DESC', [3, 1, 2, 4]],
+    ['n.n DESC, id', [1, 3, 2, 4]],
+    [[{ n: { n: 'ASC' } }], [4, 2, 1, 3]],
+    ['n.n DESC, customer.name', [1, 3, 2, 4]],
+    ['n.n', [2, 1], { limit: 2, offset: 1, total: true }],
+    ['sums.q', [4, 1, 2, 3], computed],
+    ['sums.b DESC, sums.q DESC', [3, 1, 2, 4], computed],
+    [[{ sums: { sku: 'DESC' } }, { id: 'ASC' }], [1, 3, 2, 4], computed],
+    ['ofFirst.n DESC, id', [1, 2, 3, 4], computed],
+    ['paid.sum DESC', [1, 3, 2], { ...computed, filters: { $some: { customers: {} } } }]
   ]
   for (const [orderBy, ids, more] of orders) {
     const json = await select('orders', { columns: ['id'], orderBy, include, ...more })
@@ -164,7 +177,11 @@ await test('members have filters by related rows, and rows can be sorted by memb
   const refused: Array<[body: object, code: string, path: string]> = [
     [{ orderBy: 'customer.name', include, after: null }, 'INVALID_ORDER_BY', '/orderBy'],
     [{ orderBy: 'items.sku', include }, 'INVALID_ORDER_BY', '/orderBy'],
-    [{ orderBy: [{ n: { n: 'ASC' } }], include }, 'INVALID_ORDER_BY', '/orderBy'],
+    [{ orderBy: [{ items: { n: 'ASC' } }], include }, 'INVALID_ORDER_BY', '/orderBy'],
+    [{ orderBy: [{ n: { line: 'ASC' } }], include }, 'COLUMN_NOT_FOUND', '/orderBy/0/n/line'],
+    [{ orderBy: 'n.m', include }, 'COLUMN_NOT_FOUND', '/orderBy'],
+    [{ orderBy: 'n.n, n.n DESC', include }, 'INVALID_ORDER_BY', '/orderBy'],
+    [{ orderBy: 'n.n', include, after: null }, 'INVALID_ORDER_BY', '/orderBy'],
     [{ orderBy: 'other.name', include }, 'INVALID_ORDER_BY', '/orderBy'],
     [{ orderBy: [{ other: { name: 'ASC' } }], include }, 'INVALID_ORDER_BY', '/orderBy/0/other'],
     [{ orderBy: 'customer.nothing', include }, 'COLUMN_NOT_FOUND', '/orderBy'],

@@ -369,7 +369,9 @@ const wide = (engine: EngineName): string[] => [parents(engine), wideTable(engin
 /** In one transaction: each other one would wait for the disk. */
 const many = ['begin', ...wide('sqlite'), ...Array.from({ length: TABLES - 2 }, (_, index) => `create table ${nameOf(index)} (id int not null primary key)`), 'commit']
 
-await onEachEngine(t, 'a table of 40 columns is described in less than 6 kB', { schema: wide, options: { mcp: { verbs: [...VERBS] } } }, async (t, service) => {
+const kinds = (engine: EngineName): string => `create table kinds (id integer not null primary key, j json, e ${engine === 'sqlite' ? 'json' : "enum('a')"})`
+
+await onEachEngine(t, 'a table of 40 columns is described in less than 6 kB', { schema: (engine) => [...wide(engine), kinds(engine)], options: { mcp: { verbs: [...VERBS] } } }, async (t, service) => {
   const { call } = await connectTo(t as never, service)
   const { text, result } = await call('describe_table', { database: 'shop', table: 'wide' })
   t.equal(result.columns.length, 40)
@@ -381,6 +383,8 @@ await onEachEngine(t, 'a table of 40 columns is described in less than 6 kB', { 
   if (service.engine !== 'sqlite') t.match(result.columns[1], { comment: 'what it means' })
   t.same([result.operators.default.includes('$gte'), result.operators.text.includes('$like'), result.operators.default.includes('$like')], [true, true, false])
   t.same((await call('describe_table', { database: 'shop', table: 'wide', columns: ['id'] })).result.columns.length, 1)
+  const { columns: [, json, members], operators } = (await call('describe_table', { database: 'shop', table: 'kinds' })).result
+  t.same([json, members].map((column) => operators[column.operators ?? 'default'].includes('$at')), [true, service.engine === 'sqlite'], 'only JSON has paths')
   const { tables: [{ comment }] } = (await call('list_tables', { limit: 1 })).result
   t.ok(comment.length <= 201, 'a long comment is cut in the list')
 })

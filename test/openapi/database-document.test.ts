@@ -269,6 +269,9 @@ await testOdd('filters have the tables that one foreign key relates', async (t, 
   t.same(Object.keys(schemas.ThingsRelated.properties), ['owners'])
   t.same([schemas.TwiceRelated, schemas.AloneRelated, schemas.AloneFilters.properties.$some], [undefined, undefined, undefined])
   t.same(schemas.OwnersFilters.properties.$none, { $ref: '#/components/schemas/OwnersRelated' })
+  t.same(schemas.OwnersFilters.properties.$some, { $ref: '#/components/schemas/OwnersCounted' })
+  t.same(schemas.OwnersCounted.properties.things.properties.count, { $ref: '#/components/schemas/RelatedCount' })
+  t.match(schemas.RelatedCount.anyOf, [{ type: 'integer', minimum: 0, maximum: 100_000 }, { properties: { $gte: { maximum: 100_000 }, $between: { minItems: 2 } } }])
   t.equal((await post('owners', { verb: 'select', filters: { $none: { things: { filters: { id: 1 } } } } })).status, 200)
 })
 

@@ -68,6 +68,21 @@ export async function reads (filters: Filters<DB['orders']>): Promise<void> {
   await db.select('customers', { aggregates: { n: { $count: '*', filters: { name: 1 } } } })
   // @ts-expect-error: a text has no members
   await db.select('customers', { filters: { name: { $has: 'x' } } })
+  await db.select('products', { filters: { tags: { $at: { '$[0]': 'new', '$.size': { $gt: 5n, $in: [1, 'a', true, null] }, '$."odd key"': { $exists: false } } } } })
+  // @ts-expect-error: a text has no paths
+  await db.select('products', { filters: { name: { $at: { '$.size': 1 } } } })
+  const include = { lines: { table: 'order_items', filters: { line: { $gt: 1 } }, aggregates: { n: { $count: '*' } } } } as const
+  await db.select('orders', { include, orderBy: 'lines.n DESC, id' })
+  await db.select('orders', { include, orderBy: [{ lines: { n: 'DESC' } }, { id: 'ASC' }], filters: { $some: { order_items: { count: { $gte: 3 } } } } })
+  // @ts-expect-error: $none has no count
+  await db.select('orders', { filters: { $none: { order_items: { count: 3 } } } })
+  // @ts-expect-error: an unknown aggregate
+  await db.select('orders', { include, orderBy: 'lines.line DESC' })
+  // @ts-expect-error: an unknown aggregate in a list
+  await db.select('orders', { include, orderBy: [{ lines: { line: 'DESC' } }] })
+  await db.select('products', { filters: { $match: { columns: ['name'], text: 'red', mode: 'all' } }, orderBy: [{ $match: 'DESC' }] })
+  // @ts-expect-error: a number has no words
+  await db.select('orders', { filters: { $match: { columns: ['id'], text: 'red' } } })
   // @ts-expect-error: a column that was not asked for
   for await (const row of db.pages('orders', { columns: ['id'] })) console.log(row.note)
   console.log(plain)
