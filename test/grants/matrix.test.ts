@@ -39,6 +39,8 @@ const filters = (rest: object): Probe[] => [
   column((x) => ({ ...rest, filters: { id: 1, $or: [{ [x]: null }, { $not: { [x]: { $in: ['z4', null] } } }] } })),
   column((x) => ({ ...rest, filters: { $is: { id: 1, [x]: 'a1' } } })),
   column((x) => ({ ...rest, filters: { id: 1, [x]: { $gt: { $now: { days: -1 } } } } })), column((x) => ({ ...rest, filters: { id: 1, [x]: { $has: 'a' } } })),
+  column((x) => ({ ...rest, filters: { id: 1, [x]: { $at: { '$.a': 'z4' } } } })), column((x) => ({ ...rest, filters: { id: 1, $match: { columns: [x], text: 'z4' } } })),
+  column((x) => ({ ...rest, filters: { id: 1, $match: { columns: ['status', x], text: 'z4' } } })),
   row((x) => ({ ...rest, filters: { id: x } })),
   row((x) => ({ ...rest, filters: { id: { $in: [x] } } })),
   row((x) => ({ ...rest, filters: { $or: [{ id: x }, { $and: [{ id: { $gte: x } }, { id: { $lte: x } }] }] } })),
@@ -57,11 +59,20 @@ const returned = (rest: object): Probe[] => [
 
 const matrix: Record<string, Probe[]> = {
   'select.verb': [row((x) => ({ filters: { id: x } }))],
-  'select.filters': filters({}),
+  'select.filters': [
+    ...filters({}),
+    ...[1, { $gte: 1 }, { $between: [1, 9] }, 0, { $lt: 2 }].flatMap((count) => [
+      row((x) => ({ filters: { $some: { orders: { on: { customer_id: 'customer_id' }, filters: { id: { $gte: x } }, count } } } })), row((x) => ({ filters: { $some: { orders: { on: { id: 'id' }, filters: { id: x }, count } } } })),
+      column((x) => ({ filters: { $some: { orders: { on: { id: 'id' }, filters: { [x]: 'z4' }, count } } } })), reference((x) => ({ limit: 2, columns: ['sku'], filters: { $some: { customers: { filters: { id: x }, count } } } }))
+    ])
+  ],
   'select.columns': [column((x) => ({ columns: [x] })), column((x) => ({ columns: ['id', x] }))],
   'select.limit': [row((x) => ({ filters: { id: { $gte: x } }, limit: 1 }))],
   'select.orderBy': [
     column((x) => ({ orderBy: x })), column((x) => ({ orderBy: `id, ${x} DESC` })), column((x) => ({ orderBy: [{ [x]: 'ASC' }] })),
+    column((x) => ({ orderBy: `same.${x}`, include: { same: { table: 'orders', on: { id: 'id' }, aggregates: { n: { $count: '*' } } } } })), column((x) => ({ orderBy: 'same.n', include: { same: { table: 'orders', on: { id: 'id' }, aggregates: { n: { $max: x } } } } })),
+    row((x) => ({ orderBy: 'others.n DESC', include: { others: { table: 'orders', on: { customer_id: 'customer_id' }, filters: { id: { $gte: x } }, aggregates: { n: { $count: '*' } } } } })),
+    reference((x) => ({ limit: 2, columns: ['sku'], orderBy: [{ customer: { name: 'DESC' } }], include: { customer: { table: 'customers', filters: { id: x }, aggregates: { name: { $max: 'name' } } } } })),
     row((x) => ({ filters: { id: { $gte: x } }, orderBy: 'id DESC' }))
   ],
   'select.groupBy': [

@@ -51,7 +51,11 @@ const filters: fc.Arbitrary<Record<string, unknown>> = fc.oneof(
 )
 const data = (names: readonly Name[]) => fc.record(Object.fromEntries(names.map((name) => [name, valueOf[name]])), { requiredKeys: [] })
 const OTHERS: readonly Name[] = ['n', 's', 'n', 's', 'tenant', 'h']
+/** At least, at most and exactly so many rows with the same id, of those that the grant sees. */
+const counted = fc.record({ filters: plainFilter, count: fc.oneof(fc.constantFrom(0, 1, 2), fc.constantFrom({ $gte: 0 }, { $gte: 1 }, { $lte: 0 }, { $between: [1, 2] }, { $gt: 1 })) })
+  .map((member) => ({ $some: { same: { table: 'items', on: { id: 'id' }, ...member } } }))
 const body = fc.oneof(
+  fc.record({ verb: fc.constant('select'), filters: fc.oneof(counted, fc.tuple(counted, plainFilter).map((pair) => ({ $and: pair })), counted.map((filter) => ({ $not: filter }))) }),
   fc.record({ verb: fc.constant('select'), filters }),
   fc.record({ verb: fc.constant('select'), filters, aggregates: fc.constant({ c: { $count: '*' }, m: { $max: 'id' } }) }),
   fc.record({ verb: fc.constant('select'), filters, include: fc.constantFrom<'list' | 'object' | undefined>('list', 'object', undefined).map((as) => ({ same: { table: 'items', on: { id: 'id' }, ...as !== undefined && { as } } })) }),
@@ -83,6 +87,12 @@ class Model {
 
   matches (filter: any, row: Row): boolean {
     return Object.entries<any>(filter).every(([key, value]) => {
+      if (key === '$some') {
+        // the row itself is the only one with its id, and the grant sees it
+        const { filters, count } = value.same
+        const [n, bounds] = [Number(this.matches(filters, row)), typeof count === 'number' ? { $between: [count, count] } : count]
+        return n >= (bounds.$gte ?? bounds.$between?.[0] ?? 0) && n > (bounds.$gt ?? -1) && n <= (bounds.$lte ?? bounds.$between?.[1] ?? Infinity)
+      }
       if (key === '$not') return !this.matches(value, row)
       if (key === '$or') return value.some((each: unknown) => this.matches(each, row))
       if (key === '$and') return value.every((each: unknown) => this.matches(each, row))
@@ -115,7 +125,7 @@ class Model {
   }
 }
 
-const namesIn = (filter: any): string[] => Object.entries<any>(filter).flatMap(([key, value]) => key === '$not' ? namesIn(value) : key.startsWith('$') ? value.flatMap(namesIn) : [key])
+const namesIn = (filter: any): string[] => Object.entries<any>(filter).flatMap(([key, value]) => key === '$not' ? namesIn(value) : key === '$some' ? namesIn(value.same.filters) : key.startsWith('$') ? value.flatMap(namesIn) : [key])
 
 /** The expected answer: its status, and its data if that is known. Changes the model. `told`: what the service has answered, for ids. */
 function expected (model: Model, grant: TestGrant, sent: any, told: any): [status: number, data?: unknown] {

@@ -219,6 +219,9 @@ const cases: Array<[name: string, filters: object, rows: number, each: number]> 
   ['none, with another index for its filter, and no related row passes', { $none: { children: { on, filters: { sku: 1000 } } } }, 10, EACH_OF_RELATED_COST + 2],
   ['none, in an index that begins with what the filter holds equal', { $none: { children: { on, filters: { kind: 2 } } } }, 100, 2],
   ['some, in an index that begins with what the filter holds equal', { $some: { children: { on, filters: { kind: 1 } } } }, 100, 2],
+  ['at least three', { $some: { children: { on, count: { $gte: 3 } } } }, 100, 4],
+  ['at most as many as there are', { $some: { children: { on, count: { $lte: EACH_OF_RELATED_COST } } } }, 10, EACH_OF_RELATED_COST + 2],
+  ['between two and some', { $some: { children: { on, count: { $between: [2, EACH_OF_RELATED_COST] } } } }, 10, EACH_OF_RELATED_COST + 5],
   ['two levels', { $some: { children: { on, filters: { kind: 1, $some: { parents: { on: { parent_id: 'id' }, filters: { code: { $startsWith: 'c' } } } } } } } }, 100, 4],
   ['none of two levels', { $none: { children: { on, filters: { kind: 1, $none: { parents: { on: { parent_id: 'id' } } } } } } }, 5, 2 * EACH_OF_RELATED_COST + 2],
   ['an alternative', { $or: [{ id: 5 }, { $some: { children: { on, filters: { kind: 1 } } } }] }, 100, 2]

@@ -96,6 +96,13 @@ await tap.test('$match', async (t) => {
       t.same(await found(match('- + red')), [1, 3, 5], 'words without a letter or digit are left out')
     })
 
+    await t.test('a stop word of InnoDB is in no row', async (t) => {
+      const rows = engine === 'sqlite' ? [1] : []
+      t.same(await found(match('for')), rows)
+      t.same(await found(match('for weather', { mode: 'all' })), rows)
+      t.same(await found(match('for weather')), [1])
+    })
+
     await t.test('no character of a text is an operator', async (t) => {
       const texts = [
         '+red', '-red', '"red', 'red"', '(red', 'red)', 'red*', '~red', '<red', '>red', '@red', 'red@', "red'", "'red",
@@ -186,6 +193,10 @@ await tap.test('$match', async (t) => {
       t.notMatch(other.text, 'secret')
       t.match((await post('docs', { verb: 'select', filters: { $match: { columns: ['title'], text: 'red' } } })).text, 'secret')
       t.same(await found(match('red'), {}, { token: SELLER }), [1, 3], 'rows outside of the rules are not found')
+      t.same(await found({ $not: match('red') }, {}, { token: SELLER }), [2])
+      t.same(await found({ $or: [match('paint'), { id: 1 }] }, {}, { token: SELLER }), [1])
+      t.same((await post('docs', { verb: 'update', filters: match('paint hat'), data: { k: 1 } }, { token: SELLER })).json.data, { updated: 0 }, 'nor written')
+      t.same((await post('docs', { verb: 'delete', filters: { $or: [match('paint'), { id: 5 }] } }, { token: SELLER })).json.data, { deleted: 0 })
       t.equal((await post('docs', { verb: 'select', filters: match('red'), total: true }, { token: SELLER })).json.data.total, 2)
     })
 

@@ -1,6 +1,7 @@
 import t from 'tap'
 import type { Table, TriggerEvent } from '../../../src/catalog/catalog.ts'
 import { isLost, isNotHere, knownNumbers, toConnectError, toServiceError, toTimeout, type MysqlError } from '../../../src/dialects/mysql/errors.ts'
+import { toFailure } from '../../../src/dialects/mysql/failure.ts'
 import type { Statement } from '../../../src/sql/statement.ts'
 import { readDocument, tableRows } from '../../support/markdown.ts'
 import { mysqlColumn, statementOf, tableOf } from '../../support/tables.ts'
@@ -141,6 +142,11 @@ t.test('a failed write of a table without transactions may have changed rows, un
 
 t.test('a statement that was killed changed nothing if it could be rolled back', async (t) => {
   t.match([select, insert, update(loose()), { ...select, table: loose() }].map((plan) => toTimeout(plan).code), ['QUERY_TIMEOUT', 'QUERY_TIMEOUT', 'OUTCOME_UNKNOWN', 'QUERY_TIMEOUT'])
+})
+
+t.test('a search that the service stopped took too long, although MariaDB gives it the number of one with too many matches', async (t) => {
+  const failure = (isStopped: boolean) => toFailure(fromServer(188), { pool: { discard () {}, moveOn: () => false }, session: { engine: { name: 'MariaDB' } } as never, statement: select, request: { client: undefined }, isStopped })
+  t.match([failure(true), failure(false)], [{ code: 'QUERY_TIMEOUT' }, { code: 'RESULT_TOO_LARGE' }])
 })
 
 t.test('a violated key is named with its columns, whatever the duplicate value and the names contain', async (t) => {
