@@ -191,7 +191,11 @@ interface ListFields<Tables, O extends Name<Tables>, B> extends OrderField<Table
 
 interface OrderField<Tables, O extends Name<Tables>, B> {
   readonly orderBy?: 'orderBy' extends keyof B
-    ? OrderOf<B[keyof B & 'orderBy'], Name<Tables[O]>>
+    ? OrderOf<
+      B[keyof B & 'orderBy'],
+      Name<Tables[O]>,
+      'include' extends keyof B ? ColumnsOfOnes<Tables, O, Exclude<B[keyof B & 'include'], undefined>> : never
+    >
     : AnyOrder<Name<Tables[O]>>
 }
 
@@ -307,6 +311,12 @@ export type MemberColumns<Tables, T extends Name<Tables>, I> = {
     ? Name<A>
     : ColumnsOfOne<Tables, T, TableOf<Tables, M, I[M]>, I[M]>}`
 }[Extract<keyof I, string>]
+/** The same without aggregates, by which lists are not sorted. */
+type ColumnsOfOnes<Tables, T extends Name<Tables>, I> = MemberColumns<
+  Tables,
+  T,
+  { [M in keyof I as I[M] extends { readonly aggregates: unknown } ? never : M]: I[M] }
+>
 type ColumnsOfOne<Tables, T extends Name<Tables>, O extends Name<Tables>, B> = [O] extends [never]
   ? never
   : [IsObject<Tables, T, O, B>, IsOne<Tables, T, O, B>] extends [false, unknown] | [unknown, false]

@@ -3,7 +3,7 @@ import type { Member as MemberBody } from '../../schemas/body.ts'
 import { type Include } from '../../schemas/fields.ts'
 import { DEFAULT_LIMIT } from '../../schemas/limits.ts'
 import type { Column, Table, TableSource } from '../catalog/catalog.ts'
-import { at, invalidBody, type Path } from '../errors.ts'
+import { at, invalidBody, invalidOrderBy, type Path } from '../errors.ts'
 import { isOne, findMemberIndex } from './relation.ts'
 import { getColumn } from './columns.ts'
 import { planRelation } from './filters/resolve-filters.ts'
@@ -12,7 +12,7 @@ import type { PlanLimits } from './write-options.ts'
 import { planAggregate } from './groups.ts'
 import { planOrder } from './order-by.ts'
 import { completeOrder, findKey } from './page-after.ts'
-import type { Member, Order } from './plan.ts'
+import type { ManyMember, Member, Order } from './plan.ts'
 import { withinRules } from './rule.ts'
 
 export interface MembersToPlan {
@@ -90,7 +90,7 @@ function planMember (name: string, body: MemberBody, planning: Planning, { table
   const single = isOne(other, on, equalColumns)
   const isObject = (body.as ?? (single ? 'object' : 'list')) === 'object'
   if (isObject) refuseOfObject(body, { table: other, path })
-  const order = planManyOrder(body, { table: other, path, on: on.map(({ other: column }) => column), equalColumns })
+  const order = planManyOrder(body, { ...rows, path, equalColumns })
   if (isObject && single) return { kind: 'one', ...rows }
   return {
     kind: 'many',
@@ -123,19 +123,26 @@ const planColumns = ({ columns }: MemberBody, table: Table, path: Path): readonl
   columns?.map((name, index) => getColumn(table, name, [...path, 'columns', index])) ?? table.columnList
 
 /**
- * The order of related rows, without the columns that are equal in all of them, because MariaDB would sort the rows by
- * them again.
+ * The order of related rows, without their columns that are equal in all of them, because MariaDB would sort the rows
+ * by them again.
  */
 function planManyOrder (
   { orderBy }: MemberBody,
-  {
-    table,
-    path,
-    on,
-    equalColumns
-  }: { readonly table: Table; readonly path: Path; readonly on: readonly Column[]; readonly equalColumns: EqualColumns }
+  { table, path, on, members, equalColumns }: Pick<ManyMember, 'table' | 'on' | 'members'> & {
+    readonly path: Path
+    readonly equalColumns: EqualColumns
+  }
 ): readonly Order[] {
-  const asked = orderBy === undefined ? [] : planOrder(orderBy, { table, path: [...path, 'orderBy'] })
+  const orderPath = [...path, 'orderBy']
+  const asked = orderBy === undefined ? [] : planOrder(orderBy, { table, members, path: orderPath })
+  const computed = asked.find(({ of }) => of?.kind === 'computed')?.of
+  if (computed !== undefined) {
+    throw at(
+      orderPath,
+      invalidOrderBy(`contains "${computed.name}", which is computed; a list can be sorted by members that are one row`)
+    )
+  }
   const order = completeOrder(asked, findKey(table) ?? [])
-  return order.filter(({ column }) => !on.includes(column) && !equalColumns.all.has(column))
+  const equal = new Set([...equalColumns.all, ...on.map(({ other }) => other)])
+  return order.filter(({ column, of }) => of !== undefined || !equal.has(column))
 }

@@ -117,10 +117,11 @@ export function findMemberIndex (
     const reversed = rest[0]?.descending !== (order[0]?.direction === 'desc')
     const isOrdered =
       isWhole &&
-      order.every(({ column, direction }, index) => {
+      order.every(({ column, of, direction }, index) => {
         const part = rest[index]
         return (
-          part?.column === column.name && !part.prefix && (part.descending !== (direction === 'desc')) === reversed
+          of === undefined && part?.column === column.name && !part.prefix &&
+          (part.descending !== (direction === 'desc')) === reversed
         )
       })
     const first = run.find(({ column }) => related.has(column as string))

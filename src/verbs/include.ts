@@ -214,10 +214,11 @@ async function readStep (reading: ReadingList, values: readonly OnValues[]): Pro
 
 /**
  * Whether the service can compare the values itself, and the servers read a list of them by the index. Of a first row,
- * the part of a value reads no other.
+ * the part of a value reads no other; an order by a member reads every row, and so would read them twice.
  */
-const isListed = ({ on, isObject }: ManyMember): boolean =>
-  isObject !== true && on.length === 1 && on[0]?.other.type.relatedAs !== RELATED_TEXT
+const isListed = ({ on, isObject, order }: ManyMember): boolean =>
+  isObject !== true && !order.some(({ of }) => of !== undefined) &&
+  on.length === 1 && on[0]?.other.type.relatedAs !== RELATED_TEXT
 
 /**
  * Reads the rows related to all values at once, because most values have few. Stops after four rows for each value plus

@@ -104,6 +104,8 @@ const matrix: Record<string, Probe[]> = {
     column((x) => ({ include: { same: { table: 'orders', on: { id: 'id' }, columns: [x] } } })), column((x) => ({ include: { same: { table: 'orders', on: { id: 'id' }, filters: { [x]: 'z4' } } } })),
     column((x) => ({ include: { same: { table: 'orders', on: { id: 'id' }, aggregates: { a: { $max: x } } } } })), column((x) => ({ include: { others: { table: 'orders', on: { customer_id: 'customer_id' }, orderBy: x } } })),
     column((x) => ({ include: { first: { table: 'orders', on: { customer_id: 'customer_id' }, as: 'object', orderBy: [{ [x]: 'ASC' }] } } })),
+    column((x) => ({ include: { others: { table: 'orders', on: { customer_id: 'customer_id' }, include: { same: { table: 'orders', on: { id: 'id' } } }, orderBy: `same.${x}` } } })),
+    row((x) => ({ include: { others: { table: 'orders', on: { customer_id: 'customer_id' }, include: { same: { table: 'orders', on: { id: 'id' }, filters: { id: x } } }, orderBy: [{ same: { total: 'DESC' } }] } } })),
     row((x) => ({ include: { last: { table: 'orders', on: { customer_id: 'customer_id' }, as: 'object', orderBy: 'id DESC', filters: { id: { $gte: x } } }, same: { table: 'orders', on: { id: 'id' }, as: 'list', filters: { id: x } } } })),
     row((x) => ({ filters: { id: x }, include: { customer: { table: 'customers' } } })), row((x) => ({ include: { same: { table: 'orders', on: { id: 'id' }, filters: { id: x } } } })),
     row((x) => ({ include: { others: { table: 'orders', on: { customer_id: 'customer_id' }, filters: { id: { $gte: x } }, aggregates: { n: { $count: '*' }, total: { $sum: 'total' } } } } })),

@@ -11,6 +11,7 @@ const schema: Schema = (engine) => {
   return [
     `create table customers (id ${id}, tenant varchar(10) not null, name varchar(20) not null, secret varchar(20), city varchar(10))`,
     `create table orders (id ${id}, tenant varchar(10) not null, status varchar(10) not null, customer_id int, hidden_id int, foreign key (customer_id) references customers (id), foreign key (hidden_id) references customers (id))`,
+    'create index by_status on orders (status)',
     'create table items (tenant int not null, order_id int not null, line int not null, sku varchar(10) not null, primary key (tenant, order_id, line))',
     `create table notes (id ${id}, order_id int not null, text varchar(20))`, 'create index notes_of on notes (order_id)',
     `create table nulls (id ${id}, order_id int not null, kind varchar(5) not null)`, 'create index nulls_of on nulls (order_id)',
@@ -88,6 +89,9 @@ await test('an order by a member knows its columns and rows as the grant does', 
   // the city of order 2 is hidden: it would come before that of order 1
   t.same((await select('customer.city, id')).rows, [{ id: 2, customer: null }, { id: 4, customer: null }, { id: 1, customer: { name: 'Ada' } }])
   t.same((await select('customer.city DESC, id DESC')).rows.map(({ id }: { id: number }) => id), [1, 4, 2])
+  const listed = async (orderBy: unknown): Promise<any> => outcomeOf(await post('orders', { verb: 'select', columns: ['id'], filters: { id: 1 }, include: { all: { table: 'orders', on: { status: 'status' }, columns: ['id'], orderBy, include } } }, { token: 'seller' }))
+  t.same((await listed('customer.city, id')).rows[0].all, [{ id: 2, customer: null }, { id: 4, customer: null }, { id: 1, customer: { name: 'Ada' } }], 'also in a list')
+  t.same(await listed('customer.secret'), [400, 'COLUMN_NOT_FOUND', '/include/all/orderBy'])
   for (const column of ['secret', 'tenant', 'nothing']) {
     t.same(await select(`customer.${column}`), [400, 'COLUMN_NOT_FOUND', '/orderBy'])
     t.same(await select([{ customer: { [column]: 'ASC' } }]), [400, 'COLUMN_NOT_FOUND', `/orderBy/0/customer/${column}`])

@@ -128,6 +128,13 @@ await onEachEngine(t, `rows read for lists are bounded, also with ${MANY} for on
     const read = await countRead(sql, sent)
     t.ok(read <= most, `an object ordered by ${order}: ${read} rows read, at most ${most}`)
   }
+  statements()
+  const { json } = await post('parents', { verb: 'select', columns: ['id'], orderBy: 'id', limit: 200, include: { children: { table: 'children3', on: { id: 'parent_id' }, limit: 5, orderBy: 'parent.code, line', columns: ['line'], include: { parent: { table: 'parents', on: { parent_id: 'id' }, columns: ['code'] } } } } })
+  t.strictSame(json.data?.rows.map(({ children }: { children: unknown[] }) => children), Array.from({ length: 200 }, (_, index) => Array.from({ length: index + 1 === CROWDED ? 5 : 3 }, (_, line) => ({ line: line < 3 ? line : 97 + line, parent: { code: `c${index + 1}` } }))), JSON.stringify(json.error))
+  const sorted = statements().filter((statement) => statement.includes('`children3`'))
+  t.equal(sorted.length, 1, 'an order by a member reads every related row, once')
+  const reads = await countRead(sql, sorted)
+  t.ok(reads <= 3 * (MANY + 3 * 200), `a list ordered by its member: ${reads} rows read`)
   for (const orderBy of ['line', 'line DESC', 'id']) {
     statements()
     const { json } = await post('parents', { verb: 'select', columns: ['id'], filters: { id: CROWDED }, include: { children: { table: 'children1', on: { id: 'parent_id' }, orderBy, limit: 10 } } })

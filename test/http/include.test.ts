@@ -121,6 +121,31 @@ await test('"as" says whether a member is a list or its first row', async (t, { 
   t.same((await operate([select, { ...select, filters: { id: { $ref: '/0/rows/0/last/line' } } }])).json.data?.results[1].rows[0].last, { line: 1 }, 'a reference finds a value of the first row')
 })
 
+await test('a list can be in the order of its members that are one row', async (t, { post, sql, statements }) => {
+  await sql('insert into nodes values (6, 2), (7, 2)')
+  await sql("insert into order_items values (3, 4, 'A', 1)")
+  const product = { table: 'products', columns: ['title'] }
+  const items = { table: 'order_items', columns: ['line'], include: { product } }
+  const lines = async (member: object): Promise<unknown> => {
+    const { json } = await post('orders', { verb: 'select', columns: ['id'], orderBy: 'id', include: { member: { ...items, ...member } } })
+    return json.data?.rows.map(({ member }: any) => Array.isArray(member) ? member.map(({ line }) => line) : member?.line) ?? json.error
+  }
+  t.same(await lines({ orderBy: 'product.title' }), [[1, 2], [1], [3, 4, 1, 2], []], 'the key completes it')
+  t.same(await lines({ orderBy: [{ product: { title: 'DESC' } }, { quantity: 'ASC' }], limit: 3 }), [[2, 1], [1], [1, 2, 4], []])
+  t.same(await lines({ orderBy: 'product.title DESC', limit: 3 }), [[2, 1], [1], [2, 1, 4], []], 'in the direction of the last term')
+  t.same(await lines({ orderBy: 'product.title DESC', as: 'object' }), [2, 1, 2, undefined])
+  const order = { table: 'orders', on: { id: 'id' }, columns: ['total'], filters: { total: { $gt: 25 } } }
+  const children = { table: 'nodes', on: { id: 'parent_id' }, columns: ['id'], include: { order } }
+  for (const [orderBy, of1, of2] of [['order.total', [2, 3], [6, 7, 4]], ['order.total DESC', [3, 2], [4, 7, 6]]] as const) {
+    const nested = { ...children, include: { order, children: { ...children, orderBy } }, orderBy }
+    const { json } = await post('nodes', { verb: 'select', columns: ['id'], filters: { id: 1 }, include: { children: nested } })
+    t.same(json.data?.rows[0].children.map(({ id }: { id: number }) => id), of1, `null is lowest, also if filters hide the row: ${JSON.stringify(json.error)}`)
+    t.same(json.data?.rows[0].children.find(({ id }: { id: number }) => id === 2).children.map(({ id }: { id: number }) => id), of2, 'on the second level')
+  }
+  statements()
+  t.match((await post('orders', { verb: 'update', data: { total: '1.00' }, filters: { id: 1 }, returning: ['id'], include: { member: { ...items, orderBy: 'product.title DESC' } } })).json.data, { rows: [{ id: 1, member: [{ line: 2 }, { line: 1 }] }] })
+})
+
 await test('only what is one row by its keys, and no list by "as", is in an order of rows', async (t, { post }) => {
   const orders = async (member: object) => (await post('orders', { verb: 'select', columns: ['id'], orderBy: 'm.name DESC, id', include: { m: { table: 'customers', columns: ['name'], ...member } } })).json
   t.same((await orders({ as: 'object' })).data.rows.map(({ id }: { id: number }) => id), [3, 1, 2, 4])

@@ -11,6 +11,8 @@ interface Asked {
   readonly order: string
   readonly limit: number
   readonly as: 'list' | 'object' | undefined
+  /** The first term of the order is a column of the member `by`, while there is one; the same in SQL. */
+  readonly by?: { readonly term: string, readonly sql: string }
   readonly members: Map<string, Asked>
 }
 
@@ -29,18 +31,31 @@ function drawMember (draw: Draw, tables: readonly Drawn[], level: number): Asked
   const limit = as === 'object' ? 1 : draw.one([1, 2, 3, 100])
   const members = new Map(level < 3 && draw.chance(0.6) ? Array.from({ length: 1 + draw.below(2) }, (_, index): [string, Asked] => [`in${level}x${index}`, drawMember(draw, tables, level + 1)]) : [])
   const order = terms.map(([column, to]) => `${column} ${to}`).join(', ')
+  const by = level < 3 && terms.length > 0 && draw.chance(0.4) ? drawOrder(draw, tables, members) : undefined
   const body = { table: table.name, on: Object.fromEntries(on), ...Object.keys(filters).length > 0 && { filters }, columns: SHOWN, ...order !== '' && { orderBy: order }, ...as !== undefined && { as }, ...limit < 100 && as !== 'object' && { limit } }
-  return { table, as, body, on, where, order: completed.map(([column, to]) => `c.${column} ${to}`).join(', '), limit, members }
+  return { table, as, ...by !== undefined && { by }, body, on, where, order: completed.map(([column, to]) => `c.${column} ${to}`).join(', '), limit, members }
+}
+
+/** An order by a member that is one row, which it adds to the members. */
+function drawOrder (draw: Draw, [table]: readonly Drawn[], members: Map<string, Asked>): Asked['by'] {
+  const [own, column, to] = [draw.one(['a', 'b', 'n', 'm', 'rid']), draw.one(['a', 'n', 'x']), draw.one(['asc', 'desc'])]
+  const on = [[own, 'rid']] as const
+  const [filters, where] = draw.one([[{}, '1 = 1'], [{ a: { $gte: 2 } }, 'c.a >= 2']] as const)
+  const { name } = table as Drawn
+  members.set('by', { table: table as Drawn, as: undefined, body: { table: name, on: Object.fromEntries(on), filters, columns: SHOWN }, on, where, order: 'c.rid', limit: 1, members: new Map() })
+  return { term: `by.${column} ${to}`, sql: `(select o.${column} from ${name} o where o.rid = c.${own} and ${where.replace('c.', 'o.')}) ${to}` }
 }
 
 const AGGREGATES = { n: { $count: '*' }, last: { $max: 'rid' }, ones: { $count: 'm', filters: { n: 1 } } }
 
 /** `isOne`: without the fields that are refused then. */
 function toBody (asked: Asked, kinds: ReadonlyMap<Asked, string>): Record<string, unknown> {
-  const { as, columns, orderBy, limit, ...rest } = asked.body
+  const { as, columns, limit, ...rest } = asked.body
+  delete rest['orderBy']
+  const orderBy = [asked.members.has('by') ? asked.by?.term : undefined, asked.body['orderBy']].filter(Boolean).join(', ')
   if (kinds.get(asked) === 'computed') return { ...rest, aggregates: AGGREGATES }
   const include = asked.members.size === 0 ? {} : { include: Object.fromEntries(Array.from(asked.members, ([name, member]) => [name, toBody(member, kinds)])) }
-  return kinds.get(asked) === 'one' ? { ...rest, columns, ...include } : { ...asked.body, ...include }
+  return kinds.get(asked) === 'one' ? { ...rest, columns, ...include } : { ...asked.body, ...orderBy !== '' && { orderBy }, ...include }
 }
 
 interface Placed { readonly path: string, readonly asked: Asked, remove (): void }
@@ -67,9 +82,11 @@ export async function onRandomTables (t: Test, name: string, options: { readonly
 export const membersAreThoseOfPlainSql: Run = async (t, { post, sql }, tables, { seed, runs }) => {
   const draw = createDraw(seed * 1000)
   const own = [...tables]
-  const counts = { returned: 0, one: 0, object: 0, many: 0, computed: 0, rows: 0, refused: 0, filtered: 0 }
+  const counts = { returned: 0, ordered: 0, one: 0, object: 0, many: 0, computed: 0, rows: 0, refused: 0, filtered: 0 }
   const expected = async (asked: Asked, parent: Drawn, row: Record<string, unknown>, kinds: ReadonlyMap<Asked, string>): Promise<unknown> => {
-    const { table, on, where, order, limit } = asked
+    const { table, on, where, limit, by } = asked
+    const order = by !== undefined && asked.members.has('by') ? `${by.sql}, ${asked.order}` : asked.order
+    if (order !== asked.order && kinds.get(asked) !== 'one') counts.ordered++
     const from = `from ${table.name} c, ${parent.name} p where p.rid = ${String(row['rid'])} and ${on.map(([column, other]) => `c.${other} = p.${column}`).join(' and ')} and ${where}`
     if (kinds.get(asked) === 'computed') {
       counts.computed++
@@ -96,7 +113,7 @@ export const membersAreThoseOfPlainSql: Run = async (t, { post, sql }, tables, {
     const root = draw.one(own)
     const members = new Map(Array.from({ length: 1 + draw.below(2) }, (_, index): [string, Asked] => [`in0x${index}`, drawMember(draw, own, 1)]))
     const kinds = new Map<Asked, string>()
-    for (const { asked } of flatten(members)) if (asked.members.size === 0 && draw.chance(0.3)) kinds.set(asked, 'computed')
+    for (const { asked, path } of flatten(members)) if (asked.members.size === 0 && !path.endsWith('/by') && draw.chance(0.3)) kinds.set(asked, 'computed')
     const page = draw.one([{}, {}, root.key.length > 0 ? { after: null } : {}, { offset: 2 }, { total: true }])
     const [filters, where] = draw.chance(0.4) ? drawRelated(draw, own, { alias: 'p', levels: 3 }) : [{}, '1 = 1']
     const selected = new Set((await sql(`select p.rid as rid from ${root.name} p where ${where}`)).map(({ rid }) => Number(rid)))
@@ -136,7 +153,7 @@ export const membersAreThoseOfPlainSql: Run = async (t, { post, sql }, tables, {
   }
   t.comment(JSON.stringify(counts))
   t.ok(counts.many > 0 && counts.rows > 0)
-  if (runs >= 40) t.ok(counts.one + counts.object > runs / 8 && counts.many > runs / 2 && counts.computed > runs / 40 && counts.rows > runs / 2 && counts.filtered > runs / 8, JSON.stringify(counts))
+  if (runs >= 40) t.ok(counts.one + counts.object > runs / 8 && counts.ordered > runs / 8 && counts.many > runs / 2 && counts.computed > 0 && counts.rows > runs / 2 && counts.filtered > runs / 8, JSON.stringify(counts))
 }
 
 function noteKinds (value: unknown, asked: Asked, kinds: Map<Asked, string>): void {

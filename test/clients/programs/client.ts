@@ -190,6 +190,7 @@ export async function members (line: number | null, filters: Filters<DB['order_i
   console.log(order.id, order.note, name, price, product, third, n, sums)
   const { rows: [text] } = await strings.select('orders', { include: { order_items: { columns: ['line'] }, customer: { table: 'customers', columns: ['id'] }, sums: { table: 'order_items', aggregates: { last: { $max: 'line' } } } } })
   const digits: string | number | null | undefined = text?.order_items[0]?.line ?? text?.customer?.id ?? text?.sums.last
+  await db.select('orders', { include: { order_items: { orderBy: 'product.sku DESC, line', include: { product: { table: 'products' } } } } })
   const latest: number | bigint | undefined = order.latest?.line
   const payer: string | undefined = order.payers[0]?.name
   console.log(latest, payer)
@@ -241,6 +242,12 @@ export async function members (line: number | null, filters: Filters<DB['order_i
   await db.select('orders', { include: { first: { table: 'order_items', filters: { line: 1 }, orderBy: 'line' } } })
   // @ts-expect-error: a misspelt order
   await db.select('orders', { include: { order_items: { orderBy: 'lin DESC' } } })
+  // @ts-expect-error: nor by computed values
+  await db.select('orders', { include: { order_items: { orderBy: 'n.n', include: { n: { table: 'order_items', on: { order_id: 'order_id' }, aggregates: { n: { $count: '*' } } } } } } })
+  // @ts-expect-error: a list has no order by another list
+  await db.select('orders', { include: { order_items: { orderBy: 'orders.id', include: { orders: { as: 'list' } } } } })
+  // @ts-expect-error: a misspelt column of its member
+  await db.select('orders', { include: { order_items: { orderBy: 'product.skuu', include: { product: { table: 'products' } } } } })
   // @ts-expect-error: an object is no list
   console.log(order.latest[0])
   // @ts-expect-error: it may be null
