@@ -50,7 +50,15 @@ export interface RequestOptions extends SendOptions {
 // The error of an unsuccessful request.
 
 /** One cause of an error: where in the body (JSON Pointer, RFC 6901) and why. */
-export interface ErrorDetail { readonly path: string, readonly message: string }
+export interface ErrorDetail {
+  readonly path: string
+  readonly message: string
+  /** The line of an import. */
+  readonly line?: number
+}
+
+/** The rows of an import that are in the table, and the line in which they end. */
+export interface Committed { readonly rows: number, readonly line: number }
 
 /** The facts of an error in an answer. */
 export interface ErrorFacts {
@@ -58,6 +66,7 @@ export interface ErrorFacts {
   readonly details?: readonly ErrorDetail[] | undefined
   readonly requestId?: string | undefined
   readonly retryAfter?: number | undefined
+  readonly committed?: Committed | undefined
   readonly cause?: unknown
 }
 
@@ -72,14 +81,16 @@ export class RowQueryError extends Error {
   declare readonly requestId: string | undefined
   /** Seconds after which the service accepts the request again, if it says so. */
   declare readonly retryAfter: number | undefined
+  /** What is in the table after an error of an import in batches. */
+  declare readonly committed: Committed | undefined
 
   constructor (
     code: string,
     message: string,
-    { status = 0, details = [], requestId, retryAfter, ...cause }: ErrorFacts = {}
+    { status = 0, details = [], requestId, retryAfter, committed, ...cause }: ErrorFacts = {}
   ) {
     super(message, cause)
-    Object.assign(this, { name: 'RowQueryError', code, status, details, requestId, retryAfter })
+    Object.assign(this, { name: 'RowQueryError', code, status, details, requestId, retryAfter, committed })
   }
 }
 

@@ -6,7 +6,8 @@ import type {
   RowsFields, SelectFields, SelectResult, Streamed, UpdateFields, UpdateResult
 } from '../in-process/requests.ts'
 import { RowQueryError, type RequestOptions } from './client-options.ts'
-import { writeJson, type Send } from './send.ts'
+import { NDJSON, writeJson, type Send } from './send.ts'
+import { SourceUpload } from './upload.ts'
 
 export interface Client<All extends AnyDatabases = AnyDatabases, N extends Bigints = 'bigint'> {
   /** Returns the methods of a database without sending a request. */
@@ -23,6 +24,17 @@ export interface OperationsFields<X> {
 export type ReadOptions = Omit<RequestOptions, 'idempotencyKey'>
 /** The options of a write. */
 export type WriteOptions = Omit<RequestOptions, 'consistency'>
+
+/** The options of an import (docs/imports.md). `timeout` is ten minutes by default, and nothing is repeated. */
+export interface LoadOptions extends Omit<WriteOptions, 'retries'> {
+  /** The format of bytes and texts; rows as objects need none. */
+  format?: 'csv' | 'ndjson'
+  onConflict?: readonly string[]
+  set?: readonly string[]
+  dryRun?: boolean
+  transaction?: 'whole' | 'batch'
+  separator?: ',' | ';' | 'tab'
+}
 
 /** The position at which `pages` begins. */
 interface Beginning<T> { readonly after?: Position<T> | null }
@@ -77,6 +89,16 @@ export interface DatabaseClient<Tables, N extends Bigints = 'bigint'> {
     options?: ReadOptions
   ): AsyncGenerator<SelectResult<Tables, T, F, N>['rows'][number], void, undefined>
   /**
+   * Inserts any number of rows: bytes or texts of NDJSON or CSV, or objects. They are read no faster than the service
+   * takes them. Needs a runtime whose `fetch` sends streams: Node, Deno, Bun, and Chrome over HTTP/2. @throws
+   * RowQueryError, with `committed` if batches are committed one by one; what the source throws
+   */
+  load<T extends Name<Tables>>(
+    table: T & TableName<Tables>,
+    source: AsyncIterable<unknown> | Iterable<unknown>,
+    options?: LoadOptions
+  ): Promise<{ inserted: number, updated: number, unchanged: number, dryRun?: true }>
+  /**
    * Runs operations in one transaction, up to 100 if the service has no other limit: either all of them happen or none.
    * `{ $ref: '/0/id' }` takes a value from an earlier result.
    */
@@ -123,7 +145,15 @@ export function createDatabase (send: Send, name: string): DatabaseClient<any, a
       } while (after !== null)
     },
     async * rows (table: string, fields?: object, options?: RequestOptions): AsyncGenerator<any> {
-      yield * await send([name, table], { ...fields, verb: 'select' }, options, true)
+      yield * await send([name, table], { ...fields, verb: 'select' }, options, 'rows')
+    },
+    async load (table: string, source: AsyncIterable<unknown>, options: LoadOptions = {}): Promise<any> {
+      const { format, onConflict, set, dryRun, transaction, separator, ...rest } = options
+      const query = { onConflict, set, dryRun: dryRun === true || undefined, transaction, separator }
+      const upload = new SourceUpload(source, format === 'csv' ? 'text/csv' : NDJSON, query)
+      return await send([name, table], { verb: 'insert' }, rest, upload).catch((error: unknown) => {
+        throw upload.failure === undefined ? error : upload.failure.error
+      }).finally(() => { upload.leave().catch(() => {}) })
     },
     transaction: (operations: readonly object[], fields?: object, options?: RequestOptions): Promise<any> =>
       send([name], { ...fields, operations }, options)

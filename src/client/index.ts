@@ -7,9 +7,9 @@ import type { ClientOptions } from './client-options.ts'
 import { createSend } from './send.ts'
 
 export { RowQueryError } from './client-options.ts'
-export type { ErrorDetail, ErrorFacts } from './client-options.ts'
+export type { Committed, ErrorDetail, ErrorFacts } from './client-options.ts'
 export type { ClientOptions, RequestOptions, SendOptions } from './client-options.ts'
-export type { Client, DatabaseClient, OperationsFields, ReadOptions, WriteOptions } from './client.ts'
+export type { Client, DatabaseClient, LoadOptions, OperationsFields, ReadOptions, WriteOptions } from './client.ts'
 export type { OperationOf, Reference } from '../in-process/requests.ts'
 export type { Column, Filters, Insert, Position, Row, Update } from '../in-process/field-types.ts'
 

@@ -1,7 +1,7 @@
 /** Sends a request, reads its answer, and repeats requests that may be repeated. */
 import { parseSafely } from '../json/exact-json.ts'
 import {
-  type ClientOptions, connectionFailed, type ErrorDetail, type RequestOptions, RowQueryError
+  type ClientOptions, type Committed, connectionFailed, type ErrorDetail, type RequestOptions, RowQueryError
 } from './client-options.ts'
 
 // Reads and writes JSON with integers of any size, which `JSON.stringify` refuses.
@@ -21,11 +21,15 @@ export function parseJson (text: string, toLarge: (digits: string) => unknown): 
 
 /** Writes JSON, with bigints as integers. @throws RowQueryError INVALID_BODY for values that JSON does not have */
 export function writeJson (value: unknown): string {
-  const mark = randomId()
+  // of a value without bigints, neither the id nor the expression below is needed
+  let mark: string | undefined
   const text = JSON.stringify(value, function (this: Record<string, unknown>, key, given: unknown) {
     // not `given`, because many programs add a toJSON to bigints that converts them to strings
     const original = this[key]
-    if (typeof original === 'bigint') return `${mark}${original}`
+    if (typeof original === 'bigint') {
+      mark ??= randomId()
+      return `${mark}${original}`
+    }
     // JSON.stringify would omit undefined, so that a filter is missing, and write NaN and an invalid Date as null and a
     // Map or a promise as {}
     if (
@@ -34,7 +38,7 @@ export function writeJson (value: unknown): string {
     ) { throw new RowQueryError('INVALID_BODY', `"${key}" has a value that JSON does not have`) }
     return given
   })
-  return text.replaceAll(new RegExp(`"${mark}(-?\\d+)"`, 'g'), '$1')
+  return mark === undefined ? text : text.replaceAll(new RegExp(`"${mark}(-?\\d+)"`, 'g'), '$1')
 }
 
 /**
@@ -48,7 +52,7 @@ export const randomId = (): string => crypto.getRandomValues(new Uint32Array(4))
 interface Envelope {
   success?: boolean
   data?: unknown
-  error?: { code: unknown; message: string; details?: readonly ErrorDetail[] }
+  error?: { code: unknown; message: string; details?: readonly ErrorDetail[]; committed?: Committed }
 }
 
 /** Returns `data` of a successful answer, and otherwise the error (not thrown). */
@@ -68,6 +72,7 @@ function readAnswer ({ status, headers }: Response, text: string, toLarge: (digi
   return new RowQueryError(isOurs ? error.code as string : 'UNEXPECTED_ANSWER', message, {
     status,
     details: error?.details,
+    committed: error?.committed,
     requestId: headers.get('x-request-id') ?? undefined,
     // the header has seconds or a date
     retryAfter: after === null ? undefined : Math.max(0, Number(after) || (Date.parse(after) - Date.now()) / 1000 || 0)
@@ -111,7 +116,7 @@ export async function * readRows (
 
 /**
  * Sends a request to the path of these names below the address of the service, and returns `data` of its answer, or a
- * generator of the rows of a stream.
+ * generator of the rows of a stream. `as`: what the answer is if not JSON, or the request.
  * @throws RowQueryError; the reason of the signal; what the function for the token throws
  */
 export type Send = (
@@ -122,10 +127,18 @@ export type Send = (
     readonly dryRun?: unknown
   },
   options?: RequestOptions,
-  isStream?: boolean
+  as?: 'rows' | Upload
 ) => Promise<any>
 
-const NDJSON = 'application/x-ndjson'
+/** The body of an import. */
+export interface Upload {
+  readonly type: string
+  /** The query string. */
+  readonly query: string
+  readonly stream: () => ReadableStream<Uint8Array>
+}
+
+export const NDJSON = 'application/x-ndjson'
 
 /** Statuses and codes after which the same request may succeed. */
 const TEMPORARY = new Set<unknown>([429, 502, 503, 'NO_ANSWER', 'IDEMPOTENCY_IN_PROGRESS'])
@@ -141,10 +154,12 @@ export function createSend (
 
   const toLarge = numbers === 'string' ? String : BigInt
 
-  return async (names, body, options, isStream) => {
+  return async (names, body, options, as) => {
+    const isStream = as === 'rows'
+    const upload = isStream ? undefined : as
     const {
       retries = 3,
-      timeout = 60_000,
+      timeout = upload === undefined ? 60_000 : 600_000,
       headers,
       signal: aborted,
       idempotencyKey,
@@ -155,17 +170,17 @@ export function createSend (
     const key =
       isRead || body.dryRun === true
         ? undefined
-        : (idempotencyKey ?? (idempotencyKeys === true ? randomId() : undefined))
+        : (idempotencyKey ?? (idempotencyKeys === true && upload === undefined ? randomId() : undefined))
     let isReading = false
-    const address = href.replace(/\/*$/, '') + names.map(encodeSegment).join('')
+    const address = href.replace(/\/*$/, '') + names.map(encodeSegment).join('') + (upload?.query ?? '')
     const text = writeJson(body)
 
     const attempt = async (): Promise<unknown> => {
       const bearer = typeof token === 'function' ? await token() : token
       const sent = createHeaders({ ...usual.headers, ...headers }, {
         authorization: bearer === undefined ? bearer : `Bearer ${bearer}`,
-        'content-type': 'application/json',
-        accept: isStream === true ? NDJSON : undefined,
+        'content-type': upload?.type ?? 'application/json',
+        accept: isStream ? NDJSON : undefined,
         'idempotency-key': key,
         'row-query-consistency': consistency
       })
@@ -177,8 +192,13 @@ export function createSend (
           hasQuery = headers.get('accept-query')?.includes('application/json') === true
         }
         const method = isRead && hasQuery === true ? 'QUERY' : 'POST'
-        const response = await (given ?? fetch)(address, { ...init, method, body: text })
-        if (isStream !== true || !response.ok) return readAnswer(response, await response.text(), toLarge)
+        const response = await (given ?? fetch)(
+          address,
+          upload === undefined
+            ? { ...init, method, body: text }
+            : { ...init, method, body: upload.stream(), duplex: 'half' } as RequestInit
+        )
+        if (!isStream || !response.ok) return readAnswer(response, await response.text(), toLarge)
         isReading = response.headers.get('content-type')?.startsWith(NDJSON) === true
         if (isReading) return readRows(response, toLarge, { signal: aborted, forget })
         // a proxy that speaks HTTP/1.0 gets JSON, which has no end that shows that it is whole
@@ -198,6 +218,8 @@ export function createSend (
         // the longest pause doubles from 200 ms to ten seconds; the random part separates clients that failed together
         const pause = (result.retryAfter ?? 0) * 1000 + Math.random() * Math.min(10_000, 200 * 2 ** count)
         if (
+          // the rows of an import are gone
+          upload !== undefined ||
           !(isRead || key !== undefined) ||
           count >= retries ||
           !(TEMPORARY.has(result.status) || TEMPORARY.has(result.code)) ||

@@ -17,10 +17,10 @@ export interface ImportOptions {
 }
 
 /** The options of each format. */
-const OPTIONS: Readonly<Record<ImportFormat, readonly string[]>> = {
+export const OPTIONS = {
   csv: ['onConflict', 'set', 'dryRun', 'transaction', 'separator'],
   ndjson: ['onConflict', 'set', 'dryRun', 'transaction']
-}
+} as const satisfies Readonly<Record<ImportFormat, readonly string[]>>
 
 const refuse = (name: string, message: string): ServiceError => at('', invalidBody(`The option "${name}" ${message}`))
 
@@ -28,7 +28,7 @@ const refuse = (name: string, message: string): ServiceError => at('', invalidBo
 export function readImportOptions (format: ImportFormat, query: Iterable<readonly [string, string]>): ImportOptions {
   const given = new Map<string, string>()
   for (const [name, value] of query) {
-    const known = OPTIONS[format]
+    const known: readonly string[] = OPTIONS[format]
     if (!known.includes(name)) throw refuse(name, `is not one of ${known.join(', ')}${didYouMean(name, known)}`)
     if (given.has(name)) throw refuse(name, 'appears twice')
     given.set(name, value)

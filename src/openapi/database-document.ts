@@ -194,6 +194,7 @@ function pathOf ({ table, verbs, name }: Subject, database: string): [path: stri
     ...(table.comment !== '' && { description: plainText(table.comment) }),
     tags: [table.name],
     isQuery: verbs.includes('select'),
+    imports: verbs.includes('insert') ? 'named' : undefined,
     request: refTo(`${name}Request`),
     answer: refTo(`${name}Response`),
     examples: requestExamples(table, verbs),

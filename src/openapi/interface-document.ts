@@ -103,6 +103,7 @@ export function createInterfaceDocument ({ verbs, databases, settings }: Interfa
     tags: ['rows'],
     parameters: params.properties,
     isQuery: verbs.includes('select'),
+    imports: verbs.includes('insert') ? 'described' : undefined,
     request: refTo(`${NAME}Request`),
     answer: refTo(`${NAME}Response`),
     ...(verbs.includes('select') && {

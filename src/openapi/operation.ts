@@ -10,6 +10,7 @@ import {
   at, catalogue, isTemporary, methodNotAllowed, pointer, rateLimited, refusalOf, requestTimeout, type ServiceError,
   unauthenticated, withDetails
 } from '../errors.ts'
+import { IMPORTS, importBodies, importParameters } from './import-body.ts'
 import { OPERATIONS_REQUEST, OPERATIONS_RESPONSE } from './request-schemas.ts'
 import { pascalCase, refTo, type Schema } from './value-schema.ts'
 import type { DocumentSettings } from './visible.ts'
@@ -31,6 +32,12 @@ export interface Operation {
   readonly parameters?: Readonly<Record<string, Schema>>
   /** Whether it can select, so that the method QUERY does so as well. OpenAPI 3.1 cannot describe this method. */
   readonly isQuery: boolean
+  /**
+   * What the operation says of imports: their bodies and parameters, or a text. Generated clients send a body as the
+   * wrong one of several media types, and parameters change the arguments of their calls, so that the documents of
+   * databases have a text.
+   */
+  readonly imports?: 'described' | 'named' | undefined
   /** The schemas of the request body and of a successful response. */
   readonly request: Schema
   readonly answer: Schema
@@ -50,6 +57,7 @@ export function createPathItem ({
   tags,
   parameters,
   isQuery,
+  imports,
   request,
   answer,
   others = {},
@@ -70,16 +78,23 @@ export function createPathItem ({
       summary,
       ...describeMethods(description, isQuery),
       tags,
-      ...(parameters !== undefined && {
-        parameters: Object.entries(parameters).map(([name, { description, ...schema }]) => ({
-          name,
-          in: 'path',
-          required: true,
-          description,
-          schema
-        }))
+      ...((parameters !== undefined || imports === 'described') && {
+        parameters: [
+          ...Object.entries(parameters ?? {}).map(([name, { description, ...schema }]) => ({
+            name,
+            in: 'path',
+            required: true,
+            description,
+            schema
+          })),
+          ...(imports === 'described' ? importParameters : [])
+        ]
       }),
-      requestBody: { required: true, content: { 'application/json': { schema: request, examples } } },
+      requestBody: {
+        ...(imports === 'named' && { description: IMPORTS }),
+        required: true,
+        content: { 'application/json': { schema: request, examples }, ...(imports === 'described' && importBodies) }
+      },
       responses: { [OK]: done, ...refusals }
     }
   }

@@ -222,6 +222,22 @@ await testShop('the answer of a select has each media type that it may be sent i
   t.same(await typesFor('inserter'), ['application/json'], 'nothing else is answered so')
 })
 
+await testShop('the documents name the media types of imports where the token may insert, that of the interface with their options', async (t, { server }) => {
+  const postOf = async (path: string, table: string, token?: string) => (await get(server, path, token === undefined ? {} : { token })).json.paths[table].post
+  const types = ['application/json', 'application/x-ndjson', 'text/csv']
+  const { requestBody, parameters } = await postOf('/openapi.json', '/{database}/{table}')
+  t.same(Object.keys(requestBody.content), types)
+  t.same(parameters.filter((each: any) => each.in === 'query').map(({ name }: { name: string }) => name), ['onConflict', 'set', 'dryRun', 'transaction', 'separator'])
+  const reader = await postOf('/openapi.json', '/{database}/{table}', 'reader')
+  t.same([Object.keys(reader.requestBody.content), reader.parameters.map(({ name }: { name: string }) => name)], [['application/json'], ['database', 'table']])
+  const orders = await postOf('/shop/openapi.json', '/shop/orders')
+  t.same([Object.keys(orders.requestBody.content), orders.parameters], [['application/json'], undefined], 'what clients are generated from')
+  for (const type of types.slice(1)) t.ok(orders.requestBody.description.includes(type))
+  t.notOk('description' in (await postOf('/shop/openapi.json', '/shop/orders', 'reader')).requestBody)
+  const { statusCode } = await server.app.inject({ method: 'POST', url: '/api/shop/orders?dryRun=true&separator=;', headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'text/csv' }, payload: 'customer_id\n1\n' })
+  t.equal(statusCode, 200)
+})
+
 await testShop('the examples of errors equal real responses', async (t, { server, post }) => {
   const { json } = await get(server, '/openapi.json')
   const examples = Object.assign({}, ...Object.values<any>(json.paths['/{database}/{table}'].post.responses).map(({ content }) => content['application/json'].examples))
