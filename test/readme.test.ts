@@ -47,6 +47,7 @@ t.test('there is a test for every command', async (t) => {
     'export TOKEN=...\n' + firstRequest,
     'npm run -s row-query -- check\nnpm run -s row-query -- token --name reports --permissions select --table orders --database shop --expires 2036-01-01',
     'export TOKEN=rq_...',
+    'export ID=151',
     'npm run -s row-query -- openapi demo\nnpm run -s row-query -- types demo'
   ])
   t.equal(scripts.test, 'node test/run.ts')
@@ -54,8 +55,8 @@ t.test('there is a test for every command', async (t) => {
 
 t.test('npm start serves the demo, and the requests return the shown answers', async (t) => {
   const server = await npmStart(t, checkOut(t))
-  const [, token = ''] = /token {4}(\S+)/.exec(await server.printed(/"update"/)) as RegExpExecArray
-  const sh = createShell(t, { TOKEN: token })
+  const [, token = ''] = /token {4}(\S+)/.exec(await server.printed(/"groupBy"/)) as RegExpExecArray
+  const sh = createShell(t, { TOKEN: token, ID: '151' })
   const requests = blocks.flatMap(({ kind, text }, index) => kind === 'sh' && text.startsWith(`curl -s ${DEMO}`) ? [{ text, answer: blocks[index + 1] }] : [])
   t.equal(requests.length, 7)
   for (const { text, answer } of requests) {

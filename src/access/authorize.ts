@@ -101,7 +101,7 @@ export function getGrant ({ rowQueryGrant }: { readonly rowQueryGrant: Grant | n
 export function getDatabase (databases: ReadonlyMap<string, Database>, grant: Grant, name: string): Database {
   const database = databases.get(name)
   if (database === undefined || !seesDatabase(grant, name)) {
-    throw databaseNotFound(name, didYouMean(name, databases.keys().filter((each) => seesDatabase(grant, each))))
+    throw databaseNotFound(name, didYouMean(name, [...databases.keys()].filter((each) => seesDatabase(grant, each))))
   }
   return database
 }

@@ -275,7 +275,7 @@ export function unseenTable (
   name: string
 ): ServiceError {
   if (catalog === undefined) return tableNotFound(name, database)
-  const seen = catalog.tables.values()
+  const seen = [...catalog.tables.values()]
     // first, because there may be thousands
     .filter((table) => findNearest(name, [table.name]) !== undefined)
     .filter((table) => permissionsOn(grant, database, table.name).size > 0)

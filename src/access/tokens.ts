@@ -104,6 +104,9 @@ export function readRoles (errors: string[], roles: RolesOptions, known: unknown
   )
 }
 
+/** The name of the token that comes from the variable with this name, which errors name. */
+export const API_TOKEN = 'API_TOKEN'
+
 /** Only one of two entries for a token could apply, and the name identifies the owner of an idempotency key. */
 export const UNIQUE = ['sha256', 'name'] as const
 
@@ -118,7 +121,9 @@ function findRepeated (
     const { [field]: value } = entry
     const other = first.get(value)
     if (other === undefined) first.set(value, index)
-    return other === undefined ? [] : [`${path}.${index}.${field}: is the same as that of ${path}.${other}`]
+    if (other === undefined) return []
+    const isVariable = field === 'sha256' && entry.name === API_TOKEN
+    return [`${isVariable ? API_TOKEN : `${path}.${index}.${field}`}: is the same as that of ${path}.${other}`]
   })
 }
 

@@ -4,10 +4,10 @@ import { downloadKeys, reasonOfDownload } from '../access/key-set.ts'
 import { loadConfig } from '../config/load.ts'
 import { resolveSettings } from '../config/settings.ts'
 import { splitConfig } from '../config/split-config.ts'
-import { createShop } from '../demo/shop.ts'
 import { checkDatabase } from './check/check-database.ts'
 import { checkTokens, type Findings, findings, has, listGrants, write } from './check/findings.ts'
 import { COMMANDS, parseFlags } from './commands.ts'
+import { openDemo } from './demo.ts'
 
 /** Downloads the keys of issuers, as the service does. The URLs are not shown. */
 async function checkIssuers (issuers: readonly JwtIssuer[]): Promise<Findings> {
@@ -37,7 +37,7 @@ export async function check (args: string[]): Promise<number> {
   const { values } = parseFlags('check', { args, options: COMMANDS.check.flags })
   const { config, demo } = loadConfig(process.env, values)
   const { options } = splitConfig(config)
-  if (demo !== undefined) createShop(demo.path)
+  openDemo(demo)
   const settings = resolveSettings(options)
   const { databases, jwt } = settings
   const isBad = (found: Findings): boolean => has(found, 'error') || (values.strict === true && has(found, 'warning'))

@@ -158,6 +158,12 @@ docs/configuration.md lists them.
       }
     }
   },
+  demo: {
+    summary: 'print where the embedded demo of this folder is, or make it new',
+    flags: {
+      reset: { type: 'boolean', description: 'replace all its tables and rows; a running server sees the new ones' }
+    }
+  },
   keys: {
     summary: 'print the statement that creates the table for idempotency keys',
     argument: '[database]',

@@ -15,7 +15,6 @@ import { resolveSettings, type Settings } from '../config/settings.ts'
 import { splitConfig } from '../config/split-config.ts'
 import { createDatabase, type Database } from '../databases/database.ts'
 import { type DatabaseConfig, openDialect } from '../databases/open.ts'
-import { createShop } from '../demo/shop.ts'
 import { isServiceError, type ServiceError } from '../errors.ts'
 import { checkStreamBody, STREAM_FORMATS } from '../http/stream.ts'
 import { openStream } from '../pipeline.ts'
@@ -25,6 +24,7 @@ import { GRACE, type RowStream } from '../response/row-stream.ts'
 import type { StreamFormat } from '../response/csv-ndjson-rows.ts'
 import { commandGrant } from './command-grant.ts'
 import { COMMANDS, parseFlags } from './commands.ts'
+import { openDemo } from './demo.ts'
 import { stop } from './stop.ts'
 
 /** How often the progress is shown, in milliseconds. */
@@ -182,7 +182,7 @@ export function chooseTable (
 ): { readonly settings: Settings, readonly grant: Grant, readonly config: DatabaseConfig, readonly table: string } {
   const { config: file, demo } = loadConfig(process.env, values)
   const { options } = splitConfig(file)
-  if (demo !== undefined) createShop(demo.path)
+  openDemo(demo)
   const settings = resolveSettings(options)
   const permissions = PERMISSIONS[command]
   const { grant } = commandGrant({ ...values, name: values['token-name'] }, settings, { permissions })

@@ -7,7 +7,6 @@ import { loadConfig } from '../config/load.ts'
 import { withMcpDefaults, resolveSettings, type Settings } from '../config/settings.ts'
 import { splitConfig } from '../config/split-config.ts'
 import { openDatabases } from '../databases/open.ts'
-import { createShop } from '../demo/shop.ts'
 import { unauthenticated } from '../errors.ts'
 import { LineTransport, recordCalls } from '../mcp/line-transport.ts'
 import { createToolServer, loadSdk, createTools } from '../mcp/tools.ts'
@@ -16,6 +15,7 @@ import { createLog, openLogStream } from '../server/request-logger.ts'
 import { createCollectors } from '../telemetry/collectors.ts'
 import { commandGrant, type CommandGrant } from './command-grant.ts'
 import { COMMANDS, parseFlags } from './commands.ts'
+import { openDemo } from './demo.ts'
 
 /**
  * `row-query mcp`: serves the tools on standard input and output until the input ends. Standard output has only
@@ -25,7 +25,7 @@ export async function mcp (args: string[]): Promise<number> {
   const { values } = parseFlags('mcp', { args, options: COMMANDS.mcp.flags })
   const { config, demo } = loadConfig(process.env, values)
   const { server: { logLevel, logFormat }, options } = splitConfig(config)
-  if (demo !== undefined) createShop(demo.path)
+  openDemo(demo)
   const settings = resolveSettings(options)
   const granted = commandGrant({ ...values, name: values['token-name'] }, settings)
   const [sdk, { serveStdio }] = await loadSdk(() =>

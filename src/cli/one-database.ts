@@ -6,11 +6,11 @@ import { loadConfig } from '../config/load.ts'
 import { resolveSettings, type Settings } from '../config/settings.ts'
 import { splitConfig } from '../config/split-config.ts'
 import { type DatabaseConfig, openDialect } from '../databases/open.ts'
-import { createShop } from '../demo/shop.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { ServiceError } from '../errors.ts'
 import { type DocumentSettings, EVERYTHING } from '../openapi/visible.ts'
 import { type CommandName, COMMANDS, parseFlags } from './commands.ts'
+import { openDemo } from './demo.ts'
 
 /** The explanations for a server that answers but cannot be used, by reason. */
 const REFUSALS: ReadonlyMap<string, string> = new Map([
@@ -55,7 +55,7 @@ export function chooseDatabase (command: CommandName, args: string[]): {
   const { values, positionals } = parseFlags(command, { args, options: COMMANDS.openapi.flags, allowPositionals: true })
   const { config, demo } = loadConfig(process.env, values)
   const { server: { prefix }, options } = splitConfig(config)
-  if (demo !== undefined) createShop(demo.path)
+  openDemo(demo)
   const settings = resolveSettings(options)
   const { databases, limits, openapiInfo: info } = settings
   const grant = findGrant(settings, values)

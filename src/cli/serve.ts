@@ -1,9 +1,11 @@
+import { resolve } from 'node:path'
 import type { RowQueryOptions } from '../../schemas/options.ts'
 import type { Grant } from '../access/grant.ts'
-import { loadConfig, type Loaded } from '../config/load.ts'
+import { DEMO_TOKEN_PATH, loadConfig, type Loaded } from '../config/load.ts'
 import { resolveSettings } from '../config/settings.ts'
 import { splitConfig } from '../config/split-config.ts'
 import { createShop } from '../demo/shop.ts'
+import { keepDemoToken } from '../demo/token.ts'
 import { createLog } from '../server/request-logger.ts'
 import { COMMANDS, parseFlags } from './commands.ts'
 import { describeFirstContact, type ServerConfiguration } from './start-server.ts'
@@ -22,29 +24,44 @@ const DEMO_REQUESTS = [
     limit: 3,
     include: { category: { table: 'categories', columns: ['name'] } }
   }],
-  ['orders', { verb: 'insert', data: { customer_id: 1, total: '12.50', ordered_at: '2026-11-20T10:15:00' } }],
-  ['customers', { verb: 'update', data: { newsletter: true }, filters: { id: [1, 2, 3] } }]
+  ['orders', {
+    verb: 'select',
+    columns: ['id', 'status', 'total'],
+    filters: { ordered_at: { $gte: { $now: { days: -30 } } } },
+    orderBy: 'ordered_at DESC',
+    limit: 3,
+    include: { customer: { table: 'customers', columns: ['name'] } }
+  }],
+  ['orders', {
+    verb: 'select',
+    groupBy: ['status'],
+    aggregates: { orders: { $count: '*' }, sum: { $sum: 'total' } },
+    orderBy: 'sum DESC'
+  }]
 ] as const
 
-/** Shows the address and the token of the demo, and three requests to try. */
-export function demoBanner ({ address, prefix, path, docs, token }: {
+/** Shows the address and the token of the demo, and three requests to try, which change nothing. */
+export function demoBanner ({ address, prefix, path, isNew, docs, token }: {
   readonly address: string
   readonly prefix: string
   readonly path: string
+  /** Whether this start has created the database. */
+  readonly isNew: boolean
   /** Whether the docs page is enabled. */
   readonly docs: boolean
-  /** The token that was created for this start; undefined if tokens are configured, which are never printed. */
+  /** The token of the demo; undefined if tokens are configured, which are never printed. */
   readonly token: string | undefined
 }): string {
   const curl = (table: string, body: object): string =>
-    `  curl -s ${address}${prefix}/demo/${table} -H "Authorization: Bearer ${token ?? '$API_TOKEN'}" -H ` +
+    `  curl -s ${address}${prefix}/demo/${table} -H "Authorization: Bearer ${token ?? '$TOKEN'}" -H ` +
     `'Content-Type: application/json' -d '${JSON.stringify(body)}'`
   return `
-No database is configured. This is the demo: a small shop database in ${path}.
+No database is configured. This is the demo: a small shop, ${isNew ? 'created in' : 'kept in'} ${resolve(path)}.
+"row-query demo --reset" makes it as new.
 Set DATABASE_URL=mysql://user:password@host/database to use your own database.
 
-  address  ${address}${prefix}/demo/{customers,categories,products,orders,order_items}
-  token    ${token ?? 'use a configured token: export it as API_TOKEN before you run these commands'}
+  address  ${address}${prefix}/demo/{customers,categories,products,orders,order_items,order_totals}
+  token    ${token ?? 'use a configured token: export it as TOKEN before you run these commands'}
 ${docs ? `  page     ${address}${prefix}/docs${token === undefined ? '' : `#token=${token}`}\n` : ''}
 Try it:
 
@@ -58,7 +75,8 @@ export async function serve (args: string[]): Promise<number> {
   const { values } = parseFlags('serve', { args, options: COMMANDS.serve.flags })
   const { config, demo } = loadConfig(process.env, values)
   const { server, options } = splitConfig(config)
-  if (demo !== undefined) createShop(demo.path)
+  const isNew = demo !== undefined && createShop(demo.path)
+  if (demo?.token !== undefined) keepDemoToken(DEMO_TOKEN_PATH, demo.token)
   const grants = grantsOf(options)
   // loads only the modules that are needed: the primary process of several workers has no databases
   const { address, tables } = server.workers > 1
@@ -66,7 +84,7 @@ export async function serve (args: string[]): Promise<number> {
     : await (await import('./start-server.ts')).startServer({ server, options, demoToken: demo?.token })
   if (server.logFormat === 'json') return await logStart({ server, options, address, demo })
   const shown = { address, prefix: server.prefix, docs: options.docs === true }
-  if (demo !== undefined) process.stdout.write(demoBanner({ ...shown, ...demo }))
+  if (demo !== undefined) process.stdout.write(demoBanner({ ...shown, ...demo, isNew }))
   else process.stdout.write(describeFirstContact({ ...shown, tables, grants }))
   if (!hasTokens(options)) process.stderr.write(NO_TOKEN_NOTICE)
   return 0
@@ -91,7 +109,7 @@ async function logStart ({
   return 0
 }
 
-/** The grants of tokens. That of API_TOKEN comes first, because the example uses this variable. */
+/** The grants of tokens. That of API_TOKEN comes first, because the reader of the output probably has it. */
 function grantsOf (options: RowQueryOptions): Grant[] {
   const { tokens, tokenFile } = resolveSettings(options)
   const grants = [...tokens, ...tokenFile?.tokens ?? []].map(({ grant }) => grant)

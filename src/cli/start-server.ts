@@ -17,7 +17,7 @@ const MAX_TABLES = 10
 /** The tables of each database; undefined while they are not known. */
 type Tables = ReadonlyMap<string, readonly string[] | undefined>
 
-/** The text contains no token: its request takes the token from the variable API_TOKEN of the shell. */
+/** The text contains no token: its request takes the token from the variable TOKEN of the shell. */
 export function describeFirstContact ({ address, prefix, tables, grants, docs }: {
   readonly address: string
   readonly prefix: string
@@ -69,11 +69,11 @@ const EXAMPLE_BODY = '-H \'Content-Type: application/json\' -d \'{"verb":"select
 function describeExample ({ grant, database, table }: Example, base: string): string {
   // encodeURIComponent does not encode the quote, which would end the string of the shell
   const path = [database, table].map((name) => encodeURIComponent(name).replaceAll("'", '%27')).join('/')
-  return `  token    that of ${JSON.stringify(grant.name)}; export it as API_TOKEN before you run this command
+  return `  token    that of ${JSON.stringify(grant.name)}; export it as TOKEN before you run this command
 
 Try it:
 
-  curl -s '${base}/${path}' -H "Authorization: Bearer $API_TOKEN" ${EXAMPLE_BODY}
+  curl -s '${base}/${path}' -H "Authorization: Bearer $TOKEN" ${EXAMPLE_BODY}
 `
 }
 

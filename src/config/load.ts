@@ -4,6 +4,7 @@ import { ConfigSchema, type Config } from '../../schemas/options.ts'
 import { ServerSchema } from '../../schemas/server-settings.ts'
 import { VERBS } from '../../schemas/grants.ts'
 import { createToken, hashToken } from '../access/tokens.ts'
+import { readDemoToken } from '../demo/token.ts'
 import {
   readApiToken, substitute, findUnknownVariables, readVariable, VARIABLES, withoutServices, type Environment
 } from './substitute.ts'
@@ -30,6 +31,8 @@ export interface Loaded {
 
 /** The path of the demo database, relative to the working directory. */
 export const DEMO_PATH = 'data/demo.db'
+/** The path of its token, if no tokens are configured. */
+export const DEMO_TOKEN_PATH = 'data/demo.token'
 
 /** The flags of settings, by the names of their variables. */
 export const FLAGS: ReadonlyMap<string, string> = new Map([
@@ -198,7 +201,7 @@ function addDemo ({ config }: Draft): Loaded['demo'] {
   if (config['tokens'] !== undefined || config['tokensFile'] !== undefined || config['jwt'] !== undefined) {
     return { path: DEMO_PATH, token: undefined }
   }
-  const token = createToken()
+  const token = readDemoToken(DEMO_TOKEN_PATH) ?? createToken()
   config['tokens'] = [{ name: 'demo', sha256: hashToken(token), permissions: [...VERBS] }]
   return { path: DEMO_PATH, token }
 }

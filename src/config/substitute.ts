@@ -6,7 +6,7 @@ import { type TSchema, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { type Verb, VERBS } from '../../schemas/grants.ts'
 import { ConfigSchema, DatabaseSchema, type TokenOptions } from '../../schemas/options.ts'
-import { hashToken, MIN_TOKEN_LENGTH } from '../access/tokens.ts'
+import { API_TOKEN, hashToken, MIN_TOKEN_LENGTH } from '../access/tokens.ts'
 import { findConfigErrors, orThrow } from '../config-errors.ts'
 import { findNearest } from '../did-you-mean.ts'
 
@@ -231,7 +231,7 @@ export function readApiToken (
   const isValid = token !== undefined && errors.length === 0
   return {
     errors,
-    entry: isValid ? { name: 'API_TOKEN', sha256: hashToken(token), permissions: permissions as Verb[] } : undefined
+    entry: isValid ? { name: API_TOKEN, sha256: hashToken(token), permissions: permissions as Verb[] } : undefined
   }
 }
 

@@ -1,4 +1,5 @@
--- The embedded demo: the tables and rows of a small shop. Documents and tests name its rows, so they do not depend on the clock.
+-- The embedded demo: the tables and rows of a small shop. Documents and tests name its rows. Only the times depend on the clock: the
+-- end of this file moves them by whole days, so that the newest order is one of yesterday.
 --
 -- The types have MySQL's names: SQLite keeps a declared type as it is written, and the service reads a column's type from it.
 -- SQLite does not enforce such a type; the CHECKs refuse what MySQL's BOOLEAN and JSON would refuse. Money is rounded where it
@@ -355,3 +356,17 @@ INSERT INTO order_items (order_id, line, product_sku, quantity, unit_price)
 UPDATE orders SET total = (SELECT ROUND(SUM(line_total), 2) FROM order_items WHERE order_id = orders.id);
 
 DROP TABLE baskets;
+
+UPDATE customers SET created_at =
+  datetime(created_at, (SELECT julianday('now', 'start of day') - julianday(MAX(ordered_at), 'start of day') - 1 FROM orders) || ' days');
+UPDATE orders SET ordered_at =
+  datetime(ordered_at, (SELECT julianday('now', 'start of day') - julianday(MAX(ordered_at), 'start of day') - 1 FROM orders) || ' days');
+
+-- for requests with an idempotency key: what `row-query keys` prints
+CREATE TABLE row_query_keys (
+  k blob not null primary key,
+  request blob not null,
+  answer blob null,
+  created timestamp not null default current_timestamp
+);
+create index row_query_keys_created on row_query_keys (created);

@@ -26,12 +26,13 @@ function removeJournals (path: string): void {
 
 /**
  * Creates the demo database at `path`, with its folder, unless the file exists, so that changed rows stay changed.
+ * Returns whether it was created.
  *
  * The file gets its name when it is complete. Its temporary name has the process id, so that two processes that start
  * at the same time do not write into the same file.
  */
-export function createShop (path: string): void {
-  if (existsSync(path)) return
+export function createShop (path: string): boolean {
+  if (existsSync(path)) return false
   mkdirSync(dirname(path), { recursive: true })
   removeJournals(path)
   const unfinished = `${path}.${process.pid}.tmp`
@@ -41,5 +42,29 @@ export function createShop (path: string): void {
     renameSync(unfinished, path)
   } finally {
     rmSync(unfinished, { force: true })
+  }
+  return true
+}
+
+/**
+ * Replaces everything in the database by the seed, in one transaction, so that a running server sees either. Creates
+ * the database if there is none.
+ */
+export function resetShop (path: string): void {
+  if (createShop(path)) return
+  const database = new DatabaseSync(path)
+  try {
+    database.exec('PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE')
+    const objects = database.prepare(
+      "SELECT type, name FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY type DESC"
+    )
+    const quoted = (name: unknown): string => `"${String(name).replaceAll('"', '""')}"`
+    for (const { type, name } of objects.all()) {
+      if (type !== 'index') database.exec(`DROP ${String(type)} IF EXISTS ${quoted(name)}`)
+    }
+    database.exec(readFileSync(SEED, 'utf8'))
+    database.exec('COMMIT')
+  } finally {
+    database.close()
   }
 }

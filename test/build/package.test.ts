@@ -54,7 +54,7 @@ t.test('its program serves the demo', async (t) => {
   t.equal(code, 0)
   t.match(stdout, 'row-query serve')
   const server = await serveRowQuery(t, { command: [process.execPath, bin, 'serve'] })
-  const [, token = ''] = /token {4}(\S+)/.exec(await server.printed(/"update"/)) as RegExpExecArray
+  const [, token = ''] = /token {4}(\S+)/.exec(await server.printed(/"groupBy"/)) as RegExpExecArray
   t.match(await server.post('/api/demo/orders', select, token), selected)
   for (const file of ['docs', 'docs/page.js', 'docs/page.css']) t.equal((await fetch(`${server.address}/api/${file}`)).status, 200, `${file}: the page is bundled`)
   t.match(await server.stop(), { code: 0, stderr: '' })
@@ -101,7 +101,7 @@ t.test('its client is small, and compiles and runs without the types of Node', a
   t.ok((bundle?.contents.length ?? Infinity) < 8000)
   t.same(Object.keys(metafile.inputs).filter((path) => !/^node_modules\/fastify-row-query\/dist\/src\/(client|json)\//.test(path) && path !== '<stdin>'), [])
   const server = await serveRowQuery(t, { command: [process.execPath, bin, 'serve'] })
-  const [, token = ''] = /token {4}(\S+)/.exec(await server.printed(/"update"/)) as RegExpExecArray
+  const [, token = ''] = /token {4}(\S+)/.exec(await server.printed(/"groupBy"/)) as RegExpExecArray
   writeFileSync(join(folder, 'client.ts'), `
     import { createClient, type Column } from 'fastify-row-query/client'
     interface DB { orders: { id: Column<number, number | undefined, number> } }

@@ -81,7 +81,7 @@ t.test('the file of the program has the syntax of a script for Node 14, without 
 })
 
 const misspelt: Array<{ args: string[], line: RegExp }> = [
-  { args: ['start'], line: /^row-query: "start" is not a command; the commands are serve, token, check, health, openapi, types, mcp, export, import, keys\n$/ },
+  { args: ['start'], line: /^row-query: "start" is not a command; the commands are serve, token, check, health, openapi, types, mcp, export, import, demo, keys\n$/ },
   { args: ['constructor'], line: /^row-query: "constructor" is not a command/ },
   { args: ['serve', '--prot', '80'], line: /^row-query: --prot: is not a flag of serve; did you mean --port\?\n$/ },
   { args: ['serve', '--port'], line: /^row-query: Option '--port <value>' argument missing\n$/ },

@@ -107,7 +107,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
 
 t.test('an uncaught error is logged and stops the server', async (t) => {
   const server = await serveAfter(t, "process.on('SIGUSR2', () => { throw new Error('out of the blue') })")
-  await server.printed(/"update"/)
+  await server.printed(/"groupBy"/)
   const { code, stdout } = await server.stop('SIGUSR2')
   t.equal(code, 1)
   t.match(stdout, /"level":60.*out of the blue.*shutting down after an uncaught error/)

@@ -1,6 +1,6 @@
 // night: starts programs
 /** `row-query serve` as a process: what it starts with, prints and serves. */
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import t, { type Test } from 'tap'
@@ -186,24 +186,29 @@ async function answersOf (t: Test, stdout: string, env = {}): Promise<any[]> {
   return answers
 }
 
-t.test('the first start without configuration creates the demo and prints three working requests', async (t) => {
+t.test('the first start without configuration creates the demo and prints three working requests, which change nothing', async (t) => {
   const cwd = t.testdir()
   const server = await serveRowQuery(t, { cwd })
-  const stdout = await server.printed(/"update"/)
+  const stdout = await server.printed(/"groupBy"/)
   t.ok(existsSync(join(cwd, 'data', 'demo.db')))
-  t.match(stdout, `address  ${server.address}/api/demo/{customers,categories,products,orders,order_items}\n`)
+  t.match(stdout, `address  ${server.address}/api/demo/{customers,categories,products,orders,order_items,order_totals}\n`)
   t.match(stdout, printedToken)
   const answers = await answersOf(t, stdout)
   t.match(answers, [
     { success: true, data: { rows: [{ sku: String, name: String, price: String, category: { name: 'Bicycle' } }, { category: { name: 'Bicycle' } }, { category: { name: 'Tea and coffee' } }], count: 3 } },
-    { success: true, data: { inserted: 1, id: 151 } },
-    { success: true, data: { updated: 2 } }
+    { success: true, data: { rows: [{ id: Number, customer: { name: String } }], count: 3 } },
+    { success: true, data: { rows: [{ status: 'delivered' }], count: 6 } }
   ])
+  t.match(stdout, `created in ${join(cwd, 'data', 'demo.db')}`)
+  t.equal(statSync(join(cwd, 'data', 'demo.token')).mode & 0o777, 0o600)
+  const insert = { verb: 'insert', data: { customer_id: 1, ordered_at: '2026-11-20T10:15:00' } }
+  const token = await tokenOf(server)
+  for (let sent = 0; sent < 2; sent++) t.match((await server.post('/api/demo/orders', insert, token, { 'idempotency-key': 'once' })).json, { data: { id: 151 } })
   const { code, stderr } = await server.stop()
   t.same({ code, stderr }, { code: 0, stderr: '' })
 })
 
-t.test('a second start keeps the rows and creates another token', async (t) => {
+t.test('a second start keeps the rows and the token; row-query demo --reset makes the demo as new, also for a running server', async (t) => {
   const cwd = t.testdir()
   const first = await serveRowQuery(t, { cwd })
   const token = await tokenOf(first)
@@ -211,24 +216,24 @@ t.test('a second start keeps the rows and creates another token', async (t) => {
   await first.stop()
 
   const second = await serveRowQuery(t, { cwd })
-  const newToken = await tokenOf(second)
+  t.equal(await tokenOf(second), token)
   const select = { verb: 'select', columns: ['name'], filters: { id: 1 } }
-  t.match(await second.post('/api/demo/customers', select, newToken), { json: { data: { rows: [{ name: 'Changed' }] } } })
-  t.match(await second.post('/api/demo/customers', select, token), { status: 401 })
+  t.match(await second.post('/api/demo/customers', select, token), { json: { data: { rows: [{ name: 'Changed' }] } } })
+  t.match(await runRowQuery(t, ['demo', '--reset'], { cwd }), { code: 0, stderr: '' })
+  t.match(await second.post('/api/demo/customers', select, token), { json: { data: { rows: [{ name: 'Phạm Minh' }] } } })
 })
 
 t.test('a configured token works and is not printed', async (t) => {
-  const env = { API_TOKEN: TOKEN }
-  const server = await serveRowQuery(t, { env })
-  const stdout = await server.printed(/"update"/)
+  const server = await serveRowQuery(t, { env: { API_TOKEN: TOKEN } })
+  const stdout = await server.printed(/"groupBy"/)
   t.notMatch(stdout, printedToken)
-  t.match(await answersOf(t, stdout, env), [{ success: true }, { success: true }, { success: true }])
+  t.match(await answersOf(t, stdout, { TOKEN }), [{ success: true }, { success: true }, { success: true }])
   t.notMatch((await server.stop()).stdout, TOKEN)
 })
 
 t.test('the requests are printed with the configured address and prefix', async (t) => {
   const server = await serveRowQuery(t, { env: { PATH_PREFIX: '/rows/v1', LOG_LEVEL: 'silent' } })
-  const stdout = await server.printed(/"update"/)
+  const stdout = await server.printed(/"groupBy"/)
   t.equal(curls(stdout).filter((line) => line.includes(`${server.address}/rows/v1/demo/`)).length, 3)
   t.match(await answersOf(t, stdout), [{ success: true }, { success: true }, { success: true }])
   t.notMatch(stdout, /"level"/, 'no log line')
@@ -244,7 +249,7 @@ t.test('with the log format json, the demo writes nothing but JSON, its token in
   const [, token = ''] = /"token":"([^"]+)"/.exec(await server.printed(/this is the demo/)) as RegExpExecArray
   t.match(await server.post('/api/demo/orders', { verb: 'select', limit: 1 }, token), { status: 200 })
   const { stdout, stderr } = await server.stop()
-  t.match(readLines(stdout).filter(({ msg }) => msg !== 'request'), [{ msg: /Server listening/ }, { level: 40, msg: 'no database is configured: this is the demo', address: `${server.address}/api/demo`, path: 'data/demo.db' }])
+  t.match(readLines(stdout).filter(({ msg }) => msg !== 'request'), [{ msg: /Server listening/ }, { level: 40, msg: 'no database is configured: this is the demo', address: `${server.address}/api/demo`, path: 'data/demo.db', token: String }])
   t.equal(stderr, '')
 })
 

@@ -28,11 +28,11 @@ t.test('the addresses, the tables and a request are shown', async (t) => {
   address  http://[::1]:81/rows/shop/{customers,orders}
            http://[::1]:81/rows/crm/{people}
   page     http://[::1]:81/rows/docs
-  token    that of "me"; export it as API_TOKEN before you run this command
+  token    that of "me"; export it as TOKEN before you run this command
 
 Try it:
 
-  curl -s 'http://[::1]:81/rows/shop/customers' -H "Authorization: Bearer $API_TOKEN" -H 'Content-Type: application/json' -d '{"verb":"select","limit":3}'
+  curl -s 'http://[::1]:81/rows/shop/customers' -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{"verb":"select","limit":3}'
 
 `)
 })
@@ -69,16 +69,16 @@ t.test('only the first databases and tables are listed, and what is not known is
 const where = { address: 'http://[::1]:81', prefix: '/rows', path: 'data/demo.db' }
 
 t.test('the banner shows the created token in each request', async (t) => {
-  const text = demoBanner({ ...where, docs: true, token: 'rq_made' })
+  const text = demoBanner({ ...where, isNew: true, docs: true, token: 'rq_made' })
   t.match(text, '\n  token    rq_made\n  page     http://[::1]:81/rows/docs#token=rq_made\n')
   t.equal(text.match(/curl -s http:\/\/\[::1\]:81\/rows\/demo\/\w+ -H "Authorization: Bearer rq_made"/g)?.length, 3)
 })
 
 t.test('the banner shows no configured token, and how to use one', async (t) => {
-  const text = demoBanner({ ...where, docs: false, token: undefined })
+  const text = demoBanner({ ...where, isNew: false, docs: false, token: undefined })
   t.notMatch(text, '  page ')
-  t.match(text, '\n  token    use a configured token: export it as API_TOKEN')
-  t.equal(text.match(/"Authorization: Bearer \$API_TOKEN"/g)?.length, 3)
+  t.match(text, '\n  token    use a configured token: export it as TOKEN')
+  t.equal(text.match(/"Authorization: Bearer \$TOKEN"/g)?.length, 3)
 })
 
 // flags of V8

@@ -8,7 +8,8 @@ import type { Config } from '../../schemas/options.ts'
 import { hashToken } from '../../src/access/tokens.ts'
 import { ConfigError, findConfigErrors } from '../../src/config-errors.ts'
 import { parseConfigJson } from '../../src/json/exact-json.ts'
-import { DEMO_PATH, type Environment, type Flags, loadConfig } from '../../src/config/load.ts'
+import { DEMO_PATH, DEMO_TOKEN_PATH, type Environment, type Flags, loadConfig } from '../../src/config/load.ts'
+import { keepDemoToken } from '../../src/demo/token.ts'
 import { substitute } from '../../src/config/substitute.ts'
 import { findUnknownVariables, VARIABLES, withoutServices } from '../../src/config/substitute.ts'
 import { TOKEN } from '../support/service.ts'
@@ -45,7 +46,14 @@ t.test('without configuration, the demo gets a token with all permissions', asyn
     tokens: [{ name: 'demo', sha256: hashToken(demo?.token as string), permissions: all }],
     docs: true
   })
-  t.not(load({}).demo?.token, demo?.token, 'another one each time')
+  t.not(load({}).demo?.token, demo?.token, 'another one each time, until one is kept')
+  const [before, token] = [process.cwd(), demo?.token as string]
+  t.teardown(() => process.chdir(before))
+  process.chdir(t.testdir())
+  keepDemoToken(DEMO_TOKEN_PATH, token)
+  t.equal(load({}).demo?.token, token)
+  writeFileSync(DEMO_TOKEN_PATH, '')
+  t.not(load({}).demo?.token, token, 'a file that has none')
 })
 
 t.test('the demo creates no token if tokens are configured', async (t) => {

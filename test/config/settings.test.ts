@@ -117,6 +117,7 @@ t.test("the caller's object is not changed", async (t) => {
 const refusedOptions: Array<{ because: string, options: unknown, errors: Array<string | RegExp> }> = [
   { because: 'no options', options: undefined, errors: ['configuration: must be an object'] },
   { because: 'no database', options: {}, errors: [/^databases: is required \(/] },
+  { because: 'a token of the file that is also that of API_TOKEN', options: { databases: { shop: { url } }, tokens: ['mine', 'API_TOKEN'].map((name) => ({ name, sha256: 'a'.repeat(64), permissions: ['select'] })) }, errors: ['API_TOKEN: is the same as that of tokens.0'] },
   { because: 'an option of no such name', options: { databases: { shop: { url } }, token: [] }, errors: ['token: is not a setting; did you mean "tokens"?'] },
   { because: 'an option of the server', options: { databases: { shop: { url } }, port: 80 }, errors: [/^port: is not a setting; the settings are /] },
   {

@@ -4,7 +4,8 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import t, { type Test } from 'tap'
-import { createShop } from '../../src/demo/shop.ts'
+import { createShop, resetShop } from '../../src/demo/shop.ts'
+import { CREATE } from '../../src/idempotency/keys-table.ts'
 
 type Row = Record<string, unknown>
 const TABLES = ['customers', 'products', 'orders', 'order_items', 'categories'] as const
@@ -35,6 +36,25 @@ t.test('two shops have the same rows', async (t) => {
   createShop(join(folder, 'one.db'))
   createShop(join(folder, 'two.db'))
   t.strictSame(dump(join(folder, 'one.db')), dump(join(folder, 'two.db')))
+})
+
+t.test('the newest order is one of yesterday', async (t) => {
+  t.strictSame(select(newShop(t), "SELECT date(MAX(ordered_at)) = date('now', '-1 day') AS isYesterday FROM orders"), [{ isYesterday: 1 }])
+  t.match(select(newShop(t), "SELECT ordered_at FROM orders WHERE ordered_at > datetime('now', '-30 days')"), [{ ordered_at: /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/ }])
+})
+
+t.test('it has the table for idempotency keys', async (t) => {
+  const created = select(newShop(t), "SELECT sql FROM sqlite_schema WHERE name LIKE 'row_query_keys%' AND sql IS NOT NULL ORDER BY type DESC").map(({ sql }) => `${String(sql)};\n`)
+  t.equal(created.join('').toLowerCase(), CREATE.sqlite)
+})
+
+t.test('a reset makes it as new, whatever was added', async (t) => {
+  const path = newShop(t)
+  const before = dump(path)
+  inside(path, (database) => database.exec("CREATE TABLE mine (id INT REFERENCES orders (id)); INSERT INTO mine VALUES (1); CREATE VIEW a AS SELECT 1; CREATE TRIGGER b AFTER DELETE ON orders BEGIN SELECT 1; END; DELETE FROM order_items; UPDATE orders SET note = 'x'"))
+  resetShop(path)
+  t.strictSame(dump(path), before)
+  t.strictSame(select(path, "SELECT name FROM sqlite_schema WHERE name IN ('mine', 'a', 'b')"), [])
 })
 
 t.test('each table has some rows, and NULLs among them', async (t) => {

@@ -31,7 +31,7 @@ t.test('the program reads its certificate from the files of HTTPS_CERT and HTTPS
   t.teardown(() => install(one))
   const env = { HTTPS_CERT: https.cert, HTTPS_KEY: https.key, API_TOKEN: TOKEN }
   const server = await serveRowQuery(t, { env })
-  const port = Number(/https:\/\/127\.0\.0\.1:(\d+)/.exec(await server.printed(/"update"/))?.[1])
+  const port = Number(/https:\/\/127\.0\.0\.1:(\d+)/.exec(await server.printed(/"groupBy"/))?.[1])
   const path = '/api/demo/products'
   t.match(await select(port, { ca: one.cert, path }), { status: 200 })
   install(other)

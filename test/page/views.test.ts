@@ -335,7 +335,7 @@ await onEachEngine(t, 'values of a row that are hard to enter, by the keyboard',
 
 t.test('the demo leads from its address to its rows', { skip: noBrowser }, async (t) => {
   const server = await serveRowQuery(t)
-  const stdout = await server.printed(/"update"/)
+  const stdout = await server.printed(/"groupBy"/)
   const [, token = ''] = /token {4}(\S+)/.exec(stdout) as RegExpExecArray
   t.match(stdout, `  page     ${server.address}/api/docs#token=${token}\n`)
   const { page, faults } = await visit(t as Test, await browser as Browser, server.address, { path: '/' })
