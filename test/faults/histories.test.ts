@@ -40,8 +40,6 @@ async function holdsOn (t: Test, cluster: Cluster): Promise<void> {
     // a group refuses serializable transactions, and in Galera they hold on their own node only
     isSerializable: false,
     sql: (index) => sqlOn(node(index).url),
-    // the others would let a frozen node go, which does not come back by itself
-    freeze: () => {},
     async kill (index) {
       await node(index).end('SIGKILL')
       await node(index).rejoin()

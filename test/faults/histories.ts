@@ -38,7 +38,8 @@ export interface Stage {
   readonly sql: (index: number) => Sql
   /** Kills a server and starts it again. */
   kill (index: number): Promise<void>
-  freeze (index: number, on: boolean): void
+  /** Stops a server and lets it go on; undefined where the others would let it go. */
+  readonly freeze?: ((index: number, on: boolean) => void) | undefined
 }
 
 const random = (limit: number): number => Math.floor(Math.random() * limit)
@@ -146,29 +147,28 @@ class Client {
 
 /** Disturbs one server after the other until `isOver`; returns how often. */
 async function disturb (stage: Stage, proxies: readonly Proxy[], isOver: () => boolean): Promise<Record<string, number>> {
-  const counts = { killed: 0, frozen: 0, cut: 0, silent: 0 }
+  const counts = { killed: 0, cut: 0, silent: 0, ...stage.freeze !== undefined && { frozen: 0 } }
+  const kinds = Object.keys(counts) as Array<keyof typeof counts>
   while (!isOver()) {
     await sleep(QUIET)
     for (const { statements } of proxies) statements.length = 0
     const index = random(stage.urls.length)
     const proxy = proxies[index] as Proxy
-    switch (random(4)) {
-      case 0:
-        counts.killed++
+    const kind = kinds[random(kinds.length)] as keyof typeof counts
+    counts[kind] = (counts[kind] ?? 0) + 1
+    switch (kind) {
+      case 'killed':
         await stage.kill(index)
         break
-      case 1:
-        counts.frozen++
-        stage.freeze(index, true)
+      case 'frozen':
+        stage.freeze?.(index, true)
         await sleep(DISTURBED)
-        stage.freeze(index, false)
+        stage.freeze?.(index, false)
         break
-      case 2:
-        counts.cut++
+      case 'cut':
         proxy.cut()
         break
-      case 3:
-        counts.silent++
+      case 'silent':
         proxy.silent = true
         await sleep(DISTURBED)
         proxy.silent = false
