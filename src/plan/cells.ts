@@ -4,7 +4,8 @@
  */
 import type { Column, Table } from '../catalog/catalog.ts'
 import { getOrCreate } from '../get-or-create.ts'
-import type { ComputedMember, ListMember, ManyMember, Member, OneMember, SelectPlan } from './plan.ts'
+import { existsIn } from './filters/scope.ts'
+import type { ComputedMember, Condition, ListMember, ManyMember, Member, OneMember, Order, SelectPlan } from './plan.ts'
 
 /** A cell, and the index of its table among those of the statement. */
 export interface Cell { readonly column: Column, readonly table: number }
@@ -95,6 +96,25 @@ export const tablesIn = (table: Table, { joined }: Cells): readonly Table[] => [
   table,
   ...joined.map(({ member }) => member.table)
 ]
+
+/**
+ * All tables that the statement reads. `conditions`: those on the columns of the table. `order`: the order of its rows,
+ * which may be by aggregates of members.
+ */
+export function tablesRead (
+  table: Table,
+  cells: Cells,
+  conditions: readonly Condition[],
+  order: readonly Order[] = []
+): readonly Table[] {
+  const computed = order.flatMap(({ of }) => of?.kind === 'computed' ? [of] : [])
+  const members = [...cells.joined.map(({ member }) => member), ...computed]
+  const related = [...conditions, ...members.map(({ condition }) => condition)].flatMap(existsIn)
+  return [...tablesIn(table, cells), ...[...computed, ...related].map((other) => other.table)]
+}
+
+/** Whether there is a view among the tables: a statement may read all of it, and what it names may be missing. */
+export const haveView = (tables: readonly Table[]): boolean => tables.some(({ kind }) => kind === 'view')
 
 const layouts = new WeakMap<SelectPlan | ManyMember | ComputedMember, Cells>()
 

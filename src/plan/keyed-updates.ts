@@ -43,7 +43,7 @@ export function planKeyedUpdates (body: UpdateOfMany, source: TableSource, given
   for (const [index, { update }] of entries.entries()) refuseNulls(update.assignments, ['data', index])
   const plan = { verb, table, condition: withinRules(table, condition), assignments: [], keyed: { key, entries } }
   const complete: UpdatePlan = { ...plan, ...planChangeOptions(body, { ...limits, table, members }) }
-  refuseWritten({ verb, table, condition, assignments: [] }, limits.counted)
+  refuseWritten({ verb, table, condition, assignments: [] }, source, limits.counted)
   return Object.freeze(complete)
 }
 

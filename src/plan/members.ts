@@ -39,7 +39,18 @@ export function planMembers (include: Include, { source, limits }: MembersToPlan
 export const planReturnedMembers = (
   { include }: { readonly include?: Include | undefined },
   toPlan: MembersToPlan
-): readonly Member[] | undefined => include && planMembers(include, toPlan)
+): readonly Member[] | undefined =>
+  include && planMembers(include, { ...toPlan, source: withoutViews(toPlan.source) })
+
+/** Refuses views, because the rows that they read from cannot be locked. */
+const withoutViews = (source: TableSource): TableSource => ({
+  table: source.table,
+  see (name, path) {
+    const other = source.see(name, path)
+    if (other.kind === 'view') throw at(path, invalidBody(`"${name}" is a view, which is not allowed beside "returning"`))
+    return other
+  }
+})
 
 /** The table whose rows have the members, and the path of these in the body. */
 interface Level { readonly table: Table, readonly path: Path, readonly level: number }

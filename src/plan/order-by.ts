@@ -110,10 +110,10 @@ function getMemberColumn (
   name: string,
   { path, columnPath }: { readonly path: Path; readonly columnPath: Path }
 ): OrderedColumn {
-  if (member.kind === 'many') {
+  if (member.kind === 'many' || (member.kind === 'computed' && member.table.kind === 'view')) {
     throw refuse(
       path,
-      `contains "${member.name}", which is ${describeMany(member)}; rows can be sorted by members that are one row, ` +
+      `contains "${member.name}", which is ${describeUnsorted(member)}; rows can be sorted by members that are one row, ` +
       'and by aggregates of others'
     )
   }
@@ -124,6 +124,7 @@ function getMemberColumn (
 const aggregatesOf = ({ name, columns }: ComputedMember): ColumnScope =>
   ({ name, columns: new Map(columns.map((column) => [column.name, column])), isResult: true })
 
-const describeMany = ({ isObject }: ManyMember): string => isObject === true ? 'the first of several rows' : 'a list'
+const describeUnsorted = (member: ManyMember | ComputedMember): string =>
+  member.kind === 'computed' ? 'of a view' : member.isObject === true ? 'the first of several rows' : 'a list'
 
 const refuse = (path: Path, reason: string) => at(path, invalidOrderBy(reason))

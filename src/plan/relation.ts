@@ -55,6 +55,7 @@ export function planOn (
   const unrelated = pairs.find((pair) => !canRelate(pair.column, pair.other))
   if (unrelated !== undefined) throw at(onPath, invalidBody(describeKinds(unrelated, other)))
   if (
+    other.kind === 'view' ||
     relations.some((relation) => isSameRelation(relation, pairs)) ||
     findMemberIndex(other, pairs, equalColumns.all, []) !== undefined
   ) { return pairs }

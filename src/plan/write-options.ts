@@ -1,6 +1,6 @@
 /** Plans `returning`, `expect` and `dryRun` of a write, and the setting `limits.changed`. */
 import type { DeleteBody, Expect, InsertBody, UpdateBody } from '../../schemas/body.ts'
-import type { Column, Table } from '../catalog/catalog.ts'
+import type { Column, Table, TableSource } from '../catalog/catalog.ts'
 import { writtenBy } from '../catalog/triggers.ts'
 import { at, expectationFailed, invalidBody, type Path, pointer, type ServiceError, unsupported } from '../errors.ts'
 import { getColumn } from './columns.ts'
@@ -154,16 +154,26 @@ function planReturning (returning: '*' | readonly string[], table: Table): reado
 }
 
 /**
- * Refuses filters by the rows of tables that the write itself changes, which MySQL and MariaDB cannot evaluate.
- * Considers the texts of the triggers that the account may see; only the server knows the rest. To be called when all
- * else is planned. @throws NOT_SUPPORTED
+ * Refuses filters by the rows of views, which may read any table, and of tables that the write itself changes, which
+ * MySQL and MariaDB cannot evaluate. Considers the texts of the triggers that the account may see; only the server
+ * knows the rest. To be called when all else is planned. @throws NOT_SUPPORTED
  */
-export function refuseWritten ({ verb, table }: UpdatePlan | DeletePlan, { tables }: Counted): void {
+export function refuseWritten (
+  { verb, table }: UpdatePlan | DeletePlan,
+  source: TableSource,
+  { tables }: Counted
+): void {
   if (tables === undefined) return
   const byTriggers = writtenBy(table, verb)
   for (const [name, { path, by }] of tables) {
     // members are read by statements of their own
     if (path[0] === 'include') continue
+    if (source.see(name, path).kind === 'view') {
+      throw unsupported(
+        pointer(...path),
+        `"${by}" cannot name the view "${name}" in a write: select the rows first, and filter by their keys`
+      )
+    }
     if (name === table.name) {
       throw unsupported(
         pointer(...path),

@@ -13,6 +13,8 @@ export interface TableTokens {
   /** The token for a subquery, in which the table must be named. */
   readonly outer: (column: Column) => string
   readonly indexToken: (index: Index) => string
+  /** Set for a table of a subquery. */
+  readonly isInner?: true
   /** Adds another table to the statement, for a subquery. `index`: the index by which its rows are found. */
   readonly add: (table: Table, index: Index | undefined) => TableTokens & {
     readonly from: Sql
@@ -41,7 +43,8 @@ class AliasedTables {
       ...this.at(index),
       from: this.from(index, forced),
       relate: this.relate,
-      lock: this.#lock
+      lock: this.#lock,
+      isInner: true
     }
   }
 

@@ -1,11 +1,10 @@
 /** Compiles selects of rows with members: members of one row are joined to it. */
 import { type Expression, type RawBuilder, sql } from 'kysely'
 import { type Index, statementTable, type Table } from '../catalog/catalog.ts'
-import { type Cells, cellsOf, tablesIn } from '../plan/cells.ts'
+import { type Cells, cellsOf, haveView, tablesIn, tablesRead } from '../plan/cells.ts'
 import { matchesIn } from '../plan/filters/match.ts'
-import { existsIn } from '../plan/filters/scope.ts'
 import type { ComputedColumn, ComputedMember, Condition, Order, SelectPlan } from '../plan/plan.ts'
-import { compileCondition, orderTerms, wrap } from './conditions.ts'
+import { compileCondition, isTrue, orderTerms, wrap } from './conditions.ts'
 import type { BuiltStatement } from './builder.ts'
 import { severalTables, type SeveralTables, type TableTokens } from './aliased-tables.ts'
 import { compute, confirmationsOf, findIndex, lockClause, positionIn } from './compile-select.ts'
@@ -14,8 +13,6 @@ import type { Engine, Template } from './statement.ts'
 // Selects of rows with the members that are joined to them.
 
 type Sql = RawBuilder<unknown>
-
-const isTrue = (condition: Condition): boolean => condition.kind === 'constant' && condition.value
 
 /** `select <cells> from <table> [left join <table> on …] where … order by … limit n [lock in share mode]` */
 export function compileRows (plan: SelectPlan, engine: Engine): BuiltStatement {
@@ -51,7 +48,7 @@ export function selectCells (tables: SeveralTables, { cells }: Cells, from = 0):
 export function selectRows (
   tables: SeveralTables,
   { joined }: Pick<Cells, 'joined'>,
-  { index, order, sequence, conditions, related = [], engine }: {
+  { index, order, sequence, conditions, related = [], beside = sql``, engine }: {
     readonly index?: Index | undefined
     readonly order: readonly Order[]
     readonly sequence?: SelectPlan['sequence']
@@ -59,6 +56,8 @@ export function selectRows (
     readonly conditions: readonly Condition[]
     /** Conditions that relate the rows to others, and decide by which index they are found. */
     readonly related?: readonly Condition[]
+    /** What is joined to the table before its members. */
+    readonly beside?: Sql
   }
 ): Sql {
   const own = tables.at(0)
@@ -85,7 +84,7 @@ export function selectRows (
   const terms: Array<Expression<unknown>> = orderTerms(order, valueOf, own)
   if (sequence !== undefined) terms.push(positionIn(sequence, own))
   const ordered = terms.length === 0 ? sql`` : sql` order by ${sql.join(terms)}`
-  return sql`from ${tables.from(0, index)}${sql.join(joins, sql``)}${where}${ordered}`
+  return sql`from ${tables.from(0, index)}${beside}${sql.join(joins, sql``)}${where}${ordered}`
 }
 
 /** `(select <aggregate> from <table> where <on> and …)` */
@@ -118,9 +117,7 @@ export function describeCells (
   built: BuiltStatement
 ): Template {
   const tables = tablesIn(table, cells)
-  const computed = order.flatMap(({ of }) => of?.kind === 'computed' ? [of] : [])
-  const members = [...cells.joined.map(({ member }) => member), ...computed]
-  const related = [...conditions, ...members.map(({ condition }) => condition)].flatMap(existsIn)
+  const read = tablesRead(table, cells, conditions, order)
   return {
     verb: 'select',
     table: statementTable(table),
@@ -129,6 +126,7 @@ export function describeCells (
     sources: cells.cells.map((cell) => statementTable(tables[cell.table] as Table)),
     assigned: [],
     isSearch: conditions.some((condition) => matchesIn(condition).length > 0),
-    confirmations: confirmationsOf(engine, [...tables, ...[...computed, ...related].map((other) => other.table)])
+    readsView: haveView(read),
+    confirmations: confirmationsOf(engine, read)
   }
 }

@@ -9,7 +9,7 @@ import { matchesIn } from '../plan/filters/match.ts'
 import { COUNT_ROWS } from '../types/aggregates.ts'
 import type { Parameter, SqlTemplate } from '../types/column-type.ts'
 import {
-  compileCondition, compileForm, type Operands, orderTerms, selectedColumns, wrap
+  compileCondition, compileForm, isTrue, type Operands, orderTerms, selectedColumns, wrap
 } from './conditions.ts'
 import { builderFor, type BuiltStatement, type Rows, type TableBuilder } from './builder.ts'
 import { statementBuilder, type TableTokens } from './aliased-tables.ts'
@@ -205,8 +205,6 @@ export function positionIn (conditions: readonly Condition[], builder: TableToke
   )} end`
 }
 
-const isTrue = (condition: Condition): boolean => condition.kind === 'constant' && condition.value
-
 /**
  * `from <table>`, or `from <table> as <table> force index (<index>)`: Kysely has no hints, but accepts any expression
  * as an alias.
@@ -287,5 +285,6 @@ function compileConfirmation (table: Table): Statement {
   const { all, names } = table.shownBy ?? { all: true, names: [] }
   const rows = all ? db.selectFrom('t').selectAll() : db.selectFrom('t')
   const built = build(rows.select(names.map((name) => token(table.columns.get(name) as Column))).limit(0))
-  return { verb: 'select', table, ...built, parameters: [0], columns: [], assigned: [], confirmations: [] }
+  const readsView = table.kind === 'view'
+  return { verb: 'select', table, ...built, parameters: [0], columns: [], assigned: [], confirmations: [], readsView }
 }

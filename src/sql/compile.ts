@@ -1,5 +1,5 @@
 import { type Column, OF_RESULT, statementTable, type Table } from '../catalog/catalog.ts'
-import { cellsOf } from '../plan/cells.ts'
+import { cellsOf, haveView } from '../plan/cells.ts'
 import { matchesIn } from '../plan/filters/match.ts'
 import { existsIn } from '../plan/filters/scope.ts'
 import type { Condition, CountPlan, DeletePlan, InsertPlan, Plan, UpdatePlan } from '../plan/plan.ts'
@@ -122,6 +122,7 @@ function describe (plan: CompiledPlan, engine: Engine): Template {
     confirmations: confirmationsOf(engine, [table, ...related]),
     isSingle: isChange && !table.transactional && isSingleRow(plan),
     isSearch: matchesIn(plan.condition).length > 0,
-    isRelated: isChange && related.length > 0
+    isRelated: isChange && related.length > 0,
+    readsView: haveView([table, ...related])
   }
 }

@@ -3,6 +3,7 @@ import {
   type SqlBool
 } from 'kysely'
 import type { Column } from '../catalog/catalog.ts'
+import type { Pair } from '../catalog/relations.ts'
 import { ESCAPE } from '../plan/filters/operators.ts'
 import {
   type At, type Condition, type Exists, isRelevance, type JsonTest, type Match, type Operator, type Order,
@@ -79,6 +80,8 @@ function columnsOf ({ token }: ConditionScope): Operands {
     wrapping: ({ type }, isEquality) => (isEquality ? (type.equated ?? type.compared) : type.compared)
   }
 }
+
+export const isTrue = (condition: Condition): boolean => condition.kind === 'constant' && condition.value
 
 const isEquality = (operator: Operator): boolean => operator === '=' || operator === '<>'
 
@@ -249,21 +252,53 @@ const isOwnIfTrue = (condition: Comparison): boolean =>
  * it can find first. The index of `on` is named because an optimizer may prefer that of another condition, and read
  * rows that are related to others.
  */
-function compileExists (
-  { negated, offset, table, on, condition, index }: Exists,
-  { outer, add }: ConditionScope
-): Expression<SqlBool> {
+function compileExists (exists: Exists, scope: ConditionScope): Expression<SqlBool> {
+  const { negated, offset, table, on, condition, index } = exists
+  if (table.kind === 'view') return compileInView(exists, scope)
+  const { outer, add } = scope
   const other = (add as TableTokens['add'])(table, index)
   // the column on the left decides the collation on SQLite
   const conditions: Array<Expression<unknown>> = on.map((pair) =>
     other.relate(sql`${sql.ref(other.token(pair.other))} = ${sql.ref((outer as TableTokens['outer'])(pair.column))}`)
   )
-  if (condition.kind !== 'constant' || !condition.value) conditions.push(compileCondition(condition, other))
+  if (!isTrue(condition)) conditions.push(compileCondition(condition, other))
   const skipped = offset === undefined ? sql`` : sql` offset ${offset}`
   const all = sql.join(conditions, sql` and `)
   const found = sql`(select 1 from ${other.from} where ${all} limit 1${skipped}${other.lock})`
   return sql`${found} is ${sql.raw(negated ? 'null' : 'not null')}`
 }
+
+/**
+ * `(<columns> in (select <columns of the view> from <view> where …)) is true`: a correlated subquery would read a view
+ * without an index once for each row. So would this one inside another subquery, unless a derived table has its rows.
+ */
+function compileInView (
+  { negated, offset, table, on, condition }: Exists,
+  { outer, add, isInner }: ConditionScope
+): Expression<SqlBool> {
+  const view = (add as TableTokens['add'])(table, undefined)
+  const own = on.map(({ column }) => sql.ref((outer as TableTokens['outer'])(column)))
+  const theirs = on.map(({ other }) => sql.ref(view.token(other)))
+  const where = isTrue(condition) ? sql`` : sql` where ${compileCondition(condition, view)}`
+  const counted = offset === undefined
+    ? sql``
+    : sql` group by ${sql.join(on.map((pair, index) => sql`${theirs[index]}${collationOf(pair)}`))} having count(*) > ${
+      offset}`
+  const from = sql`from ${view.from}${where}${counted}${view.lock}`
+  const names = on.map((_, index) => sql.id(`v${index}`))
+  const derived = sql`select distinct ${sql.join(theirs.map((each, index) => sql`${each} as ${names[index]}`))} ${from}`
+  const rows = isInner === true
+    ? sql`select ${sql.join(names)} from (${derived}) as ${sql.id('d')}`
+    : sql`select ${sql.join(theirs)} ${from}`
+  return sql`((${sql.join(own)}) in (${rows})) is ${sql.raw(negated ? 'not true' : 'true')}`
+}
+
+/**
+ * SQLite: the collation by which the column of a view is compared with that of a table, which the database knows by
+ * the latter.
+ */
+export const collationOf = ({ column, other }: Pair): RawBuilder<unknown> =>
+  other.collation === undefined && column.collation !== undefined ? sql` collate ${sql.id(column.collation)}` : sql``
 
 // The terms of ORDER BY. They contain no NULLS FIRST or LAST: MySQL, MariaDB and SQLite sort NULL as the lowest value,
 // first in ascending and last in descending order. The rows after a position depend on this (src/plan/page-after.ts).

@@ -2,11 +2,11 @@
  * The statements of a member that needs its own. Each value of `on` has a part of a UNION ALL, which selects the rows
  * related to it and stops at the limit, because only the database knows which texts are equal.
  */
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { OF_RESULT, type Column, type Table } from '../catalog/catalog.ts'
 import { cellsOfMember, tablesIn } from '../plan/cells.ts'
 import type { Pair } from '../catalog/relations.ts'
-import type { Condition, ListMember, ManyMember, RowLock } from '../plan/plan.ts'
+import type { ComputedMember, Condition, ListMember, ManyMember, RowLock } from '../plan/plan.ts'
 import { integerType } from '../types/integer.ts'
 import { valueClassesOf } from '../types/value-classes.ts'
 import type { Cell, Parameter, Value } from '../types/column-type.ts'
@@ -14,7 +14,7 @@ import type { BuiltStatement, StatementCounts } from './builder.ts'
 import { describeCells, selectCells, selectRows } from './compile-members.ts'
 import { wrap } from './conditions.ts'
 import { compute, lockClause } from './compile-select.ts'
-import { severalTables } from './aliased-tables.ts'
+import { severalTables, type TableTokens } from './aliased-tables.ts'
 import { findTemplate, keyOf } from './statement-key.ts'
 import { type Engine, fill, type Statement, type Template } from './statement.ts'
 
@@ -28,8 +28,8 @@ export interface OnValues {
  * Maximum number of parameters of a statement, of which SQLite allows 32,766, and of characters of its text, of which
  * servers take at least 16 MB.
  */
-const MAX_PARAMETERS = 30_000
-const MAX_LENGTH = 2_000_000
+export const MAX_PARAMETERS = 30_000
+export const MAX_LENGTH = 2_000_000
 
 /** The column for the id of the values of a part, with the type that the servers send. */
 const VALUE_ID: Column = {
@@ -83,7 +83,9 @@ export function * compileRelated (
 ): Generator<Statement, void> {
   const part: Part = { table: member.table, parameters: [0, ...member.on.map(() => null)], member, lock }
   const { key, values: partValues } = keyOf(part)
-  const template = findTemplate(part, { engine, counts, key }, (withSlots) => describePart(withSlots, engine))
+  const template = findTemplate(part, { engine, counts, key }, (withSlots) =>
+    describeMember(withSlots.member, engine, buildPart(withSlots, engine))
+  )
   const memberValues = partValues.slice(part.parameters.length)
   let parameters: Cell[] = []
   let [count, length] = [0, 0]
@@ -110,7 +112,7 @@ const unitePart = (template: Template, count: number, parameters: readonly Cell[
 })
 
 /** The approximate number of characters of a literal; each byte has two. */
-const lengthOf = (cell: Cell): number =>
+export const lengthOf = (cell: Cell): number =>
   typeof cell === 'string' ? cell.length : Buffer.isBuffer(cell) ? 2 * cell.length : 8
 
 /** `limit`: the number of rows; `parameters`: the values of `on`. */
@@ -168,14 +170,13 @@ const withFirstColumn = (column: Column, template: Template): Template => ({
   sources: [template.table, ...template.sources as readonly Table[]]
 })
 
-function describePart (part: Part, engine: Engine): Template {
-  const { member, member: { table, condition } } = part
+/** Describes a statement whose first cell is the id of the values to which a row is related. */
+export function describeMember (member: ListMember, engine: Engine, built: BuiltStatement): Template {
+  const { table, condition } = member
   const cells = cellsOfMember(member)
   const described = { table, conditions: [condition], engine }
-  if (member.kind === 'many') {
-    return withFirstColumn(VALUE_ID, describeCells({ ...described, cells }, buildPart(part, engine)))
-  }
-  const template = describeCells({ ...described, cells: { ...cells, cells: [] } }, buildPart(part, engine))
+  if (member.kind === 'many') return withFirstColumn(VALUE_ID, describeCells({ ...described, cells }, built))
+  const template = describeCells({ ...described, cells: { ...cells, cells: [] } }, built)
   const columns = [VALUE_ID, ...member.columns]
   return { ...template, columns, sources: columns.map(() => template.table) }
 }
@@ -199,14 +200,20 @@ function buildPart ({ member, lock, parameters: [id, ...values] }: Part, engine:
     const limited = sql`${selected} limit ${member.limit}${locking}`
     return tables.build(sql`select ${idColumn}, ${selectCells(tables, cells, 1)} ${limited}`)
   }
-  const computed = member.columns.map((column, each) => {
-    const value = compute(column, engine, tables.at(0), { named: (token) => token })
-    return sql`${wrap(column.type.selected, value)} as ${sql.id(`v${each + 1}`)}`
-  })
+  const computed = computedCells(member, engine, tables.at(0))
   return tables.build(
-    sql`select ${idColumn}, ${sql.join(computed)} ${selectRows(tables, { joined: [] }, { ...rows, order: [] })}`
+    sql`select ${idColumn}, ${computed} ${selectRows(tables, { joined: [] }, { ...rows, order: [] })}`
   )
 }
+
+/** Selects the values of a computed member as `v1`, `v2`, … */
+export const computedCells = ({ columns }: ComputedMember, engine: Engine, table: TableTokens): RawBuilder<unknown> =>
+  sql.join(
+    columns.map((column, index) => {
+      const value = compute(column, engine, table, { named: (token) => token })
+      return sql`${wrap(column.type.selected, value)} as ${sql.id(`v${index + 1}`)}`
+    })
+  )
 
 /** What stands around a part of a UNION that has an order and a limit. */
 const PART: Readonly<Record<Engine, readonly [string, string]>> = {

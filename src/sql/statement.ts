@@ -31,6 +31,8 @@ export interface CompiledStatement {
   readonly isSearch?: boolean | undefined
   /** Set if the conditions of a write use rows of other tables. */
   readonly isRelated?: boolean | undefined
+  /** Set if a select reads a view. */
+  readonly readsView?: boolean | undefined
   /** The tables of the columns, if not all columns belong to `table`. */
   readonly sources?: readonly Table[] | undefined
   /** Set if the rows may come from a UNION, whose columns are sent with other types. */

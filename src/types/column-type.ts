@@ -241,6 +241,11 @@ export interface ColumnType {
   readonly compared?: Wrapping
   /** SQL around the parameter in an equality with a column, if it differs from `compared`. */
   readonly equated?: Wrapping
+  /**
+   * MySQL and MariaDB: SQL around the parameter in a list of values that is read like a table, if it differs from
+   * `compared`: it has the type of the column, or comparing both is slow.
+   */
+  readonly listed?: Wrapping | undefined
   /** SQL around a column of `groupBy` in `having`, if the bare column cannot be used. */
   readonly grouped?: Wrapping
   /**

@@ -249,7 +249,7 @@ export function mysqlType (facts: TypeFacts): ColumnType {
   const sentAs = valueClassesOf(facts)
   if (facts.json && facts.name === 'longtext') return createType({ ...MARIADB_JSON, sentAs })
   const type = factories.get(facts.name)?.(facts) ?? unknownType(facts.declaration)
-  return createType({ ...type, sentAs, relatedAs: relatedAs(facts) })
+  return createType({ ...type, sentAs, relatedAs: relatedAs(facts), listed: listedAs(facts) })
 }
 
 /** Types whose columns can be related to columns of the same type. */
@@ -262,5 +262,17 @@ function relatedAs ({ name, scale }: TypeFacts): string | undefined {
   if (name === 'char' || name === 'varchar') return RELATED_TEXT
   return RELATED.has(name) ? name : RELATED_BY_SCALE.has(name) ? `${name} ${scale ?? 0}` : undefined
 }
+
+/** Types to which a text is cast in a list of values: those that relate rows and are sent as texts. */
+function listedAs ({ name, scale }: TypeFacts): Wrapping | undefined {
+  const type = LISTED.get(name)
+  return type === undefined ? undefined : ['cast(', ` as ${type}${RELATED_BY_SCALE.has(name) ? `(${scale ?? 0})` : ''})`]
+}
+
+const LISTED = new Map([
+  ['timestamp', 'datetime'],
+  ['year', 'unsigned'],
+  ...['date', 'time', 'datetime', 'uuid', 'inet4', 'inet6'].map((name): [string, string] => [name, name])
+])
 
 const INTEGERS = new Set(['tinyint', 'smallint', 'mediumint', 'int', 'bigint'])

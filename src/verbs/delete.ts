@@ -39,7 +39,7 @@ function planDelete (body: DeleteBody, source: TableSource, given: PlanLimits): 
   const { verb, filters } = body
   const plan: DeletePlan = { verb, table, condition: planRequiredFilters(verb, filters, source, limits) }
   const planned = isPlainChange(body, limits) ? plan : { ...plan, ...planChangeOptions(body, { ...limits, table }) }
-  refuseWritten(plan, limits.counted)
+  refuseWritten(plan, source, limits.counted)
   requireSearchKey(plan)
   return Object.freeze(planned)
 }

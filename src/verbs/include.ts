@@ -10,6 +10,7 @@ import { type Fragment, MemberRows, type RelatedList, type RelatedLists } from '
 import { Output } from '../response/output.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
 import type { Result } from '../response/result.ts'
+import { compileAtOnce, isReadAtOnce } from '../sql/rows-at-once.ts'
 import { compileFirst, compileRelated, type OnValues } from '../sql/related-rows.ts'
 import type { Statement } from '../sql/statement.ts'
 import { type DriverValue, RELATED_TEXT } from '../types/column-type.ts'
@@ -200,6 +201,13 @@ interface ReadingList extends Reading {
 
 async function readStep (reading: ReadingList, values: readonly OnValues[]): Promise<void> {
   const { runner: { engine, database: { statementCounts: counts } }, member, sink, lock } = reading
+  if (isReadAtOnce(member)) {
+    for (const statement of compileAtOnce(member, values, engine, counts)) {
+      sink.expect(false)
+      await read(reading, statement)
+    }
+    return
+  }
   // MariaDB takes an IN of one value for an equality, but sorts all rows of it by the value nevertheless
   const left =
     engine === 'mysql' && member.kind === 'many' && values.length > 1 && isListed(member)

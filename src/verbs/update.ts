@@ -88,7 +88,7 @@ function planUpdate (body: UpdateBody, source: TableSource, given: PlanLimits): 
         ...planChangeOptions(body, { ...limits, table, members }),
         ...(body.returning !== undefined && { key: getUpdateKey(plan) })
       }
-  refuseWritten(plan, limits.counted)
+  refuseWritten(plan, source, limits.counted)
   requireSearchKey(plan)
   return Object.freeze(planned)
 }

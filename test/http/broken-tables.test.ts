@@ -79,6 +79,10 @@ await onEachEngine(t, 'a definition that names what is not there is a permanent 
   for (const view of ['young', 'younger']) t.equal((await post(view, { verb: 'select' })).status, 200)
   await sql('drop table base')
   for (const view of ['young', 'younger']) await isBroken(t, service, { table: view, body: { verb: 'select' }, reason: /^ER_VIEW_INVALID$|^no such table: main.base$/ })
+  const on = { id: 'id' }
+  for (const body of [{ include: { young: { on } } }, { include: { young: { on, aggregates: { n: { $count: '*' } } } } }, { filters: { $some: { young: { on } } } }, { include: { parent: { table: 'orphans', on, filters: { $none: { younger: { on } } } } } }]) {
+    await isBroken(t, service, { table: 'orphans', body: { verb: 'select', ...body }, reason: /^ER_VIEW_INVALID$|^no such table: main.base$/ })
+  }
 })
 
 await onEachEngine(t, 'a broken view is one that is not there for a token that may not see it', { schema, tokens: [tokenOf('other', { databases: { shop: { base: {} } } })] }, async (t, { post }) => {

@@ -121,7 +121,7 @@ const reasonOf = (error: MysqlError, missing: string | undefined): string =>
 
 /** The definer of a view does not exist; accounts that can see other accounts get 1449. */
 const denied: Refuse = (plan, error) =>
-  plan.table.kind === 'view' || firesTrigger(plan) ? staleCatalog(plan, error) : databaseUnavailable()
+  plan.readsView === true || firesTrigger(plan) ? staleCatalog(plan, error) : databaseUnavailable()
 
 /** The connection to a server behind this one (FEDERATED, Spider) is lost, so the outcome of a write is unknown. */
 const lostBehind: Refuse = ({ verb }) => verb === 'select' ? databaseUnavailable() : outcomeUnknown()
@@ -213,7 +213,7 @@ const byClass = new Map<string, Refuse>([
   [
     '42',
     (statement, error) =>
-      statement.table.kind === 'view' || firesTrigger(statement)
+      statement.readsView === true || firesTrigger(statement)
         ? staleCatalog(statement, error)
         : new UnknownDatabaseError(numberOf(error))
   ],

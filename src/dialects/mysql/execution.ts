@@ -278,14 +278,14 @@ function mayHaveChangedSession (
   {
     session,
     request: {
-      statement: { table, verb }
+      statement: { table, verb, readsView }
     }
   }: StatementRun,
   error: MysqlError | null,
   ok: OkPacket | undefined
 ): boolean {
   if (!session.open) return false
-  if (table.kind === 'view') return true
+  if (readsView === true) return true
   if (verb === 'select') return false
   if (error === null && session.reportsChanges) return (ok as OkPacket).changesSession
   return !table.triggers.known || table.triggers.list.length > 0

@@ -133,7 +133,7 @@ function toLogicError (message: string, statement: Statement): Error {
     const isOther = name !== table.name && name !== `main.${table.name}`
     // the statement of a plain table may name its own columns, and a foreign key of it another table
     const isOfKey = what === 'no such table' && name !== undefined
-    const isElsewhere = isOther && (isOfKey || table.kind === 'view' || firesTrigger(statement))
+    const isElsewhere = isOther && (isOfKey || statement.readsView === true || firesTrigger(statement))
     return new StaleCatalog(reasonOf(message), { isElsewhere, missing: NAMED.exec(message)?.[1] })
   }
   return OWN_SYNTAX.test(message) ? new UnknownDatabaseError(1) : valueOutOfRange()

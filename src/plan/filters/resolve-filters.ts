@@ -114,9 +114,6 @@ export function planRelation (
   } {
   const { table: named = name, on, filters = {} } = member
   const other = relating.source.see(named, tablePathOf(member, path))
-  if (other.kind === 'view') {
-    throw at([...path, 'table'], invalidBody(`"${other.name}" is a view; the rows of a member come from a table`))
-  }
   const equalColumns = startEqualColumns(other)
   const inner = {
     ...scope,
