@@ -30,9 +30,11 @@ export function canRelate (column: Column, other: Column): boolean {
 
 /**
  * The relations of two tables by foreign keys of either of them, as far as the grant sees their columns. Equal
- * relations count once; a key of a table to itself gives two relations.
+ * relations count once; a key of a table to itself gives two relations. A view has none, also if a broken foreign key
+ * of SQLite names it.
  */
 export function relationsBetween (table: Table, other: Table): ReadonlyArray<readonly Pair[]> {
+  if (table.kind === 'view' || other.kind === 'view') return []
   const from = keysTo(table, other).flatMap((key) => pairsOf(table, key.columns, other, key.referencedColumns))
   const to = keysTo(other, table).flatMap((key) => pairsOf(table, key.referencedColumns, other, key.columns))
   return [...from, ...to].filter(

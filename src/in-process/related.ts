@@ -34,9 +34,11 @@ type IsKnown<Tables> = unknown extends Relations<Tables> ? false : true
 export type TableName<Tables> =
   IsKnown<Tables> extends true ? Extract<Name<Tables>, keyof Relations<Tables>> : Name<Tables>
 
-/** The unique keys of a table: tuples of columns. */
+/** The unique keys of a table: tuples of columns. Never for a view, which has none. */
 export type Keys<Tables, O extends Name<Tables>> =
-  Relations<Tables> extends { readonly [K in O]: { readonly keys: infer K } } ? K : ReadonlyArray<Name<Tables[O]>>
+  Relations<Tables> extends { readonly [K in O]: { readonly keys: infer K } }
+    ? K
+    : IsKnown<Tables> extends true ? never : ReadonlyArray<Name<Tables[O]>>
 
 /**
  * The value that an insert into a table answers as `id`: that of the column by which the interface says that rows are
@@ -62,7 +64,7 @@ type Form = 'list' | 'object'
 
 /** Rows of another table, or aggregates of them: the fields that do not depend on the table. */
 interface AnyMember<Tables> {
-  readonly table?: TableName<Tables>
+  readonly table?: Name<Tables>
   readonly on?: Readonly<Record<string, string>>
   readonly as?: Form
   readonly filters?: object
@@ -80,10 +82,10 @@ export type AnyMembers<Tables> = Readonly<Record<string, AnyMember<Tables>>>
  * table.
  */
 type TableOf<Tables, M, B> = 'table' extends keyof B
-  ? B[keyof B & 'table'] extends infer O extends TableName<Tables>
+  ? B[keyof B & 'table'] extends infer O extends Name<Tables>
     ? O
     : never
-  : M extends TableName<Tables>
+  : M extends Name<Tables>
     ? M
     : never
 
@@ -104,7 +106,7 @@ type WithoutAggregates<I> = {
 }
 
 type MemberFields<Tables, T extends Name<Tables>, O extends Name<Tables>, B, X> = [O] extends [never]
-  ? { readonly table: TableName<Tables> }
+  ? { readonly table: Name<Tables> }
   : { readonly table?: O; readonly filters?: Filters<Tables[O], X> } & OnField<Tables, T, O> &
       ('aggregates' extends keyof B
         ? { readonly aggregates: Aggregates<Tables[O], X> }
@@ -149,7 +151,7 @@ type RelatedRows<Tables, T extends Name<Tables>, O extends Name<Tables>, B, X, N
     : CheckedRows<Tables, T, O, B, X, N>
   : CheckedRows<Tables, T, O, B, X, N>
 type CheckedRows<Tables, T extends Name<Tables>, O extends Name<Tables>, B, X, N> = [O] extends [never]
-  ? { readonly table: TableName<Tables> }
+  ? { readonly table: Name<Tables> }
   : {
     readonly table?: O
     readonly filters?: Filters<Tables[O], X> & FiltersIn<Tables, O, B, X>['filters']

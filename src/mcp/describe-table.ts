@@ -102,7 +102,8 @@ export function createDescribeTable (options: ToolOptions): Tool {
       'Describes a table or view: its columns (SQL type, JSON schema of their values, whether they can be null, ' +
       'default, comment), the operators that filters accept ("default", or the set that a column names), its keys, ' +
       'the columns that $match searches, ' +
-      'its relations to other tables ("table" and "on" as "include" of select takes them) and its verbs.\n' +
+      'its relations to other tables ("table" and "on" as "include" of select takes them) and its verbs. A view has ' +
+      'none: it needs "on" there, with any columns.\n' +
       'Call it before you read or change rows of a table: names are case-sensitive.',
     isReadOnly: true,
     isUsable: (grant) => options.verbs.some((verb) => holdsAnywhere(grant, options.databases, verb)),
@@ -221,7 +222,7 @@ function limitedTo ({ columnList }: Table, writable: readonly Column[]): { reado
 
 /** The relations by foreign keys to a table whose rows can be included. */
 function relationsTo (table: Table, { table: other, verbs }: VisibleTable): object[] {
-  if (other.kind === 'view' || !verbs.includes('select')) return []
+  if (!verbs.includes('select')) return []
   return relationsBetween(table, other).map((pairs) => ({
     table: other.name,
     on: Object.fromEntries(pairs.map(({ column, other: related }) => [column.name, related.name])),

@@ -58,7 +58,8 @@ const INCLUDE =
   '"order_items": {"orderBy": "line", "limit": 5}, "payments": {"aggregates": {"n": {"$count": "*"}}}}; ' +
   'a member is an object or null where only one row is possible, else a list; ' +
   '"as": "object" with "orderBy" is the first row of a list; "orderBy": "payments.n DESC" sorts by an aggregate; ' +
-  '"on" of a member is needed only if describe_table lists several relations to its table.'
+  '"on" of a member is needed if describe_table lists several relations to its table, and for a view: ' +
+  '{"totals": {"table": "order_totals", "on": {"id": "order_id"}}}.'
 
 const GROUPS =
   'Groups: {"groupBy": ["status", {"month": {"$month": "created_at"}}], ' +

@@ -168,9 +168,9 @@ const INCLUDE = 'Include'
 const MEMBER = 'Member'
 const RELATED = 'Related'
 
-/** The tables whose rows members can have, without views. */
+/** The tables and views whose rows members can have. */
 const areRelated = <T extends VisibleTable>(tables: readonly T[]): T[] =>
-  tables.filter(({ table, verbs }) => table.kind === 'table' && verbs.includes('select'))
+  tables.filter(({ verbs }) => verbs.includes('select'))
 
 /** Whether a select can have members. */
 export const canInclude = ({ include }: DocumentLimits, tables: readonly VisibleTable[]): boolean =>
@@ -178,21 +178,23 @@ export const canInclude = ({ include }: DocumentLimits, tables: readonly Visible
 
 const memberName = ({ name }: Subject): string => `${name}Member`
 
-/** `own`: the fields that differ, besides `table`. */
-function memberSchema (tables: readonly string[], own: Own): Schema {
+/** `own`: the fields that differ, besides `table`. `more`: the fields that are required, besides `table`. */
+function memberSchema (tables: readonly string[], own: Own, more: readonly string[] = []): Schema {
   const table = { enum: tables, description: 'The other table.' }
-  return { ...fieldsObject(MemberSchema, 'member', { table, include: refTo(INCLUDE), ...own }), required: ['table'] }
+  const required = ['table', ...more]
+  return { ...fieldsObject(MemberSchema, 'member', { table, include: refTo(INCLUDE), ...own }), required }
 }
 
 function typedMember (subject: Subject): Schema {
   const { filters, columns, aggregates } = ownOfTable(subject, 'select')
   const relatable = subject.table.columnList.filter(({ type }) => type.relatedAs !== undefined).map(({ name }) => name)
-  return memberSchema([subject.table.name], {
+  const own = {
     filters,
     columns,
     aggregates,
     ...(relatable.length > 0 && { on: { additionalProperties: { type: 'string', enum: relatable } } })
-  })
+  }
+  return memberSchema([subject.table.name], own, subject.table.kind === 'view' ? ['on'] : [])
 }
 
 function includeSchemas (all: readonly Subject[], limits: DocumentLimits, isTyped: boolean): Schemas {

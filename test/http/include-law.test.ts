@@ -24,7 +24,8 @@ for (const [name, group] of [...Object.entries(mysqlGroups), ...Object.entries(s
     return [
       `create table every (id integer not null primary key, k varchar(4) not null, n int not null, ${columns.map(({ declaration }, index) => `c${index} ${declaration}${engine === 'sqlite' ? '' : ' null'}`).join(', ')})`,
       'create index by_k on every (k)', 'create index by_n on every (n)',
-      ...columns.flatMap((column, index) => isIndexed(column) || engine === 'sqlite' ? [`create index by_c${index} on every (c${index})`] : [])
+      ...columns.flatMap((column, index) => isIndexed(column) || engine === 'sqlite' ? [`create index by_c${index} on every (c${index})`] : []),
+      'create view seen as select * from every', 'create view copied as select * from every union all select * from every where id < 0'
     ]
   }
 
@@ -49,6 +50,10 @@ for (const [name, group] of [...Object.entries(mysqlGroups), ...Object.entries(s
       })
       t.equal(JSON.stringify(found), JSON.stringify(wanted), `on ${on} (seed ${seed})`)
     }
+    for (const view of ['seen', 'copied']) {
+      const found = await read({ columns: ['id'], include: { same: { table: view, on: { n: 'n' }, orderBy: 'id' } } })
+      t.equal(JSON.stringify(found), JSON.stringify(rows.map(({ id, n }) => ({ id, same: rows.filter((other) => other['n'] === n) }))), `of ${view} (seed ${seed})`)
+    }
     let related = 0
     for (const [index, { declaration }] of columns.entries()) {
       const column = `c${index}`
@@ -58,6 +63,13 @@ for (const [name, group] of [...Object.entries(mysqlGroups), ...Object.entries(s
       t.equal(answer.status, 200, `${declaration}: ${answer.text}`)
       const wanted = await Promise.all(rows.map(async ({ id }) => ({ id, same: (await sql(`select o.id as id from every e, every o where e.id = ${String(id)} and o.${column} = e.${column} order by o.id`)).map((row) => ({ id: row.id })) })))
       t.same(answer.json.data?.rows, wanted, `${declaration} (seed ${seed})`)
+      for (const view of ['seen', 'copied']) {
+        const viewed = await post('every', { verb: 'select', columns: ['id'], orderBy: 'id', include: { same: { table: view, on: { [column]: column }, columns: ['id'], orderBy: 'id' } } })
+        t.same(viewed.json.data?.rows, wanted, `${declaration} of ${view} (seed ${seed}): ${viewed.text.slice(0, 300)}`)
+        const some = await post('every', { verb: 'select', columns: ['id'], orderBy: 'id', filters: { $some: { [view]: { on: { [column]: column }, filters: { n: { $gt: 1 } } } } } })
+        const passing = new Set(rows.filter(({ n }) => Number(n) > 1).map(({ id }) => id))
+        t.same(some.json.data?.rows, wanted.filter(({ same }) => same.some(({ id }) => passing.has(id))).map(({ id }) => ({ id })), `some of ${declaration} of ${view}: ${some.text.slice(0, 300)}`)
+      }
     }
     t.comment(`${related} of ${columns.length} types relate rows`)
   })

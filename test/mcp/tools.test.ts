@@ -67,6 +67,8 @@ await onEachEngine(t, 'tools', settings, async (t, service) => {
       t.match(described.columns, [{ name: 'id', type: String, schema: { type: 'integer' }, nullable: false, autoIncrement: true }, { name: 'customer_id', nullable: false }, { name: 'note', type: /^varchar/, schema: { type: 'string' }, nullable: true, operators: 'text' }])
       t.same(described.relations, [{ table: 'customers', on: { customer_id: 'id' }, rows: 'one' }, { table: 'order_items', on: { id: 'order_id' }, rows: 'many' }])
 
+      t.match(tools.find(({ name }) => name === 'describe_table')?.description, /A view .* needs "on"/)
+
       t.same((await call('insert', inShop('settings', { data: { id: 50, level: 1 } }))).result, { inserted: 1, id: 50 })
       t.same((await call('update', inShop('settings', { data: { level: { $inc: 4 } }, filters: { id: 50 }, expect: 1, dryRun: true }))).result, { updated: 1, dryRun: true })
       t.same((await call('update', inShop('settings', { data: { level: { $inc: 4 } }, filters: { id: 50 }, expect: 1, returning: ['level'] }))).result, { rows: [{ level: 5 }], updated: 1 })
@@ -77,6 +79,9 @@ await onEachEngine(t, 'tools', settings, async (t, service) => {
         ['update', 'update', 'settings', 200, 1, 'everything'], ['update', 'update', 'settings', 200, 1, 'everything'],
         ['select', 'select', 'settings', 200, 1, 'everything'], ['delete', 'delete', 'settings', 200, 1, 'everything']
       ], 'one record for each call')
+      const lines = { include: { order_lines: { on: { id: 'order_id' }, columns: ['line'] } }, filters: { $some: { order_lines: { on: { id: 'order_id' } } } }, limit: 1 }
+      t.ok((await call('select', inShop('orders', lines))).result.rows[0].order_lines.length > 0)
+      log.splice(0)
     }
   })
 

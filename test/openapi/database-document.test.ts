@@ -378,11 +378,12 @@ const acceptedMembers: Array<[table: string, include: object]> = [
   ['orders', { sums: { table: 'order_items', filters: { quantity: 1 }, aggregates: { n: { $count: '*' }, paid: { $sum: 'price', filters: { line: 1 } } } } }],
   ['orders', { customer: { table: 'customers', on: { customer_id: 'id' } }, again: { table: 'orders', on: { id: 'id' } } }],
   ['orders', { last: { table: 'order_items', as: 'object', orderBy: 'line DESC' }, customers: { table: 'customers', as: 'list', limit: 1 } }],
+  ['orders', { lines: { table: 'order_lines', on: { id: 'order_id' }, orderBy: 'line', limit: 2 }, n: { table: 'order_lines', on: { id: 'order_id' }, aggregates: { n: { $count: '*' } } } }],
   ['order_lines', { order: { table: 'orders', on: { order_id: 'id' } } }]
 ]
 const rejectedMembers: Array<[table: string, include: object]> = [
   ['orders', {}], ['orders', { customer: { table: 'customers', columns: ['nope'] } }], ['orders', { customer: { table: 'customers', filters: { nope: 1 } } }], ['orders', { customer: { table: 'nowhere' } }],
-  ['orders', { '1st': customer }], ['orders', { lines: { table: 'order_lines', on: { id: 'order_id' } } }], ['orders', { settings: { table: 'settings', on: {} } }],
+  ['orders', { '1st': customer }], ['orders', { lines: { table: 'order_lines' } }], ['orders', { settings: { table: 'settings', on: {} } }],
   ['orders', { items: { table: 'order_items', as: 'rows' } }],
   ['orders', { items: { table: 'order_items', limit: 1001 } }], ['orders', { items: { table: 'order_items', groupBy: ['line'] } }],
   ['orders', { items: { table: 'order_items', aggregates: { n: { $sum: 'product_sku' } } } }],
@@ -420,11 +421,11 @@ await testShop('members are typed by their tables', async (t, service) => {
   await compare(t as Test, service)
   const { server } = service
   const schemasFor = async (token: string): Promise<any> => (await get(server, '/shop/openapi.json', { token })).json.components.schemas
-  t.equal((await schemasFor('some')).Member.anyOf.length, 1, 'only tables that the token sees')
+  t.equal((await schemasFor('some')).Member.anyOf.length, 2, 'only tables and views that the token sees')
   const narrow = await schemasFor('narrow')
   t.same([narrow.CustomersMember.properties.columns.items, narrow.CustomersColumn.enum], [{ $ref: '#/components/schemas/CustomersColumn' }, ['id', 'name']])
   const views = await schemasFor('views')
-  t.same([views.Member, views.OrderLinesSelectRequest.properties.include, views.OrderLinesRow.additionalProperties], [undefined, undefined, false], 'views alone have no members')
+  t.same([views.Member.anyOf.length, views.OrderLinesMember.required, views.OrderLinesSelectRequest.properties.include.$ref], [1, ['table', 'on'], '#/components/schemas/Include'], 'a view needs on')
   t.same((await schemasFor('writes')).Member.anyOf, [{ $ref: '#/components/schemas/OrdersMember' }], 'members are of tables that may be selected from')
 })
 

@@ -193,7 +193,7 @@ function tidy (body: any): void {
   const isGrouped = body.groupBy !== undefined || body.aggregates !== undefined
   for (const field of ['orderBy', ...isGrouped ? [] : ['having']]) delete body[field]
   for (const field of Object.keys(body)) for (const excluded of fieldNamed(field)?.excludes?.[part as BodyPart] ?? []) delete body[excluded]
-  if (body.include !== undefined) delete body.lock
+  if (body.include !== undefined || isGrouped) delete body.lock
   for (const [name, { filters, ...calls }] of Object.entries<any>(body.aggregates ?? {})) {
     const [call] = Object.entries(calls)
     if (call === undefined) delete body.aggregates[name]

@@ -14,6 +14,7 @@ export interface Drawn {
   /** Columns with which an index begins. */
   readonly starts: readonly string[]
   readonly sql: string[]
+  readonly isView?: true
   readonly rows: ReadonlyArray<Record<string, unknown>>
 }
 
@@ -46,6 +47,11 @@ export function drawTable (draw: Draw, name: string, engine: EngineName): Drawn 
   const starts = [...new Set([key, ...parts].flatMap(([first]) => first ?? []))]
   return { name, key, starts, rows, sql: [table, ...indexes, ...rows.map((row) => insertOf(name, row))] }
 }
+
+/** A view of all rows of a table, which servers merge or read into a temporary table. It has no key and needs no index. */
+export const viewOf = ({ name, rows }: Drawn, isMerged: boolean): Drawn => ({
+  name: `v${name.slice(1)}`, key: [], starts: [...COLUMNS], rows, isView: true, sql: [`create view v${name.slice(1)} as select ${isMerged ? '' : 'distinct '}* from ${name}`]
+})
 
 const literal = (value: unknown): string => value === null ? 'null' : typeof value === 'string' ? `'${value}'` : String(value)
 export const insertOf = (name: string, row: Record<string, unknown>): string => `insert into ${name} values (${COLUMNS.map((column) => literal(row[column])).join(', ')})`

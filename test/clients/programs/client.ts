@@ -201,6 +201,9 @@ export async function members (line: number | null, filters: Filters<DB['order_i
   // a view has no relations: on says the columns
   const { rows: [shown] } = await db.select('order_lines', { include: { order: { table: 'orders', on: { order_id: 'id' } }, others: { table: 'order_items', on: { order_id: 'order_id' } } } })
   const note: string | null | undefined = shown?.order?.note
+  // and no keys: its rows are a list
+  const { rows: [viewed] } = await db.select('orders', { include: { order_lines: { on: { id: 'order_id' }, filters: { line: 1 }, orderBy: 'line' }, n: { table: 'order_lines', on: { id: 'order_id' }, aggregates: { n: { $count: '*' } } } }, filters: { $some: { order_lines: { on: { id: 'order_id' } } } } })
+  console.log(viewed?.order_lines[0]?.line, viewed?.n.n.toFixed())
   for await (const { id, customer } of db.pages('orders', { columns: ['id'], include: { customer: { table: 'customers', columns: ['email'] } } })) console.log(id, customer?.email)
   const { results: [made, found] } = await db.transaction([
     { table: 'orders', verb: 'select', columns: ['id'], include: { items: { table: 'order_items', columns: ['line'] } } },
@@ -228,8 +231,12 @@ export async function members (line: number | null, filters: Filters<DB['order_i
   await db.select('orders', { include: { customer: { table: 'customer' } } })
   // @ts-expect-error: no table has the name of the member
   await db.select('orders', { include: { customer: { columns: ['name'] } } })
-  // @ts-expect-error: a view
-  await db.select('orders', { include: { lines: { table: 'order_lines', on: { id: 'order_id' } } } })
+  // @ts-expect-error: no foreign key relates a view
+  await db.select('orders', { include: { order_lines: {} } })
+  // @ts-expect-error: a misspelt column of a view
+  await db.select('orders', { include: { lines: { table: 'order_lines', on: { id: 'order' } } } })
+  // @ts-expect-error: a misspelt column of a view to filter by
+  await db.select('orders', { filters: { $some: { order_lines: { on: { id: 'order_id' }, filters: { lin: 1 } } } } })
   // @ts-expect-error: no foreign key says the columns
   await db.select('orders', { include: { settings: {} } })
   // @ts-expect-error: a misspelt column of this table
