@@ -7,12 +7,13 @@
  */
 import t, { type Test } from 'tap'
 import { BODIES } from '../../schemas/body.ts'
-import { onEachEngine, type Service } from '../support/service.ts'
+import { onEachEngine, type Schema, type Service } from '../support/service.ts'
 import { tenants, tokenFor } from './support.ts'
 
 const rows = { tenant: { $claim: '/tenant' } }
 const columns = { select: ['id', 'status', 'total', 'sku', 'customer_id'] }
-const grants = { orders: { columns, rows }, customers: { rows } }
+const grants = { orders: { columns, rows }, customers: { rows }, sold: { columns, rows } }
+const schema: Schema = (engine) => [...tenants(engine), 'create view sold as select * from orders']
 const tokens = [tokenFor('acme', grants, { tenant: 'acme' })]
 
 /** What a probe puts in the place of x: something hidden, and something that does not exist. */
@@ -64,6 +65,10 @@ const matrix: Record<string, Probe[]> = {
     ...[1, { $gte: 1 }, { $between: [1, 9] }, 0, { $lt: 2 }].flatMap((count) => [
       row((x) => ({ filters: { $some: { orders: { on: { customer_id: 'customer_id' }, filters: { id: { $gte: x } }, count } } } })), row((x) => ({ filters: { $some: { orders: { on: { id: 'id' }, filters: { id: x }, count } } } })),
       column((x) => ({ filters: { $some: { orders: { on: { id: 'id' }, filters: { [x]: 'z4' }, count } } } })), reference((x) => ({ limit: 2, columns: ['sku'], filters: { $some: { customers: { filters: { id: x }, count } } } }))
+    ]),
+    ...['$some', '$none'].flatMap((some) => [
+      column((x) => ({ filters: { [some]: { sold: { on: { id: x } } } } })), column((x) => ({ filters: { [some]: { sold: { on: { id: 'id' }, filters: { [x]: 'z4' } } } } })),
+      row((x) => ({ filters: { [some]: { sold: { on: { status: 'status' }, filters: { id: x } } } } })), row((x) => ({ filters: { $not: { [some]: { sold: { on: { status: 'status' }, filters: { id: { $gte: x } } } } } } }))
     ])
   ],
   'select.columns': [column((x) => ({ columns: [x] })), column((x) => ({ columns: ['id', x] }))],
@@ -109,6 +114,8 @@ const matrix: Record<string, Probe[]> = {
     row((x) => ({ include: { last: { table: 'orders', on: { customer_id: 'customer_id' }, as: 'object', orderBy: 'id DESC', filters: { id: { $gte: x } } }, same: { table: 'orders', on: { id: 'id' }, as: 'list', filters: { id: x } } } })),
     row((x) => ({ filters: { id: x }, include: { customer: { table: 'customers' } } })), row((x) => ({ include: { same: { table: 'orders', on: { id: 'id' }, filters: { id: x } } } })),
     row((x) => ({ include: { others: { table: 'orders', on: { customer_id: 'customer_id' }, filters: { id: { $gte: x } }, aggregates: { n: { $count: '*' }, total: { $sum: 'total' } } } } })),
+    ...['on', 'columns', 'filters', 'orderBy', 'aggregates'].map((field) => column((x) => ({ include: { sold: { on: { id: 'id' }, [field]: { on: { id: x }, columns: [x], filters: { [x]: 'z4' }, orderBy: x, aggregates: { a: { $max: x } } }[field] } } }))),
+    row((x) => ({ include: { sold: { on: { status: 'status' }, filters: { id: { $gte: x } }, orderBy: 'id', limit: 1 } } })), row((x) => ({ include: { sold: { on: { status: 'status' }, filters: { id: x }, aggregates: { n: { $count: '*' } } } } })),
     reference((x) => ({ filters: { id: 1 }, include: { customer: { table: 'customers', filters: { id: x } } } }))
   ],
   'insert.returning': [
@@ -195,13 +202,13 @@ async function probe (t: Test, { post, sql }: Service, field: string, [kind, bod
   }
 }
 
-await onEachEngine(t, 'what is hidden is like what does not exist', { schema: tenants, tokens }, async (t, service) => {
+await onEachEngine(t, 'what is hidden is like what does not exist', { schema, tokens }, async (t, service) => {
   const before = await service.sql(FOREIGN)
   for (const [field, probes] of Object.entries(matrix)) for (const each of probes) await probe(t, service, field, each)
   t.same(await service.sql(FOREIGN), before)
 })
 
-await onEachEngine(t, 'the probes tell a token that sees everything what the other one must not know', { schema: tenants }, async (t, { post }) => {
+await onEachEngine(t, 'the probes tell a token that sees everything what the other one must not know', { schema }, async (t, { post }) => {
   let told = 0
   for (const [field, probes] of Object.entries(matrix)) {
     for (const [kind, bodyOf] of probes) {

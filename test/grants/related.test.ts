@@ -15,6 +15,7 @@ const schema: Schema = (engine) => {
     'create table items (tenant int not null, order_id int not null, line int not null, sku varchar(10) not null, primary key (tenant, order_id, line))',
     `create table notes (id ${id}, order_id int not null, text varchar(20))`, 'create index notes_of on notes (order_id)',
     `create table nulls (id ${id}, order_id int not null, kind varchar(5) not null)`, 'create index nulls_of on nulls (order_id)',
+    'create view sold as select * from orders',
     "insert into customers values (1, 'a', 'Ada', 's1', 'X'), (2, 'b', 'Bob', 's2', 'A')",
     "insert into orders values (1, 'a', 'new', 1, 2), (2, 'a', 'new', 2, null), (3, 'b', 'new', 2, null), (4, 'a', 'new', null, null)",
     "insert into items values (1, 1, 1, 'A'), (2, 1, 1, 'B'), (1, 2, 1, 'C'), (2, 3, 1, 'D'), (2, 4, 1, 'E')",
@@ -28,7 +29,7 @@ const orders = { columns: { select: ['id', 'customer_id', 'status'] }, rows }
 const customers = { columns: { select: ['id', 'name', 'city'] }, rows }
 const items = { columns: { select: ['order_id', 'line', 'sku'] }, rows: { tenant: { $claim: '/number' } } }
 const tokens = [
-  tokenFor('seller', { orders, customers, items, notes: { permissions: ['insert'] }, nulls: { rows: { kind: null } } }, { tenant: 'a', number: 1 }),
+  tokenFor('seller', { orders, customers, items, sold: orders, notes: { permissions: ['insert'] }, nulls: { rows: { kind: null } } }, { tenant: 'a', number: 1 }),
   tokenFor('clerk', { orders, customers: { rows: { tenant: { $claim: '/missing' } } } }, { tenant: 'a' }),
   tokenFor('writer', { orders: { permissions: ['update', 'delete'], rows }, items }, { tenant: 'a', number: 1 })
 ]
@@ -56,6 +57,11 @@ await test('filters by related rows see the columns and rows of the grant', asyn
     [{ $none: { gone: {} } }, [404, 'TABLE_NOT_FOUND', '/filters/$none/gone']],
     [{ $some: { gone: {}, items: { on, filters: { tenant: 2 } }, notes: {} } }, [403, 'PERMISSION_DENIED', '/filters/$some/notes']],
     [{ nothing: 1, $some: { gone: {} } }, [404, 'TABLE_NOT_FOUND', '/filters/$some/gone']],
+    [{ $some: { sold: { on: { customer_id: 'customer_id' } } } }, [1, 2]],
+    [{ $some: { sold: { on: { id: 'id' }, filters: { id: { $in: [3, 4] } } } } }, [4]],
+    [{ $none: { sold: { on: { customer_id: 'customer_id' }, filters: { id: 3 } } } }, [1, 2, 4]],
+    [{ $some: { sold: { on: { id: 'id' }, filters: { hidden_id: 2 } } } }, [400, 'COLUMN_NOT_FOUND', '/filters/$some/sold/filters/hidden_id']],
+    [{ $some: { sold: { on: { id: 'hidden_id' } } } }, [400, 'INVALID_BODY', '/filters/$some/sold/on']],
     // a rule that no row can satisfy
     [{ $some: { nulls: { on } } }, []],
     [{ $none: { nulls: { on } } }, [1, 2, 4]]
@@ -125,6 +131,7 @@ const membersSchema: Schema = (engine) => {
     `create table orders (id ${id}, tenant varchar(10) not null, customer_id int, hidden_id int, foreign key (customer_id) references customers (id), foreign key (hidden_id) references customers (id))`,
     'create table items (tenant int not null, order_id int not null, line int not null, sku varchar(10) not null, primary key (tenant, order_id, line))',
     `create table notes (id ${id}, order_id int not null, text varchar(20))`, 'create index notes_of on notes (order_id)',
+    'create view kept as select * from items',
     "insert into customers values (1, 'a', 'Ada', 's1'), (2, 'b', 'Bob', 's2')",
     "insert into orders values (1, 'a', 1, 2), (2, 'a', 2, null), (3, 'b', 2, null)",
     "insert into items values (1, 1, 1, 'A'), (2, 1, 1, 'B'), (1, 2, 1, 'C'), (2, 3, 1, 'D')",
@@ -135,7 +142,7 @@ const membersSchema: Schema = (engine) => {
 const membersOrders = { columns: { select: ['id', 'customer_id'] }, rows: { tenant: { $claim: '/tenant' } } }
 const membersCustomers = { columns: { select: ['id', 'name'] }, rows: { tenant: { $claim: '/tenant' } } }
 const membersTokens = [
-  tokenFor('seller', { orders: membersOrders, customers: membersCustomers, items: { columns: { select: ['order_id', 'line', 'sku'] }, rows: { tenant: { $claim: '/number' } } }, notes: { permissions: ['insert'] } }, { tenant: 'a', number: 1 }),
+  tokenFor('seller', { orders: membersOrders, customers: membersCustomers, items: { columns: { select: ['order_id', 'line', 'sku'] }, rows: { tenant: { $claim: '/number' } } }, kept: { columns: { select: ['order_id', 'sku'] }, rows: { tenant: { $claim: '/number' } } }, notes: { permissions: ['insert'] } }, { tenant: 'a', number: 1 }),
   tokenFor('clerk', { orders: membersOrders, customers: { rows: { tenant: { $claim: '/missing' } } } }, { tenant: 'a' })
 ]
 
@@ -145,7 +152,13 @@ await onEachEngine(t, 'a member shows the columns and rows that the grant sees o
     { id: 1, customer: { id: 1, name: 'Ada' }, customers: [{ id: 1, name: 'Ada' }], items: [{ order_id: 1, line: 1, sku: 'A' }], last: { order_id: 1, line: 1, sku: 'A' }, counts: { n: 1 } },
     { id: 2, customer: null, customers: [], items: [{ order_id: 2, line: 1, sku: 'C' }], last: { order_id: 2, line: 1, sku: 'C' }, counts: { n: 1 } }
   ], 'a foreign key with a hidden column is none, and an index may begin with a column that a rule holds equal')
+  t.strictSame((await select({ kept: { on: { id: 'order_id' } }, n: { table: 'kept', on: { id: 'order_id' }, aggregates: { n: { $count: '*' } } } })).data.rows, [
+    { id: 1, kept: [{ order_id: 1, sku: 'A' }], n: { n: 1 } }, { id: 2, kept: [{ order_id: 2, sku: 'C' }], n: { n: 1 } }
+  ], 'of a view')
   const refused: Array<[include: object, status: number, code: string, path: string]> = [
+    [{ kept: { on: { id: 'tenant' } } }, 400, 'INVALID_BODY', '/include/kept/on'],
+    [{ kept: { on: { id: 'order_id' }, filters: { tenant: 2 } } }, 400, 'COLUMN_NOT_FOUND', '/include/kept/filters/tenant'],
+    [{ kept: { on: { id: 'order_id' }, orderBy: 'tenant' } }, 400, 'COLUMN_NOT_FOUND', '/include/kept/orderBy'],
     [{ customer: { table: 'customers', columns: ['secret'] } }, 400, 'COLUMN_NOT_FOUND', '/include/customer/columns/0'],
     [{ customer: { table: 'customers', on: { hidden_id: 'id' } } }, 400, 'INVALID_BODY', '/include/customer/on'],
     [{ items: { on: { id: 'tenant' } } }, 400, 'INVALID_BODY', '/include/items/on'],

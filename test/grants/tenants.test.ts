@@ -21,7 +21,8 @@ const NAMES: readonly Name[] = ['id', 'tenant', 'n', 's', 'h']
 const text = (engine: EngineName, length: number): string => engine === 'sqlite' ? `varchar(${length}) collate nocase` : `varchar(${length})`
 const schema: Schema = (engine) => [
   `create table items (${engine === 'sqlite' ? 'id integer primary key autoincrement' : 'id int auto_increment primary key'}, tenant ${text(engine, 10)} not null,
-    n int not null default 0, s ${text(engine, 10)} not null default 'a', h ${text(engine, 10)} not null default 'h')${engine === 'sqlite' ? '' : ' collate utf8mb4_general_ci'}`
+    n int not null default 0, s ${text(engine, 10)} not null default 'a', h ${text(engine, 10)} not null default 'h')${engine === 'sqlite' ? '' : ' collate utf8mb4_general_ci'}`,
+  'create view seen as select * from items'
 ]
 
 const texts = fc.constantFrom('a', 'A', 'b', 'á')
@@ -46,6 +47,8 @@ const plainFilter: fc.Arbitrary<Record<string, unknown>> = fc.oneof(
   fc.record({ id: ids }), fc.record({ id: fc.record({ $in: fc.array(ids, { maxLength: 4 }) }) }), fc.record({ n: fc.record({ $gte: numbers }) }), fc.record({ s: texts }),
   fc.record({ tenant: valueOf.tenant }), fc.record({ h: texts })
 )
+/** Rows with a row of the view that has the same number, and rows without one. */
+const relatedFilter = fc.tuple(fc.constantFrom('$some', '$none'), plainFilter).map(([some, theirs]): Record<string, unknown> => ({ [some]: { seen: { on: { n: 'n' }, filters: theirs } } }))
 const filters: fc.Arbitrary<Record<string, unknown>> = fc.oneof(
   plainFilter, plainFilter, fc.record({ $not: plainFilter }), fc.record({ $or: fc.array(plainFilter, { minLength: 2, maxLength: 3 }) }), fc.tuple(plainFilter, plainFilter).map((pair) => ({ $and: pair }))
 )
@@ -57,6 +60,8 @@ const counted = fc.record({ filters: plainFilter, count: fc.oneof(fc.constantFro
 const body = fc.oneof(
   fc.record({ verb: fc.constant('select'), filters: fc.oneof(counted, fc.tuple(counted, plainFilter).map((pair) => ({ $and: pair })), counted.map((filter) => ({ $not: filter }))) }),
   fc.record({ verb: fc.constant('select'), filters }),
+  fc.record({ verb: fc.constant('select'), filters: relatedFilter }),
+  fc.record({ verb: fc.constant('select'), filters, include: plainFilter.map((theirs) => ({ alike: { table: 'seen', on: { n: 'n' }, filters: theirs, aggregates: { c: { $count: '*' }, m: { $max: 'id' } } } })) }),
   fc.record({ verb: fc.constant('select'), filters, aggregates: fc.constant({ c: { $count: '*' }, m: { $max: 'id' } }) }),
   fc.record({ verb: fc.constant('select'), filters, include: fc.constantFrom<'list' | 'object' | undefined>('list', 'object', undefined).map((as) => ({ same: { table: 'items', on: { id: 'id' }, ...as !== undefined && { as } } })) }),
   fc.record({ verb: fc.constant('insert'), data: data(OTHERS) }),
@@ -85,17 +90,18 @@ class Model {
     })
   }
 
-  matches (filter: any, row: Row): boolean {
+  matches (filter: any, row: Row, grant: TestGrant): boolean {
     return Object.entries<any>(filter).every(([key, value]) => {
+      if (value?.seen !== undefined) return this.find(grant, value.seen.filters).some(({ n }) => n === row.n) === (key === '$some')
       if (key === '$some') {
         // the row itself is the only one with its id, and the grant sees it
         const { filters, count } = value.same
-        const [n, bounds] = [Number(this.matches(filters, row)), typeof count === 'number' ? { $between: [count, count] } : count]
+        const [n, bounds] = [Number(this.matches(filters, row, grant)), typeof count === 'number' ? { $between: [count, count] } : count]
         return n >= (bounds.$gte ?? bounds.$between?.[0] ?? 0) && n > (bounds.$gt ?? -1) && n <= (bounds.$lte ?? bounds.$between?.[1] ?? Infinity)
       }
-      if (key === '$not') return !this.matches(value, row)
-      if (key === '$or') return value.some((each: unknown) => this.matches(each, row))
-      if (key === '$and') return value.every((each: unknown) => this.matches(each, row))
+      if (key === '$not') return !this.matches(value, row, grant)
+      if (key === '$or') return value.some((each: unknown) => this.matches(each, row, grant))
+      if (key === '$and') return value.every((each: unknown) => this.matches(each, row, grant))
       const stored = row[key as Name]
       if (value?.$in !== undefined) return value.$in.includes(stored)
       if (value?.$gte !== undefined) return stored >= value.$gte
@@ -105,7 +111,7 @@ class Model {
 
   /** The rows that the grant sees and the filters match. */
   find (grant: TestGrant, filter: unknown): Row[] {
-    return this.rows.filter((row) => Model.satisfies(grant, row) && this.matches(filter, row))
+    return this.rows.filter((row) => Model.satisfies(grant, row) && this.matches(filter, row, grant))
   }
 
   /** The status of data that is written, 200 if it can be. */
@@ -125,17 +131,23 @@ class Model {
   }
 }
 
-const namesIn = (filter: any): string[] => Object.entries<any>(filter).flatMap(([key, value]) => key === '$not' ? namesIn(value) : key === '$some' ? namesIn(value.same.filters) : key.startsWith('$') ? value.flatMap(namesIn) : [key])
+const namesIn = (filter: any): string[] => Object.entries<any>(filter).flatMap(([key, value]) => value?.seen !== undefined ? ['n', ...namesIn(value.seen.filters)] : key === '$not' ? namesIn(value) : key === '$some' ? namesIn(value.same.filters) : key.startsWith('$') ? value.flatMap(namesIn) : [key])
 
 /** The expected answer: its status, and its data if that is known. Changes the model. `told`: what the service has answered, for ids. */
 function expected (model: Model, grant: TestGrant, sent: any, told: any): [status: number, data?: unknown] {
-  const { verb, filters: filter, data: given, onConflict, aggregates } = sent
+  const { verb, filters: filter, data: given, onConflict, aggregates, include: { same, alike } = {} as any } = sent
   const seen = (row: Row): object => Object.fromEntries(grant.select.map((name) => [name, row[name]]))
+  if (alike !== undefined && !['n', ...namesIn(alike.filters)].every((name) => grant.select.includes(name as Name))) return [400]
   if (filter !== undefined && !namesIn(filter).every((name) => grant.select.includes(name as Name))) return [400]
   if (verb === 'select') {
     const found = model.find(grant, filter)
     if (aggregates !== undefined) return [200, { rows: [{ c: found.length, m: found.length === 0 ? null : Math.max(...found.map(({ id }) => id)) }], count: 1 }]
-    return [200, { rows: found.sort((a, b) => a.id - b.id).map((row) => ({ ...seen(row), ...sent.include !== undefined && { same: sent.include.same.as === 'list' ? [seen(row)] : seen(row) } })), count: found.length }]
+    const viewed = ({ n }: Row): object => {
+      const rows = model.find(grant, alike.filters).filter((other) => other.n === n)
+      return { c: rows.length, m: rows.length === 0 ? null : Math.max(...rows.map(({ id }) => id)) }
+    }
+    const members = (row: Row): object => ({ ...same !== undefined && { same: same.as === 'list' ? [seen(row)] : seen(row) }, ...alike !== undefined && { alike: viewed(row) } })
+    return [200, { rows: found.sort((a, b) => a.id - b.id).map((row) => ({ ...seen(row), ...members(row) })), count: found.length }]
   }
   if (verb === 'delete' || verb === 'update') {
     // A filter that folds to a constant: $not of an empty list is true.
@@ -180,7 +192,7 @@ const grants = new Map<string, TestGrant>()
 function authenticate (request: FastifyRequest): HostGrant {
   const { tenant, rules, select, insert, update } = grants.get(String(request.headers['x-tenant'])) as TestGrant
   const rows = { tenant: { $claim: '/tenant' }, ...Object.fromEntries(rules.map(({ column, rule }) => [column, rule])) }
-  return { name: tenant, permissions: ['select', 'insert', 'update', 'delete'], databases: { shop: { items: { columns: { select, insert, update }, rows: rows as any } } }, claims: { tenant } }
+  return { name: tenant, permissions: ['select', 'insert', 'update', 'delete'], databases: { shop: { items: { columns: { select, insert, update }, rows: rows as any }, seen: { columns: { select, insert: [], update: [] }, rows: rows as any } } }, claims: { tenant } }
 }
 
 async function play ({ post, sql, engine }: Service, one: TestGrant, two: TestGrant, bodies: ReadonlyArray<readonly [string, any]>): Promise<void> {
