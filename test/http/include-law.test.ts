@@ -36,8 +36,8 @@ for (const [name, group] of [...Object.entries(mysqlGroups), ...Object.entries(s
       const data = samples.map((texts, index) => `"c${index}":${JSON.stringify(quoted(parseExactJson(texts[row] as string)))}`)
       t.match(await post('every', `{"verb":"insert","data":{"id":${row},"k":"${'aAbB'[row % 4] as string}","n":${row % 5},${data.join()}}}`), { status: 200 })
     }
-    const read = async (body: object): Promise<Array<Record<string, unknown>>> => {
-      const { status, text } = await post('every', { verb: 'select', orderBy: 'id', ...body })
+    const read = async (body: object, table = 'every'): Promise<Array<Record<string, unknown>>> => {
+      const { status, text } = await post(table, { verb: 'select', orderBy: 'id', ...body })
       t.equal(status, 200, text.slice(0, 500))
       return (parseExactJson(text) as { data: { rows: Array<Record<string, unknown>> } }).data.rows
     }
@@ -52,7 +52,9 @@ for (const [name, group] of [...Object.entries(mysqlGroups), ...Object.entries(s
     }
     for (const view of ['seen', 'copied']) {
       const found = await read({ columns: ['id'], include: { same: { table: view, on: { n: 'n' }, orderBy: 'id' } } })
-      t.equal(JSON.stringify(found), JSON.stringify(rows.map(({ id, n }) => ({ id, same: rows.filter((other) => other['n'] === n) }))), `of ${view} (seed ${seed})`)
+      // a view may have other types than its table
+      const shown = await read({}, view)
+      t.equal(JSON.stringify(found), JSON.stringify(rows.map(({ id, n }) => ({ id, same: shown.filter((other) => other['n'] === n) }))), `of ${view} (seed ${seed})`)
     }
     let related = 0
     for (const [index, { declaration }] of columns.entries()) {
