@@ -74,7 +74,7 @@ export interface Operands {
 type ConditionScope = Pick<TableTokens, 'token'> & Partial<TableTokens>
 
 /** The columns of a table as operands. */
-function columnsOf ({ token }: ConditionScope): Operands {
+export function columnsOf ({ token }: ConditionScope): Operands {
   return {
     left: (column) => eb.ref(token(column) as ColumnToken),
     wrapping: ({ type }, isEquality) => (isEquality ? (type.equated ?? type.compared) : type.compared)

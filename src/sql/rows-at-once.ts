@@ -6,12 +6,12 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Table } from '../catalog/catalog.ts'
 import { cellsOfMember, haveView, tablesIn, tablesRead } from '../plan/cells.ts'
 import type { Pair } from '../catalog/relations.ts'
-import type { Condition, ListMember } from '../plan/plan.ts'
-import { type Cell, RELATED_TEXT, type Value, type Wrapping } from '../types/column-type.ts'
+import type { ListMember } from '../plan/plan.ts'
+import { type Cell, type Parameter, RELATED_TEXT, type Value, type Wrapping } from '../types/column-type.ts'
 import { severalTables } from './aliased-tables.ts'
 import type { BuiltStatement, StatementCounts } from './builder.ts'
 import { selectCells, selectRows } from './compile-members.ts'
-import { collationOf, orderTerms } from './conditions.ts'
+import { collationOf, columnsOf, compileCondition, orderTerms } from './conditions.ts'
 import { computedCells, describeMember, lengthOf, MAX_LENGTH, MAX_PARAMETERS, type OnValues } from './related-rows.ts'
 import { findTemplate, keyOf } from './statement-key.ts'
 import { type Engine, fill, type Statement } from './statement.ts'
@@ -41,7 +41,7 @@ export function * compileAtOnce (
   counts: StatementCounts
 ): Generator<Statement, void> {
   const own = keyOf(member).values.length
-  for (const some of divide(onValues, MAX_PARAMETERS - own, engine)) {
+  for (const some of divide(onValues, MAX_PARAMETERS - own)) {
     const parameters = some.flatMap(({ id, values }) => [id, ...values])
     const plan: AtOnce = { table: member.table, parameters, member, isAtOnce: true }
     const { key, values } = keyOf(plan)
@@ -54,15 +54,14 @@ export function * compileAtOnce (
   }
 }
 
-/** Divides values among statements that are not too large. Each value is there twice on MySQL and MariaDB. */
-function * divide (onValues: readonly OnValues[], room: number, engine: Engine): Generator<OnValues[]> {
-  const times = engine === 'mysql' ? 2 : 1
+/** Divides values among statements that are not too large. Each value is there twice. */
+function * divide (onValues: readonly OnValues[], room: number): Generator<OnValues[]> {
   let some: OnValues[] = []
   let [count, length] = [0, 0]
   for (const each of onValues) {
     const { values } = each
-    const parameters = 1 + times * values.length
-    const size = times * values.reduce<number>((sum, one) => sum + lengthOf(one), 0)
+    const parameters = 1 + 2 * values.length
+    const size = 2 * values.reduce<number>((sum, one) => sum + lengthOf(one), 0)
     if (some.length > 0 && (count + parameters > room || length + size > MAX_LENGTH)) {
       yield some
       some = []
@@ -79,27 +78,32 @@ function * divide (onValues: readonly OnValues[], room: number, engine: Engine):
  * `select … from (select k.v0, <cells>, row_number() over (partition by k.v0 order by …) as rn from <table> join
  * (<values>) as k on … where …) as r where rn <= n`, or `select k.v0, <aggregates> from … group by k.v0`
  */
-function buildAtOnce ({ member, parameters }: AtOnce, engine: Engine): BuiltStatement {
+function buildAtOnce (plan: AtOnce, engine: Engine): BuiltStatement {
+  const { member } = plan
   const { table, on, condition, index } = member
   const cells = cellsOfMember(member)
   const tables = severalTables(engine, member.kind === 'many' ? tablesIn(table, cells) : [table])
   const own = tables.at(0)
-  const pairs = on.map((pair, each) =>
-    sql`${sql.ref(own.token(pair.other))} = ${sql.ref(`k.v${each + 1}`)}${collationOf(pair)}`
-  )
-  const beside = sql` join (${listValues(on, parameters, engine)}) as ${sql.id('k')} on ${sql.join(pairs, sql` and `)}`
   const width = on.length + 1
-  // an optimizer would first join the values to all rows of the view
-  const among = (engine === 'mysql' ? on : []).map(({ other }, each): Condition => ({
-    kind: 'in',
-    column: other,
-    negated: false,
-    parameters: parameters.filter((_, position) => position % width === each + 1) as Value[]
-  }))
+  const operands = columnsOf(own)
+  const pairs = on.flatMap((pair, each) => {
+    const theirs = sql<Parameter>`${operands.left(pair.other)}${collationOf(pair)}`
+    const parameters = plan.parameters.filter((_, position) => position % width === each + 1) as Value[]
+    return [
+      sql`${theirs} = ${sql.ref(`k.v${each + 1}`)}`,
+      // otherwise an optimizer may join the values to all rows of the view
+      compileCondition({ kind: 'in', column: pair.other, negated: false, parameters }, own, {
+        ...operands,
+        left: () => theirs
+      })
+    ]
+  })
+  const values = listValues(on, plan.parameters, engine)
+  const beside = sql` join (${values}) as ${sql.id('k')} on ${sql.join(pairs, sql` and `)}`
   const from = selectRows(tables, member.kind === 'many' ? cells : { joined: [] }, {
     index: index?.index,
     beside,
-    conditions: [...among, condition],
+    conditions: [condition],
     order: []
   })
   const id = sql.ref('k.v0')
