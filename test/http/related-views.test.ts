@@ -129,6 +129,11 @@ await test('a view is no part of a stream, of an order, or of the filters of a w
     }
     t.same(errorOf(await operate([{ table: 'customers', verb: 'delete', filters }])), [422, 'NOT_SUPPORTED', `/operations/0${path}`])
   }
+  for (const include of [{ sold: { on } }, { orders: { include: { rich: { on: { customer_id: 'id' } } } } }, { orders: { filters: { $some: { rich: { on: { customer_id: 'id' } } } } } }]) {
+    const path = 'sold' in include ? '/include/sold' : 'include' in include.orders ? '/include/orders/include/rich' : '/include/orders/filters/$some/rich'
+    t.same(errorOf(await post('customers', { verb: 'update', filters: { id: 1 }, data: { price: '9.00' }, returning: '*', include })), [400, 'INVALID_BODY', path])
+    t.same(errorOf(await post('customers', { verb: 'insert', data: { id: 9 }, returning: '*', include })), [400, 'INVALID_BODY', path])
+  }
   t.same(await sql('select * from customers order by id'), before)
 })
 

@@ -143,7 +143,8 @@ export const membersAreThoseOfPlainSql: Run = async (t, { post, sql }, tables, {
       const rows = root.rows.filter((row) => selected.has(Number(row['rid']))).toSorted((a, b) => Number(a['rid']) - Number(b['rid'])).slice('offset' in page ? 2 : 0).slice(0, 7)
       const wanted = await Promise.all(rows.map(async (row) => await withMembers(members, root, row, kinds)))
       if (!t.strictSame(json.data.rows, wanted, JSON.stringify(body))) return
-      if (rows.length > 0 && root.key.length > 0 && ![...kinds.values()].includes('computed')) {
+      // a write returns no rows of views
+      if (rows.length > 0 && root.key.length > 0 && ![...kinds.values()].includes('computed') && !/"v\d"/.test(JSON.stringify(include))) {
         counts.returned++
         const update = { verb: 'update', filters: { rid: rows.map((row) => row['rid']) }, data: { d: { $inc: 0 } }, returning: SHOWN, include, ...draw.chance(0.5) && { dryRun: true } }
         const { json } = await post(root.name, update)

@@ -39,7 +39,7 @@ t.test('a missing table or column means that the tables have changed', async (t)
 
 t.test('objects missing from the table itself are distinguished from those that a trigger or view refers to', async (t) => {
   const fired = statementOf('insert', { ...table, triggers: { known: true, list: [{ timing: 'after', event: 'insert' }] } })
-  const view = statementOf('select', { ...table, kind: 'view' })
+  const view: Statement = { ...statementOf('select', { ...table, kind: 'view' }), readsView: true }
   const stale: Array<[plan: Statement, message: string, reason: string, isElsewhere: boolean]> = [
     [fired, 'no such table: main.audit', 'no such table: main.audit', true],
     [view, 'no such function: twice', 'no such function: twice', true],
