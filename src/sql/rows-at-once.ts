@@ -104,7 +104,8 @@ function buildAtOnce (plan: AtOnce, engine: Engine): BuiltStatement {
     index: index?.index,
     beside,
     conditions: [condition],
-    order: []
+    order: [],
+    engine
   })
   const id = sql.ref('k.v0')
   if (member.kind === 'computed') {
