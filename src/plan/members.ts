@@ -153,6 +153,10 @@ function planManyOrder (
       invalidOrderBy(`contains "${computed.name}", which is computed; a list can be sorted by members that are one row`)
     )
   }
+  const related = table.kind === 'view' ? asked.find(({ of }) => of !== undefined)?.of : undefined
+  if (related !== undefined) {
+    throw at(orderPath, invalidOrderBy(`contains "${related.name}"; a list of a view is not sorted by its members`))
+  }
   const order = completeOrder(asked, findKey(table) ?? [])
   const equal = new Set([...equalColumns.all, ...on.map(({ other }) => other)])
   return order.filter(({ column, of }) => of !== undefined || !equal.has(column))

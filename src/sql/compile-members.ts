@@ -76,15 +76,25 @@ export function selectRows (
     ...conditions.filter((condition) => !isTrue(condition)).map(compile)
   ]
   const where = narrowing.length === 0 ? sql`` : sql` where ${sql.join(narrowing, sql` and `)}`
-  const valueOf = ({ of, column }: Order): Expression<unknown> => {
-    if (of?.kind === 'computed') return computeRelated(column as ComputedColumn, of, own, engine)
-    const tokens = of === undefined ? own : tables.at(joined.findIndex(({ member }) => member === of) + 1)
-    return sql.ref(tokens.token(column))
-  }
-  const terms: Array<Expression<unknown>> = orderTerms(order, valueOf, own)
+  const terms = termsOf(order, tables, { joined }, engine)
   if (sequence !== undefined) terms.push(positionIn(sequence, own))
   const ordered = terms.length === 0 ? sql`` : sql` order by ${sql.join(terms)}`
   return sql`from ${tables.from(0, index)}${beside}${sql.join(joins, sql``)}${where}${ordered}`
+}
+
+/** The terms of an order by columns of the table, and by its members. */
+export function termsOf (
+  order: readonly Order[],
+  tables: SeveralTables,
+  { joined }: Pick<Cells, 'joined'>,
+  engine: Engine
+): Array<Expression<unknown>> {
+  const own = tables.at(0)
+  return orderTerms(order, ({ of, column }) => {
+    if (of?.kind === 'computed') return computeRelated(column as ComputedColumn, of, own, engine)
+    const tokens = of === undefined ? own : tables.at(joined.findIndex(({ member }) => member === of) + 1)
+    return sql.ref(tokens.token(column))
+  }, own)
 }
 
 /** `(select <aggregate> from <table> where <on> and …)` */

@@ -10,8 +10,8 @@ import type { ListMember } from '../plan/plan.ts'
 import { type Cell, type Parameter, RELATED_TEXT, type Value, type Wrapping } from '../types/column-type.ts'
 import { severalTables } from './aliased-tables.ts'
 import type { BuiltStatement, StatementCounts } from './builder.ts'
-import { selectCells, selectRows } from './compile-members.ts'
-import { collationOf, columnsOf, compileCondition, orderTerms } from './conditions.ts'
+import { selectCells, selectRows, termsOf } from './compile-members.ts'
+import { collationOf, columnsOf, compileCondition } from './conditions.ts'
 import { computedCells, describeMember, lengthOf, MAX_LENGTH, MAX_PARAMETERS, type OnValues } from './related-rows.ts'
 import { findTemplate, keyOf } from './statement-key.ts'
 import { type Engine, fill, type Statement } from './statement.ts'
@@ -112,7 +112,7 @@ function buildAtOnce (plan: AtOnce, engine: Engine): BuiltStatement {
     const selected = computedCells(member, engine, own)
     return tables.build(sql`select ${id} as ${sql.id('v0')}, ${selected} ${from} group by ${id}`)
   }
-  const terms = orderTerms(member.order, ({ column }) => sql.ref(own.token(column)), own)
+  const terms = termsOf(member.order, tables, cells, engine)
   const order = terms.length === 0 ? sql`` : sql` order by ${sql.join(terms)}`
   const number = sql`row_number() over (partition by ${id}${order}) as ${sql.id('rn')}`
   const rows = sql`select ${id} as ${sql.id('v0')}, ${selectCells(tables, cells, 1)}, ${number} ${from}`

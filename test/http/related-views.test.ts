@@ -122,6 +122,7 @@ await test('a view is no part of a stream, of an order, or of the filters of a w
   t.same(errorOf(await post('customers', { verb: 'select', include: { sold: { on } }, orderBy: 'sold.total' })), [400, 'INVALID_ORDER_BY', '/orderBy'])
   t.same(errorOf(await post('customers', { verb: 'select', include: { rich: { on: { id: 'id' }, filters: { id: 1 } } }, orderBy: [{ rich: { id: 'ASC' } }] })), [400, 'INVALID_ORDER_BY', '/orderBy'])
   t.same(errorOf(await post('customers', { verb: 'select', include: { sold: { on, aggregates: { n: { $count: '*' } } } }, orderBy: 'sold.n DESC' })), [400, 'INVALID_ORDER_BY', '/orderBy'])
+  t.same(errorOf(await post('customers', { verb: 'select', include: { sold: { on, orderBy: 'customer.id', include: { customer: { table: 'customers', on: { customer_id: 'id' } } } } } })), [400, 'INVALID_ORDER_BY', '/include/sold/orderBy'])
   const before = await sql('select * from customers order by id')
   for (const filters of [{ $some: { sold: { on } } }, { $none: { x: { table: 'sold', on } } }, { $or: [{ id: 1 }, { $not: { $some: { orders: { filters: { $some: { rich: { on: { customer_id: 'id' } } } } } } } }] }]) {
     const path = JSON.stringify(filters).includes('orders') ? '/filters/$or/1/$not/$some/orders/filters/$some/rich' : '$some' in filters ? '/filters/$some/sold' : '/filters/$none/x/table'

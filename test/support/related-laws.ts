@@ -31,7 +31,7 @@ function drawMember (draw: Draw, tables: readonly Drawn[], level: number): Asked
   const limit = as === 'object' ? 1 : draw.one([1, 2, 3, 100])
   const members = new Map(level < 3 && draw.chance(0.6) ? Array.from({ length: 1 + draw.below(2) }, (_, index): [string, Asked] => [`in${level}x${index}`, drawMember(draw, tables, level + 1)]) : [])
   const order = terms.map(([column, to]) => `${column} ${to}`).join(', ')
-  const by = level < 3 && terms.length > 0 && draw.chance(0.4) ? drawOrder(draw, tables, members) : undefined
+  const by = level < 3 && table.isView === undefined && terms.length > 0 && draw.chance(0.4) ? drawOrder(draw, tables, members) : undefined
   const body = { table: table.name, on: Object.fromEntries(on), ...Object.keys(filters).length > 0 && { filters }, columns: SHOWN, ...order !== '' && { orderBy: order }, ...as !== undefined && { as }, ...limit < 100 && as !== 'object' && { limit } }
   return { table, as, ...by !== undefined && { by }, body, on, where, order: completed.map(([column, to]) => `c.${column} ${to}`).join(', '), limit, members }
 }
