@@ -57,7 +57,8 @@ export function RelatedMenu ({ table, body, onBody }: MenuProps) {
   if (table.relations.length === 0) return null
   const include = memberOf(body, 'include')
   const members = isObject(include) ? Object.entries(include) : []
-  const has = (relation: Relation): boolean => members.some(([name, member]) => name === relation.name || (relation.isOnly && isOf(relation, name, member)))
+  const find = (relation: Relation) => members.find(([name, member]) => name === relation.name || (relation.isOnly && isOf(relation, name, member)))
+  const has = (relation: Relation): boolean => find(relation) !== undefined
   const toggle = (relation: Relation): void => {
     const { name, isMany, isOnly } = relation
     const member: JsonObject = { ...relatedMember(relation), ...isMany && { limit: MEMBER_ROWS } }
@@ -65,17 +66,33 @@ export function RelatedMenu ({ table, body, onBody }: MenuProps) {
     const changed = has(relation) ? kept : [...kept, [name, member] as const]
     onBody(withMembers(body, { include: changed.length === 0 ? undefined : Object.fromEntries(changed) }))
   }
+  /** The other form than that of the keys: a list of one row, or the first row of several, which has no limit. */
+  const setOther = (name: string, { isMany }: Relation, isOther: boolean): void => {
+    const form = isMany ? { as: isOther ? 'object' : undefined, limit: isOther ? undefined : MEMBER_ROWS } : { as: isOther ? 'list' : undefined, limit: undefined, orderBy: undefined }
+    onBody(withMembers(body, { include: Object.fromEntries(members.map(([key, each]) => [key, key === name ? withMembers(each as JsonObject, form) : each])) }))
+  }
   return (
     <Menu label='Related' summary={members.length === 0 ? 'none' : members.map(([name]) => name).join(', ').slice(0, 24)}>
       {() => (
         <>
           <div class='checks'>
-            {table.relations.map((relation) => (
-              <label key={relation.name}>
-                <input type='checkbox' checked={has(relation)} onChange={() => toggle(relation)} />
-                <span>{relation.name} <span class='muted'>{relation.isMany ? 'rows' : 'one row'} · {relation.on.map(([own, other]) => `${own} = ${relation.table}.${other}`).join(', ')}</span></span>
-              </label>
-            ))}
+            {table.relations.map((relation) => {
+              const [name, member] = find(relation) ?? []
+              return (
+                <div key={relation.name}>
+                  <label>
+                    <input type='checkbox' checked={has(relation)} onChange={() => toggle(relation)} />
+                    <span>{relation.name} <span class='muted'>{relation.isMany ? 'rows' : 'one row'} · {relation.on.map(([own, other]) => `${own} = ${relation.table}.${other}`).join(', ')}</span></span>
+                  </label>
+                  {name !== undefined && isObject(member) && memberOf(member, 'aggregates') === undefined && (
+                    <select aria-label={`Form of ${relation.name}`} value={memberOf(member, 'as') === (relation.isMany ? 'object' : 'list') ? 'other' : ''} onChange={({ currentTarget }) => setOther(name, relation, currentTarget.value !== '')}>
+                      <option value=''>{relation.isMany ? 'a list' : 'one row'}</option>
+                      <option value='other'>{relation.isMany ? 'the first row' : 'a list'}</option>
+                    </select>
+                  )}
+                </div>
+              )
+            })}
           </div>
         </>
       )}
