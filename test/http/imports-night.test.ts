@@ -1,8 +1,12 @@
 // night: it waits for time limits
 /** Imports on connections: when they are answered, what their clients may do, and what ends them. */
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import type { Socket } from 'node:net'
+import { createReadStream } from 'node:fs'
+import type { AddressInfo, Socket } from 'node:net'
+import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
+import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { hashToken } from '../../src/access/tokens.ts'
 import { onEachEngine, type Service, sharedOnEachEngine } from '../support/service.ts'
@@ -51,6 +55,31 @@ await test('a refusal comes at once, and the connection ends only when the rest 
   socket.write('x'.repeat(8_000_000 - 100_000 - 9))
   await once(socket, 'close')
   t.notOk(socket.errored, 'the connection was not reset')
+})
+
+const PYTHON = `
+import http.client, sys
+with open(sys.argv[2], 'rb') as file:
+    connection = http.client.HTTPConnection('127.0.0.1', int(sys.argv[1]))
+    connection.request('POST', '/api/shop/items', file, {'Authorization': 'Bearer ' + sys.argv[3], 'Content-Type': 'text/csv'})
+    print(connection.getresponse().read().decode())
+`
+
+await test('curl, fetch and http.client of Python see a refusal that comes before the end of the body', async (t, service) => {
+  await listen(service)
+  const { port } = service.server.app.server.address() as AddressInfo
+  const file = join(t.testdir({ 'large.csv': `sku,nope\n${'abc,def\n'.repeat(1_500_000)}` }), 'large.csv')
+  const url = `http://127.0.0.1:${port}/api/shop/items`
+  const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'text/csv' }
+  const run = promisify(execFile)
+  for (let count = 0; count < 3; count++) {
+    const curl = await run('curl', ['-sS', '-T', file, '-X', 'POST', '-H', `Authorization: Bearer ${TOKEN}`, '-H', 'Content-Type: text/csv', '-H', 'Expect:', url])
+    t.match(curl.stdout, /"COLUMN_NOT_FOUND"/, 'curl')
+    const python = await run('python3', ['-c', PYTHON, String(port), file, TOKEN])
+    t.match(python.stdout, /"COLUMN_NOT_FOUND"/, 'Python')
+    const fetched = await fetch(url, { method: 'POST', headers, body: createReadStream(file), duplex: 'half' } as unknown as RequestInit)
+    t.match(await fetched.text(), /"COLUMN_NOT_FOUND"/, 'fetch')
+  }
 })
 
 await test('100 Continue comes after 401, 403, 404, 415 and options, and before the body is read', async (t, service) => {
