@@ -1,7 +1,7 @@
 // night: a hundred thousand rows
 /** What members and filters by the rows of a view cost: rows read by the server's own counters. */
 import t from 'tap'
-import { onEachEngine } from '../support/service.ts'
+import { type EngineName, onEachEngine, type Schema } from '../support/service.ts'
 
 const ten = '(select 0 n union select 1 union select 2 union select 3 union select 4 union select 5 union select 6 union select 7 union select 8 union select 9)'
 const numbers = `(select a.n + 10 * b.n + 100 * c.n + 1000 * d.n + 10000 * e.n n from ${ten} a, ${ten} b, ${ten} c, ${ten} d, ${ten} e) numbers`
@@ -50,4 +50,32 @@ await onEachEngine(t, 'a view is read once for a statement, and a statement read
     await cost('some of some', { filters: { $some: { children: { on: { id: 'parent_id' }, filters: { $some: { items: { table: view, on: { item: 'parent_id' } } } } } } } }, { statements: 1 })
     await cost('some of a member that is one', { include: { parent: { table: 'parents', on: { parent_id: 'id' }, filters: { $some: { items: { table: view, on: { id: 'parent_id' } } } } } } }, { statements: 1, table: 'children' })
   }
+})
+
+const quoteOf = (engine: EngineName): string => engine === 'sqlite' ? '"' : '`'
+const ODD = "select x.k, 't1' ; --"
+const schemaOfLarge: Schema = (engine) => [
+  `create table wide (id int not null primary key, ${Array.from({ length: 70 }, (_, index) => `c${index} int`).join()})`, 'create view wide_seen as select * from wide',
+  `create table texts (id int not null primary key, txt varchar(10000)${engine === 'sqlite' ? '' : ' character set utf8mb4'})`, 'create view texts_seen as select * from texts',
+  `create view ${quoteOf(engine)}${ODD}${quoteOf(engine)} as select id as ${quoteOf(engine)}v0${quoteOf(engine)}, c0 as ${quoteOf(engine)}rn${quoteOf(engine)}, c1 as ${quoteOf(engine)}k.v0${quoteOf(engine)} from wide`,
+  'create view counted as select c0, count(*) as n from wide group by c0',
+  ...Array.from({ length: 260 }, (_, id) => `insert into wide values (${id}, ${Array.from({ length: 70 }, () => id % 130).join()})`),
+  ...Array.from({ length: 260 }, (_, id) => `insert into texts values (${id}, '${String(id).padEnd(9000, 'é')}')`)
+]
+
+await onEachEngine(t, 'values that are too many or too long for a statement are divided, and names are those of the catalog', { schema: schemaOfLarge, database: { statementTimeout: 60_000 } }, async (t, { post }) => {
+  const membersOf = async (table: string, m: object): Promise<Array<{ id: number, m: any }>> => {
+    const { json, text } = await post(table, { verb: 'select', columns: ['id'], orderBy: 'id', limit: 260, include: { m } })
+    t.equal(json.data?.rows.length, 260, text.slice(0, 300))
+    return json.data?.rows ?? []
+  }
+  const wide = await membersOf('wide', { table: 'wide_seen', on: Object.fromEntries(Array.from({ length: 70 }, (_, index) => [`c${index}`, `c${index}`])), columns: ['id'], orderBy: 'id' })
+  t.same(wide.map(({ m }) => m.map(({ id }: { id: number }) => id)), wide.map(({ id }) => [id % 130, id % 130 + 130]))
+  const texts = await membersOf('texts', { table: 'texts_seen', on: { txt: 'txt' }, columns: ['id'] })
+  t.same(texts.map(({ m }) => m), texts.map(({ id }) => [{ id }]))
+  const odd = await membersOf('wide', { table: ODD, on: { id: 'v0', c0: 'rn' }, orderBy: 'k.v0 DESC' })
+  t.same(odd.map(({ m }) => m), odd.map(({ id }) => [{ v0: id, rn: id % 130, 'k.v0': id % 130 }]))
+  const some = { $some: { counted: { on: { c0: 'c0' } } } }
+  t.same((await post('wide', { verb: 'select', filters: some, aggregates: { n: { $count: '*' }, most: { $max: 'c0' } } })).json.data?.rows, [{ n: 260, most: 129 }], 'a view of groups in the filters of groups')
+  t.same((await post('wide', { verb: 'select', columns: ['id'], limit: 1, orderBy: 'same.n DESC, id', include: { same: { table: 'wide', on: { id: 'id' }, filters: some, aggregates: { n: { $count: '*' } } } } })).json.data?.rows, [{ id: 0, same: { n: 1 } }], 'and of what orders rows')
 })
