@@ -137,7 +137,7 @@ async function checkTokens (t: Test, tokens: TokenOptions[], roles = {}, ...args
     })
   })
   const database = new DatabaseSync(`${folder}/shop.db`)
-  database.exec(`${ORDERS}; create view totals as select id, total from orders`)
+  database.exec(`${ORDERS}; create view totals as select id, total from orders; create virtual table words using fts5(status, code, content=orders, content_rowid=id)`)
   database.close()
   return await runCheck(t, ['--config', `${folder}/row-query.json`, ...args])
 }
@@ -204,6 +204,13 @@ t.test('grants that can never work, and tokens that are not valid any more, are 
 t.test('without a token, and with roles that nobody can have, there is a warning', async (t) => {
   t.match(await checkTokens(t as Test, []), { code: 0, stdout: /\ntokens and keys:\n {2}warning: no token is configured, so all requests are refused\n$/ })
   t.equal((await checkTokens(t as Test, [], {}, '--strict')).code, 1)
+})
+
+t.test('a full-text index is warned of where an entry sees only some of its columns', async (t) => {
+  const entry = (name: string, select: string[]) => tokenFor(name, { orders: { columns: { select }, permissions: ['select'] } })
+  const { code, stdout } = await checkTokens(t as Test, [entry('part', ['id', 'code']), entry('all', ['status', 'code']), entry('none', ['id'])])
+  t.equal(code, 0)
+  t.same(stdout.match(/warning: .*/g), ['warning: token "part": "$match" cannot use the full-text index "words" of "orders", because these columns are hidden: status'])
 })
 
 t.test('a name that the database does not have is a warning', async (t) => {

@@ -10,6 +10,7 @@ import { relationsBetween } from '../../catalog/relations.ts'
 import type { DatabaseConfig } from '../../databases/open.ts'
 import type { Dialect } from '../../dialects/dialect.ts'
 import { findKeysTableProblems } from '../../idempotency/keys-table.ts'
+import { indexesOfWords } from '../../plan/filters/match.ts'
 import { findMemberIndex } from '../../plan/relation.ts'
 import { isWhole } from '../../plan/row-keys.ts'
 import type { Engine } from '../../sql/statement.ts'
@@ -103,7 +104,7 @@ function reportTable (
     ]),
     ...findings(
       'warning',
-      unknown.map((column) => `"${name}" has no column "${column}"`)
+      [...unknown.map((column) => `"${name}" has no column "${column}"`), ...findUselessIndexes(granted, table)]
     ),
     // an error if the grant gives these permissions on the table itself, and not on the whole database
     ...findings(
@@ -113,6 +114,19 @@ function reportTable (
         : [`"${name}" is a view, which can only be selected from: ${written.join(', ')} always fails`]
     )
   ]
+}
+
+/** Indexes of words that `$match` cannot use, because the entry sees only some of their columns. */
+function findUselessIndexes ({ columns }: TableGrant, table: Table): string[] {
+  return indexesOfWords(table).flatMap(({ name, parts }) => {
+    const hidden = parts.filter(({ column }) => columns?.select.has(column as string) === false)
+    return hidden.length === 0 || hidden.length === parts.length
+      ? []
+      : [
+          `"$match" cannot use the full-text index "${name}" of "${table.name}", because these columns are hidden: ` +
+          hidden.map(({ column }) => column).join(', ')
+        ]
+  })
 }
 
 /** The message of the refusal, if a rule cannot use the claims of the entry. */
