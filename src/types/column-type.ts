@@ -145,8 +145,8 @@ export interface JsonInside {
   readonly booleans: readonly [no: Value, yes: Value]
   /** The greatest number of steps of a path that the engine accepts. */
   readonly maxSteps: number
-  /** Set if the engine takes a NUL character for the end of a key. */
-  readonly endsAtNul?: true
+  /** Keys that the engine does not find. */
+  readonly unreachable?: { readonly keys: RegExp, readonly reason: string }
 }
 
 /** Values of one type inside JSON. */

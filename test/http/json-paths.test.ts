@@ -95,6 +95,7 @@ await onEachEngine(t as Test, '$at', { schema, tokens }, async (t, { engine, pos
     t.same(await refused(many(257)), [400, 'INVALID_BODY', '/filters/meta/$at/$.a[257]'])
     t.same(await refused(at({ '$.a': { $in: Array(10_001).fill(1) } })), [400, 'INVALID_BODY', '/filters/meta/$at/$.a/$in'])
     t.same(await refused(at({ '$.a': { $contains: 'a'.repeat(1001) } })), [400, 'INVALID_BODY', '/filters/meta/$at/$.a/$contains'])
+    t.same(await refused(at({ '$.a."-b"': 1 })), engine === 'mariadb' ? [422, 'NOT_SUPPORTED', '/filters/meta/$at/$.a."-b"'] : [200, undefined, undefined])
     t.same(await refused(at({ '$."a\\u0000"': 1 })), engine === 'sqlite' ? [422, 'NOT_SUPPORTED', '/filters/meta/$at/$."a\\u0000"'] : [200, undefined, undefined])
   })
 })

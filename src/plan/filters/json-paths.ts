@@ -33,7 +33,7 @@ const STEP = new RegExp(PATH_STEP, 'sy')
 /** Writes every key anew, in quotes. @throws INVALID_BODY, NOT_SUPPORTED */
 function readPath (
   text: string,
-  { inside: { listName, maxSteps, endsAtNul }, limit, path }: {
+  { inside: { listName, maxSteps, unreachable }, limit, path }: {
     readonly inside: JsonInside
     readonly limit: number
     readonly path: Path
@@ -48,8 +48,8 @@ function readPath (
     const [step, name, quoted, index] = STEP.exec(text) ?? []
     const key = name ?? (quoted === undefined ? undefined : readKey(quoted))
     if (step === undefined || (index ?? key) === undefined) break
-    if (key !== undefined && endsAtNul === true && key.includes('\0')) {
-      throw unsupported(pointer(...path), 'SQLite does not find a key with a NUL character')
+    if (key !== undefined && unreachable?.keys.test(key) === true) {
+      throw unsupported(pointer(...path), unreachable.reason)
     }
     if (index === '0' && listName !== undefined) listPaths.push(jsonPath)
     jsonPath += key === undefined ? `[${index}]` : `.${JSON.stringify(key)}`
