@@ -142,14 +142,16 @@ class ListSink implements RowSink {
 }
 
 /** Reads the lists of the rows that a write returns, and locks their rows. @throws as `running` and readMembers */
-export async function withReturnedMembers (
+export function withReturnedMembers (
   runner: Runner,
   sink: ResponseSink | undefined,
   running: Promise<Result>
 ): Promise<Result> {
-  const result = await running
-  if (sink !== undefined) await readMembers(runner, sink, 'share')
-  return result
+  if (sink?.members === undefined) return running
+  return running.then(async (result) => {
+    await readMembers(runner, sink, 'share')
+    return result
+  })
 }
 
 /**

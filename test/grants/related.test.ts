@@ -221,6 +221,7 @@ const grants: Record<string, object> = {
   zeta: { orders: { columns, rows: operationsRows } },
   narrow: { orders: { columns: narrow, rows: operationsRows } },
   parents: { orders: { columns, rows: operationsRows }, customers: { rows: operationsRows } },
+  names: { orders: { columns, rows: operationsRows }, customers: { rows: operationsRows, columns: { select: ['id', 'name'] } } },
   reader: { orders: { columns, rows: operationsRows, permissions: ['select'] } }
 }
 const authenticate = (request: FastifyRequest): HostGrant => {
@@ -265,6 +266,12 @@ await testOperations('an answer is repeated only to the grant that it was made f
   for (const name of ['zeta', 'narrow', 'parents']) t.same(await send(name), [422, 'IDEMPOTENCY_KEY_REUSED', undefined], name)
   t.same(await send('reader'), [403, 'PERMISSION_DENIED', undefined])
   t.equal((await sql("select * from orders where sku = 'K'")).length, 1)
+  await sql("delete from orders where sku = 'K'")
+  const returned = async (name: string) => (await post('orders', { verb: 'insert', data: { status: 'new', sku: 'R', customer_id: 1 }, returning: ['sku'], include: { customer: { table: 'customers' } } }, { token: null, headers: { 'x-grant': name, 'idempotency-key': 'r' } })).json
+  const [first, again, other] = [await returned('parents'), await returned('parents'), await returned('names')]
+  t.match(first.data?.rows, [{ sku: 'R', customer: { id: 1, tenant: 'acme', name: 'Ann' } }], JSON.stringify(first))
+  t.same(again, first)
+  t.equal(other.error?.code, 'IDEMPOTENCY_KEY_REUSED', 'a grant that sees less of a member is another one')
 })
 
 const upsertRows = { tenant: { $claim: '/tenant' } }
