@@ -54,8 +54,11 @@ docs/configuration.md lists them.
 `
   },
   token: {
-    summary: 'create a token and print it with its entry for the configuration',
+    summary:
+      'create a token and print it with its entry for the configuration; list and revoke those of the token file',
+    argument: '[list | revoke <name>]',
     flags: {
+      config,
       name: { type: 'string', value: 'name', description: 'unique name of the token; required' },
       permissions: {
         type: 'string',
@@ -75,6 +78,18 @@ docs/configuration.md lists them.
         value: 'name',
         description: 'table of the database; may be repeated; default: all'
       },
+      columns: {
+        type: 'string',
+        multiple: true,
+        value: 'list',
+        description: 'columns of the tables, separated by commas; may be repeated; default: all'
+      },
+      rows: {
+        type: 'string',
+        value: 'json',
+        description: 'rules for the rows of the tables, such as \'{"tenant": 7}\''
+      },
+      write: { type: 'boolean', description: 'add the entry to the token file of the configuration' },
       expires: {
         type: 'string',
         value: 'time',

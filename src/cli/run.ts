@@ -7,7 +7,7 @@ import { COMMANDS, describeCommand, describeProgram, type CommandName, silenceSq
 /** Loads each command only when it is used: creating a token does not need the server. */
 const commands: Readonly<Record<CommandName, () => Promise<(args: string[]) => Promise<number>>>> = {
   serve: async () => (await import('./serve.ts')).serve,
-  token: async () => (await import('./print.ts')).token,
+  token: async () => (await import('./token.ts')).token,
   check: async () => (await import('./check.ts')).check,
   health: async () => (await import('./health.ts')).health,
   openapi: async () => (await import('./print.ts')).openapi,

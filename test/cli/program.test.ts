@@ -144,6 +144,28 @@ for (const { args, entry } of entries) {
   })
 }
 
+t.test('tokens of the token file are written, listed and revoked', async (t) => {
+  const other = `{"name":"other","sha256":"${'a'.repeat(64)}","permissions":["select"],"databases":{"shop":"*"},"claims":{"tenant":9007199254740993}}`
+  const folder = t.testdir({ 'tokens.json': `[${other}]` })
+  const env = { DATABASE_URL: 'sqlite:shop.db', API_TOKENS_FILE: join(folder, 'tokens.json'), API_TOKEN: 'x'.repeat(32) }
+  new DatabaseSync(join(folder, 'shop.db')).close()
+  const run = async (...args: string[]) => await runInProcess(t as Test, ['token', ...args], { cwd: folder, env })
+  const read = () => JSON.parse(readFileSync(env.API_TOKENS_FILE, 'utf8'))
+  const { stdout } = await run('--name', 'reports', '--permissions', 'select', '--database', 'shop', '--table', 'orders', '--columns', 'id,status', '--rows', '{"tenant": 7}', '--expires', '2999-01-01', '--write')
+  const [, secret = ''] = /^ {2}(rq_[\w-]{43})$/m.exec(stdout) as RegExpExecArray
+  const entry = { name: 'reports', sha256: hashToken(secret), permissions: ['select'], databases: { shop: { orders: { columns: { select: ['id', 'status'] }, rows: { tenant: 7 } } } }, expires: '2999-01-01' }
+  t.same(read().slice(1), [entry])
+  t.match(await run('--name', 'reports', '--permissions', 'select', '--write'), { code: 2, stdout: '', stderr: 'tokensFile.2.name: is the same as that of tokensFile.1' })
+  t.same((await run('list')).stdout, `"API_TOKEN": select, insert, update, delete on all databases (configuration)\n"other": select on shop (${env.API_TOKENS_FILE})\n"reports": select on shop, expires 2999-01-01 (${env.API_TOKENS_FILE})\n`)
+  t.match(await run('revoke', 'report'), { code: 2, stderr: 'did you mean "reports"?' })
+  t.match(await run('revoke', 'API_TOKEN'), { code: 2, stderr: 'is not a token of' })
+  t.same(read().slice(1), [entry])
+  t.match(await run('revoke', 'reports'), { code: 0, stdout: /"reports" is revoked/ })
+  t.equal(readFileSync(env.API_TOKENS_FILE, 'utf8').replaceAll(/\s/g, ''), `[${other}]`, 'the rest is exactly as before')
+  t.match(await run('revoke'), { code: 2 })
+  t.match(await run('list', '--name', 'x'), { code: 2, stderr: '--name: is not a flag of token list' })
+})
+
 const fine = ['--name', 'me', '--permissions', 'select']
 
 const refusedTokens: Array<{ args: string[], lines: string[] }> = [
@@ -151,6 +173,7 @@ const refusedTokens: Array<{ args: string[], lines: string[] }> = [
   { args: ['--name', '', '--permissions', 'read,select'], lines: ['--name: must be a string of 1 to 100 characters (unique name of the token, in logs and for idempotency keys)', '--permissions.0: must be "select" or "insert" or "update" or "delete"'] },
   { args: ['--name', 'me', '--permissions', 'select', '--permissions', 'select'], lines: ['--permissions: must be a list that is not empty, without duplicates (one or more of select, insert, update, delete)'] },
   { args: [...fine, '--expires', '2026-01-01'], lines: ['--expires: is in the past'] },
+  { args: [...fine, '--columns', 'id', '--write'], lines: ['--columns: requires --table'] },
   { args: [...fine, '--table', 'orders'], lines: ['--table: requires exactly one --database'] },
   { args: [...fine, '--table', 'orders', '--database', 'a', '--database', 'b', '--expires', 'soon'], lines: ['--table: requires exactly one --database', '--expires: must be a date or a time with an offset, such as 2027-01-01 or 2027-01-01T12:00:00Z'] }
 ]

@@ -1,0 +1,144 @@
+/** `row-query token`: creates tokens, and lists and revokes those of the token file. */
+import { readFileSync, realpathSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { type TokenOptions, TokenSchema } from '../../schemas/options.ts'
+import { createTokenFile, readTokenFile } from '../access/token-file.ts'
+import { createToken, hashToken, parseExpiry } from '../access/tokens.ts'
+import { ConfigError, findConfigErrors, orThrow } from '../config-errors.ts'
+import { loadConfig } from '../config/load.ts'
+import { parseExactJson } from '../json/exact-json.ts'
+import { didYouMean } from '../did-you-mean.ts'
+import { COMMANDS, parseFlags } from './commands.ts'
+
+/**
+ * `row-query token`: creates a token and prints it with its entry for the configuration file, which contains only its
+ * hash; `--write` adds the entry to the token file. `row-query token list` and `row-query token revoke NAME`.
+ * @throws ConfigError
+ */
+export async function token (args: string[]): Promise<number> {
+  const { values, positionals: [action, ...names] } =
+    parseFlags('token', { args, options: COMMANDS.token.flags, allowPositionals: true })
+  if (action === undefined) return create(values)
+  const given = Object.keys(values).filter((name) => name !== 'config')
+  if (given.length > 0) throw new ConfigError(given.map((name) => `--${name}: is not a flag of token ${action}`))
+  if (action === 'list' && names.length === 0) return list(values)
+  if (action === 'revoke' && names.length === 1) return revoke(values, names[0] as string)
+  throw new ConfigError(['token: takes flags, or "list", or "revoke" with the name of a token'])
+}
+
+interface ConfigFlag { readonly config?: string | undefined }
+type Values = ReturnType<typeof parseFlags<{ options: typeof COMMANDS.token.flags }>>['values']
+
+function create ({ config, write, ...values }: Values): number {
+  const { database = [], table, columns, rows, expires } = values
+  const secret = createToken()
+  const lists = (given: string[] | undefined): string[] | undefined =>
+    given?.flatMap((list) => list.split(',')).map((name) => name.trim())
+  const narrowed = columns === undefined && rows === undefined
+    ? table
+    : Object.fromEntries((table ?? []).map((name) => [name, {
+      ...(columns !== undefined && { columns: { select: lists(columns) } }),
+      ...(rows !== undefined && { rows: parseRows(rows) })
+    }]))
+  const entry = {
+    name: values.name,
+    sha256: hashToken(secret),
+    permissions: lists(values.permissions),
+    ...(database.length > 0 && { databases: Object.fromEntries(database.map((name) => [name, narrowed ?? '*'])) }),
+    ...(expires !== undefined && { expires })
+  }
+  check(entry as TokenOptions, values)
+  const file = write === true ? openFile({ config }) : undefined
+  if (file !== undefined) replace(file, [...file.entries, entry as TokenOptions])
+  process.stdout.write(
+    `The token, which is not shown again:\n\n  ${secret}\n\n` +
+    (file === undefined
+      ? 'Its entry for "tokens" in the configuration file, or for the token file:\n\n' +
+        `${JSON.stringify(entry, undefined, 2)}\n`
+      : `Its entry is in ${file.path}; a running service accepts it within a second.\n`)
+  )
+  return 0
+}
+
+function parseRows (text: string): unknown {
+  return orThrow(
+    () => parseExactJson(text),
+    () => new ConfigError(['--rows: must be a JSON object of rules by column'])
+  )
+}
+
+function check (entry: TokenOptions, { database = [], table, columns, rows }: Values): void {
+  const errors = findConfigErrors(TokenSchema, JSON.parse(JSON.stringify(entry))).map((line) => `--${line}`)
+  if (table !== undefined && database.length !== 1) errors.push('--table: requires exactly one --database')
+  for (const [flag, value] of Object.entries({ columns, rows })) {
+    if (value !== undefined && table === undefined) errors.push(`--${flag}: requires --table`)
+  }
+  if (entry.expires !== undefined) {
+    try {
+      if (parseExpiry(entry.expires) <= Date.now()) errors.push('--expires: is in the past')
+    } catch (error) {
+      errors.push(`--${(error as Error).message}`)
+    }
+  }
+  if (errors.length > 0) throw new ConfigError(errors)
+}
+
+interface OpenFile {
+  readonly path: string
+  readonly entries: readonly TokenOptions[]
+  /** Checks a new content as the service does. @throws ConfigError */
+  readonly check: (text: string) => void
+}
+
+/** The token file of the configuration. @throws ConfigError */
+function openFile (flags: ConfigFlag): OpenFile {
+  const { config } = loadConfig(process.env, { config: flags.config })
+  const { tokensFile: path, databases, tokens } = config
+  if (path === undefined) {
+    throw new ConfigError([
+      'tokensFile: is not set; name a file with a JSON list in the configuration, or in API_TOKENS_FILE'
+    ])
+  }
+  const file = createTokenFile(path, { databases, tokens })
+  readTokenFile(file)
+  // numbers of claims stay exact
+  const entries = parseExactJson(readFileSync(path, 'utf8')) as TokenOptions[]
+  return { path, entries, check: (text) => { file.parse(text) } }
+}
+
+/** Replaces the file by a rename, so that it is never read half-written. @throws ConfigError if it would be invalid */
+function replace ({ path, check }: OpenFile, entries: readonly TokenOptions[]): void {
+  const text = `${JSON.stringify(entries, undefined, 2)}\n`
+  check(text)
+  const target = realpathSync(path)
+  const unfinished = `${target}.${process.pid}.tmp`
+  writeFileSync(unfinished, text, { mode: statSync(target).mode & 0o777 })
+  renameSync(unfinished, target)
+}
+
+function list (flags: ConfigFlag): number {
+  const { config } = loadConfig(process.env, { config: flags.config })
+  const { tokens = [], tokensFile } = config
+  const ofFile = tokensFile === undefined ? [] : openFile(flags).entries
+  const describe = ({ name, permissions, databases = '*', expires }: TokenOptions, place: string): string =>
+    `${JSON.stringify(name)}: ${permissions.join(', ')} on ` +
+    `${databases === '*' ? 'all databases' : Object.keys(databases).join(', ')}` +
+    `${expires === undefined ? '' : `, ${parseExpiry(expires) <= Date.now() ? 'expired' : 'expires'} ${expires}`} (${place})\n`
+  const lines = [
+    ...tokens.map((entry) => describe(entry, 'configuration')),
+    ...ofFile.map((entry) => describe(entry, tokensFile as string))
+  ]
+  process.stdout.write(lines.length === 0 ? 'There are no tokens.\n' : lines.join(''))
+  return 0
+}
+
+function revoke (flags: ConfigFlag, name: string): number {
+  const file = openFile(flags)
+  const kept = file.entries.filter((entry) => entry.name !== name)
+  if (kept.length === file.entries.length) {
+    const hint = didYouMean(name, file.entries.map((entry) => entry.name))
+    throw new ConfigError([`${JSON.stringify(name)} is not a token of ${file.path}${hint}`])
+  }
+  replace(file, kept)
+  process.stdout.write(`${JSON.stringify(name)} is revoked; a running service refuses it within a second.\n`)
+  return 0
+}
