@@ -16,7 +16,11 @@ export type Operation =
   | { readonly kind: 'upsertList', readonly orders: readonly SavedOrder[] }
   /** An update, an insert and an insert of five rows, in one transaction. */
   | { readonly kind: 'transaction', readonly id: number, readonly status: string, readonly order: NewOrder, readonly orders: readonly NewOrder[] }
+  /** Rows with values of their own, in one transaction. */
+  | { readonly kind: 'updateList', readonly orders: readonly ChangedOrder[] }
   | { readonly kind: 'update', readonly id: number, readonly status: string, readonly quantity: number }
+
+export interface ChangedOrder { readonly id: number, readonly status: string, readonly quantity: number }
 
 /** Where a page by time begins: behind this row, which need not exist. */
 export interface Position { readonly ordered_at: string, readonly id: number }
@@ -51,6 +55,7 @@ export const WORKLOADS: readonly Workload[] = [
   { name: 'items of 100 rows', operations: sales('items') },
   { name: 'insert of 100 rows', operations: make(LISTS, (random) => ({ kind: 'insertList', orders: listOf((index) => newOrder(random(TABLE_SIZE) + index)) })) },
   { name: 'upsert of 100 rows', operations: make(LISTS, (random) => ({ kind: 'upsertList', orders: listOf((index) => savedOrder(index, random)) })) },
+  { name: 'update of 100 rows', operations: updateLists() },
   { name: 'transaction of 7 rows', operations: make(REQUESTS, transaction) }
 ]
 
@@ -80,6 +85,14 @@ function savedOrder (index: number, random: (below: number) => number): SavedOrd
 function transaction (random: (below: number) => number): Operation {
   const orders = Array.from({ length: 5 }, () => newOrder(random(TABLE_SIZE)))
   return { kind: 'transaction', id: random(TABLE_SIZE) + 1, status: STATUSES[random(STATUSES.length)] as string, order: newOrder(random(TABLE_SIZE)), orders }
+}
+
+/** A row in each hundredth of the table, in no order; each list occurs twice with different values. */
+function updateLists (): Operation[] {
+  const size = TABLE_SIZE / ROWS
+  const first = make(LISTS / 2, (random) => listOf((index) =>
+    ({ id: (index * 37 % ROWS) * size + random(size) + 1, status: STATUSES[random(STATUSES.length)] as string, quantity: random(1000) + 1 })))
+  return [0, 1000].flatMap((offset) => first.map((orders): Operation => ({ kind: 'updateList', orders: orders.map((order) => ({ ...order, quantity: order.quantity + offset })) })))
 }
 
 /** Each row occurs twice with different values, because an update that changes nothing costs less. */

@@ -54,6 +54,7 @@ export function rowQueryApi (database: string, token = TOKEN): Api {
             ]
           }
         }
+        case 'updateList': return post('orders', { verb: 'update', key: ['id'], filters: {}, data: operation.orders })
         case 'update': return post('orders', { verb: 'update', data: { status: operation.status, quantity: operation.quantity }, filters: { id: operation.id } })
       }
     },
@@ -71,6 +72,7 @@ export const routesApi: Api = {
       case 'insert': return { method: 'POST', path: '/orders/insert', body: (operation as { order: object }).order }
       case 'insertList':
       case 'upsertList': return { method: 'POST', path: `/orders/${kind === 'insertList' ? 'insert' : 'upsert'}-list`, body: (operation as { orders: object }).orders }
+      case 'updateList': return { method: 'POST', path: '/orders/update-list', body: (operation as { orders: object }).orders }
       case 'customers':
       case 'items': return { method: 'POST', path: `/sales/${kind}`, body }
       case 'list':
@@ -100,6 +102,7 @@ export const platformaticApi: Api = {
       case 'groups':
       case 'insertList':
       case 'upsertList':
+      case 'updateList':
       case 'transaction': throw new Error(`not measured: ${operation.kind}`)
     }
   },

@@ -52,6 +52,11 @@ async function compare (operation: Operation, rows: Array<Record<string, unknown
       const [stored] = await read('select * from orders where id = ?', [id]) as object[]
       return { actual: stored, expected: { ...stored, status, quantity } }
     }
+    case 'updateList': {
+      const orders = operation.orders.toSorted((a, b) => a.id - b.id)
+      const stored = await read('select * from orders where id in (?) order by id', [orders.map(({ id }) => id)]) as object[]
+      return { actual: stored, expected: stored.map((row, index) => ({ ...row, ...orders[index] })) }
+    }
     case 'insertList': {
       const stored = (await read('select * from (select * from new_orders order by id desc limit ?) n order by id', [operation.orders.length])) as object[]
       return { actual: stored, expected: stored.map((row, index) => ({ ...row, ...storedAs(operation.orders[index] as NewOrder) })) }

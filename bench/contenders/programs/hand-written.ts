@@ -2,9 +2,9 @@
 import { pipeline, Transform } from 'node:stream'
 import mysql, { type ResultSetHeader, type RowDataPacket } from 'mysql2/promise'
 import { COLUMNS, type NewOrder, type SavedOrder } from '../../database/orders.ts'
-import type { Position } from '../../workloads.ts'
+import type { ChangedOrder, Position } from '../../workloads.ts'
 import { createApp, listen } from './app.ts'
-import { exportBody, groupsBody, insertBody, insertListBody, keyBody, listBody, pageBody, salesBody, transactionBody, updateBody, upsertListBody } from './schemas.ts'
+import { exportBody, groupsBody, insertBody, insertListBody, keyBody, listBody, pageBody, salesBody, transactionBody, updateBody, updateListBody, upsertListBody } from './schemas.ts'
 import { listStatements, parametersOf, poolOptions, saleStatements, statements, valuesOf } from './statements.ts'
 
 const pool = mysql.createPool(poolOptions())
@@ -97,6 +97,26 @@ app.post<{ Body: NewOrder[] }>('/orders/insert-list', { schema: { body: insertLi
 app.post<{ Body: SavedOrder[] }>('/orders/upsert-list', { schema: { body: upsertListBody } }, async ({ body }) => {
   const [{ affectedRows }] = await pool.query<ResultSetHeader>(listStatements.upsert, [body.map((order) => [order.id ?? null, ...valuesOf(order)])])
   return { success: true, data: { affected: affectedRows } }
+})
+
+app.post<{ Body: ChangedOrder[] }>('/orders/update-list', { schema: { body: updateListBody } }, async ({ body }) => {
+  const connection = await pool.getConnection()
+  try {
+    await connection.beginTransaction()
+    let updated = 0
+    for (const { id, status, quantity } of body) {
+      const values = [status, quantity, id]
+      const [{ affectedRows }] = prepared ? await connection.execute<ResultSetHeader>(statements.update, values) : await connection.query<ResultSetHeader>(statements.update, values)
+      updated += affectedRows
+    }
+    await connection.commit()
+    return { success: true, data: { updated } }
+  } catch (error) {
+    await connection.rollback()
+    throw error
+  } finally {
+    connection.release()
+  }
 })
 
 app.post<{ Body: { id: number, status: string, order: NewOrder, orders: NewOrder[] } }>('/orders/transaction', { schema: { body: transactionBody } }, async ({ body: { id, status, order, orders } }) => {

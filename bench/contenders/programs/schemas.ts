@@ -39,6 +39,8 @@ export const transactionBody = object({ id, status, order: insertBody, orders: i
 
 export const updateBody = object({ id, quantity, status })
 
+export const updateListBody = { type: 'array', items: updateBody, minItems: 1, maxItems: 1000 }
+
 function object (properties: Record<string, object>) {
   return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false }
 }

@@ -4,7 +4,7 @@ import { COLUMNS, type NewOrder } from '../../database/orders.ts'
 import type { Operation } from '../../workloads.ts'
 
 /** The operations that are one statement with a fixed number of parameters. */
-export type PlainOperation = Exclude<Operation, { kind: 'customers' | 'items' | 'insertList' | 'upsertList' | 'transaction' }>
+export type PlainOperation = Exclude<Operation, { kind: 'customers' | 'items' | 'insertList' | 'upsertList' | 'updateList' | 'transaction' }>
 
 /**
  * The defaults of mysql2, except that dates stay text, because Date objects double the cost of lists.
