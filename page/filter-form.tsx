@@ -87,13 +87,16 @@ interface RelatedProps {
 
 function RelatedForm ({ row, relations, place, onChange }: RelatedProps) {
   const { document: { table: findTable } } = useStage()
-  const { relation, operator, filters } = row
+  const { relation, operator, filters, least = 1 } = row
   const setRelation = (name: string): void => onChange({ relation: relations.find((each) => each.name === name) as Relation, operator, filters: undefined })
   return (
     <div class='related'>
       <p>
         <Choice label={`Operator of filter ${place}`} value={operator} options={Object.entries(RELATED_OPERATORS)} onChoice={(chosen) => onChange({ ...row, operator: chosen as RelatedOperator })} />
         <Choice label={`Related rows of filter ${place}`} value={relation.name} options={asOptions(relations.map(({ name }) => name))} onChoice={setRelation} />
+        {operator === '$some' && (
+          <label>at least <input type='number' min={1} aria-label={`Least number of rows of filter ${place}`} value={least} onInput={({ currentTarget }) => { if (currentTarget.valueAsNumber >= 1) onChange({ ...row, least: Math.floor(currentTarget.valueAsNumber) }) }} /></label>
+        )}
       </p>
       <FilterForm key={relation.name} table={findTable(relation.table) as Table} filters={filters} within={`${place}.`} onChange={(changed) => onChange({ ...row, filters: changed })} />
     </div>

@@ -6,8 +6,8 @@ import { readAgo, UNITS, writeAgo } from './values.ts'
 
 /** `operand` is undefined until something was entered. `key`: of filters that have no row, such as `$or`. */
 export type FilterRow = Condition | Related | { readonly key: string, readonly value: Json }
-/** Filters by rows of another table: `filters` are those of that table. */
-export interface Related { readonly relation: Relation, readonly operator: RelatedOperator, readonly filters: JsonObject | undefined }
+/** Filters by rows of another table: `filters` are those of that table. `least`: how many rows must pass, if more than one. */
+export interface Related { readonly relation: Relation, readonly operator: RelatedOperator, readonly filters: JsonObject | undefined, readonly least?: number }
 export interface Condition { readonly column: string, readonly operator: string, readonly operand: Json | undefined }
 
 /** Operators as a person reads them. Those without `$` are of the form alone; others of the document have their name as text. */
@@ -52,7 +52,9 @@ function readCondition (column: string, operator: string, operand: Json): Filter
 }
 
 /** A member of `$some` or `$none`. */
-const writeRelated = (relation: Relation, filters: JsonObject | undefined): JsonObject => ({ ...relatedMember(relation), ...filters !== undefined && { filters } })
+const writeRelated = ({ relation, operator, filters, least = 1 }: Related): JsonObject => ({
+  ...relatedMember(relation), ...filters !== undefined && { filters }, ...operator === '$some' && least > 1 && { count: { $gte: least } }
+})
 
 /** The rows of the members of `$some` or `$none`; undefined if one of them is written otherwise than the form would. */
 function readRelated (operator: RelatedOperator, members: Json, relations: readonly Relation[]): Related[] | undefined {
@@ -60,8 +62,10 @@ function readRelated (operator: RelatedOperator, members: Json, relations: reado
   const rows = Object.entries(members).flatMap(([name, member]): Related[] => {
     const relation = relations.find((each) => each.name === name)
     const filters = memberOf(member, 'filters')
-    if (relation === undefined || (filters !== undefined && !isObject(filters)) || !isEqual(member, writeRelated(relation, filters))) return []
-    return [{ relation, operator, filters }]
+    if (relation === undefined || (filters !== undefined && !isObject(filters))) return []
+    const least = memberOf(memberOf(member, 'count'), '$gte')
+    const row: Related = { relation, operator, filters, ...typeof least === 'number' && { least } }
+    return isEqual(member, writeRelated(row)) ? [row] : []
   })
   return rows.length > 0 && rows.length === Object.keys(members).length ? rows : undefined
 }
@@ -107,7 +111,7 @@ export function writeFilters (rows: readonly FilterRow[]): JsonObject | undefine
     if ('relation' in row) {
       const { relation, operator } = row
       const members = filters.get(operator) ?? {}
-      const member = { [relation.name]: writeRelated(relation, row.filters) }
+      const member = { [relation.name]: writeRelated(row) }
       if (isObject(members) && memberOf(members, relation.name) === undefined) filters.set(operator, { ...members, ...member })
       else and.push({ [operator]: member })
       continue

@@ -64,6 +64,10 @@ t.test('filters are the same after they have been rows of the form', async (t) =
   const twice = [{ column: 'id', operator: '$ne', operand: 1 }, { column: 'id', operator: '$ne', operand: 2 }, { column: 'id', operator: '$gt', operand: undefined }]
   const [orders] = relations as [Relation]
   t.same(readFilters({ $some: { orders: { filters: { paid: true } } }, id: 1 }, { columns, relations }), [{ relation: orders, operator: '$some', filters: { paid: true } }, { column: 'id', operator: '$eq', operand: 1 }])
+  t.same(readFilters({ $some: { orders: { count: { $gte: 3 } } } }, { columns, relations }), [{ relation: orders, operator: '$some', filters: undefined, least: 3 }])
+  for (const count of [3, { $gte: 1 }, { $gte: 3, $lte: 5 }, { $gte: '3' }]) t.match(readFilters({ $some: { orders: { count } } } as never, { columns, relations }), [{ key: '$some' }], 'other numbers stay as they are written')
+  t.same(writeFilters([{ relation: orders, operator: '$none', filters: undefined, least: 3 }]), { $none: { orders: {} } }, '$none has no number')
+  same('{"$some": {"orders": {"filters": {"paid": true}, "count": {"$gte": 2}}}}')
   t.same(readFilters({ $some: { orders: { on: { id: 'customer_id' } } } }, { columns, relations }), [{ key: '$some', value: { orders: { on: { id: 'customer_id' } } } }], 'what the form would write otherwise stays as it is')
   const related = (filters?: JsonObject): Related => ({ relation: orders, operator: '$some', filters })
   t.same(writeFilters([related({ paid: true }), related({ paid: false }), { key: '$some', value: { others: {} } }]), { $some: { orders: { filters: { paid: true } } }, $and: [{ $some: { orders: { filters: { paid: false } } } }, { $some: { others: {} } }] }, 'rows with the same related rows are all kept')
