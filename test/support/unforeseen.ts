@@ -12,8 +12,8 @@ export const unforeseen = {
   ]
 }
 
-/** The service on a database with that table. The servers get a statement that they cannot parse. */
+/** The service on a database with that table. The servers get a function with too many arguments. */
 export async function startUnforeseen (t: Test, service: Service): Promise<Pick<Service, 'post' | 'log'>> {
   if (service.engine === 'sqlite') return service
-  return await startService(t, await createRewritingProxy(t, service.url, { toServer: (text) => text.replaceAll('`unforeseen`', ' unforeseen(') }))
+  return await startService(t, await createRewritingProxy(t, service.url, { toServer: (text) => text.replaceAll('(`a`) values (1)', 'values (uuid(1))') }))
 }
