@@ -445,10 +445,11 @@ const createOne = (index: number): string => `create table t${index} (id int not
 const several: Schema = { mysql: Array.from({ length: FEW }, (_, index) => createOne(index)), sqlite: [] }
 
 await onEachEngine(t, 'reading the catalog takes a fixed number of queries', { schema: several, only: ['mariadb', 'mysql'] }, async (t, { proxy, url, sql }) => {
+  /** Without those of the service, which may connect or read its catalog at the same time. */
   const asked = async (): Promise<string[]> => {
     proxy?.statements.splice(0)
     await loadCatalog(url)
-    return proxy?.statements.splice(0) ?? []
+    return Array.from(new Set(proxy?.statements.splice(0).filter((statement) => /information_schema/i.test(statement)))).sort()
   }
   const few = await asked()
   for (let index = FEW; index < MANY; index++) await sql(createOne(index))
@@ -456,7 +457,7 @@ await onEachEngine(t, 'reading the catalog takes a fixed number of queries', { s
   const many = await asked()
   t.equal((await loadCatalog(url)).tables.size, MANY + 1)
   t.same(many, few)
-  t.ok(many.length <= 12, `${many.length} statements`)
+  t.ok(many.length > 3 && many.length <= 12, `${many.length} statements`)
 })
 
 await onEachEngine(t, 'columns with the same declaration share their type object, in all tables', { schema: several, only: ['mariadb', 'mysql'] }, async (t, { url }) => {

@@ -1,3 +1,4 @@
+// night: answers of megabytes
 /** The size of the answer to several operations: that of the whole request. */
 import t from 'tap'
 import { onEachEngine } from '../support/service.ts'

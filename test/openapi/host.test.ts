@@ -1,3 +1,4 @@
+// night: an app for each test, with the documents of another plugin
 /** The route and the tables in the document of a host app with @fastify/swagger. */
 import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger'
 import { Validator } from '@seriousme/openapi-schema-validator'

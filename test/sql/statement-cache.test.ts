@@ -1,3 +1,4 @@
+// night: thousands of statements
 /** Statements are kept within one bound, whatever tables there are and whatever is asked of them. */
 import { inspect } from 'node:util'
 import t from 'tap'
