@@ -4,7 +4,6 @@ import { DatabaseSync } from 'node:sqlite'
 import { build } from 'esbuild'
 import t, { type Test } from 'tap'
 import { createShop } from '../../src/demo/shop.ts'
-import { CREATE } from '../../src/idempotency/keys-table.ts'
 import { get } from '../support/documents.ts'
 import { codeBlocks, readDocument, ROOT } from '../support/markdown.ts'
 import { call } from '../support/package.ts'
@@ -80,7 +79,6 @@ t.test('the snippets of docs/client.md compile and run', async (t) => {
   const path = `${folder}/shop.db`
   createShop(path)
   const database = new DatabaseSync(path)
-  database.exec(CREATE.sqlite)
   const { server } = await startService(t as Test, `sqlite:${path}`)
   const address = await server.app.listen({ host: '127.0.0.1', port: 0 })
   const workshop = createWorkshop(t as Test)
