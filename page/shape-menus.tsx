@@ -103,7 +103,7 @@ export function RelatedMenu ({ table, body, onBody }: MenuProps) {
 const FUNCTIONS: ReadonlyMap<string, string> = new Map([['$count', 'number of'], ['$countDistinct', 'different'], ['$sum', 'sum of'], ['$avg', 'average of'], ['$min', 'least'], ['$max', 'greatest']])
 const PARTS: ReadonlyMap<string, string> = new Map([['$year', 'year'], ['$month', 'month'], ['$week', 'week'], ['$date', 'day'], ['$hour', 'hour']])
 
-/** A group as one text: a column, or a part of time and its column. */
+/** A group as one text: a column, or a part of time or a member and its column. */
 interface Group { readonly column: string, readonly part?: string | undefined, readonly name: string }
 interface Aggregate { readonly name: string, readonly call: string, readonly column: string, readonly rest: JsonObject }
 
@@ -135,7 +135,9 @@ function nameResult (wanted: string, taken: readonly string[]): string {
 function writeGroups (table: Table, body: JsonObject, groups: readonly Group[], aggregates: readonly Aggregate[]): JsonObject {
   const filters = memberOf(body, 'filters')
   if (groups.length === 0 && aggregates.length === 0) return withMembers(firstBody(table, 'select'), { filters })
-  const [time] = groups.filter(({ part }) => part !== undefined)
+  const [time] = groups.filter(({ part }) => part?.startsWith('$'))
+  const include = memberOf(body, 'include')
+  const members = isObject(include) ? Object.entries(include).filter(([name]) => groups.some(({ part }) => part === name)) : []
   const [value] = aggregates
   const orderBy = time !== undefined ? time.name : value !== undefined && groups.length > 0 ? `${value.name} DESC` : undefined
   return withMembers({ verb: 'select' }, {
@@ -143,6 +145,7 @@ function writeGroups (table: Table, body: JsonObject, groups: readonly Group[], 
     groupBy: groups.length === 0 ? undefined : groups.map(({ name, column, part }) => part === undefined ? column : { [name]: { [part]: column } }),
     aggregates: aggregates.length === 0 ? undefined : Object.fromEntries(aggregates.map(({ name, call, column, rest }) => [name, { [call]: column, ...rest }])),
     having: memberOf(body, 'having'),
+    include: members.length === 0 ? undefined : Object.fromEntries(members),
     orderBy,
     limit: groups.length === 0 ? undefined : memberOf(body, 'limit') ?? PAGE,
     offset: groups.length === 0 ? undefined : 0

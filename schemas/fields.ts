@@ -104,9 +104,19 @@ export const PartSchema = Type.Object({
   $hour: Text('The hour of this column: "2026-11-23T10".')
 }, { ...closed, ...one, description: 'One part of time and its column.' })
 
-/** The name of an aggregate or of a part of time in the rows of the answer. */
+/** The name of an aggregate, or of an object in `groupBy`, in the rows of the answer. */
 export const RESULT_NAME = '^[A-Za-z0-9_]{1,64}$'
 const ResultName = Type.String({ pattern: RESULT_NAME })
+
+/** The name of a member of `include` in the rows of the answer. */
+export const MEMBER_NAME = /^[A-Za-z][A-Za-z0-9_]{0,63}$/
+
+/** A column of a member of `include` that is one row, by which rows are grouped. */
+const MemberColumn = Type.Record(Type.String({ pattern: MEMBER_NAME.source }), Type.String(), {
+  ...closed,
+  ...one,
+  description: 'A member of include that is one row, and its column.'
+})
 
 /** Names of columns, none of them twice. */
 const Names = (options: { description?: string, minItems?: number } = {}) =>
@@ -123,9 +133,6 @@ const Aggregates = Type.Optional(Type.Record(ResultName, AggregateSchema, {
   description: 'Name to function: values that are computed from the rows of each group, or from all rows without ' +
     'groupBy.'
 }))
-
-/** The name of a member of `include` in the rows of the answer. */
-export const MEMBER_NAME = /^[A-Za-z][A-Za-z0-9_]{0,63}$/
 
 /**
  * The members of a row by name: rows of other tables. Checked by src/request/check-related.ts, because members have
@@ -205,7 +212,7 @@ const OrderBy = Type.Optional(Type.Union([Type.String(), Type.Array(OrderTerm, {
 export const ISOLATIONS = ['repeatableRead', 'serializable'] as const
 
 /** What a select with `groupBy` or `aggregates` does not have: fields for the rows of a table. */
-const NOT_OF_GROUPS = ['columns', 'after', 'total', 'expect', 'include']
+const NOT_OF_GROUPS = ['columns', 'after', 'total', 'expect']
 
 /** In the order in which bodies and members have them. */
 export const FIELDS = {
@@ -276,17 +283,21 @@ export const FIELDS = {
     in: {
       // repeats are found by src/request/check-fields.ts
       select: Type.Optional(Type.Array(
-        Type.Union([Type.String(), Type.Record(ResultName, PartSchema, { ...closed, ...one })]),
+        Type.Union([
+          Type.String(),
+          Type.Record(ResultName, Type.Union([PartSchema, MemberColumn]), { ...closed, ...one })
+        ]),
         {
           minItems: 1,
           maxItems: MAX_COLUMNS,
           description: 'Returns one row for each combination of values of these columns. An entry such as {"month": ' +
-            '{"$month": "<column>"}} groups by a part of time, and gives it a name.'
+            '{"$month": "<column>"}} groups by a part of time, and gives it a name; {"country": {"<member>": ' +
+            '"<column>"}} groups by a column of a member of include that is one row.'
         }
       ))
     },
-    expected: 'a list of column names and of parts of time such as {"month": {"$month": "<column>"}}, not empty and ' +
-      'without repeats',
+    expected: 'a list of column names, of parts of time such as {"month": {"$month": "<column>"}} and of columns of ' +
+      'members such as {"country": {"<member>": "<column>"}}, not empty and without repeats',
     excludes: { select: NOT_OF_GROUPS },
     isNoPage: true
   },

@@ -32,6 +32,8 @@ export interface Column {
   /** Set if the default is an expression, whose value only the database knows. */
   readonly defaultComputed?: true
   readonly comment: string
+  /** Of a column of a result that has the values of a column of a table by another name: that column. */
+  readonly origin?: Column
 }
 
 /** The common properties of columns of results that are not columns of a table. */

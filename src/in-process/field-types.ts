@@ -232,12 +232,13 @@ type Timed<T> = { [K in Name<T>]: string extends SelectOf<T[K]> ? K : never }[Na
 
 /**
  * Parts of time by their names in the rows. `undefined`, because TypeScript gives each object in a list the names of
- * all others.
+ * all others. `M`: the columns of members, which may stand in their place.
  */
-export type Part<T> = Readonly<
+export type Part<T, M = never> = Readonly<
   Record<
     string,
     | undefined
+    | M
     | { readonly $year: Timed<T> }
     | { readonly $month: Timed<T> }
     | { readonly $week: Timed<T> }
@@ -245,7 +246,12 @@ export type Part<T> = Readonly<
     | { readonly $hour: Timed<T> }
   >
 >
-type PartNames<G> = G extends string ? never : keyof G
+type PartNames<G> = Exclude<G extends string ? never : keyof G, MemberGroupNames<G>>
+/** The names of the entries that are columns of members: no key of their value begins with `$`. */
+export type MemberGroupNames<G> = G extends string
+  ? never
+  : { [K in keyof G]-?: IsOfMember<Exclude<G[K], undefined>> extends true ? K : never }[keyof G]
+type IsOfMember<P> = [P] extends [never] ? false : [Extract<keyof P, `$${string}`>] extends [never] ? true : false
 type PartOf<G, K> = G extends string
   ? never
   : K extends keyof G
@@ -269,7 +275,7 @@ export type AggregateOf<T, A> = A extends { readonly $count: unknown } | { reado
 
 /** Name to function. */
 export type Aggregates<T, X = never> = Readonly<Record<string, Aggregate<T, X>>>
-/** A row of groups. */
+/** A row of groups. Columns of members: src/in-process/related.ts. */
 export type GroupRow<T, G, A> = { [K in Extract<G, keyof T>]: SelectOf<T[K]> } & {
   [K in PartNames<G>]: PartOf<G, K>
 } & { [K in keyof A]: AggregateOf<T, A[K]> }

@@ -4,12 +4,14 @@
  * member is one row or a list.
  */
 import type {
+  Aggregate,
   AggregateOf,
   Aggregates,
   AnyOrder,
   Bigints,
   Filters,
   LargeIn,
+  MemberGroupNames,
   Name,
   OrderOf,
   Related,
@@ -324,3 +326,37 @@ type ColumnsOfOne<Tables, T extends Name<Tables>, O extends Name<Tables>, B> = [
   : [IsObject<Tables, T, O, B>, IsOne<Tables, T, O, B>] extends [false, unknown] | [unknown, false]
       ? never
       : Name<Tables[O]>
+
+/**
+ * The allowed members beside `groupBy`: each is one row, and has none of the fields of rows. `I`: the given members.
+ */
+export type GroupMembers<Tables, T extends Name<Tables>, I, X> = string extends keyof I
+  ? AnyMembers<Tables>
+  : { readonly [M in keyof I]: GroupMember<Tables, T, TableOf<Tables, M, I[M]>, I[M], X> }
+type GroupMember<Tables, T extends Name<Tables>, O extends Name<Tables>, B, X> = [O] extends [never]
+  ? { readonly table: Name<Tables> }
+  : IsOne<Tables, T, O, B> extends false ? never : CheckedRows<Tables, T, O, B, X, never>
+
+/** The columns of members by which rows can be grouped: `{"customer": "country"}`. */
+export type MemberColumn<Tables, I> = [I] extends [undefined]
+  ? never
+  : string extends keyof I
+    ? Readonly<Record<string, string>>
+    : { [M in keyof I]: { readonly [K in M]: Name<Tables[TableOf<Tables, M, I[M]>]> } }[keyof I]
+
+/** The columns of members in a row of groups by their names there, null if there is no such row. */
+export type MemberGroups<Tables, I, G> = {
+  [K in MemberGroupNames<G>]: G extends unknown
+    ? K extends keyof G ? MemberValue<Tables, I, Exclude<G[K], undefined>> | null : never
+    : never
+}
+type MemberValue<Tables, I, P> = {
+  [M in keyof P]: M extends keyof I
+    ? P[M] extends Name<Tables[TableOf<Tables, M, I[M]>]> ? SelectOf<Tables[TableOf<Tables, M, I[M]>][P[M]]> : unknown
+    : unknown
+}[keyof P]
+
+/** The allowed aggregates of groups, given the aggregates `A`: their filters may have `$some` and `$none`. */
+export type AggregatesIn<Tables, T extends Name<Tables>, A, X> = string extends keyof A
+  ? Aggregates<Tables[T], X>
+  : { readonly [K in keyof A]: Aggregate<Tables[T], X> & FiltersIn<Tables, T, A[K], X> }

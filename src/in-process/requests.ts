@@ -1,6 +1,7 @@
 /** Types of requests and of their results, for calls in process, operations and the client. */
 import type {
-  AnyMembers, FiltersIn, IdOf, Keys, MemberColumns, Members, ReturnedMembers, RowWith, TableName
+  AggregatesIn, AnyMembers, FiltersIn, GroupMembers, IdOf, Keys, MemberColumn, MemberColumns, MemberGroups, Members,
+  ReturnedMembers, RowWith, TableName
 } from './related.ts'
 import type {
   Aggregates,
@@ -41,7 +42,7 @@ interface AnySelect<Tables, T extends Name<Tables>, X = never> extends PageField
   readonly limit?: number
   readonly orderBy?: AnyOrder<string>
   readonly include?: AnyMembers<Tables>
-  readonly groupBy?: ReadonlyArray<(keyof Tables[T] & string) | Part<Tables[T]>>
+  readonly groupBy?: ReadonlyArray<(keyof Tables[T] & string) | Part<Tables[T], Readonly<Record<string, string>>>>
   readonly aggregates?: Aggregates<Tables[T], X>
   readonly having?: object
 }
@@ -88,15 +89,28 @@ type AggregatesOf<B> = B extends { readonly aggregates: infer A } ? A : {}
 /** The fields of a select of groups. */
 interface GroupFields<Tables, T extends Name<Tables>, B, X> {
   readonly filters?: Filters<Tables[T], X>
-  readonly groupBy?: ReadonlyArray<(keyof Tables[T] & string) | Part<Tables[T]>>
-  readonly aggregates?: Aggregates<Tables[T], X>
-  readonly having?: Filters<GroupColumns<Tables[T], GroupsOf<B>, AggregatesOf<B>>, X, never>
+  readonly groupBy?: ReadonlyArray<
+    (keyof Tables[T] & string) | Part<Tables[T], MemberColumn<Tables, FieldOf<B, 'include'>>>
+  >
+  readonly include?: 'include' extends keyof B
+    ? IsGiven<B, 'groupBy'> extends false
+      ? never
+      : GroupMembers<Tables, T, Exclude<B[keyof B & 'include'], undefined>, X>
+    : AnyMembers<Tables>
+  readonly aggregates?: 'aggregates' extends keyof B
+    ? AggregatesIn<Tables, T, Exclude<B[keyof B & 'aggregates'], undefined>, X>
+    : Aggregates<Tables[T], X>
+  readonly having?: Filters<AllGroupColumns<Tables, T, B>, X, never>
   readonly limit?: number
   readonly offset?: number
   readonly orderBy?: 'orderBy' extends keyof B
-    ? OrderOf<B[keyof B & 'orderBy'], Name<GroupColumns<Tables[T], GroupsOf<B>, AggregatesOf<B>>>>
+    ? OrderOf<B[keyof B & 'orderBy'], Name<AllGroupColumns<Tables, T, B>>>
     : AnyOrder<string>
 }
+
+/** What `having` and `orderBy` can name. */
+type AllGroupColumns<Tables, T extends Name<Tables>, B> =
+  GroupColumns<Tables[T], GroupsOf<B>, AggregatesOf<B>> & MemberGroups<Tables, FieldOf<B, 'include'>, GroupsOf<B>>
 
 /** Whether a request is a select of groups; `boolean` if that is only known at run time. */
 type HasGroups<B> =
@@ -268,10 +282,14 @@ interface Results<Tables, T extends Name<Tables>, B, N extends Bigints> {
   delete: DeleteResult<Tables, T, B, N>
 }
 
+/** A row of groups. */
+type GroupRowOf<Tables, T extends Name<Tables>, B> =
+  GroupRow<Tables[T], GroupsOf<B>, AggregatesOf<B>> & MemberGroups<Tables, FieldOf<B, 'include'>, GroupsOf<B>>
+
 export type SelectResult<Tables, T extends Name<Tables>, B, N extends Bigints> =
   HasGroups<B> extends infer Groups
     ? Groups extends true
-      ? { rows: Array<LargeIn<GroupRow<Tables[T], GroupsOf<B>, AggregatesOf<B>>, N>>; count: number } & NextOf<
+      ? { rows: Array<LargeIn<GroupRowOf<Tables, T, B>, N>>; count: number } & NextOf<
           Tables[T],
           undefined,
           FieldOf<B, 'offset'>,

@@ -64,7 +64,9 @@ const INCLUDE =
 const GROUPS =
   'Groups: {"groupBy": ["status", {"month": {"$month": "created_at"}}], ' +
   '"aggregates": {"n": {"$count": "*"}, "sum": {"$sum": "total"}}, "having": {"n": {"$gt": 10}}, ' +
-  '"orderBy": "sum DESC"}; also $countDistinct $avg $min $max, and $year $week $date $hour. ' +
+  '"orderBy": "sum DESC"}; also $countDistinct $avg $min $max, and $year $week $date $hour; ' +
+  '{"country": {"customer": "country"}} in "groupBy" with "include": {"customer": {"table": "customers"}} groups by ' +
+  'the column of a related row. ' +
   'Compute sums and counts in this way instead of reading rows.'
 
 const ON_CONFLICT =

@@ -59,13 +59,14 @@ function ownOfTable ({ name, table, verbs, limits, hasMembers }: Subject, verb: 
   const entry = refTo(`${name}Entry`)
   const keys = keyColumnsOf(table).map((each) => each.name)
   const groups = sortable(table).map((each) => each.name)
-  const part = {
+  const named = (values: readonly Schema[]): Schema => ({
     type: 'object',
-    additionalProperties: refTo(`${name}Part`),
+    additionalProperties: anyOf(values),
     propertyNames: { pattern: RESULT_NAME },
     minProperties: 1,
     maxProperties: 1
-  }
+  })
+  const parts = [...hasParts(table) ? [refTo(`${name}Part`)] : [], ...hasMembers ? [refTo(MEMBER_COLUMN)] : []]
   return {
     table: { enum: [table.name] },
     data:
@@ -82,7 +83,7 @@ function ownOfTable ({ name, table, verbs, limits, hasMembers }: Subject, verb: 
         : {
             items: anyOf([
               groups.length < table.columns.size ? { type: 'string', enum: groups } : column,
-              ...hasParts(table) ? [part] : []
+              ...parts.length > 0 ? [named(parts)] : []
             ]),
             uniqueItems: true
           },
@@ -167,6 +168,7 @@ function insertedId ({ identity }: Table): Schema {
 const INCLUDE = 'Include'
 const MEMBER = 'Member'
 const RELATED = 'Related'
+const MEMBER_COLUMN = 'MemberColumn'
 
 /** The tables and views whose rows members can have. */
 const areRelated = <T extends VisibleTable>(tables: readonly T[]): T[] =>
@@ -215,6 +217,14 @@ function includeSchemas (all: readonly Subject[], limits: DocumentLimits, isType
       ? { anyOf: subjects.map((subject) => refTo(memberName(subject))) }
       : memberSchema(subjects.map(({ table: { name } }) => name), {}),
     ...(isTyped && Object.fromEntries(subjects.map((subject) => [memberName(subject), typedMember(subject)]))),
+    [MEMBER_COLUMN]: {
+      type: 'object',
+      additionalProperties: { type: 'string' },
+      propertyNames: { pattern: MEMBER_NAME.source },
+      minProperties: 1,
+      maxProperties: 1,
+      description: 'A member of `include` that is one row, and its column.'
+    },
     [RELATED]: {
       description: 'A member of `include`: related rows, or aggregates of them.',
       anyOf: [
@@ -297,7 +307,8 @@ export function operationSchemas (
 
 /** Names of schemas that no table may use. */
 export const RESERVED: readonly string[] = [
-  VALUE, GROUPS_RESPONSE, INCLUDE, MEMBER, RELATED, RELATED_COUNT, OPERATIONS_REQUEST, OPERATIONS_RESPONSE, OPERATION,
+  VALUE, GROUPS_RESPONSE, INCLUDE, MEMBER, MEMBER_COLUMN, RELATED, RELATED_COUNT, OPERATIONS_REQUEST,
+  OPERATIONS_RESPONSE, OPERATION,
   ...VERBS.map((verb) => operationName(verb))
 ]
 

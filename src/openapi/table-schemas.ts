@@ -8,7 +8,7 @@ import {
 import { mayFillColumns, type Column, type Table } from '../catalog/catalog.ts'
 import { indexesOfWords } from '../plan/filters/match.ts'
 import { acceptsOperator, operators } from '../plan/filters/operators.ts'
-import { findAggregate } from '../plan/groups.ts'
+import { findAggregate } from '../plan/aggregates.ts'
 import { keysOf } from '../plan/inserted-rows.ts'
 import { findPageKey, isPageable } from '../plan/page-after.ts'
 import type { UpdateOperator } from '../types/column-type.ts'

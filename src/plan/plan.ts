@@ -131,6 +131,14 @@ export interface ComputedColumn extends Column {
   readonly condition?: Condition
 }
 
+/** A column of groups that has the values of a column of a member; NULL in rows without such a row. */
+export interface RelatedColumn extends Column {
+  readonly member: OneMember
+  readonly origin: Column
+}
+
+export const isRelated = (column: Column): column is RelatedColumn => 'member' in column
+
 /** How well rows match a search, for an order: a column that no table has. */
 export interface Relevance extends Column { readonly match: Match }
 
@@ -144,7 +152,7 @@ export const isComputed = (column: Column): column is ComputedColumn => 'call' i
  * rows are one group.
  */
 export interface Groups {
-  readonly by: ReadonlyArray<Column | ComputedColumn>
+  readonly by: ReadonlyArray<Column | ComputedColumn | RelatedColumn>
   readonly aggregates: readonly ComputedColumn[]
   /** A condition on the columns of the plan. */
   readonly having: Condition

@@ -12,7 +12,7 @@ import {
 } from '../errors.ts'
 import { isObject, lookOver, parseExactJson, repeatsKey, findSyntaxError } from '../json/exact-json.ts'
 import { stepsOf } from '../json/pointer.ts'
-import { findIncludeError, findRelatedError } from './check-related.ts'
+import { findAggregateError, findIncludeError, findRelatedError } from './check-related.ts'
 import {
   describeExpected, findCombinationError, findExcluded, findOwnError, findRowsError, withNames
 } from './check-fields.ts'
@@ -111,10 +111,11 @@ export function createBodyCheck (depth: number): FindBodyError {
 
 /** Checks the members of a body that is otherwise valid. */
 function findInMembers (body: Body, depth: number): ServiceError | undefined {
-  const error = body.verb === 'insert' ? undefined : findRelatedError(body.filters, ['filters'], depth)
-  return error === undefined && body.verb !== 'delete' && body.include !== undefined
-    ? findIncludeError(body.include, { depth, isReturned: body.verb !== 'select' })
-    : error
+  const error = (body.verb === 'insert' ? undefined : findRelatedError(body.filters, ['filters'], depth)) ??
+    (body.verb === 'select' ? findAggregateError(body.aggregates, depth) : undefined)
+  if (error !== undefined || body.verb === 'delete' || body.include === undefined) return error
+  const isGrouped = body.verb === 'select' && body.groupBy !== undefined
+  return findIncludeError(body.include, { depth, isReturned: body.verb !== 'select', isGrouped })
 }
 
 /** Whether required filters are empty. The planner finds others that restrict nothing. */

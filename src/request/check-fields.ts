@@ -4,6 +4,7 @@ import { ValueErrorType } from '@sinclair/typebox/errors'
 import type { AggregateCall, Body, InsertBody, SelectBody, UpdateBody } from '../../schemas/body.ts'
 import { type Field, fieldNamed, FIELDS, type BodyPart } from '../../schemas/fields.ts'
 import { MAX_CELLS, MAX_LIMIT, MAX_ROWS } from '../../schemas/limits.ts'
+import { didYouMean } from '../did-you-mean.ts'
 import { at, invalidBody, invalidOrderBy, limitOutOfRange, type Path, type ServiceError } from '../errors.ts'
 import { isObject } from '../json/exact-json.ts'
 
@@ -48,7 +49,39 @@ function findInGroups (body: SelectBody): ServiceError | undefined {
   if (groupBy === undefined && aggregates === undefined) {
     return having === undefined ? undefined : refuse(['having'], '"having" requires "groupBy" or "aggregates"')
   }
-  return findRepeat(groupBy) ?? findFunctionError(aggregates) ?? findTaken(groupBy, aggregates)
+  return findRepeat(groupBy) ?? findFunctionError(aggregates) ?? findTaken(groupBy, aggregates) ?? findUnused(body)
+}
+
+/** Every member beside groups is used by one of them, and they use no others. */
+function findUnused ({ groupBy, include }: SelectBody): ServiceError | undefined {
+  if (groupBy === undefined) {
+    return include && refuse(['include'], '"include" is not allowed with "aggregates" without "groupBy"')
+  }
+  const used = new Set<string>()
+  for (const [index, entry] of groupBy.entries()) {
+    const [name, member] = isName(entry) ? [] : memberNameOf(entry)
+    if (member === undefined) continue
+    if (include === undefined || !Object.hasOwn(include, member)) {
+      const hint = didYouMean(member, Object.keys(include ?? {}))
+      return refuse(['groupBy', index, name as string, member], `"${member}" is not a member of "include"${hint}`)
+    }
+    used.add(member)
+  }
+  const unused = Object.keys(include ?? {}).find((name) => !used.has(name))
+  return unused === undefined
+    ? undefined
+    : refuse(
+      ['include', unused],
+      `"${unused}" is not used by "groupBy": beside it a member is named there, such as ` +
+      `{"name": {"${unused}": "<column>"}}, and does not stand in the rows`
+    )
+}
+
+/** The name of an entry, and the member that it names; undefined for a part of time, which begins with `$`. */
+function memberNameOf (entry: Exclude<GroupBy[number], string>): readonly [name: string, member?: string | undefined] {
+  const [[name, part]] = Object.entries(entry) as [[string, object]]
+  const [key] = Object.keys(part) as [string]
+  return key.startsWith('$') ? [name] : [name, key]
 }
 
 type GroupBy = NonNullable<SelectBody['groupBy']>

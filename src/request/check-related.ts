@@ -4,7 +4,9 @@
 import type { TObject, TSchema } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { Errors, type ValueErrorType } from '@sinclair/typebox/errors'
-import { type Body, type Member, MemberSchema, type Related, RelatedSchema } from '../../schemas/body.ts'
+import {
+  type Body, type Member, MemberSchema, type Related, RelatedSchema, type SelectBody
+} from '../../schemas/body.ts'
 import { type Include, MEMBER_NAME } from '../../schemas/fields.ts'
 import { MAX_INCLUDE } from '../../schemas/limits.ts'
 import { type CombinatorForm, COMBINATORS } from '../../schemas/filters.ts'
@@ -126,6 +128,8 @@ interface IncludeToCheck {
   readonly depth: number
   /** Whether the rows are those that a write returns. */
   readonly isReturned: boolean
+  /** Whether the members are those by whose columns rows are grouped. */
+  readonly isGrouped: boolean
 }
 
 /**
@@ -151,7 +155,7 @@ function findMemberError (
   member: Member,
   { path, level, ...checking }: IncludeToCheck & { readonly path: Path, readonly level: number }
 ): ServiceError | undefined {
-  const { depth, isReturned } = checking
+  const { depth, isReturned, isGrouped } = checking
   if (!MEMBER_NAME.test(name)) {
     return refuse(path, 'the name of a member begins with a letter and has 1 to 64 letters, digits and _')
   }
@@ -159,6 +163,10 @@ function findMemberError (
   if (!members.Check(member)) return describeMember(member, MemberSchema, path)
   if (isReturned && member.aggregates !== undefined) {
     return refuse([...path, 'aggregates'], '"aggregates" is not allowed beside "returning"')
+  }
+  const notOfGroups = isGrouped ? Object.keys(member).find((field) => !OF_GROUPS.includes(field)) : undefined
+  if (notOfGroups !== undefined) {
+    return refuse([...path, notOfGroups], `"${notOfGroups}" is not allowed beside "groupBy": only ${OF_GROUPS.join(', ')}`)
   }
   const error = findExcluded('member', member, path) ??
     findFunctionError(member.aggregates, [...path, 'aggregates']) ??
@@ -168,12 +176,29 @@ function findMemberError (
     : error
 }
 
+/** The fields of members by whose columns rows are grouped. */
+const OF_GROUPS = ['table', 'on', 'filters']
+
 const refuse = (path: Path, message: string): ServiceError => at(path, invalidBody(message))
 
-/** The other tables that a request names: in its filters, then in `include`, in the order of the request. */
+/** Returns the first error in the form of the members that the filters of aggregates have, not thrown. */
+export function findAggregateError (aggregates: SelectBody['aggregates'], depth: number): ServiceError | undefined {
+  for (const [name, { filters }] of Object.entries(aggregates ?? {})) {
+    const error = findRelatedError(filters, ['aggregates', name, 'filters'], depth)
+    if (error !== undefined) return error
+  }
+  return undefined
+}
+
+/** The other tables that a request names: in its filters, those of aggregates, then in `include`, in their order. */
 export function namedTables (body: Body, depth: number): readonly NamedTable[] {
   const named: NamedTable[] = []
   if (body.verb !== 'insert' && body.filters !== undefined) nameRelated(body.filters, ['filters'], depth, named)
+  if (body.verb === 'select') {
+    for (const [name, { filters }] of Object.entries(body.aggregates ?? {})) {
+      nameRelated(filters, ['aggregates', name, 'filters'], depth, named)
+    }
+  }
   if (body.verb !== 'delete' && body.include !== undefined) nameMembers(body.include, ['include'], depth, named)
   return named
 }

@@ -7,7 +7,7 @@ import type { ComputedColumn, ComputedMember, Condition, Order, SelectPlan } fro
 import { compileCondition, isTrue, orderTerms, wrap } from './conditions.ts'
 import type { BuiltStatement } from './builder.ts'
 import { severalTables, type SeveralTables, type TableTokens } from './aliased-tables.ts'
-import { compute, confirmationsOf, findIndex, lockClause, positionIn } from './compile-select.ts'
+import { compute, confirmationsOf, findIndex, leftJoin, lockClause, positionIn } from './compile-select.ts'
 import type { Engine, Template } from './statement.ts'
 
 // Selects of rows with the members that are joined to them.
@@ -61,15 +61,9 @@ export function selectRows (
   }
 ): Sql {
   const own = tables.at(0)
-  const joins = joined.map(({ member: { on, condition }, parent }, index): Sql => {
-    const [child, outer] = [tables.at(index + 1), tables.at(parent)]
-    // the column on the left decides the collation on SQLite
-    const pairs: Array<Expression<unknown>> = on.map(
-      ({ column, other }) => sql`${sql.ref(child.token(other))} = ${sql.ref(outer.token(column))}`
-    )
-    if (!isTrue(condition)) pairs.push(compileCondition(condition, child))
-    return sql` left join ${tables.from(index + 1)} on ${sql.join(pairs, sql` and `)}`
-  })
+  const joins = joined.map(({ member, parent }, index): Sql =>
+    sql` ${leftJoin(member, { other: tables.at(index + 1), from: tables.from(index + 1), outer: tables.at(parent) })}`
+  )
   const compile = (condition: Condition): Expression<unknown> => compileCondition(condition, own)
   const narrowing = [
     ...related.map((condition) => tables.relate(compile(condition))),
@@ -109,7 +103,7 @@ function computeRelated (
     other.relate(sql`${sql.ref(other.token(pair.other))} = ${sql.ref(own.outer(pair.column))}`)
   )
   if (!isTrue(condition)) conditions.push(compileCondition(condition, other))
-  const value = compute(column, engine, other, { named: (token) => token })
+  const value = compute(column, engine, other)
   return sql`(select ${value} from ${other.from} where ${sql.join(conditions, sql` and `)})`
 }
 

@@ -1,11 +1,12 @@
 import { type AliasableExpression, type Expression, type RawBuilder, sql, type SqlBool } from 'kysely'
 import { baseTable, type Column, type Index, partsOf, type Table } from '../catalog/catalog.ts'
 import {
-  type ComputedColumn, type Condition, type CountPlan, type Groups, isComputed, type Order, type RowLock,
-  type SelectPlan
+  type ComputedColumn, type Condition, type CountPlan, type Groups, isComputed, isRelated, type OneMember, type Order,
+  type RowLock, type SelectPlan
 } from '../plan/plan.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import { matchesIn } from '../plan/filters/match.ts'
+import { groupMembers } from '../plan/filters/scope.ts'
 import { COUNT_ROWS } from '../types/aggregates.ts'
 import type { Parameter, SqlTemplate } from '../types/column-type.ts'
 import {
@@ -15,18 +16,25 @@ import { builderFor, type BuiltStatement, type Rows, type TableBuilder } from '.
 import { statementBuilder, type TableTokens } from './aliased-tables.ts'
 import type { Engine, Statement } from './statement.ts'
 
-/** `select <columns>, <aggregates> from <table> where … group by … having … order by … limit n` */
-function compileGroups (plan: SelectPlan, { by, aggregates, having }: Groups, engine: Engine): BuiltStatement {
+/**
+ * `select <columns>, <aggregates> from <table> [left join <table> on …] where … group by … having … order by … limit
+ * n`. The columns of the table are named with it, because the joined tables may have the same names.
+ */
+function compileGroups (plan: SelectPlan, groups: Groups, engine: Engine): BuiltStatement {
+  const { by, aggregates, having } = groups
   const { table, columns, condition, order, page } = plan
   const builder = statementBuilder(engine, table)
-  const alias = createAlias(table)
-  const column = (each: Column): AliasableExpression<Parameter> => sql.ref(`t.${builder.token(each)}`)
+  const own: TableTokens = { ...builder, token: builder.outer }
+  const joined = new Map(groupMembers(groups).map((member) => [member, builder.add(member.table, undefined)]))
+  const alias = createAlias([table, ...Array.from(joined.keys(), (member) => member.table)])
+  const column = (each: Column): AliasableExpression<Parameter> =>
+    sql.ref(isRelated(each) ? (joined.get(each.member) as TableTokens).token(each.origin) : own.token(each))
   const [only] = aggregates
   // with a condition on all rows, and not on those of the aggregate, SQLite finds `$max` by an index
   const ownRows =
-    only === undefined || columns.length > 1 || only.condition !== undefined ? undefined : ownValues(only, builder)
+    only === undefined || columns.length > 1 || only.condition !== undefined ? undefined : ownValues(only, own)
   const computed = (each: ComputedColumn) =>
-    compute(countingVisible(each, condition), engine, builder, { own: ownRows === undefined })
+    compute(countingVisible(each, condition), engine, own, ownRows === undefined)
   const expressions = new Map(
     [...by, ...aggregates].map((each) => [each as Column, isComputed(each) ? computed(each) : column(each)])
   )
@@ -38,11 +46,12 @@ function compileGroups (plan: SelectPlan, { by, aggregates, having }: Groups, en
     left: (each) => isComputed(each) ? sql.id(alias(columns.indexOf(each))) : wrap(each.type.grouped, column(each)),
     wrapping: ({ type }) => type.computed ?? type.compared
   }
-  let query = builder.db.selectFrom('t').select(selected)
-  if (condition.kind !== 'constant' || !condition.value) query = query.where(compileCondition(condition, builder))
+  const joins = Array.from(joined, ([member, other]) => leftJoin(member, { other, from: other.from, outer: own }))
+  let query = from(builder, joins).select(selected)
+  if (!isTrue(condition)) query = query.where(compileCondition(condition, own))
   if (ownRows !== undefined) query = query.where(ownRows)
   if (by.length > 0) query = query.groupBy(by.map((each) => expressions.get(each) as AliasableExpression<Parameter>))
-  if (having.kind !== 'constant' || !having.value) query = query.having(compileCondition(having, builder, operands))
+  if (!isTrue(having)) query = query.having(compileCondition(having, own, operands))
   for (const term of orderTerms(order, ({ column: each }) => operands.left(each))) query = query.orderBy(term)
   query = query.limit(plan.read ?? plan.limit)
   return builder.build(page?.by === 'offset' ? query.offset(page.offset) : query)
@@ -62,13 +71,14 @@ export function compute (
   computed: ComputedColumn,
   engine: Engine,
   builder: Pick<TableTokens, 'token'>,
-  { named = ofTable, own = true }: { readonly named?: (token: string) => string, readonly own?: boolean } = {}
+  own = true
 ): AliasableExpression<Parameter> {
   const { sql: texts, source, condition } = computed
-  const column: Expression<unknown> = source === undefined ? sql`*` : sql.ref(named(builder.token(source)))
-  const passes = condition === undefined ? undefined : compileCondition(condition, builder)
+  const column: Expression<unknown> = source === undefined ? sql`*` : sql.ref(builder.token(source))
+  // as in a subquery: a view is read once, by a derived table
+  const passes = condition === undefined ? undefined : compileCondition(condition, { ...builder, isInner: true })
   if (engine === 'sqlite') {
-    const conditions = [own ? ownValues(computed, builder, named) : undefined, passes].filter(
+    const conditions = [own ? ownValues(computed, builder) : undefined, passes].filter(
       (each) => each !== undefined
     )
     return compileForm(texts, {
@@ -80,31 +90,28 @@ export function compute (
   return compileForm(texts, { column: sql`case when ${passes} then ${source === undefined ? sql`1` : column} end` })
 }
 
-const ofTable = (token: string): string => `t.${token}`
-
 /** The functions that pass over values which are not `ColumnType.own`. */
 const OF_VALUES = new Set(['$sum', '$avg', '$min', '$max'])
 
 /** The condition that an aggregate of values has on SQLite; undefined if there is none. */
 function ownValues (
   { call, source }: ComputedColumn,
-  { token }: Pick<TableTokens, 'token'>,
-  named = ofTable
+  { token }: Pick<TableTokens, 'token'>
 ): Expression<SqlBool> | undefined {
   const own = source?.type.own
   return own === undefined || !OF_VALUES.has(call)
     ? undefined
-    : sql<SqlBool>`${compileForm(own, { column: sql.ref(named(token(source as Column))) })}`
+    : sql<SqlBool>`${compileForm(own, { column: sql.ref(token(source as Column)) })}`
 }
 
 /**
- * Creates aliases that no column of the table has, because HAVING prefers columns to aliases: any on SQLite, those of
+ * Creates aliases that no column of the tables has, because HAVING prefers columns to aliases: any on SQLite, those of
  * GROUP BY on MySQL.
  */
-function createAlias (table: Table): (index: number) => string {
-  const { columnList } = baseTable(table)
+function createAlias (tables: readonly Table[]): (index: number) => string {
+  const columns = tables.flatMap((table) => baseTable(table).columnList)
   let prefix = 'v'
-  while (columnList.some(({ name }) => name.toLowerCase().startsWith(prefix))) prefix += '_'
+  while (columns.some(({ name }) => name.toLowerCase().startsWith(prefix))) prefix += '_'
   return (index) => `${prefix}${index}`
 }
 
@@ -183,7 +190,7 @@ export function compileSelect (plan: SelectPlan, engine: Engine): BuiltStatement
   const builder = statementBuilder(engine, plan.table, lock && lockedIn(plan.table))
   const forced = findIndex(plan, engine)
   // one call for all columns, because each call copies the query
-  let query = from(builder, forced?.index).select(({ ref }) =>
+  let query = from(builder, forced && [sql`force index (${sql.id(builder.indexToken(forced.index))})`]).select(({ ref }) =>
     selectedColumns(plan).map((column, index) => wrap(column.type.selected, ref(builder.token(column))).as(`v${index}`))
   )
   for (const condition of [plan.condition, ...plan.page?.by === 'position' ? [plan.page.after] : []]) {
@@ -206,14 +213,29 @@ export function positionIn (conditions: readonly Condition[], builder: TableToke
 }
 
 /**
- * `from <table>`, or `from <table> as <table> force index (<index>)`: Kysely has no hints, but accepts any expression
- * as an alias.
+ * `from <table>`, or `from <table> as <table> force index (<index>)` and the like: Kysely has no hints, but accepts any
+ * expression as an alias.
  */
-function from ({ db, indexToken }: TableBuilder, index: Index | undefined) {
-  if (index === undefined) return db.selectFrom('t')
-  return db.selectFrom(
-    sql<Rows['t']>`${sql.table('t')}`.as<'t'>(sql`${sql.id('t')} force index (${sql.id(indexToken(index))})`)
+function from ({ db }: TableBuilder, behind: ReadonlyArray<RawBuilder<unknown>> = []) {
+  if (behind.length === 0) return db.selectFrom('t')
+  return db.selectFrom(sql<Rows['t']>`${sql.table('t')}`.as<'t'>(sql`${sql.id('t')} ${sql.join(behind, sql` `)}`))
+}
+
+/** `left join <table> on …`, with the filters and rules of a member. `outer`: the table whose rows have it. */
+export function leftJoin (
+  { on, condition }: OneMember,
+  { other, from, outer }: {
+    readonly other: TableTokens
+    readonly from: RawBuilder<unknown>
+    readonly outer: Pick<TableTokens, 'token'>
+  }
+): RawBuilder<unknown> {
+  // the column on the left decides the collation on SQLite
+  const pairs: Array<Expression<unknown>> = on.map(
+    (pair) => sql`${sql.ref(other.token(pair.other))} = ${sql.ref(outer.token(pair.column))}`
   )
+  if (!isTrue(condition)) pairs.push(compileCondition(condition, other))
+  return sql`left join ${from} on ${sql.join(pairs, sql` and `)}`
 }
 
 /** The number of rows. */

@@ -1,8 +1,10 @@
 import { type Column, OF_RESULT, statementTable, type Table } from '../catalog/catalog.ts'
 import { cellsOf, haveView } from '../plan/cells.ts'
 import { matchesIn } from '../plan/filters/match.ts'
-import { existsIn } from '../plan/filters/scope.ts'
-import type { Condition, CountPlan, DeletePlan, InsertPlan, Plan, UpdatePlan } from '../plan/plan.ts'
+import { existsIn, groupTables } from '../plan/filters/scope.ts'
+import {
+  type Condition, type CountPlan, type DeletePlan, type InsertPlan, isRelated, type Plan, type UpdatePlan
+} from '../plan/plan.ts'
 import { rowKeysOf } from '../plan/row-keys.ts'
 import { integerType } from '../types/integer.ts'
 import { compileRows, describeCells } from './compile-members.ts'
@@ -110,14 +112,20 @@ function describe (plan: CompiledPlan, engine: Engine): Template {
     return describeCells({ table, cells: cellsOf(plan), conditions, order, engine }, built)
   }
   const table = statementTable(plan.table)
-  const related = existsIn(condition).map((exists) => exists.table)
+  const groups = verb === 'select' ? plan.groups : undefined
+  const grouped = groups === undefined ? [] : groupTables(groups)
+  const related = [...existsIn(condition).map((exists) => exists.table), ...grouped]
+  const columns = verb === 'select' ? selectedColumns(plan) : verb === 'count' ? COUNT : NONE
   // needed only for tables without transactions
   const isChange = verb === 'update' || verb === 'delete'
   return {
     verb: verb === 'count' ? 'select' : verb,
     table,
     ...built,
-    columns: verb === 'select' ? selectedColumns(plan) : verb === 'count' ? COUNT : NONE,
+    columns,
+    ...columns.some(isRelated) && {
+      sources: columns.map((each) => isRelated(each) ? statementTable(each.member.table) : table)
+    },
     assigned: verb === 'update' ? plan.assignments.map(({ column }) => column) : NONE,
     confirmations: confirmationsOf(engine, [table, ...related]),
     isSingle: isChange && !table.transactional && isSingleRow(plan),

@@ -210,7 +210,7 @@ function buildPart ({ member, lock, parameters: [id, ...values] }: Part, engine:
 export const computedCells = ({ columns }: ComputedMember, engine: Engine, table: TableTokens): RawBuilder<unknown> =>
   sql.join(
     columns.map((column, index) => {
-      const value = compute(column, engine, table, { named: (token) => token })
+      const value = compute(column, engine, table)
       return sql`${wrap(column.type.selected, value)} as ${sql.id(`v${index + 1}`)}`
     })
   )

@@ -52,11 +52,14 @@ function idOfTable (table: Table): string {
 
 type Node = Readonly<Record<string, unknown>>
 
+/** Computed columns, members, relevances and columns of members, to which several parts of a plan refer. */
+const isNamed = (node: object): boolean => 'call' in node || 'on' in node || 'match' in node || 'member' in node
+
 /** Goes over a plan once: writes its key, collects its values and, if needed, makes a copy with slots. */
 class Walk {
   readonly values: Cell[] = []
   readonly #isCopy: boolean
-  /** Computed columns, members and relevances, to which several parts of a plan refer, with their copies. */
+  /** The nodes to which several parts of a plan refer, with their copies. */
   readonly #named = new Map<object, unknown>()
   key = ''
 
@@ -71,7 +74,7 @@ class Walk {
     else if (id !== undefined) this.key += id
     else if (Array.isArray(node)) return this.#visitList(node)
     else if ('columnList' in node) this.key += idOfTable(node as Table)
-    else if ('call' in node || 'on' in node || 'match' in node) return this.#visitNamed(node as Node)
+    else if (isNamed(node)) return this.#visitNamed(node as Node)
     else if ('declaration' in node) this.key += idOf(node)
     // an index of a table beside it
     else if ('parts' in node) this.visit((node as Node)['name'])

@@ -82,6 +82,8 @@ const matrix: Record<string, Probe[]> = {
   ],
   'select.groupBy': [
     column((x) => ({ groupBy: [x] })), column((x) => ({ groupBy: ['id', { month: { $month: x } }] })), column((x) => ({ groupBy: [{ [x]: { $month: 'status' } }] })), row((x) => ({ groupBy: ['id'], having: { id: x } })),
+    column((x) => ({ groupBy: [{ of: { same: x } }], include: { same: { table: 'orders', on: { id: 'id' } } } })), column((x) => ({ groupBy: [{ [x]: { same: 'status' } }, x], include: { same: { table: 'orders', on: { id: 'id' } } } })),
+    row((x) => ({ groupBy: [{ of: { same: 'status' } }], aggregates: { n: { $count: '*' } }, include: { same: { table: 'orders', on: { id: 'id' }, filters: { id: x } } } })), reference((x) => ({ limit: 2, groupBy: [{ name: { customer: 'name' } }], include: { customer: { table: 'customers', filters: { id: x } } } })),
     column((x) => ({ groupBy: ['status', x] })), row((x) => ({ filters: { id: x }, groupBy: ['status'] }))
   ],
   'select.aggregates': [
@@ -89,6 +91,11 @@ const matrix: Record<string, Probe[]> = {
     column((x) => ({ aggregates: { [x]: { $max: 'id' } }, having: { [x]: { $gt: 3 } }, orderBy: x })),
     ...['$count', '$countDistinct', '$sum', '$avg', '$min', '$max'].map((call) => row((x) => ({ filters: { id: { $gte: x } }, aggregates: { a: { [call]: 'total' } } }))),
     row((x) => ({ filters: { id: x }, aggregates: { n: { $count: '*' } } })),
+    ...['$some', '$none'].flatMap((some) => [
+      row((x) => ({ aggregates: { n: { $count: '*', filters: { [some]: { orders: { on: { customer_id: 'customer_id' }, filters: { id: { $gte: x } } } } } } } })), row((x) => ({ aggregates: { n: { $max: 'total', filters: { [some]: { sold: { on: { status: 'status' }, filters: { id: x } } } } } } })),
+      column((x) => ({ aggregates: { n: { $count: '*', filters: { [some]: { orders: { on: { id: 'id' }, filters: { [x]: 'z4' } } } } } } })), column((x) => ({ aggregates: { n: { $count: '*', filters: { [some]: { orders: { on: { id: x } } } } } } })),
+      reference((x) => ({ aggregates: { n: { $max: 'sku', filters: { [some]: { customers: { filters: { id: x } } } } } } }))
+    ]),
     column((x) => ({ aggregates: { n: { $count: '*', filters: { [x]: 'z4' } } } })), column((x) => ({ aggregates: { n: { $sum: 'total', filters: { $or: [{ id: 1 }, { [x]: null }] } } } })),
     ...['$count', '$sum', '$max'].map((call) => row((x) => ({ aggregates: { a: { [call]: 'total', filters: { id: x } } } }))), row((x) => ({ aggregates: { n: { $count: '*', filters: { id: { $gte: x } } } } }))
   ],

@@ -408,6 +408,10 @@ async function compare (t: Test, { server, post }: Service): Promise<void> {
     t.notOk(check(`${nameOf(table)}SelectRequest`, body), JSON.stringify(body))
     t.match(await post(table, body), { status: /40[04]/ }, JSON.stringify(body))
   }
+  const grouped = { verb: 'select', groupBy: ['note', { who: { customer: 'name' } }], include: { customer: { table: 'customers' } }, aggregates: { n: { $count: '*', filters: { $some: { order_items: {} } } } } }
+  t.ok(check('OrdersSelectRequest', grouped))
+  t.equal((await post('orders', grouped)).status, 200)
+  t.notOk(check('OrdersSelectRequest', { ...grouped, groupBy: [{ who: { customer: 'name', other: 'name' } }] }))
   const returned = { verb: 'update', filters: { id: 1 }, data: { note: 'x' }, returning: ['id'], include: { customer, items: { table: 'order_items', limit: 2 } } }
   t.ok(check('OrdersUpdateRequest', returned))
   t.notOk(check('OrdersUpdateRequest', { ...returned, include: { customer: { table: 'nowhere' } } }))

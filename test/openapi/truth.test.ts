@@ -174,7 +174,7 @@ const UNSAYABLE: ReadonlyArray<readonly [code: string, message: RegExp]> = [
 
 /** What a member may be depends on the columns of both tables and on all members of the body together. Most random members are refused for it. */
 const OF_MEMBERS: ReadonlyArray<readonly [code: string, message: RegExp]> = [
-  ['INVALID_BODY', /no foreign key relates|foreign keys relate|"on" names columns of|is the name of a column|cannot relate rows|has no index that begins with|"(orderBy|limit)" is not allowed(: the columns of "on"| with "as")|"include" requires "returning"|"aggregates" is not allowed beside "returning"|"include" can have at most/],
+  ['INVALID_BODY', /no foreign key relates|foreign keys relate|"on" names columns of|is the name of a column|cannot relate rows|has no index that begins with|"(orderBy|limit)" is not allowed(: the columns of "on"| with "as")|"include" requires "returning"|is a view, which is not allowed beside|"aggregates" is not allowed beside "returning"|"include" can have at most/],
   ['INVALID_ORDER_BY', /member|include/],
   ['NOT_SUPPORTED', /"include"/]
 ]
@@ -190,7 +190,11 @@ function isOverflow ({ code, details }: any, body: object): boolean {
 /** Leaves out what the schemas do not say: which fields go together, and the names in `orderBy`. */
 function tidy (body: any): void {
   const part = body.verb ?? 'member'
+  // no random member is one that "groupBy" names (test/http/groups-related.test.ts)
+  body.groupBy = body.groupBy?.filter((entry: any) => typeof entry === 'string' || Object.values(entry).every((part: any) => Object.keys(part).every((key) => key.startsWith('$'))))
+  if (body.groupBy === undefined || body.groupBy.length === 0) delete body.groupBy
   const isGrouped = body.groupBy !== undefined || body.aggregates !== undefined
+  if (isGrouped && body.verb === 'select') delete body.include
   for (const field of ['orderBy', ...isGrouped ? [] : ['having']]) delete body[field]
   for (const field of Object.keys(body)) for (const excluded of fieldNamed(field)?.excludes?.[part as BodyPart] ?? []) delete body[excluded]
   if (body.include !== undefined || isGrouped) delete body.lock

@@ -61,7 +61,7 @@ export function createDefinitions ({
       if (columns[index] !== column) columns = columns.with(index, column)
       return true
     }
-    if (!differences.isKnown(sources?.[index] ?? table, column, sent)) return false
+    if (!differences.isKnown(sources?.[index] ?? table, column.origin ?? column, sent)) return false
     columns = columns.with(index, { ...column, type: unknownType(column.declaration) })
     return true
   }

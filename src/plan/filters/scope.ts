@@ -1,7 +1,7 @@
 import type { Column, Table, TableSource } from '../../catalog/catalog.ts'
 import { at, invalidBody, type Path } from '../../errors.ts'
 import type { ColumnScope } from '../columns.ts'
-import type { Condition, Exists, Member, Plan } from '../plan.ts'
+import { type Condition, type Exists, type Groups, isRelated, type Member, type OneMember, type Plan } from '../plan.ts'
 import type { References } from '../result-reference.ts'
 import { type Counted, type FilterLimits, type NamedBy, type PlanLimits, startCount } from '../write-options.ts'
 
@@ -138,8 +138,20 @@ export const membersOf = (plan: Plan): readonly Member[] =>
 /** All tables that a plan uses, its own first. */
 export function tablesOf (plan: Plan): readonly Table[] {
   const related = plan.verb === 'insert' ? [] : existsIn(plan.condition).map(({ table }) => table)
-  return [plan.table, ...related, ...membersOf(plan).flatMap(memberTables)]
+  const grouped = plan.verb === 'select' && plan.groups !== undefined ? groupTables(plan.groups) : []
+  return [plan.table, ...related, ...grouped, ...membersOf(plan).flatMap(memberTables)]
 }
+
+/** The members by whose columns rows are grouped. */
+export const groupMembers = ({ by }: Groups): readonly OneMember[] =>
+  [...new Set(by.filter(isRelated).map(({ member }) => member))]
+
+/** The other tables that the groups of rows use. */
+export const groupTables = (groups: Groups): readonly Table[] => [
+  ...groups.aggregates.flatMap(({ condition }) => condition === undefined ? [] : existsIn(condition))
+    .map(({ table }) => table),
+  ...groupMembers(groups).flatMap(memberTables)
+]
 
 const memberTables = (member: Member): Table[] => [
   member.table,

@@ -275,8 +275,23 @@ export async function members (line: number | null, filters: Filters<DB['order_i
   await db.select('orders', { include: { order_items: { aggregates: { n: { $count: '*' } }, columns: ['line'] } } })
   // @ts-expect-error: texts have no sum
   await db.select('orders', { include: { order_items: { aggregates: { n: { $sum: 'product_sku' } } } } })
-  // @ts-expect-error: groups have no members
+  // @ts-expect-error: groups have no lists
   await db.select('orders', { groupBy: ['note'], include: { order_items: {} } })
+  const { rows: [byCustomer] } = await db.select('orders', { groupBy: ['note', { status: { customer: 'status' } }, { who: { customer: 'id' } }], aggregates: { n: { $count: '*', filters: { $some: { order_items: { filters: { line: 1 } } } } } }, include: { customer: { table: 'customers', filters: { name: 'x' } } }, having: { who: { $gt: 1 }, n: 2 }, orderBy: 'status, n DESC' })
+  const [country, who, count]: [string | null | undefined, number | bigint | null | undefined, number | undefined] = [byCustomer?.status, byCustomer?.who, byCustomer?.n]
+  console.log(country, who, count)
+  // @ts-expect-error: the member does not stand in the rows
+  console.log(byCustomer?.customer)
+  // @ts-expect-error: a column that the other table does not have
+  await db.select('orders', { groupBy: [{ x: { customer: 'nope' } }], include: { customer: { table: 'customers' } } })
+  // @ts-expect-error: a member of groups has no columns
+  await db.select('orders', { groupBy: [{ x: { customer: 'id' } }], include: { customer: { table: 'customers', columns: ['id'] } } })
+  // @ts-expect-error: and is one row
+  await db.select('orders', { groupBy: [{ x: { order_items: 'line' } }], include: { order_items: {} } })
+  // @ts-expect-error: without groups there is none
+  await db.select('orders', { aggregates: { n: { $count: '*' } }, include: { customer: { table: 'customers' } } })
+  // @ts-expect-error: filters of aggregates name columns of the other table
+  await db.select('orders', { aggregates: { n: { $count: '*', filters: { $some: { order_items: { filters: { nope: 1 } } } } } } })
 }
 
 /** Members of the rows that a write returns. */

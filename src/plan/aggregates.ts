@@ -1,0 +1,71 @@
+/** Plans aggregates: functions of the rows of a group, or of related rows. */
+import type { AggregateCall } from '../../schemas/body.ts'
+import { type Column, OF_RESULT, type Table } from '../catalog/catalog.ts'
+import { at, invalidValue, type Path } from '../errors.ts'
+import { getOrCreate } from '../get-or-create.ts'
+import { COUNT_DISTINCT, COUNT_ROWS, COUNT_VALUES, createMax, createMin } from '../types/aggregates.ts'
+import type { ColumnType, Computation, Totals } from '../types/column-type.ts'
+import { getColumn } from './columns.ts'
+import { planGroup } from './filters/resolve-filters.ts'
+import type { FilterScope } from './filters/scope.ts'
+import type { ComputedColumn } from './plan.ts'
+
+/** The operand of `{"$count": "*"}`, which counts rows. */
+const ROWS = '*'
+
+/** The aggregate functions: the computation of each for a type; undefined for types that it refuses. */
+const functions: ReadonlyMap<string, (type: ColumnType) => Computation | undefined> = new Map([
+  ['$count', () => COUNT_VALUES],
+  ['$countDistinct', ({ sortable }: ColumnType) => sortable ? COUNT_DISTINCT : undefined],
+  ['$sum', (type: ColumnType) => totalsOf(type)?.sum],
+  ['$avg', (type: ColumnType) => totalsOf(type)?.avg],
+  ['$min', (type: ColumnType) => type.ranked ? createMin(type) : undefined],
+  ['$max', (type: ColumnType) => type.ranked ? createMax(type) : undefined]
+])
+
+/** The computation of a function for a column of the type; undefined if the function does not accept it. */
+export function findAggregate (call: string, type: ColumnType): Computation | undefined {
+  return functions.get(call)?.(type)
+}
+
+/** Cached, because a type and its schema take longer to create than the rest of a plan. */
+const totals = new WeakMap<ColumnType, Totals>()
+
+function totalsOf (type: ColumnType): Totals | undefined {
+  return type.totals === undefined ? undefined : getOrCreate(totals, type, type.totals)
+}
+
+/** Plans `{"$sum": "total"}`, or `{"$sum": "total", "filters": {…}}`. */
+export function planAggregate (
+  name: string,
+  { filters = {}, ...call }: AggregateCall,
+  { scope, table, path }: { readonly scope: FilterScope, readonly table: Table, readonly path: Path }
+): ComputedColumn {
+  const [[key, operand]] = Object.entries(call) as [[string, string]]
+  const column = planFunction(name, [key, operand], [...path, key], table)
+  const condition = planGroup(filters, scope, [...path, 'filters'])
+  return condition.kind === 'constant' && condition.value ? column : { ...column, condition }
+}
+
+function planFunction (name: string, [key, operand]: [string, string], path: Path, table: Table): ComputedColumn {
+  if (key === '$count' && operand === ROWS) return resultColumn(name, key, COUNT_ROWS)
+  const source = getColumn(table, operand, path)
+  const aggregate = findAggregate(key, source.type)
+  if (aggregate === undefined) throw at(path, invalidValue(operand, `the type ${source.declaration} has no ${key}`))
+  return resultColumn(name, key, aggregate, source)
+}
+
+/** A computed column of a result. `declaration` is used in messages only. */
+export function resultColumn (name: string, call: string, { type, sql }: Computation, source?: Column): ComputedColumn {
+  const isCount = source === undefined || type === COUNT_VALUES.type
+  return {
+    ...OF_RESULT,
+    name,
+    type,
+    declaration: isCount ? 'count' : source.declaration,
+    nullable: !isCount,
+    call,
+    sql,
+    source
+  }
+}
