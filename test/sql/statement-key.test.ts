@@ -79,14 +79,12 @@ const changes = fc.tuple(data, fc.subarray(['id', 'price', 'ratio', 'doc'])).map
 const computed = fc.constantFrom({ $count: '*' }, { $count: 'doc' }, { $countDistinct: 'a?b' }, { $sum: 'price' }, { $avg: 'price' }, { $sum: 'id' }, { $avg: 'ratio' }, { $min: 'a?b' }, { $max: 'id' }, { $min: 'ratio' })
 const nameOf = (entry: string | object): string => typeof entry === 'string' ? entry : Object.keys(entry)[0] as string
 /** Some of the names, so that a kept statement is found again, and found for another select. */
-const parts = fc.constantFrom({ p: { $month: 'at' } }, { p: { $week: 'at' } }, { q: { $year: 'at' } }, { q: { $hour: 'at' } })
-/** Without related rows. */
-const own = filters.filter((each) => !/\$(some|none)/.test(JSON.stringify(each)))
-const filtered = fc.tuple(computed, own, fc.boolean()).map(([call, filters, isFiltered]) => isFiltered ? { ...call, filters } : call)
+const parts = fc.constantFrom({ p: { $month: 'at' } }, { p: { $week: 'at' } }, { q: { $year: 'at' } }, { q: { $hour: 'at' } }, { r: { same: 'price' } }, { s: { same: 'id' } })
+const filtered = fc.tuple(computed, filters, fc.boolean()).map(([call, filters, isFiltered]) => isFiltered ? { ...call, filters } : call)
 const groups = fc.tuple(fc.uniqueArray(fc.oneof(fc.constantFrom('id', 'a?b', 'ratio'), parts), { maxLength: 3, selector: nameOf }), fc.dictionary(fc.constantFrom('m', 'n', 'v0'), filtered, { minKeys: 1, maxKeys: 2 })).chain(([groupBy, aggregates]) => {
   const names = [...groupBy.map(nameOf), ...Object.keys(aggregates)]
   const having = fc.subarray(names).chain((chosen) => fc.record(Object.fromEntries(chosen.map((name) => [name, values[name] !== undefined ? operation(name) : fc.constantFrom({ $null: true }, { $null: false }, { $in: [] })]))))
-  return fc.record({ verb: fc.constant('select'), aggregates: fc.constant(aggregates), ...(groupBy.length > 0 && { groupBy: fc.constant(groupBy) }), filters, having, limit: fc.integer({ min: 1, max: 9 }), orderBy: fc.constantFrom(...names).map((name) => [{ [name]: 'DESC' }]) })
+  return fc.record({ verb: fc.constant('select'), aggregates: fc.constant(aggregates), ...(groupBy.length > 0 && { groupBy: fc.constant(groupBy) }), ...(/"same"/.test(JSON.stringify(groupBy)) && { include: fc.record({ same: fc.record({ table: fc.constant('t1'), on: fc.constant({ id: 'id' }), filters }) }) }), filters, having, limit: fc.integer({ min: 1, max: 9 }), orderBy: fc.constantFrom(...names).map((name) => [{ [name]: 'DESC' }]) })
 })
 /** Pages by position; some of them have an index that is forced. */
 const positions = fc.constantFrom(['id'], ['price', 'id'], ['a?b', 'price', 'id'], ['ratio', 'a?b', 'id']).chain((order) => fc.record({
