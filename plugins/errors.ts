@@ -6,7 +6,7 @@ import fp from 'fastify-plugin'
 import { shownId } from './response-headers.ts'
 import { clientGone } from '../src/dialects/dialect.ts'
 import { logRefusal } from '../src/telemetry/record.ts'
-import { describeTypes, findImportFormat, isWaiting } from '../src/http/import.ts'
+import { describeTypes, findImportFormat, isWaiting } from '../src/http/import-request.ts'
 import { OF_IMPORT, respondBeforeEnd } from '../src/request/read-body.ts'
 import type {} from './telemetry.ts' // declares request.rowQueryRecord
 import {

@@ -8,7 +8,7 @@ import fp from 'fastify-plugin'
 import { principalOf } from '../src/access/grant.ts'
 import { hashBody } from '../src/idempotency/run-once.ts'
 import type {} from './auth.ts' // declares request.rowQueryGrant
-import { describeTypes, IMPORT_TYPES, toImportBody } from '../src/http/import.ts'
+import { describeTypes, IMPORT_TYPES, toImportBody } from '../src/http/import-request.ts'
 import { parseBody } from '../src/request/check-body.ts'
 import { BodyMemory, BodyReservation, isUtf8Type, readBody, type Payload } from '../src/request/read-body.ts'
 import { invalidJson, unsupportedMediaType } from '../src/errors.ts'

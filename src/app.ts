@@ -17,7 +17,7 @@ import type { Database } from './databases/database.ts'
 import type { Readiness } from './databases/readiness.ts'
 import { databaseUnavailable, withReason } from './errors.ts'
 import { boundConnections } from './http/client-connections.ts'
-import { BODY_TIMEOUT } from './http/import.ts'
+import { BODY_TIMEOUT } from './http/import-request.ts'
 import { createWriteHook } from './in-process/on-write.ts'
 import { createAddTables, type AddTables } from './openapi/documents.ts'
 import { ResponseBudget } from './response/budget.ts'
@@ -27,7 +27,7 @@ import { createRequestLog } from './telemetry/record.ts'
 
 export { checkPrefix } from '../plugins/errors.ts'
 export { bindGrant, execute, streamInProcess } from './in-process/calls.ts'
-export { loadInProcess } from './in-process/load.ts'
+export { loadInProcess } from './in-process/load-rows.ts'
 export { runInProcess } from './in-process/transaction.ts'
 
 export interface RegisterOptions {

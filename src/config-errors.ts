@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox'
 import { Value, type ValueError, ValueErrorType } from '@sinclair/typebox/value'
-import { didYouMean } from './did-you-mean.ts'
+import { didYouMean } from './errors.ts'
 import { isObject } from './json/exact-json.ts'
 import { stepsOf } from './json/pointer.ts'
 

@@ -14,7 +14,7 @@ import { resolveSettings, type AppOptions } from './config/settings.ts'
 import type { Database } from './databases/database.ts'
 import { createReadiness } from './databases/readiness.ts'
 import type { ServerFacts } from './dialects/dialect.ts'
-import type { LoadRequest, LoadResult } from './in-process/load.ts'
+import type { LoadRequest, LoadResult } from './in-process/load-rows.ts'
 import type { ExecuteRequest } from './in-process/calls.ts'
 import type {
   BoundCalls, InProcessTransaction, InProcessTransactionOptions, Execute, Stream

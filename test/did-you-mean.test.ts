@@ -1,5 +1,5 @@
 import t from 'tap'
-import { didYouMean, findNearest } from '../src/did-you-mean.ts'
+import { didYouMean, findNearest } from '../src/errors.ts'
 
 const columns = ['id', 'name', 'created_at', 'customer_id', 'status', 'émail']
 

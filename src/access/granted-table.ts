@@ -7,9 +7,9 @@ import type {
 } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
 import {
-  at, brokenDefinition, databaseUnavailable, isServiceError, type Path, type ServiceError, tableNotFound, withReason
+  at, brokenDefinition, databaseUnavailable, didYouMean, findNearest, isServiceError, type Path, type ServiceError,
+  tableNotFound, withReason
 } from '../errors.ts'
-import { didYouMean, findNearest } from '../did-you-mean.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import {
   type ColumnGrant, type DatabaseGrant, findTableGrant, type Grant, permissionsOn, type TableGrant

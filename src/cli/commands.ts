@@ -1,6 +1,6 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { ConfigError } from '../config-errors.ts'
-import { findNearest } from '../did-you-mean.ts'
+import { findNearest } from '../errors.ts'
 
 interface Usage {
   readonly summary: string

@@ -1,7 +1,7 @@
 /** Runs a command of `row-query`. */
 import { createRequire } from 'node:module'
 import { ConfigError } from '../config-errors.ts'
-import { didYouMean } from '../did-you-mean.ts'
+import { didYouMean } from '../errors.ts'
 import { COMMANDS, describeCommand, describeProgram, type CommandName, silenceSqliteWarning } from './commands.ts'
 
 /** Loads each command only when it is used: creating a token does not need the server. */

@@ -6,7 +6,7 @@ import { createToken, hashToken, parseExpiry } from '../access/tokens.ts'
 import { ConfigError, findConfigErrors, orThrow } from '../config-errors.ts'
 import { loadConfig } from '../config/load.ts'
 import { parseExactJson } from '../json/exact-json.ts'
-import { didYouMean } from '../did-you-mean.ts'
+import { didYouMean } from '../errors.ts'
 import { COMMANDS, parseFlags } from './commands.ts'
 
 /**
@@ -122,7 +122,8 @@ function list (flags: ConfigFlag): number {
   const describe = ({ name, permissions, databases = '*', expires }: TokenOptions, place: string): string =>
     `${JSON.stringify(name)}: ${permissions.join(', ')} on ` +
     `${databases === '*' ? 'all databases' : Object.keys(databases).join(', ')}` +
-    `${expires === undefined ? '' : `, ${parseExpiry(expires) <= Date.now() ? 'expired' : 'expires'} ${expires}`} (${place})\n`
+    (expires === undefined ? '' : `, ${parseExpiry(expires) <= Date.now() ? 'expired' : 'expires'} ${expires}`) +
+    ` (${place})\n`
   const lines = [
     ...tokens.map((entry) => describe(entry, 'configuration')),
     ...ofFile.map((entry) => describe(entry, tokensFile as string))

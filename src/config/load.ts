@@ -4,7 +4,7 @@ import { ConfigSchema, type Config } from '../../schemas/options.ts'
 import { ServerSchema } from '../../schemas/server-settings.ts'
 import { VERBS } from '../../schemas/grants.ts'
 import { createToken, hashToken } from '../access/tokens.ts'
-import { readDemoToken } from '../demo/token.ts'
+import { readDemoToken } from '../demo/demo-token.ts'
 import {
   readApiToken, substitute, findUnknownVariables, readVariable, VARIABLES, withoutServices, type Environment
 } from './substitute.ts'

@@ -8,7 +8,7 @@ import { type Verb, VERBS } from '../../schemas/grants.ts'
 import { ConfigSchema, DatabaseSchema, type TokenOptions } from '../../schemas/options.ts'
 import { API_TOKEN, hashToken, MIN_TOKEN_LENGTH } from '../access/tokens.ts'
 import { findConfigErrors, orThrow } from '../config-errors.ts'
-import { findNearest } from '../did-you-mean.ts'
+import { findNearest } from '../errors.ts'
 
 // The environment variables of settings. Their names and types are derived from the schemas.
 

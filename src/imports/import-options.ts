@@ -1,7 +1,6 @@
 /** The options of an import, which a request has in its query string. */
 import type { OnConflict } from '../../schemas/body.ts'
-import { didYouMean } from '../did-you-mean.ts'
-import { at, invalidBody, type ServiceError } from '../errors.ts'
+import { at, invalidBody, type ServiceError, didYouMean } from '../errors.ts'
 import { SEPARATORS } from './csv-parser.ts'
 
 export type ImportFormat = 'csv' | 'ndjson'

@@ -22,7 +22,7 @@ import { lockRows, type RequestLimits, requireUndoable } from '../plan/write-opt
 import { createBodyCheck, type FindBodyError, findErrorInTransaction } from '../request/check-body.ts'
 import { type ExecuteRequest, readBody, requireKnown } from './calls.ts'
 import type { Bigints } from './field-types.ts'
-import { LOAD_OPTIONS, loadInProcess, type LoadResult, type TransactionLoadRequest } from './load.ts'
+import { LOAD_OPTIONS, loadInProcess, type LoadResult, type TransactionLoadRequest } from './load-rows.ts'
 import { readResponse } from './to-values.ts'
 
 // Runs requests of the host app in an open transaction.

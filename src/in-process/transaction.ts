@@ -2,15 +2,16 @@
 import { ISOLATIONS } from '../../schemas/fields.ts'
 import type { CallGrant } from '../access/host-grant.ts'
 import { type Isolation, StaleCatalog } from '../dialects/dialect.ts'
-import { didYouMean } from '../did-you-mean.ts'
-import { databaseNotFound, databaseUnavailable, invalidBody, type ServiceError, withReason } from '../errors.ts'
+import {
+  databaseNotFound, databaseUnavailable, didYouMean, invalidBody, type ServiceError, withReason
+} from '../errors.ts'
 import { type StaleAttempt, withFreshCatalog } from '../databases/stale-catalog.ts'
 import type { Consistency } from '../http/stream.ts'
 import type { RequestLimits } from '../plan/write-options.ts'
 import { createCalls, type TransactionRequest } from './on-write.ts'
 import { type InProcess, requireKnown } from './calls.ts'
 import type { AnyDatabases, Bigints, Name } from './field-types.ts'
-import type { LoadResult, TransactionLoadRequest } from './load.ts'
+import type { LoadResult, TransactionLoadRequest } from './load-rows.ts'
 import type { FiltersIn, TableName } from './related.ts'
 import type {
   BodyInTransaction, BodyOf, DeleteFields, DeleteResult, Exactly, InsertFields, InsertResult, ResultOf, SelectFields,

@@ -1,6 +1,5 @@
 import type { Column } from '../catalog/catalog.ts'
-import { didYouMean } from '../did-you-mean.ts'
-import { at, columnNotFound, invalidValue, type Path } from '../errors.ts'
+import { at, columnNotFound, invalidValue, type Path, didYouMean } from '../errors.ts'
 import { ValueRefused, type Value } from '../types/column-type.ts'
 import { readResultReference, ResultReference } from './result-reference.ts'
 

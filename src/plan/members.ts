@@ -47,7 +47,9 @@ const withoutViews = (source: TableSource): TableSource => ({
   table: source.table,
   see (name, path) {
     const other = source.see(name, path)
-    if (other.kind === 'view') throw at(path, invalidBody(`"${name}" is a view, which is not allowed beside "returning"`))
+    if (other.kind === 'view') {
+      throw at(path, invalidBody(`"${name}" is a view, which is not allowed beside "returning"`))
+    }
     return other
   }
 })

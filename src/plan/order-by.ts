@@ -1,5 +1,4 @@
-import { didYouMean } from '../did-you-mean.ts'
-import { at, invalidOrderBy, type Path } from '../errors.ts'
+import { at, invalidOrderBy, type Path, didYouMean } from '../errors.ts'
 import { getColumn, type ColumnScope } from './columns.ts'
 import type { ComputedMember, ManyMember, Member, Order, Relevance } from './plan.ts'
 
@@ -113,8 +112,8 @@ function getMemberColumn (
   if (member.kind === 'many' || (member.kind === 'computed' && member.table.kind === 'view')) {
     throw refuse(
       path,
-      `contains "${member.name}", which is ${describeUnsorted(member)}; rows can be sorted by members that are one row, ` +
-      'and by aggregates of others'
+      `contains "${member.name}", which is ${describeUnsorted(member)}; ` +
+        'rows can be sorted by members that are one row, and by aggregates of others'
     )
   }
   const columns = member.kind === 'one' ? member.table : aggregatesOf(member)

@@ -6,9 +6,8 @@ import { type Body, BodySchema, OperationsBodySchema, propertiesOf } from '../..
 import { fieldsIn, verbsWith } from '../../schemas/fields.ts'
 import { MAX_INCLUDE } from '../../schemas/limits.ts'
 import { type Verb, VERBS } from '../../schemas/grants.ts'
-import { didYouMean } from '../did-you-mean.ts'
 import {
-  at, filtersRequired, invalidBody, invalidJson, pointer, type ServiceError, valueNotAllowed, withDetails
+  at, filtersRequired, invalidBody, invalidJson, pointer, type ServiceError, valueNotAllowed, withDetails, didYouMean
 } from '../errors.ts'
 import { isObject, lookOver, parseExactJson, repeatsKey, findSyntaxError } from '../json/exact-json.ts'
 import { stepsOf } from '../json/pointer.ts'

@@ -4,8 +4,9 @@ import { ValueErrorType } from '@sinclair/typebox/errors'
 import type { AggregateCall, Body, InsertBody, SelectBody, UpdateBody } from '../../schemas/body.ts'
 import { type Field, fieldNamed, FIELDS, type BodyPart } from '../../schemas/fields.ts'
 import { MAX_CELLS, MAX_LIMIT, MAX_ROWS } from '../../schemas/limits.ts'
-import { didYouMean } from '../did-you-mean.ts'
-import { at, invalidBody, invalidOrderBy, limitOutOfRange, type Path, type ServiceError } from '../errors.ts'
+import {
+  at, didYouMean, invalidBody, invalidOrderBy, limitOutOfRange, type Path, type ServiceError
+} from '../errors.ts'
 import { isObject } from '../json/exact-json.ts'
 
 // Checks that schemas cannot express, or only with unclear messages: fields that are not valid together, and the rows

@@ -6,7 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import {
   headersTooLarge, invalidRequest, methodNotAllowed, refusalOf, requestTimeout, type ServiceError
 } from '../errors.ts'
-import { isImporting } from '../http/import.ts'
+import { isImporting } from '../http/import-request.ts'
 
 /** Maps the code of a parser error to the error for the client and its additional headers. */
 const refusals = new Map<string | undefined, () => { refusal: ServiceError, lines?: string }>([

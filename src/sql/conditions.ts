@@ -215,7 +215,8 @@ function compileJsonTest (
   const right = bind(test.parameter, operand)
   const operator = sql.raw(test.operator)
   if (exact === undefined) return sql`${left} ${operator} ${right}`
-  return sql`case when ${left} = ${right} then ${fill(exact)} ${operator} ${right} else ${left} ${operator} ${right} end`
+  const compare = (value: Expression<unknown>): Expression<unknown> => sql`${value} ${operator} ${right}`
+  return sql`case when ${left} = ${right} then ${compare(fill(exact))} else ${compare(left)} end`
 }
 
 /**

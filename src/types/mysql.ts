@@ -266,7 +266,8 @@ function relatedAs ({ name, scale }: TypeFacts): string | undefined {
 /** Types to which a text is cast in a list of values: those that relate rows and are sent as texts. */
 function listedAs ({ name, scale }: TypeFacts): Wrapping | undefined {
   const type = LISTED.get(name)
-  return type === undefined ? undefined : ['cast(', ` as ${type}${RELATED_BY_SCALE.has(name) ? `(${scale ?? 0})` : ''})`]
+  const digits = RELATED_BY_SCALE.has(name) ? `(${scale ?? 0})` : ''
+  return type === undefined ? undefined : ['cast(', ` as ${type}${digits})`]
 }
 
 const LISTED = new Map([

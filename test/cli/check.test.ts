@@ -1,3 +1,4 @@
+// night: runs the command many times
 /** `row-query check`: what it prints of databases, accounts, grants, replicas and issuers, and what it finds wrong. */
 import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'

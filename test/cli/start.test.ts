@@ -1,3 +1,4 @@
+// night: starts programs
 /** What a start prints and sets, and the parts of several workers. */
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'

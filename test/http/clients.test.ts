@@ -1,3 +1,4 @@
+// night: clients whose time is up, after seconds
 /** Clients that disconnect, that are slow, or whose requests wait for a connection. */
 import { once } from 'node:events'
 import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2, constants } from 'node:http2'

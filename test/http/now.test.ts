@@ -1,3 +1,4 @@
+// night: sixteen hundred cases of moments
 /** `{"$now": true}` and `{"$now": {"days": -30}}`: in `data` of every write, and as an operand in `filters`. */
 import fc from 'fast-check'
 import t from 'tap'

@@ -1,3 +1,4 @@
+// night: streams of megabytes
 /** What a stream holds, and when it lets the database wait. */
 import { once } from 'node:events'
 import { Writable } from 'node:stream'

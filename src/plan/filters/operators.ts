@@ -1,8 +1,7 @@
 /** How each operator of schemas/filters.ts plans its operand. */
 import { type FilterOperator, type OperatorName, OPERATORS } from '../../../schemas/filters.ts'
 import type { Column } from '../../catalog/catalog.ts'
-import { didYouMean } from '../../did-you-mean.ts'
-import { at, invalidBody, invalidValue, type Path, type ServiceError } from '../../errors.ts'
+import { at, invalidBody, invalidValue, type Path, type ServiceError, didYouMean } from '../../errors.ts'
 import { isObject } from '../../json/exact-json.ts'
 import { type ColumnType, includesLevel, type Value } from '../../types/column-type.ts'
 import { isNow, readMoment } from '../../types/moment.ts'

@@ -1,3 +1,4 @@
+// night: servers that answer late, or never
 /** Transactions whose server, connection or tables do not do what they should. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'

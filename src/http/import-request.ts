@@ -50,8 +50,10 @@ export class ImportBody {
 }
 
 /** The media types of the bodies that a route accepts, for a message. */
-export const describeTypes = ({ routeOptions: { config } }: FastifyRequest): string =>
-  ['application/json', ...(config.rowQueryImports === true ? IMPORT_TYPES : [])].join(', ').replace(/, (?=[^,]*$)/, ' or ')
+export function describeTypes ({ routeOptions: { config } }: FastifyRequest): string {
+  const types = ['application/json', ...(config.rowQueryImports === true ? IMPORT_TYPES : [])]
+  return types.join(', ').replace(/, (?=[^,]*$)/, ' or ')
+}
 
 const ENCODINGS: ReadonlySet<string> = new Set(['identity', 'gzip', 'x-gzip'])
 
