@@ -115,12 +115,16 @@ export function getAccess (
   grant: Grant,
   path: { readonly database: string; readonly table: string }
 ): Access {
-  const database = getDatabase(databases, grant, path.database)
-  const permissions = permissionsOn(grant, path.database, path.table)
+  return accessTo(getDatabase(databases, grant, path.database), grant, path.table)
+}
+
+/** @throws TABLE_NOT_FOUND for a table on which the grant holds no permission, as for one that does not exist */
+export function accessTo (database: Database, grant: Grant, tableName: string): Access {
+  const permissions = permissionsOn(grant, database.name, tableName)
   if (permissions.size === 0) {
-    throw unseenTable({ grant, database: path.database, catalog: database.latestCatalog() }, path.table)
+    throw unseenTable({ grant, database: database.name, catalog: database.latestCatalog() }, tableName)
   }
-  return { grant, database, tableName: path.table, permissions }
+  return { grant, database, tableName, permissions }
 }
 
 /**

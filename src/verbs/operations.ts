@@ -1,8 +1,8 @@
 /** Authorizes and plans all operations of a request before the first one runs. */
 import type { Body, Operation, OperationsBody } from '../../schemas/body.ts'
-import { type Access, authorize, requireLock } from '../access/authorize.ts'
-import { type Grant, permissionsOn } from '../access/grant.ts'
-import { orUnavailable, unseenTable } from '../access/granted-table.ts'
+import { accessTo, authorize, requireLock } from '../access/authorize.ts'
+import type { Grant } from '../access/grant.ts'
+import { orUnavailable } from '../access/granted-table.ts'
 import type { TableSource } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
 import { toStale, withFreshCatalog } from '../databases/stale-catalog.ts'
@@ -72,18 +72,13 @@ function authorizeOperation (
   operation: Operation
 ): TableSource | Promise<TableSource> {
   const { table, verb, lock } = operation
-  const permissions = permissionsOn(grant, database.name, table)
-  // refuses a table that the grant does not see like one that does not exist
-  if (permissions.size === 0) {
-    throw at('/table', unseenTable({ grant, database: database.name, catalog: database.latestCatalog() }, table))
-  }
-  const access: Access = { grant, database, tableName: table, permissions }
-  if (lock === true) requireLock(permissions)
   const refuse = (error: unknown): never => {
     const { code, details } = error as ServiceError
     throw code === 'TABLE_NOT_FOUND' && details.length === 0 ? at('/table', error as ServiceError) : error
   }
   try {
+    const access = accessTo(database, grant, table)
+    if (lock === true) requireLock(access.permissions)
     const found = authorize(access, dryRun && verb !== 'select' ? { ...operation, dryRun } : operation, limits)
     const check = (source: TableSource): TableSource => {
       refuseView(verb, source.table)
