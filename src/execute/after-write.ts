@@ -99,15 +99,19 @@ type Run = (watchRow?: WatchRow) => Promise<Result>
 type CheckedPlan<P> = P & { readonly afterWrite: AfterWrite }
 
 /** Whether the rows of a plan are looked up after the write. */
-export const isCheckedAfterWrite = (plan: InsertPlan | UpdatePlan): plan is CheckedPlan<InsertPlan | UpdatePlan> =>
+const isCheckedAfterWrite = (plan: InsertPlan | UpdatePlan): plan is CheckedPlan<InsertPlan | UpdatePlan> =>
   plan.afterWrite !== undefined
 
 /**
- * Runs a write by `run`. `sink`: for `returning`. @throws PERMISSION_DENIED if a row does not satisfy the rules,
- * FOREIGN_KEY_VIOLATION if it refers to one that does not, RESULT_TOO_LARGE, NOT_SUPPORTED: each must undo the
- * transaction
+ * Runs a write by `run`, and checks its rows if its plan has checks. `sink`: for `returning`. @throws PERMISSION_DENIED
+ * if a row does not satisfy the rules, FOREIGN_KEY_VIOLATION if it refers to one that does not, RESULT_TOO_LARGE,
+ * NOT_SUPPORTED: each must undo the transaction
  */
-export async function runWithCheck (
+export function runWithCheck (runner: Runner, plan: InsertPlan | UpdatePlan, how: HowToRun): Promise<Result> {
+  return isCheckedAfterWrite(plan) ? runAndCheck(runner, plan, how) : how.run()
+}
+
+async function runAndCheck (
   runner: Runner,
   plan: CheckedPlan<InsertPlan | UpdatePlan>,
   how: HowToRun

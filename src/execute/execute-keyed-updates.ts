@@ -11,7 +11,7 @@ import { storedKey } from '../plan/row-keys.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
 import type { Result } from '../response/result.ts'
 import type { Value } from '../types/column-type.ts'
-import { checkForeignKeys, inRow, isCheckedAfterWrite, refuse, runWithCheck } from './after-write.ts'
+import { checkForeignKeys, inRow, refuse, runWithCheck } from './after-write.ts'
 import { countUpdated, requireCount } from './change.ts'
 import { hasKey, readRows, STEP } from './read-rows.ts'
 import type { Runner } from './runner.ts'
@@ -92,9 +92,7 @@ function refuseRepeats (found: ReadonlyArray<readonly Value[] | undefined>): voi
 }
 
 function runOne (runner: Runner, update: UpdatePlan): Promise<Result> {
-  const running = isCheckedAfterWrite(update)
-    ? runWithCheck(runner, update, { sink: undefined, run: () => runner.run(update) })
-    : runner.run(update)
+  const running = runWithCheck(runner, update, { sink: undefined, run: () => runner.run(update) })
   const { foreignKeyChecks: checks } = update
   return checks === undefined ? running : running.catch((error: unknown) => refuse(runner, update, { error, checks }))
 }

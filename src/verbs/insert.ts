@@ -2,7 +2,7 @@
 import type { InsertBody } from '../../schemas/body.ts'
 import type { Column, TableSource } from '../catalog/catalog.ts'
 import { at, notNullViolation } from '../errors.ts'
-import { isCheckedAfterWrite, runWithCheck } from '../execute/after-write.ts'
+import { runWithCheck } from '../execute/after-write.ts'
 import { runInsert, type WatchRow } from '../execute/execute-insert.ts'
 import { insertReturning } from '../execute/insert-returning.ts'
 import type { Runner } from '../execute/runner.ts'
@@ -39,8 +39,7 @@ export const insert = {
       sink === undefined
         ? runInsert({ plan, runner, watchRow })
         : insertReturning({ plan, runner, watchRow }, sink)
-    const running = isCheckedAfterWrite(plan) ? runWithCheck(runner, plan, { sink, run }) : run()
-    return withReturnedMembers(runner, sink, running)
+    return withReturnedMembers(runner, sink, runWithCheck(runner, plan, { sink, run }))
   },
 
   respond: (plan: InsertPlan, result: Result, sink: ResponseSink | undefined): string | Buffer =>

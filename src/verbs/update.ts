@@ -2,7 +2,7 @@
 import type { UpdateBody } from '../../schemas/body.ts'
 import type { Column, TableSource } from '../catalog/catalog.ts'
 import { unsupported } from '../errors.ts'
-import { isCheckedAfterWrite, runWithCheck } from '../execute/after-write.ts'
+import { runWithCheck } from '../execute/after-write.ts'
 import { countUpdated, runChange } from '../execute/change.ts'
 import { isKeyed, runKeyedUpdates } from '../execute/execute-keyed-updates.ts'
 import type { Runner } from '../execute/runner.ts'
@@ -49,8 +49,7 @@ export const update = {
 
 function runUpdate (runner: Runner, plan: UpdatePlan, sink: ResponseSink | undefined): Promise<Result> {
   if (isKeyed(plan)) return runKeyedUpdates(runner, plan, sink)
-  const run = (): Promise<Result> => runChange(runner, plan, { sink })
-  return isCheckedAfterWrite(plan) ? runWithCheck(runner, plan, { sink, run }) : run()
+  return runWithCheck(runner, plan, { sink, run: () => runChange(runner, plan, { sink }) })
 }
 
 /** The plan with values in place of moments. @throws VALUE_OUT_OF_RANGE */
