@@ -4,10 +4,10 @@ import type { Column } from '../../catalog/catalog.ts'
 import { at, invalidBody, invalidValue, type Path, pointer, unsupported } from '../../errors.ts'
 import { isObject, numberText } from '../../json/exact-json.ts'
 import { expected, type JsonInside, type Scalar, type Value } from '../../types/column-type.ts'
-import { countCharacters, readString } from '../../types/text.ts'
+import { readString } from '../../types/text.ts'
 import { readWith } from '../columns.ts'
 import type { At, Condition, JsonTest, Operator } from '../plan.ts'
-import { combine, countCondition, countValues, type FilterScope } from './scope.ts'
+import { combine, countCondition, countValues, type FilterScope, requireShort } from './scope.ts'
 
 /** The object under `$at`, or the operand of one operator in it, with its path in the body. */
 interface Given { readonly column: Column, readonly value: unknown, readonly scope: FilterScope, readonly path: Path }
@@ -23,7 +23,7 @@ export function planPaths ({ value, ...given }: Given): Condition {
   }
   return combine('and', Object.entries(value).map(([text, filter]) => {
     const inner = [...path, text]
-    const place = readPath(text, { inside: column.type.inside as JsonInside, limit: scope.limits.pattern, path: inner })
+    const place = readPath(text, { inside: column.type.inside as JsonInside, limits: scope.limits, path: inner })
     return planValue({ ...given, value: filter, path: inner, place })
   }))
 }
@@ -33,13 +33,13 @@ const STEP = new RegExp(PATH_STEP, 'sy')
 /** Writes every key anew, in quotes. @throws INVALID_BODY, NOT_SUPPORTED */
 function readPath (
   text: string,
-  { inside: { listName, maxSteps, unreachable }, limit, path }: {
+  { inside: { listName, maxSteps, unreachable }, limits, path }: {
     readonly inside: JsonInside
-    readonly limit: number
+    readonly limits: FilterScope['limits']
     readonly path: Path
   }
 ): Operand['place'] {
-  if (countCharacters(text) > limit) throw refuseForm(path, `is longer than ${limit} characters`)
+  requireShort(text, limits, path)
   let jsonPath = '$'
   let steps = 0
   const listPaths: string[] = []
@@ -145,16 +145,14 @@ const typeOf = (value: unknown): string => numberText(value) === undefined ? typ
 function readList (operand: Operand): Operand[] {
   const { value, scope, path } = operand
   if (!Array.isArray(value)) throw refuse(operand, 'expected a list of values')
-  if (countValues(scope, value.length)) {
-    throw at(path, invalidBody(`The filters contain more than ${scope.limits.values} values in lists`))
-  }
+  countValues(scope, value.length, path)
   return value.map((each: unknown, index) => ({ ...operand, value: each, path: [...path, index] }))
 }
 
 function find (operand: Operand, isStart: boolean): Condition {
-  const { scope: { limits: { pattern: limit } }, path, column, value } = operand
+  const { scope, path, column, value } = operand
   const pattern = readWith(readString, column, value, path)
-  if (countCharacters(pattern) > limit) throw refuseForm(path, `is longer than ${limit} characters`)
+  requireShort(pattern, scope.limits, path)
   return test(operand, { kind: 'find', scalar: 'text', isStart, parameter: Buffer.from(pattern) })
 }
 

@@ -5,12 +5,12 @@ import { at, invalidBody, invalidValue, type Path, type ServiceError, didYouMean
 import { isObject } from '../../json/exact-json.ts'
 import { type ColumnType, includesLevel, type Value } from '../../types/column-type.ts'
 import { isNow, readMoment } from '../../types/moment.ts'
-import { countCharacters, readString } from '../../types/text.ts'
+import { readString } from '../../types/text.ts'
 import { readValue, readWith } from '../columns.ts'
 import type { Compared, Condition, Operator } from '../plan.ts'
 import { ResultReference, toReference } from '../result-reference.ts'
 import { planPaths } from './json-paths.ts'
-import { combine, countCondition, countValues, type FilterScope } from './scope.ts'
+import { combine, countCondition, countValues, type FilterScope, requireShort } from './scope.ts'
 
 /**
  * The escape character of LIKE patterns in SQL. Clients escape `%` and `_` with a backslash, but in SQL a backslash is
@@ -202,9 +202,7 @@ function readCompared (operand: Operand): Compared {
 
 function readList (operand: Operand): unknown[] {
   if (!Array.isArray(operand.value)) throw refuse(operand, 'expected a list of values')
-  if (countValues(operand.scope, operand.value.length)) {
-    throw at(operand.path, invalidBody(`The filters contain more than ${operand.scope.limits.values} values in lists`))
-  }
+  countValues(operand.scope, operand.value.length, operand.path)
   const { column, scope: { references }, path } = operand
   return operand.value.map((value, index) => toReference(value, column, references, [...path, index]))
 }
@@ -217,10 +215,7 @@ function readPattern ({ column, value, scope, path }: Operand): string {
     value instanceof ResultReference ? value.value : value,
     path
   )
-  const limit = scope.limits.pattern
-  if (pattern.length > limit && countCharacters(pattern) > limit) {
-    throw at(path, invalidBody(`"${path.join('.')}" is longer than ${limit} characters`))
-  }
+  requireShort(pattern, scope.limits, path)
   return pattern
 }
 

@@ -4,6 +4,7 @@ import type { ColumnScope } from '../columns.ts'
 import { type Condition, type Exists, type Groups, isRelated, type Member, type OneMember, type Plan } from '../plan.ts'
 import type { References } from '../result-reference.ts'
 import { type Counted, type FilterLimits, type NamedBy, type PlanLimits, startCount } from '../write-options.ts'
+import { countCharacters } from '../../types/text.ts'
 
 /**
  * The state while the filters of one body are planned: the table of their columns, their limits and the counts so far.
@@ -55,9 +56,19 @@ export function countCondition ({ counted, limits }: FilterScope, path: Path): v
   }
 }
 
-/** Counts the values of a list. Returns whether there are too many. */
-export const countValues = ({ counted, limits }: FilterScope, count: number): boolean =>
-  (counted.values += count) > limits.values
+/** Counts the values of a list. @throws INVALID_BODY if there are too many */
+export function countValues ({ counted, limits }: FilterScope, count: number, path: Path): void {
+  if ((counted.values += count) > limits.values) {
+    throw at(path, invalidBody(`The filters contain more than ${limits.values} values in lists`))
+  }
+}
+
+/** @throws INVALID_BODY for a pattern or path that is longer than the setting `limits.pattern` */
+export function requireShort (text: string, { pattern: limit }: FilterLimits, path: Path): void {
+  if (text.length > limit && countCharacters(text) > limit) {
+    throw at(path, invalidBody(`"${path.join('.')}" is longer than ${limit} characters`))
+  }
+}
 
 /** Counts a table that `$some` or `$none` names, where it occurs first. Returns whether there are too many. */
 export function countTable ({ counted }: FilterScope, name: string, named: NamedBy): boolean {
