@@ -1,4 +1,4 @@
-/** Full text: `$match`, and the order by relevance. */
+/** Full text: `$match`, and the order by relevance. The law is in match-law.test.ts. */
 import tap, { type Test } from 'tap'
 import type { RowQueryOptions } from '../../schemas/options.ts'
 import { hashToken } from '../../src/access/tokens.ts'
