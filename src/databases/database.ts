@@ -9,7 +9,7 @@ import { inPieces } from '../in-pieces.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { References } from '../plan/result-reference.ts'
 import { type ResponseBudget, UNLIMITED } from '../response/budget.ts'
-import type { StatementCounts } from '../sql/builder.ts'
+import type { StatementCounts } from '../sql/statement-cache.ts'
 import { BrokenDefinitions } from './stale-catalog.ts'
 
 /**

@@ -11,11 +11,11 @@ import type { Condition } from '../plan/plan.ts'
 import { type Cell, DEFAULT, type Parameter, type Value } from '../types/column-type.ts'
 import { bind, compileCondition } from './conditions.ts'
 import {
-  builderFor, type BuiltStatement, type ColumnToken, type TableBuilder, type StatementCounts
+  builderFor, type BuiltStatement, type ColumnToken, type TableBuilder
 } from './builder.ts'
 import type { BatchConflict, RowBatch } from './row-batches.ts'
-import { findTemplate, keyOf } from './statement-key.ts'
-import { type Engine, fill, type Statement, type Template } from './statement.ts'
+import { fill, findTemplate, keyOf, type StatementCounts } from './statement-cache.ts'
+import type { Engine, Statement, Template } from './statement.ts'
 import { newValue, skipsUnchanged } from './compile-write.ts'
 
 // Builds inserts, and the change of a row that exists in a unique key.

@@ -9,10 +9,10 @@ import { rowKeysOf } from '../plan/row-keys.ts'
 import { integerType } from '../types/integer.ts'
 import { compileRows, describeCells } from './compile-members.ts'
 import { compileCount, compileSelect, confirmationsOf } from './compile-select.ts'
-import type { BuiltStatement, StatementCounts } from './builder.ts'
+import type { BuiltStatement } from './builder.ts'
 import { selectedColumns } from './conditions.ts'
-import { findTemplate, keyOf } from './statement-key.ts'
-import { type Engine, fill, type Statement, type Template } from './statement.ts'
+import { fill, findTemplate, keyOf, type StatementCounts } from './statement-cache.ts'
+import type { Engine, Statement, Template } from './statement.ts'
 import { compileDelete, compileUpdate } from './compile-write.ts'
 
 /**

@@ -10,13 +10,13 @@ import type { ComputedMember, Condition, ListMember, ManyMember, RowLock } from 
 import { integerType } from '../types/integer.ts'
 import { valueClassesOf } from '../types/value-classes.ts'
 import type { Cell, Parameter, Value } from '../types/column-type.ts'
-import type { BuiltStatement, StatementCounts } from './builder.ts'
+import type { BuiltStatement } from './builder.ts'
 import { describeCells, selectCells, selectRows } from './compile-members.ts'
 import { wrap } from './conditions.ts'
 import { compute, lockClause } from './compile-select.ts'
 import { severalTables, type TableTokens } from './aliased-tables.ts'
-import { findTemplate, keyOf } from './statement-key.ts'
-import { type Engine, fill, type Statement, type Template } from './statement.ts'
+import { fill, findTemplate, keyOf, type StatementCounts } from './statement-cache.ts'
+import type { Engine, Statement, Template } from './statement.ts'
 
 /** The values of `on` of some rows, and the id by which their related rows are recognized. */
 export interface OnValues {

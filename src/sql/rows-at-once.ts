@@ -9,12 +9,12 @@ import type { Pair } from '../catalog/relations.ts'
 import type { ListMember } from '../plan/plan.ts'
 import { type Cell, type Parameter, RELATED_TEXT, type Value, type Wrapping } from '../types/column-type.ts'
 import { severalTables } from './aliased-tables.ts'
-import type { BuiltStatement, StatementCounts } from './builder.ts'
+import type { BuiltStatement } from './builder.ts'
 import { selectCells, selectRows, termsOf } from './compile-members.ts'
 import { collationOf, columnsOf, compileCondition } from './conditions.ts'
 import { computedCells, describeMember, lengthOf, MAX_LENGTH, MAX_PARAMETERS, type OnValues } from './related-rows.ts'
-import { findTemplate, keyOf } from './statement-key.ts'
-import { type Engine, fill, type Statement } from './statement.ts'
+import { fill, findTemplate, keyOf, type StatementCounts } from './statement-cache.ts'
+import type { Engine, Statement } from './statement.ts'
 
 /** Whether the statement of the member reads a view. */
 export function isReadAtOnce (member: ListMember): boolean {

@@ -7,7 +7,7 @@ import { type Clock, isMoment, valueAt } from '../types/moment.ts'
 /** SQL dialects that statements are compiled for. */
 export type Engine = 'mysql' | 'sqlite'
 
-/** The common part of all statements with one key (statement-key.ts). */
+/** The common part of all statements with one key (statement-cache.ts). */
 export interface CompiledStatement {
   /** A select reads; any other verb writes and may fire triggers of that event. */
   readonly verb: 'select' | TriggerEvent
@@ -43,7 +43,7 @@ export interface CompiledStatement {
   readonly probe?: string | undefined
 }
 
-/** Stands for a value of a plan: its index among them (statement-key.ts). */
+/** Stands for a value of a plan: its index among them (statement-cache.ts). */
 export class Slot {
   readonly index: number
 
@@ -54,15 +54,6 @@ export class Slot {
 
 /** A statement with slots in place of the values of its plan, in the order of the placeholders. */
 export interface Template extends CompiledStatement { readonly slots: ReadonlyArray<Cell | Slot> }
-
-/** The parameters of a statement. `values`: those of the plan, in the order of its key. */
-export function fill ({ slots }: Pick<Template, 'slots'>, values: readonly Cell[]): readonly Cell[] {
-  const isValue = (slot: Cell | Slot, index: number): boolean => slot instanceof Slot && slot.index === index
-  // usually in their order, and thousands
-  return slots.length === values.length && slots.every(isValue)
-    ? values
-    : slots.map((slot) => slot instanceof Slot ? values[slot.index] as Cell : slot)
-}
 
 export interface Statement extends CompiledStatement {
   /** The path in the body of the text of `$match`, which the database may refuse. */

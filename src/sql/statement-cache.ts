@@ -1,12 +1,12 @@
 /**
  * Statements are built once for all plans with the same statement key: everything but their values. The text is built
  * from a copy of the plan that has a slot in place of each value, and Kysely returns the slots in the order of the
- * placeholders.
+ * placeholders. They are cached by table and by statement key, with one limit for all tables of the process, and are
+ * dropped with their table.
  */
 import { statementTable, type Table } from '../catalog/catalog.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import type { Cell } from '../types/column-type.ts'
-import { builderFor, type StatementCounts } from './builder.ts'
 import { type Engine, Slot, type Template } from './statement.ts'
 
 /** What a property of plans is to a key: its own character, and whether it contains values. */
@@ -136,17 +136,140 @@ export function keyOf (plan: object): Pick<Walk, 'key' | 'values'> {
   return walk
 }
 
+// The cache.
+
+/** How many statements were found in the cache, and how many were built. */
+export interface StatementCounts { cached: number, built: number }
+
+/** Longer texts are not cached, because a list of ten thousand values is rarely sent twice with the same length. */
+const MAX_LENGTH = 10_000
+/** Maximum number of statements of a table, so that a table with ever new keys does not displace those of others. */
+const MAX_PER_TABLE = 100
+
+export type CachedStatement = Pick<Template, 'sql' | 'pieces'>
+
+/** The cached statements of one table. */
+interface TableStatements<T extends CachedStatement> {
+  get (key: string): T | undefined
+  set (key: string, statement: T): void
+}
+
+interface StatementCache<T extends CachedStatement> {
+  /** Creates the cache of a table, which the caller keeps and drops with the table. */
+  forTable (table: object): TableStatements<T>
+  /** The approximate memory of all cached statements, in bytes. */
+  readonly bytes: number
+  readonly size: number
+}
+
+/** The statements of one table in the cache, without a strong reference to the table, so that it can be collected. */
+interface Shelf<T> { readonly statements: WeakRef<Map<string, T>>, bytes: number, size: number }
+
+/** Above `limit` bytes, the least recently used table loses its statements, the least recently used first. */
+export function createStatementCache<T extends CachedStatement> (limit: number): StatementCache<T> {
+  /** The tables, the most recently used at the end. */
+  const shelves = new Set<Shelf<T>>()
+  let bytes = 0
+
+  const count = (shelf: Shelf<T>, change: number, size: number): void => {
+    bytes += change
+    shelf.bytes += change
+    shelf.size += size
+  }
+  const remove = (shelf: Shelf<T>): void => {
+    count(shelf, -shelf.bytes, -shelf.size)
+    shelves.delete(shelf)
+  }
+  const forget = (shelf: Shelf<T>, statements: Map<string, T>, key: string): void => {
+    count(shelf, -sizeOf(key, statements.get(key) as T), -1)
+    statements.delete(key)
+  }
+  const touch = (shelf: Shelf<T>): void => {
+    shelves.delete(shelf)
+    shelves.add(shelf)
+  }
+  const collected = new FinalizationRegistry<Shelf<T>>(remove)
+  const shrink = (): void => {
+    for (const shelf of shelves) {
+      const statements = shelf.statements.deref() ?? new Map<string, T>()
+      for (const key of statements.keys()) {
+        if (bytes <= limit) return
+        forget(shelf, statements, key)
+      }
+      remove(shelf)
+    }
+  }
+
+  return {
+    get bytes () { return bytes },
+    get size () { return Array.from(shelves).reduce((sum, { size }) => sum + size, 0) },
+    forTable (table) {
+      const statements = new Map<string, T>()
+      const shelf: Shelf<T> = { statements: new WeakRef(statements), bytes: 0, size: 0 }
+      collected.register(table, shelf)
+      return {
+        get (key) {
+          const found = statements.get(key)
+          // the order of use does not matter while half of the room is free
+          if (found === undefined || (bytes <= limit / 2 && statements.size <= MAX_PER_TABLE / 2)) return found
+          statements.delete(key)
+          statements.set(key, found)
+          touch(shelf)
+          return found
+        },
+        set (key, statement) {
+          if (statement.sql.length > MAX_LENGTH) return
+          statements.set(key, statement)
+          count(shelf, sizeOf(key, statement), 1)
+          if (statements.size > MAX_PER_TABLE) forget(shelf, statements, statements.keys().next().value as string)
+          touch(shelf)
+          shrink()
+        }
+      }
+    }
+  }
+}
+
+/**
+ * Estimates the memory in V8: two bytes per character because of the column keys, a string for each piece, and an entry
+ * of the map.
+ */
+function sizeOf (key: string, { sql, pieces }: CachedStatement): number {
+  return 250 + 2 * key.length + 2 * sql.length + 40 * pieces.length
+}
+
+/**
+ * The cache for all tables of all databases, with its approximate size in bytes: some ten thousand usual statements.
+ */
+export const statementCache = createStatementCache<Template>(16 * 1024 * 1024)
+
+/** The statements of tables. A test may compile those of one table for two engines. */
+const statementsOf: Readonly<Record<Engine, WeakMap<Table, TableStatements<Template>>>> = {
+  mysql: new WeakMap(),
+  sqlite: new WeakMap()
+}
+
 /** Returns the cached statement of a plan, or builds it from the plan with slots, and counts which in `counts`. */
 export function findTemplate<P extends { readonly table: Table }> (
   plan: P,
   { engine, counts, key }: { readonly engine: Engine, readonly counts: StatementCounts, readonly key: string },
   build: (plan: P) => Template
 ): Template {
-  const { statementCache } = builderFor(engine, plan.table)
-  const cached = statementCache.get(key)
+  const table = statementTable(plan.table)
+  const statements = getOrCreate(statementsOf[engine], table, () => statementCache.forTable(table))
+  const cached = statements.get(key)
   counts[cached === undefined ? 'built' : 'cached']++
   if (cached !== undefined) return cached
   const template = build(new Walk(true).visit(plan) as P)
-  statementCache.set(key, template)
+  statements.set(key, template)
   return template
+}
+
+/** The parameters of a statement. `values`: those of the plan, in the order of its key. */
+export function fill ({ slots }: Pick<Template, 'slots'>, values: readonly Cell[]): readonly Cell[] {
+  const isValue = (slot: Cell | Slot, index: number): boolean => slot instanceof Slot && slot.index === index
+  // usually in their order, and thousands
+  return slots.length === values.length && slots.every(isValue)
+    ? values
+    : slots.map((slot) => slot instanceof Slot ? values[slot.index] as Cell : slot)
 }
