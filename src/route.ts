@@ -52,8 +52,10 @@ const KEY = 'idempotency-key'
 const REPLAYED = 'idempotency-replayed'
 
 /** @throws INVALID_IDEMPOTENCY_KEY, INVALID_BODY */
-const keyOf = ({ headers, rowQueryBodyHash: bodyHash }: FastifyRequest, body: object) =>
-  readKey({ header: headers[KEY], bodyHash, dryRun: (body as { dryRun?: boolean }).dryRun === true })
+const keyOf = ({ headers: { [KEY]: header }, rowQueryBodyHash: bodyHash }: FastifyRequest, body: object) =>
+  header === undefined
+    ? undefined
+    : readKey({ header, bodyHash, dryRun: (body as { dryRun?: boolean }).dryRun === true })
 
 /**
  * Sets Vary, because the response to a select depends on the header Accept. A response without it would show that the
@@ -106,7 +108,7 @@ export default fp(async function routes (app: FastifyInstance, options: RowsOpti
   }
 
   const checkQuery: preValidationHookHandler = (request, _reply, done) => {
-    if (!(request.body instanceof ImportBody)) refuseQuery(request)
+    if (request.raw.url?.includes('?') === true && !(request.body instanceof ImportBody)) refuseQuery(request)
     done()
   }
 

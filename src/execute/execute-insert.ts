@@ -10,18 +10,21 @@ import { combine } from '../plan/filters/scope.ts'
 import { isComputedKey } from '../plan/insert-key.ts'
 import { boundValue } from '../plan/moments.ts'
 import {
-  type Assignment, type Condition, type Conflict, givenValue, type InsertPlan, isOneRow, type PlannedRow
+  type Assignment, type Condition, type Conflict, givenValue, type InsertPlan, type PlannedRow
 } from '../plan/plan.ts'
 import { withinRules } from '../plan/rule.ts'
+import { isOneRow } from '../plan/write-options.ts'
 import { writeValue } from '../response/json-rows.ts'
-import { shownNumber, type RowCounts, type RowsResult } from '../response/result.ts'
+import {
+  addCounts, countsOf, type RowCounts, type RowsResult, shownNumber, withoutHidden
+} from '../response/result.ts'
 import { compileLastId } from '../sql/compile.ts'
 import { type BatchConflict, isCertain, isSingle, reportsFirstId, type RowBatch, toBatch } from '../sql/row-batches.ts'
 import type { Engine } from '../sql/statement.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
 import type { Parameter } from '../types/column-type.ts'
 import { TO_DEFAULT } from '../types/update-operators.ts'
-import { addCounts, conditionOf, countsOf, withoutHidden } from './read-rows.ts'
+import { conditionOf } from './read-rows.ts'
 import type { Runner } from './runner.ts'
 
 // Writes a row of an upsert by its key: updates the row that exists, or inserts it. This is necessary for a row that

@@ -1,17 +1,14 @@
 /** Reads rows that a write has changed, by their keys. */
-import { type Column, mayFillColumns, mayFire, type Table } from '../catalog/catalog.ts'
-import type { StatementResult } from '../dialects/dialect.ts'
+import { type Column, mayFillColumns, type Table } from '../catalog/catalog.ts'
 import { type ServiceError, unsupported } from '../errors.ts'
 import { combine } from '../plan/filters/scope.ts'
 import { knownDefault } from '../plan/insert-key.ts'
 import { boundValue } from '../plan/moments.ts'
 import { type Condition, givenValue, type InsertPlan, type PlannedRow, type Returned } from '../plan/plan.ts'
 import { storedKey } from '../plan/row-keys.ts'
-import { withinRules, writesHidden } from '../plan/rule.ts'
+import { withinRules } from '../plan/rule.ts'
 import { rowRefused } from '../plan/row-rules.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
-import type { RowCounts } from '../response/result.ts'
-import { changedColumns, type RowBatch } from '../sql/row-batches.ts'
 import type { Value } from '../types/column-type.ts'
 import type { Runner } from './runner.ts'
 
@@ -107,47 +104,6 @@ export function conditionOf (
     )
   }
   return { kind: 'and', conditions }
-}
-
-/**
- * Converts a result to counts: an updated row counts twice in `changed`, three times with its history, and MySQL
- * reports no duplicates for a single row.
- */
-export function countsOf (
-  batch: RowBatch,
-  { changed, duplicates, insertId, untouched, existing }: StatementResult
-): RowCounts {
-  const { table, conflict, rows } = batch
-  const updated = conflict === undefined ? 0 : duplicates ?? Number(changed > 1)
-  const inserted = duplicates === undefined && updated === 1 ? 0 : changed - 2 * updated
-  // a table with UPDATE triggers does not report the number of an unchanged row
-  const isUnreported = changed === 0 && insertId === '0' && mayFire(table, 'update')
-  return withoutHidden(batch, {
-    inserted,
-    updated,
-    unchanged: rows.length - inserted - updated,
-    insertId: isUnreported ? undefined : insertId,
-    untouched,
-    existing
-  })
-}
-
-/** Counts unchanged rows as updated if a column is written that the grant does not see. */
-export function withoutHidden ({ table, conflict }: RowBatch, counts: RowCounts): RowCounts {
-  if (conflict === undefined || table.granted === undefined || !writesHidden(table, changedColumns(conflict))) {
-    return counts
-  }
-  return { ...counts, updated: counts.updated + counts.unchanged, unchanged: 0 }
-}
-
-export function addCounts (total: RowCounts | undefined, counts: RowCounts): RowCounts {
-  if (total === undefined) return counts
-  return {
-    inserted: total.inserted + counts.inserted,
-    updated: total.updated + counts.updated,
-    unchanged: total.unchanged + counts.unchanged,
-    insertId: total.insertId
-  }
 }
 
 /**

@@ -77,8 +77,6 @@ const queryOf = ({ raw: { url = '' } }: FastifyRequest): URLSearchParams => {
 
 /** Refuses options for a body that is no import, because they would have no effect. @throws INVALID_BODY */
 export function refuseQuery (request: FastifyRequest): void {
-  // the common case
-  if (request.raw.url?.includes('?') !== true) return
   const [name] = queryOf(request).keys()
   if (name !== undefined) {
     throw at('', invalidBody(`The option "${name}" is not allowed with a JSON body; the body has all fields`))
@@ -137,7 +135,7 @@ export async function answerImport (
   const { format, payload } = request.body as ImportBody
   const options = readImportOptions(format, queryOf(request))
   const header = raw.headers['idempotency-key']
-  const key = readKey({ header, bodyHash: '', dryRun: options.dryRun })
+  const key = header === undefined ? undefined : readKey({ header, bodyHash: '', dryRun: options.dryRun })
   if (key !== undefined && options.transaction === 'batch') {
     throw at('', invalidBody('transaction=batch is not allowed with the header Idempotency-Key'))
   }

@@ -12,7 +12,7 @@ import {
   resultTooLarge, type ServiceError, unsupported, withRetryAfter
 } from '../errors.ts'
 import { requireUndoable } from '../plan/write-options.ts'
-import { RowCounter } from '../response/page-sink.ts'
+import { RowCounter } from '../response/response-sink.ts'
 import type { DriverValue } from '../types/column-type.ts'
 import { insertReservation, type KeyCleanUp, selectAnswer, updateAnswer } from './keys-table.ts'
 
@@ -47,8 +47,7 @@ export function readKey ({
   readonly header: unknown
   readonly bodyHash: string
   readonly dryRun: boolean
-}): RequestKey | undefined {
-  if (header === undefined) return undefined
+}): RequestKey {
   if (typeof header !== 'string' || !FORM.test(header)) throw invalidIdempotencyKey()
   if (dryRun) throw at(['dryRun'], invalidBody('"dryRun" is not allowed with the header Idempotency-Key'))
   return { text: header, body: bodyHash }

@@ -19,7 +19,7 @@ import {
 import { type Keyed, transactOnce } from '../idempotency/run-once.ts'
 import type { Plan } from '../plan/plan.ts'
 import { type RequestLimits, requireUndoable } from '../plan/write-options.ts'
-import { finishWrite } from '../response/respond.ts'
+import { finishWrite } from '../response/result.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
 import { answerIn } from '../verbs/execute.ts'
 import { createPlan, refuseView } from '../verbs/index.ts'

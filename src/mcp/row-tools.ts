@@ -11,7 +11,7 @@ import type { ServiceError } from '../errors.ts'
 import { executeAs } from '../in-process/calls.ts'
 import { type Schema, toDocument } from '../openapi/value-schema.ts'
 import { clampNumbers, createBodyCheck } from '../request/check-body.ts'
-import { dataOf } from '../response/respond.ts'
+import { dataOf } from '../response/result.ts'
 import {
   type Arguments, type Call, databasesOf, holdsAnywhere, refuse, requireText, type Tool, type ToolOptions
 } from './tool.ts'

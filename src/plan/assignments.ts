@@ -1,12 +1,12 @@
 import { baseTable, type Column, type Table } from '../catalog/catalog.ts'
-import { at, columnNotWritable, invalidValue, notNullViolation, type Path, pointer, unsupported } from '../errors.ts'
+import { at, columnNotWritable, invalidValue, notNullViolation, type Path } from '../errors.ts'
 import { COLUMN, type Parameter } from '../types/column-type.ts'
 import { operatorSql } from '../types/update-operators.ts'
 import { getColumn, readValue, readWith } from './columns.ts'
 import { isFields } from './filters/operators.ts'
-import { isComputedKey, knownDefault } from './insert-key.ts'
-import type { Assignment, InsertPlan } from './plan.ts'
-import { type References, ResultReference, toReference } from './result-reference.ts'
+import { knownDefault } from './insert-key.ts'
+import type { Assignment } from './plan.ts'
+import { type References, ResultReference, toReference } from './columns.ts'
 
 /**
  * Resolves the changes of an update at `path` of the body to columns and parameters; values come before update
@@ -138,30 +138,6 @@ export function findDefaulted (table: Table): Column | undefined {
   return baseTable(table).columnList.find(
     (column) =>
       column.autoIncrement || (!column.generated && !column.type.structured && knownDefault(column) !== undefined)
-  )
-}
-
-/** @throws NOT_SUPPORTED if a row gives no values, and only the database knows the defaults of all columns */
-export function refuseOnlyDefaults ({ table, rows, conflict, isList }: InsertPlan): void {
-  if (table.engine !== 'sqlite' || conflict === undefined) return
-  const row = rows.find(({ columns }) => columns.length === 0)
-  if (row === undefined || findDefaulted(table) !== undefined) return
-  throw unsupported(
-    isList ? pointer('data', row.index) : '/data',
-    `the database computes the defaults of all columns of table "${table.name}": send a value`
-  )
-}
-
-/**
- * @throws NOT_SUPPORTED if the database computes the key of a row, and its upserts look up the rows by their keys
- */
-export function refuseComputedKeys ({ table, rows, conflict, isList }: InsertPlan): void {
-  if (table.traits?.upsert !== 'byKey' || conflict === undefined) return
-  const row = rows.find((row) => isComputedKey(conflict.key, row))
-  if (row === undefined) return
-  throw unsupported(
-    isList ? pointer('data', row.index) : '/data',
-    'the database computes the key of "onConflict", by which this server cannot find the row: send its columns'
   )
 }
 

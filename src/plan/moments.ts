@@ -9,14 +9,7 @@ import type { Parameter } from '../types/column-type.ts'
 import { isMoment, valueAt, type Clock } from '../types/moment.ts'
 import { leavesOf, mapLeaves } from './filters/scope.ts'
 import {
-  givenValue,
-  isComputed,
-  type Assignment,
-  type Compared,
-  type Condition,
-  type InsertPlan,
-  type Member,
-  type PlannedRow,
+  isComputed, type Assignment, type Compared, type Condition, type InsertPlan, type Member, type PlannedRow,
   type Returned
 } from './plan.ts'
 
@@ -60,16 +53,6 @@ export function namesMoment (condition: Condition): boolean {
       default: return false
     }
   })
-}
-
-/** Whether an insert writes a moment to the column of its id. */
-export function isIdMoment ({ table: { identity }, rows, conflict }: InsertPlan): boolean {
-  if (identity?.type.moment === undefined) return false
-  const changed = conflict?.set.kind === 'assignments' ? conflict.set.assignments : []
-  return (
-    changed.some(({ column, parameter }) => column === identity && isMoment(parameter)) ||
-    rows.some((row) => isMoment(givenValue(row, identity)))
-  )
 }
 
 /** The assignments with values in place of moments. @throws VALUE_OUT_OF_RANGE for one that its column cannot hold */

@@ -430,13 +430,6 @@ export interface DeletePlan extends Common, ChangeOptions {
 
 export type Plan = SelectPlan | InsertPlan | UpdatePlan | DeletePlan
 
-/** Whether a plan needs only one statement, which the database undoes if it fails. */
-export const isOneStatement = (plan: Plan): boolean =>
-  plan.inTransaction !== true && (plan.verb !== 'insert' || isOneRow(plan))
-
-/** Whether an insert writes one new row. */
-export const isOneRow = ({ isList, conflict }: InsertPlan): boolean => !isList && conflict === undefined
-
 /** The columns that rows of the answer can have, by name: those of the table or, with groups, of the result. */
 export function resultColumns (plan: Plan): ReadonlyMap<string, Column> {
   const isGrouped = plan.verb === 'select' && plan.groups !== undefined

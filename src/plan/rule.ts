@@ -5,7 +5,7 @@ import { isMoment, readMoment } from '../types/moment.ts'
 import { isExactly, isNull } from './filters/operators.ts'
 import { combine } from './filters/scope.ts'
 import type { Assignment, Condition, UpdatePlan } from './plan.ts'
-import { PENDING } from './result-reference.ts'
+import { PENDING } from './columns.ts'
 
 /** The condition that is true for the rows that satisfy the rules. */
 export function planRules (rules: readonly Rule[]): Condition {

@@ -4,8 +4,10 @@ import type { Column, Table, TableSource } from '../catalog/catalog.ts'
 import { writtenBy } from '../catalog/triggers.ts'
 import { at, expectationFailed, invalidBody, type Path, pointer, type ServiceError, unsupported } from '../errors.ts'
 import { getColumn } from './columns.ts'
-import type { ChangeOptions, DeletePlan, Plan, Returned, RowRange, UpdatePlan, WriteOptions } from './plan.ts'
-import type { References } from './result-reference.ts'
+import type {
+  ChangeOptions, DeletePlan, InsertPlan, Plan, Returned, RowRange, UpdatePlan, WriteOptions
+} from './plan.ts'
+import type { References } from './columns.ts'
 
 // The number of rows that a request expects.
 
@@ -108,6 +110,13 @@ export function isPlainWrite ({ returning, dryRun }: Pick<InsertBody, 'returning
 export function isPlainChange (body: UpdateBody | DeleteBody, { changed }: PlanLimits): boolean {
   return isPlainWrite(body) && body.expect === undefined && changed === undefined
 }
+
+/** Whether a plan needs only one statement, which the database undoes if it fails. */
+export const isOneStatement = (plan: Plan): boolean =>
+  plan.inTransaction !== true && (plan.verb !== 'insert' || isOneRow(plan))
+
+/** Whether an insert writes one new row. */
+export const isOneRow = ({ isList, conflict }: InsertPlan): boolean => !isList && conflict === undefined
 
 /** @throws NOT_SUPPORTED if writes to the table cannot be undone. `path`: the field of the body that requires it */
 export function requireUndoable ({ name, transactional }: Table, path: string): void {

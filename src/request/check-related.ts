@@ -165,7 +165,10 @@ function findMemberError (
   }
   const notOfGroups = isGrouped ? Object.keys(member).find((field) => !OF_GROUPS.includes(field)) : undefined
   if (notOfGroups !== undefined) {
-    return refuse([...path, notOfGroups], `"${notOfGroups}" is not allowed beside "groupBy": only ${OF_GROUPS.join(', ')}`)
+    return refuse(
+      [...path, notOfGroups],
+      `"${notOfGroups}" is not allowed beside "groupBy": only ${OF_GROUPS.join(', ')}`
+    )
   }
   const error = findExcluded('member', member, path) ??
     findFunctionError(member.aggregates, [...path, 'aggregates']) ??

@@ -1,12 +1,19 @@
 /** The result of a plan, from which its response is written. */
-import { type Column, mayFillColumns, type Table } from '../catalog/catalog.ts'
+import { type Column, mayFillColumns, mayFire, type Table } from '../catalog/catalog.ts'
 import type { StatementResult } from '../dialects/dialect.ts'
 import { boundValue } from '../plan/moments.ts'
-import type { InsertPlan, PlannedRow } from '../plan/plan.ts'
+import type { InsertPlan, PlannedRow, WriteOptions } from '../plan/plan.ts'
+import { writesHidden } from '../plan/rule.ts'
+import { changedColumns, type RowBatch } from '../sql/row-batches.ts'
 import type { DriverValue, Parameter, Value } from '../types/column-type.ts'
+import { ENVELOPE } from './output.ts'
+import type { ResponseSink } from './response-sink.ts'
 
 /** The outcome of the statement of a plan, and the additional facts of its response. */
-export interface Result extends StatementResult, RowsResult, CountResult {}
+export interface Result extends StatementResult, RowsResult {
+  /** For a select with `total`: the number of rows that its condition selects, as digits. */
+  readonly total?: string | undefined
+}
 
 /** The number of rows with each outcome. */
 export interface RowCounts {
@@ -21,6 +28,47 @@ export interface RowCounts {
   readonly untouched?: readonly number[] | undefined
 }
 
+/**
+ * Converts a result to counts: an updated row counts twice in `changed`, three times with its history, and MySQL
+ * reports no duplicates for a single row.
+ */
+export function countsOf (
+  batch: RowBatch,
+  { changed, duplicates, insertId, untouched, existing }: StatementResult
+): RowCounts {
+  const { table, conflict, rows } = batch
+  const updated = conflict === undefined ? 0 : duplicates ?? Number(changed > 1)
+  const inserted = duplicates === undefined && updated === 1 ? 0 : changed - 2 * updated
+  // a table with UPDATE triggers does not report the number of an unchanged row
+  const isUnreported = changed === 0 && insertId === '0' && mayFire(table, 'update')
+  return withoutHidden(batch, {
+    inserted,
+    updated,
+    unchanged: rows.length - inserted - updated,
+    insertId: isUnreported ? undefined : insertId,
+    untouched,
+    existing
+  })
+}
+
+/** Counts unchanged rows as updated if a column is written that the grant does not see. */
+export function withoutHidden ({ table, conflict }: RowBatch, counts: RowCounts): RowCounts {
+  if (conflict === undefined || table.granted === undefined || !writesHidden(table, changedColumns(conflict))) {
+    return counts
+  }
+  return { ...counts, updated: counts.updated + counts.unchanged, unchanged: 0 }
+}
+
+export function addCounts (total: RowCounts | undefined, counts: RowCounts): RowCounts {
+  if (total === undefined) return counts
+  return {
+    inserted: total.inserted + counts.inserted,
+    updated: total.updated + counts.updated,
+    unchanged: total.unchanged + counts.unchanged,
+    insertId: total.insertId
+  }
+}
+
 /** The facts that an insert of rows adds to the outcome of its statements. */
 export interface RowsResult {
   readonly counts?: RowCounts
@@ -30,12 +78,6 @@ export interface RowsResult {
   readonly existingId?: string | undefined
   /** The insert as it ran, with values in place of moments, if the clock was bound. */
   readonly bound?: InsertPlan
-}
-
-/** The fact that a select with `total` adds to the outcome of its statement. */
-export interface CountResult {
-  /** The number of rows that its condition selects, as digits. */
-  readonly total?: string | undefined
 }
 
 // Finds `id` in the response to an insert, as JSON.
@@ -107,4 +149,37 @@ export function numberOf ({ type }: Column, insertId: string): Value {
   } catch {
     return BigInt.asIntN(64, BigInt(insertId))
   }
+}
+
+// The body of a success.
+
+/** The body of the response to a write. `sink`: contains the rows that the write returns. */
+export function finishWrite (
+  { dryRun }: WriteOptions,
+  members: string,
+  sink: ResponseSink | undefined
+): string | Buffer {
+  const all = dryRun === true ? `${members},"dryRun":true` : members
+  return sink === undefined ? `{"success":true,"data":{${all}}}` : sink.finishWrite(all)
+}
+
+// The response to several operations, made from the responses to each of them.
+
+const END = '}'
+
+/** The data of a response, without its envelope. */
+export function dataOf (response: string | Buffer): string | Buffer {
+  return response.slice(ENVELOPE.length, -END.length)
+}
+
+/** `responses`: those in the order of the operations. Returns a string if all of them are short. */
+export function respondToOperations (responses: ReadonlyArray<string | Buffer>, dryRun: boolean): string | Buffer {
+  const parts: Array<string | Buffer> = [`${ENVELOPE}{"results":[`]
+  for (const [index, response] of responses.entries()) {
+    if (index > 0) parts.push(',')
+    parts.push(dataOf(response))
+  }
+  parts.push(`]${dryRun ? ',"dryRun":true' : ''}}}`)
+  if (parts.every((part) => typeof part === 'string')) return parts.join('')
+  return Buffer.concat(parts.map((part) => typeof part === 'string' ? Buffer.from(part) : part))
 }

@@ -1,7 +1,7 @@
 /**
  * Compiles statements that insert rows or update rows that exist. The text is built for one row: MySQL's dialect
- * repeats the row in it (src/dialects/mysql/literal.ts), SQLite's runs it for each row. So it depends neither on the
- * number of rows nor on which of them omit a column.
+ * repeats the row in it (src/dialects/mysql/statement-command.ts), SQLite's runs it for each row. So it depends neither
+ * on the number of rows nor on which of them omit a column.
  */
 import { type Expression, type RawBuilder, sql } from 'kysely'
 import { type Column, statementTable, type Table } from '../catalog/catalog.ts'

@@ -190,7 +190,8 @@ export function compileSelect (plan: SelectPlan, engine: Engine): BuiltStatement
   const builder = statementBuilder(engine, plan.table, lock && lockedIn(plan.table))
   const forced = findIndex(plan, engine)
   // one call for all columns, because each call copies the query
-  let query = from(builder, forced && [sql`force index (${sql.id(builder.indexToken(forced.index))})`]).select(({ ref }) =>
+  const hint = forced && [sql`force index (${sql.id(builder.indexToken(forced.index))})`]
+  let query = from(builder, hint).select(({ ref }) =>
     selectedColumns(plan).map((column, index) => wrap(column.type.selected, ref(builder.token(column))).as(`v${index}`))
   )
   for (const condition of [plan.condition, ...plan.page?.by === 'position' ? [plan.page.after] : []]) {

@@ -3,14 +3,8 @@ import { mayFillColumns, mayFire, type Column, type Table } from '../catalog/cat
 import { isComputedKey } from '../plan/insert-key.ts'
 import { touchedBy } from '../plan/rule.ts'
 import { findDefaulted } from '../plan/assignments.ts'
-import {
-  isOneRow,
-  type Assignment,
-  type Condition,
-  type Conflict,
-  type InsertPlan,
-  type PlannedRow
-} from '../plan/plan.ts'
+import type { Assignment, Condition, Conflict, InsertPlan, PlannedRow } from '../plan/plan.ts'
+import { isOneRow } from '../plan/write-options.ts'
 import type { Engine } from './statement.ts'
 
 /** Rows that one statement inserts. */

@@ -9,8 +9,7 @@ import type { DeletePlan } from '../plan/plan.ts'
 import { restrictRows } from '../plan/row-rules.ts'
 import { counting, isPlainChange, planChangeOptions, type PlanLimits, refuseWritten } from '../plan/write-options.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
-import { finishWrite } from '../response/respond.ts'
-import type { Result } from '../response/result.ts'
+import { finishWrite, type Result } from '../response/result.ts'
 import type { Clock } from '../types/moment.ts'
 
 export const remove = {

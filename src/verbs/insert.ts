@@ -1,22 +1,24 @@
 /** Insert: how its body is planned, its plan is run and its counts are returned. */
 import type { InsertBody } from '../../schemas/body.ts'
 import type { Column, TableSource } from '../catalog/catalog.ts'
-import { at, notNullViolation } from '../errors.ts'
+import { at, notNullViolation, pointer, unsupported } from '../errors.ts'
 import { runWithCheck } from '../execute/after-write.ts'
 import { runInsert, type WatchRow } from '../execute/execute-insert.ts'
 import { insertReturning } from '../execute/insert-returning.ts'
 import type { Runner } from '../execute/runner.ts'
-import { refuseComputedKeys, refuseNulls, refuseOnlyDefaults } from '../plan/assignments.ts'
+import { findDefaulted, refuseNulls } from '../plan/assignments.ts'
 import { planInsert } from '../plan/inserted-rows.ts'
-import { withInsertKey } from '../plan/insert-key.ts'
+import { isComputedKey, withInsertKey } from '../plan/insert-key.ts'
 import { planReturnedMembers } from '../plan/members.ts'
-import { givesMoment, isIdMoment, bindRows, returnsByMoment } from '../plan/moments.ts'
-import type { InsertPlan, PlannedRow, Returned } from '../plan/plan.ts'
+import { bindRows, givesMoment, returnsByMoment } from '../plan/moments.ts'
+import { givenValue, type InsertPlan, type PlannedRow, type Returned } from '../plan/plan.ts'
 import { restrictInsert } from '../plan/row-rules.ts'
 import { counting, type PlanLimits } from '../plan/write-options.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
-import { finishWrite } from '../response/respond.ts'
-import { findParameter, idOfInserted, idOfUpserted, type Result, type RowCounts } from '../response/result.ts'
+import {
+  findParameter, finishWrite, idOfInserted, idOfUpserted, type Result, type RowCounts
+} from '../response/result.ts'
+import { isMoment } from '../types/moment.ts'
 import { withReturnedMembers } from './include.ts'
 
 export const insert = {
@@ -50,6 +52,40 @@ export const insert = {
 
 const withMembers = (plan: InsertPlan, members: Returned['members']): InsertPlan =>
   members === undefined ? plan : { ...plan, returning: { ...plan.returning as Returned, members } }
+
+/** Whether an insert writes a moment to the column of its id. */
+function isIdMoment ({ table: { identity }, rows, conflict }: InsertPlan): boolean {
+  if (identity?.type.moment === undefined) return false
+  const changed = conflict?.set.kind === 'assignments' ? conflict.set.assignments : []
+  return (
+    changed.some(({ column, parameter }) => column === identity && isMoment(parameter)) ||
+    rows.some((row) => isMoment(givenValue(row, identity)))
+  )
+}
+
+/** @throws NOT_SUPPORTED if a row gives no values, and only the database knows the defaults of all columns */
+function refuseOnlyDefaults ({ table, rows, conflict, isList }: InsertPlan): void {
+  if (table.engine !== 'sqlite' || conflict === undefined) return
+  const row = rows.find(({ columns }) => columns.length === 0)
+  if (row === undefined || findDefaulted(table) !== undefined) return
+  throw unsupported(
+    isList ? pointer('data', row.index) : '/data',
+    `the database computes the defaults of all columns of table "${table.name}": send a value`
+  )
+}
+
+/**
+ * @throws NOT_SUPPORTED if the database computes the key of a row, and its upserts look up the rows by their keys
+ */
+function refuseComputedKeys ({ table, rows, conflict, isList }: InsertPlan): void {
+  if (table.traits?.upsert !== 'byKey' || conflict === undefined) return
+  const row = rows.find((row) => isComputedKey(conflict.key, row))
+  if (row === undefined) return
+  throw unsupported(
+    isList ? pointer('data', row.index) : '/data',
+    'the database computes the key of "onConflict", by which this server cannot find the row: send its columns'
+  )
+}
 
 /** Names the first refused row in the order of the request, because the rows of an upsert are sorted. */
 function refuseNullsInRows ({ isList, rows, conflict }: InsertPlan): void {

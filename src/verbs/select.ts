@@ -16,7 +16,7 @@ import type { Condition, Member, Order, SelectPlan } from '../plan/plan.ts'
 import { findUnexpected, counting, type PlanLimits } from '../plan/write-options.ts'
 import { restrictRows } from '../plan/row-rules.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
-import { pageMembers } from '../response/page-sink.ts'
+import { pageMembers } from '../response/response-sink.ts'
 import type { Result } from '../response/result.ts'
 import { readMembers } from './include.ts'
 

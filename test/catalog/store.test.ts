@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { createCatalog, type Catalog } from '../../src/catalog/catalog.ts'
-import { createCatalogStore } from '../../src/catalog/store.ts'
+import { createCatalogStore } from '../../src/databases/stale-catalog.ts'
 import { stoppedClock } from '../support/clock.ts'
 import { mysqlColumn, tableOf } from '../support/tables.ts'
 

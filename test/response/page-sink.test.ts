@@ -1,8 +1,8 @@
 /** The rows of a page as bytes of MySQL's text protocol, with cells of every length. */
 import t from 'tap'
 import { copyValues, skipValues } from '../../src/dialects/mysql/packets.ts'
-import { createSelectSink, PageSink } from '../../src/response/page-sink.ts'
-import { pageMembers } from '../../src/response/page-sink.ts'
+import { createSelectSink, PageSink } from '../../src/response/response-sink.ts'
+import { pageMembers } from '../../src/response/response-sink.ts'
 import type { SelectBody } from '../../schemas/body.ts'
 import type { SelectPlan } from '../../src/plan/plan.ts'
 import { alone } from '../../src/catalog/catalog.ts'

@@ -2,7 +2,7 @@
 /** Rows from the wire as bytes, and their plain twin by mysql2's public ways: the same answers to the byte. */
 import fc from 'fast-check'
 import t from 'tap'
-import { writeStatement } from '../../src/dialects/mysql/literal.ts'
+import { writeStatement } from '../../src/dialects/mysql/statement-command.ts'
 import { ResponseSink } from '../../src/response/response-sink.ts'
 import { createTestDatabase, engines } from '../servers/engines.ts'
 import { connect, readTables, run, selectAll, senders, sendStatement } from '../support/mysql.ts'

@@ -1,7 +1,7 @@
 /** Single types: what they read and write, moments, patterns and long values. */
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { writeMoment } from '../../src/dialects/mysql/literal.ts'
+import { writeMoment } from '../../src/dialects/mysql/statement-command.ts'
 import { parseExactJson } from '../../src/json/exact-json.ts'
 import { binaryType } from '../../src/types/binary.ts'
 import {

@@ -10,13 +10,11 @@ import { firesTrigger } from '../violation-details.ts'
 import { outcomeUnknown, transactionTooLarge, withReason, type ServiceError } from '../../errors.ts'
 import { isLost, isRefusedByPlugin, type MysqlError } from './errors.ts'
 import {
-  killFailed, NOT_COMPLETE, STOPPED, TOO_LARGE, toFailure, type TransactionKind, exceedsGroupLimit, warnsOfRest,
-  WriteResult
+  killFailed, NOT_COMPLETE, STOPPED, TOO_LARGE, toFailure, type TransactionKind, exceedsGroupLimit, warnsOfRest
 } from './failure.ts'
-import { writeStatement } from './literal.ts'
 import type { MysqlPool } from './pool.ts'
-import type { OkPacket } from './packets.ts'
-import { sendCommand, type CommandDone } from './statement-command.ts'
+import { type OkPacket, WriteResult } from './packets.ts'
+import { sendCommand, writeStatement, type CommandDone } from './statement-command.ts'
 import { destroy, type Session } from './session.ts'
 import { stopStatement, type Stop } from './kill.ts'
 

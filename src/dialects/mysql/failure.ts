@@ -1,8 +1,8 @@
 /** Converts an error of a statement to the error for the client, or to a retry, and undoes what it has left. */
 import { databaseUnavailable, notSupported, outcomeUnknown, withReason, type ServiceError } from '../../errors.ts'
 import type { Statement } from '../../sql/statement.ts'
-import { type Client, clientGone, type StatementResult } from '../dialect.ts'
-import type { OkPacket } from './packets.ts'
+import { type Client, clientGone } from '../dialect.ts'
+import { IN_TRANSACTION } from './packets.ts'
 import { ask, send, type Session, within } from './session.ts'
 import {
   isLost, isNotHere, isReadOnlyTransaction, type MysqlError, namedByMariadb, toServiceError, toTimeout, wasNotSent
@@ -73,50 +73,6 @@ export function toFailure (
     ? statement.verb === 'select'
     : wasNotSent(error) || (isNotHere(error) && pool.moveOn(session))
   return mayRunAgain ? new Retryable(refusal, lost) : refusal
-}
-
-// The server's answer to a statement without rows. Most fields are parsed only if a feature needs them.
-
-/** The bit of the status that is set while a transaction is open (MySQL manual, "SERVER_STATUS_flags_enum"). */
-const IN_TRANSACTION = 1
-
-const NUMBERS = /\d+/g
-
-export class WriteResult implements StatementResult {
-  readonly rows = 0
-  readonly changed: number
-  readonly insertId: string
-  readonly #ok: OkPacket
-
-  constructor (ok: OkPacket) {
-    this.#ok = ok
-    this.changed = ok.affectedRows
-    this.insertId = ok.insertId
-  }
-
-  /** `Rows matched: 2  Changed: 1  Warnings: 0` */
-  get matched (): number {
-    return this.#number(0) ?? this.changed
-  }
-
-  /** `Records: 3  Duplicates: 1  Warnings: 0` */
-  get duplicates (): number | undefined {
-    return this.#number(1)
-  }
-
-  get warnings (): number {
-    return this.#ok.warnings
-  }
-
-  get isInTransaction (): boolean {
-    return (this.#ok.status & IN_TRANSACTION) !== 0
-  }
-
-  /** The number at an index in the text about the statement, whose words the server translates. */
-  #number (index: number): number | undefined {
-    const digits = this.#ok.info.match(NUMBERS)?.[index]
-    return digits === undefined ? undefined : Number(digits)
-  }
 }
 
 // Statements that ask for what a failed one has left, or undo it. The time limit of the transaction does not apply to

@@ -1,5 +1,6 @@
 /** Reads the packets of a server's answer (MySQL source code documentation, "Client/Server Protocol"). */
 import { connect, type Socket } from 'node:net'
+import type { StatementResult } from '../dialect.ts'
 import { KEEP_ALIVE, type Host } from './options.ts'
 
 // Reads length-encoded data of MySQL's protocol: the values of a row, integers and texts of other packets. Only this
@@ -278,5 +279,49 @@ export class ReadMemory {
     this.#number = number
     this.#used = 0
     this.#isFree = false
+  }
+}
+
+// The server's answer to a statement without rows. Most fields are parsed only if a feature needs them.
+
+/** The bit of the status that is set while a transaction is open (MySQL manual, "SERVER_STATUS_flags_enum"). */
+export const IN_TRANSACTION = 1
+
+const NUMBERS = /\d+/g
+
+export class WriteResult implements StatementResult {
+  readonly rows = 0
+  readonly changed: number
+  readonly insertId: string
+  readonly #ok: OkPacket
+
+  constructor (ok: OkPacket) {
+    this.#ok = ok
+    this.changed = ok.affectedRows
+    this.insertId = ok.insertId
+  }
+
+  /** `Rows matched: 2  Changed: 1  Warnings: 0` */
+  get matched (): number {
+    return this.#number(0) ?? this.changed
+  }
+
+  /** `Records: 3  Duplicates: 1  Warnings: 0` */
+  get duplicates (): number | undefined {
+    return this.#number(1)
+  }
+
+  get warnings (): number {
+    return this.#ok.warnings
+  }
+
+  get isInTransaction (): boolean {
+    return (this.#ok.status & IN_TRANSACTION) !== 0
+  }
+
+  /** The number at an index in the text about the statement, whose words the server translates. */
+  #number (index: number): number | undefined {
+    const digits = this.#ok.info.match(NUMBERS)?.[index]
+    return digits === undefined ? undefined : Number(digits)
   }
 }

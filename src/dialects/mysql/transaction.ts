@@ -2,35 +2,48 @@
  * Runs a transaction on one session, which it owns for its statements. One time limit, from BEGIN to COMMIT, applies to
  * all of them.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import {
-  databaseUnavailable, notSupported, outcomeUnknown, queryTimeout, withReason, type ServiceError
+  databaseUnavailable, notSupported, outcomeUnknown, queryTimeout, type ServiceError, withReason
 } from '../../errors.ts'
 import { getOrCreate } from '../../get-or-create.ts'
 import type { Statement } from '../../sql/statement.ts'
-import { controlStatement, createCommandQueue, createTransaction, type Savepoints } from '../transaction-commands.ts'
 import {
-  CLIENT_GONE,
-  isRefusal,
-  refusesRow,
-  type Client,
-  type Isolation,
-  type StatementResult,
-  type RowSink,
-  type Transaction,
-  type TransactionOptions
+  type Client, CLIENT_GONE, type Isolation, isRefusal, refusesRow, type RowSink, type StatementResult,
+  type Transaction, type TransactionOptions
 } from '../dialect.ts'
+import { controlStatement, createCommandQueue, createTransaction, type Savepoints } from '../transaction-commands.ts'
 import { firesTrigger } from '../violation-details.ts'
 import { watch } from '../waiters.ts'
 import type { ServerEngine } from './engines.ts'
-import { endSnapshot, resetIsolation, type Session } from './session.ts'
 import type { MysqlError } from './errors.ts'
-import { runStatement, type ExecutionOptions, type Run, type SessionOwner } from './execution.ts'
-import {
-  isOpen, notComplete, Retryable, rollBackTo, setVariables, undo, warnsOfRest, type WriteResult
-} from './failure.ts'
-import { isDeadlock, mayRetry, pauseAfter } from './retry-deadlock.ts'
+import { type ExecutionOptions, type Run, runStatement, type SessionOwner } from './execution.ts'
+import { isOpen, notComplete, Retryable, rollBackTo, setVariables, undo, warnsOfRest } from './failure.ts'
+import type { WriteResult } from './packets.ts'
+import { endSnapshot, resetIsolation, type Session } from './session.ts'
 
-export interface TransactionRequest<T> extends Omit<TransactionOptions, 'consistency' | 'client'> {
+// A transaction that a deadlock has undone runs again, after a pause. Two transactions that wait for each other's
+// locks would otherwise meet again. This file says when and after which pause; transaction.ts runs the attempts.
+
+/**
+ * The number of retries after a deadlock, and the pause before the first one, in milliseconds; each later pause is
+ * about three times as long.
+ */
+const RETRIES = 3
+const PAUSE = 20
+const GROWTH = 3
+
+/** Whether the error is a deadlock, or a certification conflict of a cluster, which COMMIT may report. */
+const isDeadlock = (error: unknown): boolean => (error as ServiceError | undefined)?.code === 'DEADLOCK'
+
+/** Whether the `attempt`th attempt may be followed by another one. */
+const mayRetry = (error: unknown, attempt: number): boolean => attempt <= RETRIES && isDeadlock(error)
+
+/** Waits before the attempt after the `attempt`th one. */
+const pauseAfter = (attempt: number): Promise<void> =>
+  sleep(PAUSE * GROWTH ** (attempt - 1) * (0.5 + Math.random()))
+
+interface TransactionRequest<T> extends Omit<TransactionOptions, 'consistency' | 'client'> {
   readonly use: (transaction: Transaction) => Promise<T>
   readonly client: Client | undefined
 }

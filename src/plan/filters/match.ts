@@ -8,7 +8,7 @@ import { computedDoubleType } from '../../types/float.ts'
 import { countCharacters, readString } from '../../types/text.ts'
 import { getColumn } from '../columns.ts'
 import type { Condition, DeletePlan, Match, Relevance, UpdatePlan } from '../plan.ts'
-import { ResultReference, toReference } from '../result-reference.ts'
+import { ResultReference, toReference } from '../columns.ts'
 import { findSearchKey } from '../row-keys.ts'
 import { countCondition, type FilterScope, leavesOf } from './scope.ts'
 

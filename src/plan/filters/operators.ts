@@ -8,7 +8,7 @@ import { isNow, readMoment } from '../../types/moment.ts'
 import { readString } from '../../types/text.ts'
 import { readValue, readWith } from '../columns.ts'
 import type { Compared, Condition, Operator } from '../plan.ts'
-import { ResultReference, toReference } from '../result-reference.ts'
+import { ResultReference, toReference } from '../columns.ts'
 import { planPaths } from './json-paths.ts'
 import { combine, countCondition, countValues, type FilterScope, requireShort } from './scope.ts'
 

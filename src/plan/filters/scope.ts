@@ -2,7 +2,7 @@ import type { Column, Table, TableSource } from '../../catalog/catalog.ts'
 import { at, invalidBody, type Path } from '../../errors.ts'
 import type { ColumnScope } from '../columns.ts'
 import { type Condition, type Exists, type Groups, isRelated, type Member, type OneMember, type Plan } from '../plan.ts'
-import type { References } from '../result-reference.ts'
+import type { References } from '../columns.ts'
 import { type Counted, type FilterLimits, type NamedBy, type PlanLimits, startCount } from '../write-options.ts'
 import { countCharacters } from '../../types/text.ts'
 

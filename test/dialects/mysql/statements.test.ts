@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { sessionStatement } from '../../../src/dialects/mysql/session-settings.ts'
-import { writeStatement } from '../../../src/dialects/mysql/literal.ts'
+import { writeStatement } from '../../../src/dialects/mysql/statement-command.ts'
 import { connectionOptions } from '../../../src/dialects/mysql/options.ts'
 import { engineOf, isAtLeast, numbersOf, versionProblem } from '../../../src/dialects/mysql/engines.ts'
 import type { Parameter } from '../../../src/types/column-type.ts'
