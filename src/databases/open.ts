@@ -15,8 +15,6 @@ export type Address =
   /** `path`: the path of the file, or MEMORY. */
   | { readonly engine: 'sqlite', readonly path: string }
 
-type OnServer = (server: ServerFacts, database: string) => void
-
 /** A configured database. */
 export interface DatabaseConfig {
   readonly name: string
@@ -127,7 +125,10 @@ function atMost (milliseconds: number, promise: Promise<unknown>): Promise<void>
 }
 
 /** Opens all databases or none. @throws ConfigError with a line for each that could not be opened */
-async function openDialects (configs: readonly DatabaseConfig[], onServer: OnServer): Promise<Dialect[]> {
+async function openDialects (
+  configs: readonly DatabaseConfig[],
+  onServer: (server: ServerFacts, database: string) => void
+): Promise<Dialect[]> {
   const attempts = await Promise.allSettled(
     configs.map((config) => openDialect(config, (server) => onServer(server, config.name)))
   )

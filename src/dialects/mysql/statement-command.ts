@@ -38,18 +38,16 @@ interface CommandOptions {
   readonly sink: CommandSink | undefined
   /** The expected column definitions; any definitions are accepted if omitted. */
   readonly definitions?: Definitions | undefined
-  readonly listener: CommandListener
-}
-
-interface CommandListener {
-  /** Called once, when the sink is full; later rows are ignored. */
-  stop (): void
-  /** Called once if the result cannot be read, with StaleCatalog or the error of reading it. */
-  fail (reason: unknown): void
-  /** Called if a row is taken between turns of the event loop, until which the connection must wait. */
-  wait (taking: Promise<void>): void
-  /** Called at the end. */
-  done: CommandDone
+  readonly listener: {
+    /** Called once, when the sink is full; later rows are ignored. */
+    stop (): void
+    /** Called once if the result cannot be read, with StaleCatalog or the error of reading it. */
+    fail (reason: unknown): void
+    /** Called if a row is taken between turns of the event loop, until which the connection must wait. */
+    wait (taking: Promise<void>): void
+    /** Called at the end. */
+    done: CommandDone
+  }
 }
 
 /** Runs a statement on a connection. */
