@@ -1,7 +1,10 @@
 /**
  * Runs an update of many rows. It first locks the rows, so that the database says by its own equality which entries
- * find one, and then changes each row by its key, in the order of `data`.
+ * find one, and then changes each row by its key, in the order of `data`, or several by one statement where the order
+ * is not seen.
  */
+import type { Column } from '../catalog/catalog.ts'
+import { isRefusal } from '../dialects/dialect.ts'
 import { at, invalidBody } from '../errors.ts'
 import { combine } from '../plan/filters/scope.ts'
 import { textOf } from '../plan/foreign-keys.ts'
@@ -10,6 +13,7 @@ import type { Condition, KeyedUpdates, UpdatePlan } from '../plan/plan.ts'
 import { storedKey } from '../plan/row-keys.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
 import type { Result } from '../response/result.ts'
+import { areAlike, columnsAtOnce, type RowsOfValues, valuesFor } from '../sql/compile-rows-of-values.ts'
 import type { Value } from '../types/column-type.ts'
 import { checkForeignKeys, inRow, refuse, runWithCheck } from './after-write.ts'
 import { countUpdated, requireCount } from './change.ts'
@@ -34,12 +38,7 @@ export async function runKeyedUpdates (
   refuseRepeats(found)
   const keys = found.filter((values) => values !== undefined)
   requireCount(plan, keys.length)
-  let changed = 0
-  for (const [index, values] of found.entries()) {
-    if (values === undefined) continue
-    const update = { ...entries[index]?.update as UpdatePlan, condition: hasKey(key, values) }
-    changed += countUpdated(update, await atEntry(index, () => runOne(runner, update)))
-  }
+  const changed = await writeRows(runner, plan, found)
   // last, because an entry may refer to a row that a later one changes
   for (const [index, values] of found.entries()) {
     if (values !== undefined) await atEntry(index, () => checkForeignKeys(runner, entries[index]?.update as UpdatePlan))
@@ -78,6 +77,52 @@ async function lockRows (
     }
   }
   return found
+}
+
+/** The entry of a row, and the stored key of that. */
+interface FoundRow { readonly index: number, readonly values: readonly Value[], readonly update: UpdatePlan }
+
+/** Writes the rows of the entries, many by one statement where that is the same. Returns the number of changed ones. */
+async function writeRows (
+  runner: Runner,
+  { table, keyed: { key, entries } }: KeyedPlan,
+  found: ReadonlyArray<readonly Value[] | undefined>
+): Promise<number> {
+  const rows = found.flatMap((values, index): FoundRow[] =>
+    values === undefined ? [] : [{ index, values, update: entries[index]?.update as UpdatePlan }])
+  const columns = columnsAtOnce({ table, key, updates: rows.map(({ update }) => update) }, runner.engine)
+  let changed = 0
+  for (let from = 0; from < rows.length; from += STEP) {
+    const step = rows.slice(from, from + STEP)
+    const atOnce = columns === undefined ? undefined : await writeAtOnce(runner, { table, key, columns }, step)
+    if (atOnce !== undefined) changed += atOnce
+    else for (const row of step) changed += await writeRow(runner, key, row)
+  }
+  return changed
+}
+
+/**
+ * Writes rows by one statement. Returns the number of changed ones; undefined if the values are not of one kind, or the
+ * database refuses a row, of which only the row by itself has the exact error. A refused statement has changed nothing.
+ */
+async function writeAtOnce (
+  runner: Runner,
+  target: Pick<RowsOfValues, 'table' | 'key' | 'columns'>,
+  step: readonly FoundRow[]
+): Promise<number | undefined> {
+  const rows = step.map(({ values, update }) => [...values, ...valuesFor(target.columns, update)])
+  if (!areAlike(rows)) return undefined
+  try {
+    return countUpdated((step[0] as FoundRow).update, await runner.updateRows({ ...target, rows }))
+  } catch (error) {
+    if (isRefusal(error)) return undefined
+    throw error
+  }
+}
+
+async function writeRow (runner: Runner, key: readonly Column[], { index, values, update }: FoundRow): Promise<number> {
+  const one = { ...update, condition: hasKey(key, values) }
+  return countUpdated(one, await atEntry(index, () => runOne(runner, one)))
 }
 
 function refuseRepeats (found: ReadonlyArray<readonly Value[] | undefined>): void {

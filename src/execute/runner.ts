@@ -8,6 +8,7 @@ import { ResponseSink } from '../response/response-sink.ts'
 import { CountSink, RowCounter, ValueSink } from '../response/response-sink.ts'
 import { type CompiledPlan, compileStatement } from '../sql/compile.ts'
 import { compileInsert } from '../sql/compile-insert.ts'
+import { compileRowsOfValues, type RowsOfValues } from '../sql/compile-rows-of-values.ts'
 import type { RowBatch } from '../sql/row-batches.ts'
 import type { Engine, Statement } from '../sql/statement.ts'
 import type { DriverValue, Value } from '../types/column-type.ts'
@@ -82,6 +83,11 @@ export class Runner {
   /** Runs the statement of a batch of rows. */
   insert (batch: RowBatch): Promise<StatementResult> {
     return this.#run(compileInsert(batch, this.engine, this.database.statementCounts))
+  }
+
+  /** Updates rows with values of their own. */
+  updateRows (rows: RowsOfValues): Promise<StatementResult> {
+    return this.#run(compileRowsOfValues(rows, this.engine, this.database.statementCounts))
   }
 
   /** Reads rows into a sink. @throws as `run` */

@@ -25,6 +25,8 @@ export interface CompiledStatement {
   readonly assigned: readonly Column[]
   /** The statements that confirm the tables whose columns this one uses (`confirmationsOf`). */
   readonly confirmations: readonly Statement[]
+  /** What separates the rows of a list in the text; `), (` if omitted. */
+  readonly separator?: string | undefined
   /** Set if an update or delete can match at most one row. */
   readonly isSingle?: boolean | undefined
   /** Set if the conditions have `$match`. */
@@ -61,8 +63,8 @@ export interface Statement extends CompiledStatement {
   /** The parameters in the order of the placeholders. */
   readonly parameters: readonly Cell[]
   /**
-   * For an insert of a list, and an upsert: the number of rows. The text is for one row; the parameters are the values
-   * of `assigned` for each row, followed by those after the row in the text.
+   * For an insert of a list, an upsert, and an update of rows with values of their own: the number of rows. The text is
+   * for one row; the parameters are the values of `assigned` for each row, followed by those after the row in the text.
    */
   readonly rows?: number | undefined
 }

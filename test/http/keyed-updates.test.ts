@@ -11,12 +11,12 @@ const items = (engine: string): string[] => [
     ? [
         'create table shelves (id integer primary key, tenant int not null)',
         `create table items (id integer primary key, sku varchar(20) not null unique collate nocase, other varchar(20) unique,
-          stock int not null, price decimal(10,2), tenant int not null, note varchar(20), changed datetime, shelf int references shelves (id), unique (tenant, sku))`
+          stock int not null, price decimal(10,2), tenant int not null, note varchar(20), changed datetime, shelf int references shelves (id), unique (tenant, sku), check (stock > -100))`
       ]
     : [
         'create table shelves (id int primary key, tenant int not null)',
         `create table items (id bigint primary key, sku varchar(20) character set utf8mb4 collate utf8mb4_general_ci not null unique, other varchar(20) unique,
-          stock smallint not null, price decimal(10,2), tenant int not null, note varchar(20), changed datetime, shelf int, unique (tenant, sku), foreign key (shelf) references shelves (id))`
+          stock smallint not null, price decimal(10,2), tenant int not null, note varchar(20), changed datetime, shelf int, unique (tenant, sku), foreign key (shelf) references shelves (id), check (stock > -100))`
       ],
   'insert into shelves values (1, 1), (2, 2)',
   "insert into items (id, sku, stock, price, tenant) values (1, 'a', 1, 1.00, 1), (2, 'b', 2, 2.00, 1), (3, 'c', 3, 3.00, 2), (4, 'd', 4, null, 1)"
@@ -82,6 +82,36 @@ await test('all of them happen or none, and an error names its entry', async (t,
   t.same((await sql('select stock from items order by id')).map(({ stock }) => Number(stock)), [1, 2, 3, 4])
   t.match(await post('items', { ...update, data: [{ id: 2, sku: 'z' }, { id: 3, sku: 'b' }, { id: 1, sku: 'c' }] }), { status: 200, json: { data: { updated: 3 } } }, 'a later entry takes what an earlier one released')
 })
+
+await test('one statement writes rows of the same columns, where their order is not seen', async (t, { post, sql, statements }) => {
+  const updates = () => statements().filter((sql) => /^update/.test(sql)).length
+  const send = async (data: object[], key = ['id']) => {
+    statements()
+    return await post('items', { ...update, key, data })
+  }
+  const both = (column: string, values: unknown[]) => values.map((value, index) => ({ id: index + 1, [column]: value }))
+  for (const [data, count, key] of [
+    [[{ id: 3, stock: 30, note: 'x' }, { id: 1, note: null, stock: 1 }, { id: 77, stock: 1, note: '' }, { id: 2, stock: 2, note: "it's" }], 1],
+    [both('changed', ['2026-01-01T00:00:00', null]), 1],
+    [[{ id: 1, stock: 5 }, { id: 2, note: 'y' }], 2],
+    [both('stock', [{ $inc: 1 }, { $inc: 2 }]), 2],
+    [both('changed', [{ $now: true }, { $now: true }]), 1],
+    [both('other', ['o', 'p']), 2],
+    [both('shelf', [1, 2]), 2],
+    [[{ sku: 'a', stock: 8 }, { sku: 'b', stock: 9 }], 2, ['sku']],
+    [[{ id: 1, stock: 7 }], 1]
+  ] as Array<[object[], number, string[]?]>) {
+    t.equal((await send(data, key)).status, 200)
+    t.equal(updates(), count, JSON.stringify(data))
+  }
+  t.strictSame((await sql('select note from items order by id')).map(({ note }) => note), [null, 'y', 'x', null])
+  t.match(await send([{ id: 2, stock: 9 }, { id: 3, stock: 29 }, { id: 4, stock: 4 }]), { json: { data: { updated: 1 } } }, 'changed rows')
+  t.match(await send([{ id: 3, stock: 30 }, { id: 77, stock: 1 }]), { json: { data: { updated: 1 } } })
+
+  const refused = await send([{ id: 1, stock: 1 }, { id: 2, stock: -100 }, { id: 3, stock: 3 }])
+  t.match(refused.json.error, { code: 'CHECK_VIOLATION', details: [{ path: '/data/1' }] }, 'the error of the row by itself')
+  t.strictSame((await sql('select stock from items order by id')).map(({ stock }) => Number(stock)), [7, 9, 30, 4])
+}, ['mariadb', 'mysql'])
 
 await test('the form of the body', async (t, { post }) => {
   const one = [{ id: 1, stock: 1 }]

@@ -255,17 +255,18 @@ export function writeStatement ({
   pieces,
   parameters,
   rows,
-  assigned
+  assigned,
+  separator: between = '), ('
 }: Pick<Statement, 'pieces' | 'parameters' | 'rows'> & Partial<Statement>): string {
   let text = pieces[0] as string
   let index = 0
   let piece = 1
   if (rows !== undefined) {
     if (assigned === undefined || assigned.length === 0) return text + ', ()'.repeat(rows - 1)
-    // the text has one row in brackets; the rows before the last one end differently
+    // the text has one row; the rows before the last one end differently
     for (let row = 1; row < rows; row++) {
       for (let cell = 0; cell < assigned.length; cell++) {
-        const separator = cell === assigned.length - 1 ? '), (' : (pieces[cell + 1] as string)
+        const separator = cell === assigned.length - 1 ? between : (pieces[cell + 1] as string)
         text += writeLiteral(parameters[index++] as Cell) + separator
       }
     }
