@@ -20,6 +20,8 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** Reads the token file; undefined if there is none. */
     rowQueryTokenWatch?: TokenWatch
+    /** Verifies JWTs; undefined if no issuer is configured. */
+    rowQueryJwt?: JwtVerifier
     /**
      * Counts a request with invalid credentials. Must be called in the same turn of the event loop as the look-up, so
      * that pipelined requests cannot exceed the limit.
@@ -63,7 +65,10 @@ export default fp(async function auth (app: FastifyInstance, options: AuthOption
     app.addHook('onClose', async () => watch.stop())
   }
   const jwt = issuers.length === 0 ? undefined : await createJwtVerifier({ issuers, roles, log })
-  if (jwt !== undefined) app.addHook('onClose', async () => jwt.stop())
+  if (jwt !== undefined) {
+    app.decorate('rowQueryJwt', jwt)
+    app.addHook('onClose', async () => jwt.stop())
+  }
 
   /** Counts a failed login, which only the last way of authentication does. */
   const countFailure = (request: FastifyRequest): void => app.rowQueryLoginFailed?.(request)

@@ -43,6 +43,8 @@ export interface Registered {
   readonly addTables: AddTables
   /** Reads the catalog of each database and the token file again. */
   refresh (): Promise<void>
+  /** Uses the roles and the parser of the token file of these settings. */
+  replaceGrants (settings: Pick<Settings, 'roles' | 'tokenFile'>): void
   /** Cuts off the streams that run. */
   endStreams (): void
 }
@@ -88,6 +90,10 @@ export async function registerParts (
     refresh: async () => {
       const catalogs = Array.from(databases.values(), (database) => database.refresh())
       await Promise.all([app.rowQueryTokenWatch?.refresh(), ...catalogs])
+    },
+    replaceGrants: ({ roles, tokenFile }) => {
+      app.rowQueryJwt?.useRoles(roles)
+      if (tokenFile !== undefined) app.rowQueryTokenWatch?.use(tokenFile.file)
     },
     endStreams: () => {
       for (const { streams } of databases.values()) {

@@ -47,6 +47,11 @@ export interface RowQuery<Databases extends AnyDatabases = AnyDatabases> {
   readonly plugin: FastifyPluginAsync
   /** Reads the catalog of each database and the token file again. */
   refresh(): Promise<void>
+  /**
+   * Replaces the tokens and roles of the options; the other options stay, with the token file. Running requests keep
+   * their grants. @throws ConfigError with all errors; then nothing is replaced
+   */
+  replaceGrants(grants: Pick<AppOptions, 'tokens' | 'roles'>): void
   /** Executes a request without HTTP. The app must be ready. @throws ServiceError with the code of the HTTP answer */
   readonly execute: Execute<Databases>
   /**
@@ -109,7 +114,7 @@ export interface RowQuery<Databases extends AnyDatabases = AnyDatabases> {
 export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (
   options: AppOptions
 ): RowQuery<Databases> {
-  const settings = resolveSettings(options)
+  let settings = resolveSettings(options)
   const tokens = createTokenStore(settings.tokens, settings.tokenFile?.tokens)
   const registry = createRegistry()
   type Calls = 'bindGrant' | 'execute' | 'loadInProcess' | 'runInProcess' | 'streamInProcess'
@@ -136,6 +141,7 @@ export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (
       runInProcess,
       streamInProcess
     }
+    parts.replaceGrants(settings) // they may have been replaced meanwhile
   }, META)
 
   return {
@@ -182,6 +188,12 @@ export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (
     },
     refresh: async () => {
       await parts?.refresh()
+    },
+    replaceGrants: (grants) => {
+      const { tokens: _tokens, roles: _roles, ...others } = options
+      settings = resolveSettings({ ...others, ...grants })
+      tokens.replace(settings.tokenFile?.tokens ?? [], settings.tokens)
+      parts?.replaceGrants(settings)
     },
     endStreams: () => parts?.endStreams()
   }

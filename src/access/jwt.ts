@@ -41,6 +41,7 @@ export function createRememberedTokens (limits: RememberLimits = REMEMBER_LIMITS
   /** Returns undefined if the token is unknown or has expired, or if its key was withdrawn. */
   find (sha256: string, now?: number): RememberedToken | undefined
   add (sha256: string, token: RememberedToken): void
+  clear (): void
 } {
   const tokens = new Map<string, RememberedToken>()
   let size = 0
@@ -64,6 +65,10 @@ export function createRememberedTokens (limits: RememberLimits = REMEMBER_LIMITS
         if (tokens.size <= limits.tokens && size <= limits.size) break
         drop(oldest, each)
       }
+    },
+    clear () {
+      tokens.clear()
+      size = 0
     }
   }
 }
@@ -75,6 +80,8 @@ export interface JwtVerifier {
    * @throws UNAUTHENTICATED; PERMISSION_DENIED if no role of the token is configured; KEYS_UNAVAILABLE
    */
   getGrant (token: string, sha256: string): Grant | Promise<Grant>
+  /** Replaces the roles, also for tokens that are already verified. */
+  useRoles (roles: ReadonlyMap<string, Grant>): void
   /** Stops the downloads of keys. */
   stop (): void
 }
@@ -98,7 +105,7 @@ const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/
  */
 export async function createJwtVerifier ({
   issuers,
-  roles,
+  roles: first,
   log
 }: {
   readonly issuers: readonly JwtIssuer[]
@@ -114,6 +121,7 @@ export async function createJwtVerifier ({
         : createKeySet({ url: issuer.keys, setting: `${issuer.setting}.jwks`, log, createSelector: createLocalJWKSet })
   }))
   for (const { keySet } of sources) keySet?.refresh()
+  let roles = first
   const remembered = createRememberedTokens()
 
   const remember = async (token: string, sha256: string): Promise<RememberedToken> => {
@@ -137,6 +145,10 @@ export async function createJwtVerifier ({
       if (known !== undefined) return getGrantOf(known)
       if (!JWT.test(token)) throw notValid('not a JWT')
       return remember(token, sha256).then(getGrantOf)
+    },
+    useRoles (others) {
+      roles = others
+      remembered.clear()
     },
     stop () {
       for (const { keySet } of sources) keySet?.stop()

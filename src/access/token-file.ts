@@ -69,6 +69,8 @@ function parseEntries (text: string): TokenOptions[] {
 export interface TokenWatch {
   /** Reads the file now. Errors in it are logged. */
   refresh (): Promise<void>
+  /** Parses the file with this parser from now on. */
+  use (file: TokenFile): void
   stop (): void
 }
 
@@ -80,7 +82,7 @@ const INTERVAL = 500
  * when the file is replaced, is a symbolic link (as in a container) or is on a network disk.
  */
 export function watchTokens ({
-  file,
+  file: first,
   log,
   onChange
 }: {
@@ -88,6 +90,7 @@ export function watchTokens ({
   readonly log: FastifyBaseLogger
   readonly onChange: (tokens: readonly StoredToken[]) => void
 }): TokenWatch {
+  let file = first
   let seen: string | undefined | null = null
   let timer: NodeJS.Timeout | undefined
   let stopped = false
@@ -113,6 +116,7 @@ export function watchTokens ({
   wait()
   return {
     refresh,
+    use (other) { file = other },
     stop () {
       stopped = true
       clearTimeout(timer)

@@ -21,8 +21,8 @@ export interface TokenStore {
   findGrantByHash (sha256: string, now?: number): Grant | undefined
   /** The name of an expired token, for the log. */
   findExpired (sha256: string, now?: number): string | undefined
-  /** Replaces the tokens that may change (those of the token file). */
-  replace (changing: readonly StoredToken[]): void
+  /** Replaces the tokens of the token file, and those of the configuration if they are given. */
+  replace (ofFile: readonly StoredToken[], configured?: readonly StoredToken[]): void
 }
 
 /** Minimum length of a token in characters, against guessable ones. */
@@ -53,10 +53,10 @@ export function createToken (): string {
  * Looks up tokens by hash. A caller cannot choose the hash of what it sends, so the time of a look-up reveals nothing
  * about stored tokens.
  */
-export function createTokenStore (fixed: readonly StoredToken[], changing: readonly StoredToken[] = []): TokenStore {
+export function createTokenStore (configured: readonly StoredToken[], ofFile: readonly StoredToken[] = []): TokenStore {
   const index = (tokens: readonly StoredToken[]): ReadonlyMap<string, StoredToken> =>
-    new Map([...fixed, ...tokens].map((token) => [token.sha256, token]))
-  let byHash = index(changing)
+    new Map([...configured, ...tokens].map((token) => [token.sha256, token]))
+  let byHash = index(ofFile)
   const isExpired = ({ expiresAt }: StoredToken, now: number): boolean => expiresAt !== undefined && expiresAt <= now
   const findGrantByHash = (sha256: string, now = Date.now()): Grant | undefined => {
     const stored = byHash.get(sha256)
@@ -69,7 +69,10 @@ export function createTokenStore (fixed: readonly StoredToken[], changing: reado
       const stored = byHash.get(sha256)
       return stored !== undefined && isExpired(stored, now) ? stored.grant.name : undefined
     },
-    replace (tokens) { byHash = index(tokens) }
+    replace (tokens, others = configured) {
+      configured = others
+      byHash = index(tokens)
+    }
   }
 }
 

@@ -8,6 +8,7 @@ import { createShop } from '../demo/shop.ts'
 import { keepDemoToken } from '../demo/demo-token.ts'
 import { createLog } from '../server/request-logger.ts'
 import { COMMANDS, parseFlags } from './commands.ts'
+import { createGrantReader } from './reload-grants.ts'
 import { describeFirstContact, type ServerConfiguration } from './start-server.ts'
 
 const NO_TOKEN_NOTICE = `row-query: no token is configured, so all requests are refused.
@@ -79,9 +80,10 @@ export async function serve (args: string[]): Promise<number> {
   if (demo?.token !== undefined) keepDemoToken(DEMO_TOKEN_PATH, demo.token)
   const grants = grantsOf(options)
   // loads only the modules that are needed: the primary process of several workers has no databases
+  const readGrants = createGrantReader(config, () => loadConfig(process.env, values))
   const { address, tables } = server.workers > 1
-    ? await (await import('./workers/primary.ts')).startWorkers(config, server)
-    : await (await import('./start-server.ts')).startServer({ server, options, demoToken: demo?.token })
+    ? await (await import('./workers/primary.ts')).startWorkers(config, server, readGrants)
+    : await (await import('./start-server.ts')).startServer({ server, options, demoToken: demo?.token, readGrants })
   if (server.logFormat === 'json') return await logStart({ server, options, address, demo })
   const shown = { address, prefix: server.prefix, docs: options.docs === true }
   if (demo !== undefined) process.stdout.write(demoBanner({ ...shown, ...demo, isNew }))
@@ -99,7 +101,7 @@ async function logStart ({
   options,
   address,
   demo
-}: ServerConfiguration & Pick<Loaded, 'demo'> & { readonly address: string }): Promise<number> {
+}: Omit<ServerConfiguration, 'readGrants'> & Pick<Loaded, 'demo'> & { readonly address: string }): Promise<number> {
   if (demo === undefined && hasTokens(options)) return 0
   const log = await createLog(server)
   if (demo !== undefined) {

@@ -6,6 +6,7 @@ import type { RowQueryOptions } from '../../schemas/options.ts'
 import { type Grant, permissionsOn } from '../access/grant.ts'
 import { ConfigError } from '../config-errors.ts'
 import type { ServerSettings } from '../config/split-config.ts'
+import type { ConfiguredGrants, ReadGrants } from './reload-grants.ts'
 import { createServer, type Server } from '../server/server.ts'
 
 // What `row-query serve` prints for configured databases: their addresses and tables, and a request to try.
@@ -233,6 +234,8 @@ export interface ServerConfiguration {
   readonly options: RowQueryOptions
   /** The token that was created for the demo. */
   readonly demoToken?: string | undefined
+  /** Reads the tokens and roles at a reload. */
+  readonly readGrants: ReadGrants
 }
 
 export interface Started {
@@ -245,12 +248,13 @@ export interface Started {
 export async function startServer ({
   server: { host, port, metrics, shutdown, workers: _workers, ...settings },
   options,
-  demoToken
+  demoToken,
+  readGrants
 }: ServerConfiguration): Promise<Started> {
   tuneGarbageCollection()
   const server = await createServer({ options, ...settings, metricsApart: metrics !== undefined, demoToken })
   const { app, rows, metricsApp } = server
-  onReload(() => reloadServer(server))
+  onReload(() => reloadServer(server, readGrants(app.log)))
   closeOnSignal(server, shutdown)
   const address = await listen(app, { host, port })
   if (metricsApp !== undefined && metrics !== undefined) {
@@ -259,8 +263,9 @@ export async function startServer ({
   return { address, tables: rows.tables() }
 }
 
-/** Reads the certificate, the catalogs and the token file again. */
-export function reloadServer ({ app, rows, reloadCertificate }: Server): void {
+/** Reads the certificate, the catalogs and the token file again. `grants`: the tokens and roles to use. */
+export function reloadServer ({ app, rows, reloadCertificate }: Server, grants: ConfiguredGrants | undefined): void {
   reloadCertificate()
+  if (grants !== undefined) rows.replaceGrants(grants)
   rows.refresh().then(() => app.log.info('catalog reloaded'), () => app.log.warn('the catalog could not be read'))
 }

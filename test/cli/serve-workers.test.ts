@@ -131,6 +131,35 @@ t.test('two workers answer at one address as one service', async (t) => {
     t.same((await withText('catalog reloaded')).map(({ pid }) => pid).sort(), workers().sort())
   })
 
+  t.test('SIGHUP replaces the tokens of the configuration in all, and in workers that start later', async (t) => {
+    const path = join(service.cwd, 'row-query.json')
+    const config = JSON.parse(readFileSync(path, 'utf8'))
+    const write = (changes: object): void => writeFileSync(path, JSON.stringify({ ...config, ...changes }))
+    const reload = async (): Promise<void> => {
+      const before = await count('catalog reloaded')
+      service.child.kill('SIGHUP')
+      await until('both have read', async () => await count('catalog reloaded') === before + 2)
+    }
+    const other = 'another token of 32 characters or more'
+    const statuses = async (): Promise<number[]> => await Promise.all(['one', 'two'].map(async () => (await service.post(PATH, select, other)).status))
+    t.same(await statuses(), [401, 401])
+    write({ tokens: [{ name: 'other', sha256: hashToken(other), permissions: ['select'] }], bodyLimit: 5000 })
+    await reload()
+    t.same(await statuses(), [200, 200])
+    t.match(await withText('settings that a restart applies have changed'), [{ settings: ['bodyLimit'] }])
+    const killed = workers()[0] as number
+    process.kill(killed, 'SIGKILL')
+    await until('another one runs', async () => workers().length === 2 && !workers().includes(killed) && await count('worker is ready') === 4)
+    t.same(await statuses(), [200, 200])
+    write({ tokens: [{ name: 'other', sha256: 'short', permissions: ['select'] }] })
+    await reload()
+    t.match(await withText('the configuration cannot be used; the previous tokens and roles stay in use'), [{ level: 50, errors: [/^tokens\.0\.sha256: /] }])
+    t.same(await statuses(), [200, 200])
+    write({})
+    await reload()
+    t.same(await statuses(), [401, 401])
+  })
+
   t.test('SIGTERM to the whole group lets the running request of each finish', async (t) => {
     const { answers, release } = occupy(service)
     const all = workers()

@@ -57,6 +57,20 @@ await test('without a role that is configured the answer is 403, on every path a
   t.same(statements(), [])
 })
 
+await onEachEngine(t, 'roles that are replaced apply at once, also to tokens that were verified before', ok, async (t, { post, server: { rows } }) => {
+  const token = await sign(pair)
+  const ask = async (verb: string) => await post('settings', verb === 'insert' ? { verb, data: {} } : { verb }, { token })
+  t.match([await ask('select'), await ask('insert')], [{ status: 200 }, { status: 403 }])
+  rows.replaceGrants({ roles: { reader: { permissions: ['insert'], databases: '*' } } })
+  t.match([await ask('select'), await ask('insert')], [{ status: 403 }, { status: 200 }])
+  rows.replaceGrants({ roles: { writer: roles.writer } })
+  isRefusal(t, await ask('select'), { status: 403, code: 'PERMISSION_DENIED', why: 'the role is gone' })
+  t.throws(() => rows.replaceGrants({ roles: { reader: { permissions: ['select'], databases: ['nope'] as never } } }), { errors: [/^roles\.reader\.databases: /] })
+  t.throws(() => rows.replaceGrants({}), { errors: ['roles: is required with jwt'] })
+  isRefusal(t, await ask('select'), { status: 403, code: 'PERMISSION_DENIED', why: 'nothing is replaced if there is an error' })
+  t.match(await post('settings', { verb: 'select' }), { status: 401 }, 'the tokens are replaced too')
+})
+
 /** Stops the clock of the service. `pass` lets the pause between two downloads of keys end, so that a new kid is looked up. */
 function stopClock (t: Test): { pass: () => void } {
   const clock = stoppedDate(t)

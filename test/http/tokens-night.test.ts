@@ -4,13 +4,15 @@ import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { JwtOptions } from '../../schemas/options.ts'
+import { createShop } from '../../src/demo/shop.ts'
 import { ask, right, wrong } from '../support/addresses.ts'
 import { stoppedDate } from '../support/clock.ts'
-import { createPair, jwtSetting, type KeyServer, serveKeys, sign } from '../support/issuer.ts'
+import { AUDIENCE, createPair, ISSUER, jwtSetting, type KeyServer, serveKeys, sign } from '../support/issuer.ts'
 import { isRefusal } from '../support/refusals.ts'
 import { runRowQuery, serveRowQuery } from '../support/row-query.ts'
 import { onEachEngine, type Service, sharedOnEachEngine, startService } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
+import { until } from '../support/until.ts'
 
 const few = { schema: shop, only: ['sqlite' as const], options: { failedLogins: { max: 3 } } }
 
@@ -22,6 +24,7 @@ await onEachEngine(t, 'only the latest 5,000 addresses are kept', { ...few, opti
   t.match(await ask(service, { address: address(5000), authorization: right }), { status: 429 })
 })
 
+const pair = await createPair('first')
 const folder = t.testdir()
 const path = join(folder, 'tokens.json')
 
@@ -49,8 +52,36 @@ t.test('the program reads the file of API_TOKENS_FILE, and again on SIGHUP', asy
   t.notMatch(stdout, new RegExp([old, young].flatMap(({ token, entry }) => [token, entry.sha256]).join('|')))
 })
 
+t.test('the program reads the tokens and roles of its configuration again on SIGHUP, and only those', async (t) => {
+  const secret = 's'.repeat(40)
+  const write = (role: string, changes: object = {}): void => writeFileSync(join(folder, 'row-query.json'), JSON.stringify({
+    databases: { demo: { url: 'sqlite:demo.db' } },
+    jwt: [{ issuer: ISSUER, audience: AUDIENCE, secret, algorithms: ['HS256'], role: '/role' }],
+    roles: { [role]: { permissions: ['select'], databases: '*' } },
+    ...changes
+  }))
+  createShop(join(folder, 'demo.db'))
+  write('reader')
+  const server = await serveRowQuery(t, { cwd: folder, env: { ROW_QUERY_CONFIG: 'row-query.json' } })
+  const token = await sign({ ...pair, alg: 'HS256' }, {}, { key: Buffer.from(secret), header: { kid: undefined } })
+  const ask = async (): Promise<number> => (await server.post('/api/demo/products', { verb: 'select' }, token)).status
+  t.equal(await ask(), 200)
+  for (const [role, changes, expected, line] of [
+    ['clerk', { prefix: '/other' }, 403, /"settings":\["prefix"\]/],
+    ['reader', {}, 200, /"roles":1,"msg":"tokens and roles reloaded"/],
+    ['clerk', { logLevel: 'loud' }, 200, /"errors":\["logLevel: [^"]*"[^\n]*the previous tokens and roles stay in use/]
+  ] as const) {
+    write(role, changes)
+    const before = await server.printed(/^/)
+    server.child.kill('SIGHUP')
+    await until('it is read', async () => (await server.printed(/^/)).slice(before.length).includes('catalog reloaded'))
+    t.equal(await ask(), expected)
+    t.match((await server.printed(/^/)).slice(before.length), line)
+  }
+  t.equal((await server.stop()).stderr, '')
+})
+
 const select = { verb: 'select', columns: ['id'], filters: { id: 1 } }
-const pair = await createPair('first')
 const roles = { reader: { permissions: ['select' as const], databases: '*' as const } }
 
 type Ask = (token: string) => Promise<Awaited<ReturnType<Service['post']>>>

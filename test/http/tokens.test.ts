@@ -387,6 +387,20 @@ await testFile('the file is read again when its symbolic link points to another 
   replace([firstEntry])
 })
 
+await onEachEngine(t, 'the tokens of the configuration are replaced, and those of the file stay', { schema: shop, only: ['sqlite'], options: fromFile }, async (t, service) => {
+  const { rows } = service.server
+  rows.replaceGrants({ tokens: [secondEntry] })
+  t.same(await statusesOf(service), { first: 200, second: 200, fixed: 401 })
+  t.throws(() => rows.replaceGrants({ tokens: [firstEntry] }), { errors: [/is already in "tokens"/, /is already in "tokens"/] }, 'as at the start')
+  t.same(await statusesOf(service), { first: 200, second: 200, fixed: 401 })
+  replace([secondEntry])
+  await comes(t, service, 'the file repeats a token of the new ones, and is refused', { first: 200, second: 200, fixed: 401 })
+  t.match(errors(service).at(-1), { errors: [/is already in "tokens"/, /is already in "tokens"/] })
+  rows.replaceGrants({ tokens: [] })
+  await comes(t, service, 'it is read again', { first: 401, second: 200, fixed: 401 })
+  replace([firstEntry])
+})
+
 t.test('the file is not read after the service was closed', async (t) => {
   let service: Service | undefined
   await onEachEngine(t as Test, 'a service', { schema: shop, only: ['sqlite'], options: fromFile }, async (_t, running) => { service = running })

@@ -5,6 +5,7 @@ import { ConfigError } from '../../config-errors.ts'
 import { type ServerSettings, divideConfig } from '../../config/split-config.ts'
 import { createLog } from '../../server/request-logger.ts'
 import { createMetricsApp } from '../../server/metrics-app.ts'
+import type { ReadGrants } from '../reload-grants.ts'
 import { listen, onReload, type Started } from '../start-server.ts'
 import { Accepting, Workers } from './workers.ts'
 
@@ -14,7 +15,8 @@ const LONGER = 2000
 /** Starts the workers. Resolves when all listen. @throws ConfigError */
 export async function startWorkers (
   config: Config,
-  { workers: count, logLevel, logFormat, metrics, shutdown: { delay, timeout } }: ServerSettings
+  { workers: count, logLevel, logFormat, metrics, shutdown: { delay, timeout } }: ServerSettings,
+  readGrants: ReadGrants
 ): Promise<Started> {
   const accepting = new Accepting()
   const log = await createLog({ logLevel, logFormat })
@@ -43,7 +45,7 @@ export async function startWorkers (
   )
   try {
     const started = await workers.start()
-    onReload(() => workers.reload())
+    onReload(() => workers.reload(readGrants(log)))
     log.info({ workers: count }, `Server listening at ${started.address}`)
     if (metrics !== undefined) {
       log.info(`metrics at ${await listen(await createMetricsApp(workers.metrics), metrics, 'metrics.')}/metrics`)

@@ -10,6 +10,7 @@ import {
   tuneGarbageCollection, listen, onReload, requestReload, createWorkerShutdown, leaveSignalsToPrimary, reloadServer
 } from '../start-server.ts'
 import { silenceSqliteWarning } from '../commands.ts'
+import type { ConfiguredGrants } from '../reload-grants.ts'
 import type { ToPrimary, ToWorker } from './workers.ts'
 
 /** How long a scrape waits for the metrics of all workers, in milliseconds. */
@@ -18,6 +19,8 @@ const SCRAPE_TIME = 5000
 const tell = (message: ToPrimary, sent = (): void => {}): void => { process.send?.(message, sent) }
 
 let server: Server | undefined
+/** Those of the last reload that had any; undefined while those of the start are in use. */
+let grants: ConfiguredGrants | undefined
 let shutDown = (): void => process.exit(0)
 let isShuttingDown = false
 let scrape: PromiseWithResolvers<string> | undefined
@@ -29,7 +32,7 @@ async function start (config: Config): Promise<void> {
   shutDown = createWorkerShutdown(created, shutdown)
   const address = await listen(created.app, { host, port, listenTextResolver: () => 'worker is ready' })
   server = created
-  onReload(() => reloadServer(created))
+  onReload(() => reloadServer(created, grants))
   tell({ kind: 'listening', started: { address, tables: created.rows.tables() } })
 }
 
@@ -57,7 +60,9 @@ function allMetrics (): Promise<string> {
 async function receive (message: ToWorker): Promise<void> {
   switch (message.kind) {
     case 'start': return await start(message.config).catch(fail)
-    case 'reload': return requestReload()
+    case 'reload':
+      grants = message.grants ?? grants
+      return requestReload()
     case 'shutdown':
       isShuttingDown = true
       return shutDown()

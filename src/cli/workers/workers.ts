@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Config } from '../../../schemas/options.ts'
 import { ConfigError } from '../../config-errors.ts'
+import type { ConfiguredGrants } from '../reload-grants.ts'
 import type { Started } from '../start-server.ts'
 import { type MeasuredWorker, type Snapshot, WorkerMetrics } from './worker-metrics.ts'
 
@@ -74,7 +75,8 @@ export class Accepting {
 export type ToWorker =
   /** The reply to `hello`: the configuration of the worker, with its shares of the limits. */
   | { readonly kind: 'start', readonly config: Config }
-  | { readonly kind: 'reload' }
+  /** `grants`: undefined if the tokens and roles stay. */
+  | { readonly kind: 'reload', readonly grants: ConfiguredGrants | undefined }
   | { readonly kind: 'shutdown' }
   /** Asks for `snapshot`. */
   | { readonly kind: 'measure' }
@@ -103,7 +105,7 @@ const KILLED: ReadonlySet<NodeJS.Signals | null> = new Set(['SIGKILL', 'SIGTERM'
 
 /** A slot for a worker. If the worker ends, another one gets its slot and its share of the limits. */
 interface Slot {
-  readonly config: Config
+  config: Config
   running: Running | undefined
   /** The pause before the last start, in milliseconds; undefined after the first start. */
   pause: number | undefined
@@ -150,9 +152,10 @@ export class Workers {
     return this.#started.promise
   }
 
-  /** Makes each worker read its certificate, catalogs and token file again. */
-  reload (): void {
-    for (const { worker } of this.#running()) tell(worker, { kind: 'reload' })
+  /** Makes each worker read its certificate, catalogs and token file again, and use these tokens and roles. */
+  reload (grants: ConfiguredGrants | undefined): void {
+    for (const slot of this.#slots) if (grants !== undefined) slot.config = withGrants(slot.config, grants)
+    for (const { worker } of this.#running()) tell(worker, { kind: 'reload', grants })
   }
 
   /** Shuts all workers down gracefully. Resolves when they have ended; true if all of them exited with 0. */
@@ -267,6 +270,11 @@ export class Workers {
   #endIfNoneRuns (): void {
     if (this.#running().length === 0) this.#stopped.resolve()
   }
+}
+
+/** Replaces the tokens and roles. */
+function withGrants ({ tokens: _tokens, roles: _roles, ...config }: Config, grants: ConfiguredGrants): Config {
+  return { ...config, ...grants }
 }
 
 /** Sends a message, unless the worker has just ended. */
