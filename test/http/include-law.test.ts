@@ -5,12 +5,13 @@ import t, { type Test } from 'tap'
 import { parseExactJson } from '../../src/json/exact-json.ts'
 import { engines } from '../servers/engines.ts'
 import { quoted } from '../support/quoted.ts'
-import { membersAreThoseOfPlainSql, onRandomTables, writesChangeWhatPlainSqlFinds } from '../support/related-laws.ts'
+import { groupsAreThoseOfPlainSql, membersAreThoseOfPlainSql, onRandomTables, writesChangeWhatPlainSqlFinds } from '../support/related-laws.ts'
 import { seed } from '../support/seed.ts'
 import { onEachEngine, type EngineName } from '../support/service.ts'
 import { mysqlGroups, sqliteGroups, type TypedColumn } from '../support/typed-columns.ts'
 
 for (const each of [seed, 11, 23]) await onRandomTables(t as Test, 'members are what plain SQL finds for each row', { seed: each, runs: 40 }, membersAreThoseOfPlainSql)
+for (const each of [seed, 11, 23]) await onRandomTables(t as Test, 'groups by columns of members are what plain SQL groups', { seed: each, runs: 60 }, groupsAreThoseOfPlainSql)
 for (const each of [seed, 5]) await onRandomTables(t as Test, 'updates and deletes change what plain SQL finds', { seed: each, runs: 60 }, writesChangeWhatPlainSqlFinds)
 
 const ROWS = 24
