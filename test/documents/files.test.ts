@@ -95,17 +95,44 @@ const code = (text: unknown): string => `\`${text}\``
 
 interface Described { name: string, type: string, labelNames: readonly string[] }
 
-/** Our metrics, as they are registered. */
-async function metrics (t: Test): Promise<Described[]> {
+/** The metrics, as they are registered: ours and those of Node. */
+async function allMetrics (t: Test): Promise<Described[]> {
   const { app, rows } = await createServer({ options: { databases: { shop: { url: 'mysql://nobody@127.0.0.1:1/shop' } }, metrics: true }, prefix: '/api', logLevel: 'silent' })
   t.teardown(() => app.close())
   await app.ready()
   const ofWorkers = (await new WorkerMetrics().metrics()).matchAll(/^# TYPE (\S+) (\S+)$/gm)
   return [
-    ...(rows.registry.getMetricsAsArray() as unknown as Described[]).filter(({ name }) => name.startsWith('row_query_')),
+    ...rows.registry.getMetricsAsArray() as unknown as Described[],
     ...Array.from(ofWorkers, ([, name = '', type = '']): Described => ({ name, type, labelNames: [] }))
   ]
 }
+
+const metrics = async (t: Test): Promise<Described[]> => (await allMetrics(t)).filter(({ name }) => name.startsWith('row_query_'))
+
+t.test('the dashboard of Grafana asks for metrics and labels that exist, and for each of ours that is no detail', async (t) => {
+  const { panels, templating } = JSON.parse(readDocument('examples/grafana/row-query.json')) as { panels: Array<{ targets?: Array<{ expr: string }> }>, templating: { list: Array<{ query: string | { query: string } }> } }
+  const known = new Map((await allMetrics(t)).map(({ name, labelNames }) => [name, new Set(['job', 'instance', 'le', ...labelNames])]))
+  const expressions = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
+  t.ok(expressions.length > 25)
+  const asked = new Set<string>()
+  for (const expression of expressions) {
+    t.equal(expression.match(/[({]/g)?.length, expression.match(/[)}]/g)?.length, expression)
+    const names = Array.from(expression.matchAll(/\b((?:row_query|nodejs|process)_\w+?)(?:_bucket)?\{([^}]*)\}/g))
+    t.ok(names.length > 0, expression)
+    t.equal(names.length, expression.match(/\b(row_query|nodejs|process)_/g)?.length, `each metric of ${expression} has its labels`)
+    for (const [, name = '', selector = ''] of names) {
+      asked.add(name)
+      const labels = [...Array.from(selector.matchAll(/(\w+)=~?"|(\w+)!~?="/g), ([, equal, other]) => equal ?? other), ...Array.from(expression.matchAll(/by \(([^)]*)\)/g), ([, list = '']) => list.split(', ')).flat()]
+      for (const label of labels) t.ok(known.get(name)?.has(label as string), `${name} has ${label}`)
+    }
+  }
+  for (const { query } of templating.list) {
+    const [, name = '', label = ''] = /^label_values\((\w+), (\w+)\)$/.exec(typeof query === 'string' ? query : query.query) ?? []
+    if (name !== '') t.ok(known.get(name)?.has(label), `${name} has ${label}`)
+  }
+  const details = /_(bytes_total|tables|idle|ending|operations_total|retries_total|build_info)$|_(import|stream)_duration_seconds$/
+  t.same((await metrics(t)).map(({ name }) => name).filter((name) => !asked.has(name) && !details.test(name)), [])
+})
 
 t.test('the document lists exactly the metrics, with their types and labels', async (t) => {
   const described = tableRows(operations, 'metric', 'type', 'labels', 'meaning').map((cells) => cells.slice(0, 3))
