@@ -7,6 +7,7 @@ import { copy } from './cell.tsx'
 import { Grid } from './grid.tsx'
 import { readOrder } from './order.ts'
 import { columnsOf, isGrouped } from './rows.ts'
+import { LETTER_CASE, readSearch } from './search.ts'
 import type { Answer } from './service.ts'
 import { useStage } from './stage.tsx'
 import type { Column, Relation, Table } from './table.ts'
@@ -60,7 +61,7 @@ export function AnswerView ({ table, result: { answer, body }, isOld, shown, set
       {shown === 'json'
         ? <JsonText text={answer.text} />
         : rows !== undefined && (rows.length === 0
-          ? <p class='empty'>{memberOf(body, 'verb') === 'select' ? memberOf(body, 'filters') === undefined ? 'The table is empty.' : 'No row passes the filters.' : 'No rows.'}</p>
+          ? <p class='empty'>{noRows(table, body)}</p>
           : <Grid label={`Rows of ${table.name}`} rows={rows} columns={columnsOf(table, body, rows)} table={isGrouped(body) ? undefined : table} order={readOrder(body)} onOrder={memberOf(body, 'verb') === 'select' ? onOrder : undefined} panel={isGrouped(body) ? undefined : panel} selected={selected} onSelected={isSelect && !isGrouped(body) ? setSelected : undefined} onEdit={isSelect ? onEdit : undefined} opened={opened} onOpen={onOpen} />)}
       <div class='bar'>
         {rows !== undefined && memberOf(body, 'verb') === 'select' && <Pages paging={paging} />}
@@ -94,6 +95,14 @@ function Pages ({ paging: { onFirst, onPrevious, onNext, onLast } }: { paging: P
       <button type='button' disabled={onLast === undefined} onClick={onLast}><span class='word'>Last</span> »</button>
     </span>
   )
+}
+
+function noRows (table: Table, body: JsonObject | undefined): string {
+  const filters = memberOf(body, 'filters')
+  if (memberOf(body, 'verb') !== 'select') return 'No rows.'
+  if (filters === undefined) return 'The table is empty.'
+  const search = readSearch(table, filters)
+  return search === undefined ? 'No row passes the filters.' : `No row passes the filters. ${search.columns === undefined ? LETTER_CASE : 'A full-text index leaves out short words and stop words.'}`
 }
 
 function describeRows (count: number, { total, bound, first }: { total: Json | undefined, bound: Json | undefined, first: number | undefined }): string {

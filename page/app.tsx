@@ -160,7 +160,7 @@ export function App ({ base, storage, offered, isPublic }: AppProps) {
               <Sidebar databases={opened.databases} document={document} route={route} onDatabase={(name) => { location.hash = `#/${encodeURIComponent(name)}` }} />
               <div class='content' key={`${document.name}/${route.table}`}>
                 <div class='sheet'>
-                  <Heading heading={heading} comment={table?.comment ?? ''} route={route} onView={(view) => stage.go({ database: document.name, table: route.table, view })} />
+                  <Heading heading={heading} comment={[...table?.isView === true ? ['view'] : [], table?.comment ?? ''].filter((text) => text !== '').join(' · ')} route={route} onView={(view) => stage.go({ database: document.name, table: route.table, view })} />
                   {route.view === 'reference'
                     ? <Reference path={table?.path ?? document.operationsPath as string} table={table} />
                     : table !== undefined ? <Workbench key={table.path} table={table} route={route} /> : <Operations path={document.operationsPath as string} route={route} />}

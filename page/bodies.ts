@@ -12,16 +12,18 @@ export const FIRST_COLUMNS = 30
 
 /** The body that a table is opened with. */
 export function firstBody (table: Table, verb: Verb = table.verbs[0] ?? 'select'): JsonObject {
-  const { verbs, columns, hasPositions } = table
+  const { verbs, columns } = table
   if (verb !== 'select' || !verbs.includes('select')) return blankBody(verb)
   return {
     verb: 'select',
     ...columns.length > MANY_COLUMNS && { columns: columns.slice(0, FIRST_COLUMNS).map(({ name }) => name) },
     limit: PAGE,
-    ...hasPositions ? { after: null } : { offset: 0 },
+    ...firstPosition(table),
     total: COUNTED
   }
 }
+
+export const firstPosition = ({ hasPositions }: Pick<Table, 'hasPositions'>): JsonObject => hasPositions ? { after: null } : { offset: 0 }
 
 /** A write that the form completes. */
 export const blankBody = (verb: Verb): JsonObject => ({

@@ -3,11 +3,11 @@ import { useRef, useState } from 'preact/hooks'
 import { isList, writeLine, type Json, type JsonObject } from './json.ts'
 import { labelColumn } from './bodies.ts'
 import { asOptions, Choice } from './choice.tsx'
-import { changeOperator, firstOperatorOf, needsOperand, OPERATORS, operatorsOf, readFilters, RELATED_OPERATORS, saysSame, writeFilters, type Condition, type FilterRow, type Related, type RelatedOperator } from './filter-rows.ts'
+import { blankCondition, changeOperator, firstOperatorOf, MATCH_MODES, needsOperand, OPERATORS, operatorsOf, pathOf, pathOperatorsOf, readFilters, RELATED_OPERATORS, saysSame, writeFilters, type Condition, type FilterRow, type Match, type Related, type RelatedOperator } from './filter-rows.ts'
 import { MembersInput, Picker, ValueInput } from './record-form.tsx'
 import { useStage } from './stage.tsx'
 import type { Column, Relation, Table } from './table.ts'
-import { exampleOf, fromText, pickerOf, readAgo, toText, UNITS, writeAgo } from './values.ts'
+import { exampleOf, fromText, pickerOf, readAgo, toText, DAYS, UNITS, writeAgo } from './values.ts'
 
 interface FilterFormProps {
   readonly table: Table
@@ -26,13 +26,15 @@ export function FilterForm ({ table, filters, onChange, within = '' }: FilterFor
   const { document: { table: findTable } } = useStage()
   const isDeepest = within.split('.').length > LEVELS
   const relations = isDeepest ? [] : table.relations.filter((relation) => findTable(relation.table)?.verbs.includes('select') === true)
+  // related rows are not searched by words
+  const indexes = within === '' ? table.indexes : []
   const columns = table.columns.filter((column) => operatorsOf(column).length > 0)
   const first = labelColumn({ ...table, columns }) ?? columns[0]
   const next = useRef(0)
   const number = (row: FilterRow): Numbered => ({ id: next.current++, row })
-  const blank = (column = first): FilterRow[] => column === undefined ? [] : [{ column: column.name, operator: firstOperatorOf(column), operand: undefined }]
+  const blank = (column = first): FilterRow[] => column === undefined ? [] : [blankCondition(column, firstOperatorOf(column))]
   const read = (): Numbered[] => {
-    const rows = readFilters(filters, { ...table, relations })
+    const rows = readFilters(filters, { ...table, relations, indexes })
     return (rows.length > 0 ? rows : blank()).map(number)
   }
   const [rows, setRows] = useState<Numbered[]>(read)
@@ -59,12 +61,15 @@ export function FilterForm ({ table, filters, onChange, within = '' }: FilterFor
             ? <code class='written' title='This part is written in the body'>{row.key} {writeLine(row.value).slice(0, 120)}</code>
             : 'relation' in row
               ? <RelatedForm row={row} relations={relations} place={`${within}${index + 1}`} onChange={(changed) => replace(id, changed)} />
-              : <ConditionForm table={table} row={row} columns={columns} place={`${within}${index + 1}`} onChange={(changed) => replace(id, changed)} />}
+              : 'text' in row
+                ? <MatchForm row={row} table={table} place={`${within}${index + 1}`} onChange={(changed) => replace(id, changed)} />
+                : <ConditionForm table={table} row={row} columns={columns} place={`${within}${index + 1}`} onChange={(changed) => replace(id, changed)} />}
           <button type='button' class='quiet' aria-label={`Remove filter ${within}${index + 1}`} title='Remove' onClick={() => change(current.filter((each) => each.id !== id))}>×</button>
         </div>
       ))}
       <p class='adds'>
         {first !== undefined && <button type='button' class='quiet add' onClick={() => setRows([...current, ...blank(nextColumn(columns, current) ?? first).map(number)])}>{within === '' ? '+ Add a filter' : `+ Add a filter of ${table.name}`}</button>}
+        {indexes[0] !== undefined && <button type='button' class='quiet add' onClick={() => setRows([...current.filter(({ row }) => !isUnfinished(row)), number({ columns: indexes[0] as readonly string[], text: '', mode: 'any' })])}>+ Search words</button>}
         {relations[0] !== undefined && <button type='button' class='quiet add' onClick={() => change([...current.filter(({ row }) => !isUnfinished(row)), number({ relation: relations[0] as Relation, operator: '$some', filters: undefined })])}>{within === '' ? '+ Filter by related rows' : `+ Filter ${table.name} by related rows`}</button>}
       </p>
     </fieldset>
@@ -103,6 +108,18 @@ function RelatedForm ({ row, relations, place, onChange }: RelatedProps) {
   )
 }
 
+function MatchForm ({ row, table: { indexes, matchModes }, place, onChange }: { row: Match, table: Table, place: string, onChange: (row: FilterRow) => void }) {
+  const nameOf = (columns: readonly string[]): string => columns.join(', ')
+  const chosen = indexes.find((index) => index.every((name) => row.columns.includes(name)) && index.length === row.columns.length) ?? row.columns
+  return (
+    <span class='parts'>
+      <Choice label={`Columns of filter ${place}`} value={nameOf(chosen)} options={asOptions(indexes.map(nameOf))} onChoice={(name) => onChange({ ...row, columns: indexes.find((index) => nameOf(index) === name) ?? chosen })} />
+      <Choice label={`Words of filter ${place}`} value={row.mode} options={matchModes.map((mode) => [mode, `has ${MATCH_MODES.get(mode) ?? mode}`])} onChoice={(mode) => onChange({ ...row, mode })} />
+      <input type='search' aria-label={`Value of filter ${place}`} placeholder='words' autocomplete='off' value={row.text} onInput={({ currentTarget }) => onChange({ ...row, text: currentTarget.value })} />
+    </span>
+  )
+}
+
 interface ConditionProps {
   readonly table: Table
   readonly row: Condition
@@ -111,27 +128,45 @@ interface ConditionProps {
   readonly onChange: (row: FilterRow) => void
 }
 
+/** What stands at a path inside a JSON column. */
+const asScalar = (column: Column): Column => ({ ...column, kind: 'scalar', type: '', members: undefined })
+
 function ConditionForm ({ table, row, columns, place, onChange }: ConditionProps) {
   const column = columns.find(({ name }) => name === row.column) as Column
   const operators = operatorsOf(column)
+  const { path } = row
+  /** `$at` alone is one that the form cannot show: its operand is JSON. */
+  const operator = path === undefined ? row.operator : '$at'
+  const setOperator = (chosen: string): void => {
+    const blank = blankCondition(column, chosen)
+    onChange(blank.path === undefined ? { ...blank, operand: changeOperator(path === undefined ? row.operand : undefined, chosen) } : blank)
+  }
   const setColumn = (name: string): void => {
     const chosen = columns.find((each) => each.name === name) as Column
-    const operator = operatorsOf(chosen).includes(row.operator) && chosen.kind === column.kind ? row.operator : firstOperatorOf(chosen)
-    const kept = chosen.kind === column.kind && chosen.members === column.members ? row.operand : undefined
-    onChange({ column: name, operator, operand: changeOperator(kept, operator) })
+    const operator = path === undefined && operatorsOf(chosen).includes(row.operator) && chosen.kind === column.kind ? row.operator : firstOperatorOf(chosen)
+    const kept = path === undefined && chosen.kind === column.kind && chosen.members === column.members ? row.operand : undefined
+    const blank = blankCondition(chosen, operator)
+    onChange(blank.path === undefined ? { ...blank, operand: changeOperator(kept, operator) } : blank)
   }
   return (
-    <>
+    <span class='parts'>
       <Choice label={`Column of filter ${place}`} value={row.column} options={asOptions(columns.map(({ name }) => name))} onChoice={setColumn} />
-      <Choice
-        label={`Operator of filter ${place}`} value={row.operator}
-        options={[...operators, ...operators.includes(row.operator) ? [] : [row.operator]].map((operator) => [operator, OPERATORS.get(operator) ?? operator])}
-        onChoice={(operator) => onChange({ ...row, operator, operand: changeOperator(row.operand, operator) })}
-      />
-      {needsOperand(row.operator) && <Operand key={`${row.column} ${row.operator}`} table={table} column={column} operator={row.operator} operand={row.operand} label={`Value of filter ${place}`} onOperand={(operand) => onChange({ ...row, operand })} />}
-    </>
+      <Choice label={`Operator of filter ${place}`} value={operator} options={named([...operators, ...operators.includes(operator) ? [] : [operator]])} onChoice={setOperator} />
+      {path !== undefined && (
+        <>
+          <input type='text' class='path' aria-label={`Path of filter ${place}`} placeholder='$.size or $.tags[0]' autocomplete='off' spellcheck={false} aria-invalid={path !== '' && !isPath(pathOf(path))} value={path} onInput={({ currentTarget }) => onChange({ ...row, path: currentTarget.value })} />
+          <Choice label={`Operator at the path of filter ${place}`} value={row.operator} options={named(pathOperatorsOf(column))} onChoice={(chosen) => onChange({ ...row, operator: chosen, operand: changeOperator(row.operand, chosen) })} />
+        </>
+      )}
+      {needsOperand(row.operator) && <Operand key={`${row.column} ${operator} ${row.operator}`} table={table} column={path === undefined ? column : asScalar(column)} operator={row.operator} operand={row.operand} label={`Value of filter ${place}`} onOperand={(operand) => onChange({ ...row, operand })} />}
+    </span>
   )
 }
+
+const named = (operators: readonly string[]): Array<[string, string]> => operators.map((operator) => [operator, OPERATORS.get(operator) ?? operator])
+
+/** Names, keys as JSON strings, and indexes, after `$`. */
+const isPath = (path: string): boolean => /^\$(\.[a-z_]\w*|\."([^"\\]|\\.)*"|\[\d+\])*$/i.test(path)
 
 interface OperandProps {
   readonly table: Table
@@ -148,11 +183,11 @@ function Operand ({ table, column, operator, operand, label, onOperand }: Operan
   const example = exampleOf(column)
   // also of a body that compares with such a moment otherwise
   if (operator === 'last' || operator === 'before' || readAgo(operand) !== undefined) {
-    const { count, unit } = readAgo(operand) ?? { count: 30, unit: 'days' }
+    const { count, unit = UNITS[1] } = readAgo(operand) ?? {}
     return (
       <span class='ago'>
-        <input type='number' min={1} aria-label={label} value={count} onInput={({ currentTarget }) => { if (currentTarget.valueAsNumber >= 1) onOperand(writeAgo({ count: Math.floor(currentTarget.valueAsNumber), unit })) }} />
-        <Choice label={`${label}: unit`} value={unit} options={asOptions(UNITS)} onChoice={(chosen) => onOperand(writeAgo({ count, unit: chosen }))} />
+        <input type='number' min={1} aria-label={label} placeholder={String(DAYS)} value={count ?? ''} onInput={({ currentTarget }) => { if (currentTarget.valueAsNumber >= 1) onOperand(writeAgo({ count: Math.floor(currentTarget.valueAsNumber), unit })) }} />
+        <Choice label={`${label}: unit`} value={unit} options={asOptions(UNITS)} onChoice={(chosen) => onOperand(writeAgo({ count: count ?? DAYS, unit: chosen }))} />
         {operator !== 'last' && operator !== 'before' && 'ago'}
       </span>
     )

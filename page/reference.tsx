@@ -51,6 +51,9 @@ function Columns ({ table }: { table: Table }) {
   )
 }
 
+/** Operators whose texts in the form say too little alone. */
+const MEANINGS: ReadonlyMap<string, string> = new Map([['$null', 'true: is NULL, false: is not NULL'], ['$at', 'values at paths inside JSON, such as {"$.size": {"$gt": 5}}']])
+
 /** What the operators of the columns mean, and which columns have them. */
 function Operators ({ table }: { table: Table }) {
   const names = [...new Set(table.columns.flatMap(({ operators }) => operators))]
@@ -64,7 +67,7 @@ function Operators ({ table }: { table: Table }) {
           <tbody>
             {sorted.map((name) => {
               const columns = table.columns.filter(({ operators }) => operators.includes(name))
-              const meaning = name === '$null' ? 'true: is NULL, false: is not NULL' : OPERATORS.get(name) ?? ''
+              const meaning = MEANINGS.get(name) ?? OPERATORS.get(name) ?? ''
               return <tr key={name}><th scope='row'><code>{name}</code></th><td>{meaning}</td><td class='text'>{columns.length === table.columns.length ? 'all' : columns.map((column) => column.name).join(', ')}</td></tr>
             })}
           </tbody>

@@ -1,15 +1,27 @@
-/** One text that is searched in all texts of a table: the member `$or` of the filters. */
+/** One text that is searched in all texts of a table, the member `$or` of the filters; or its words in a full-text index, the member `$match`. */
 import { isList, isObject, memberOf, withMembers, type Json, type JsonObject } from './json.ts'
-import { keyOf } from './filter-rows.ts'
+import { firstPosition } from './bodies.ts'
+import { keyOf, readMatch, writeMatch } from './filter-rows.ts'
+import { firstPage, readOrder } from './order.ts'
 import type { Column, Table } from './table.ts'
 
 /** Columns that are searched at most: a body has a limited number of conditions. */
 const MAX_COLUMNS = 10
 
-const searched = ({ columns }: Pick<Table, 'columns'>): Column[] =>
+type Searched = Pick<Table, 'columns' | 'indexes'>
+
+export interface Search {
+  readonly text: string
+  /** The columns of the full-text index; undefined for all texts. */
+  readonly columns?: readonly string[] | undefined
+}
+
+const textsOf = ({ columns }: Searched): Column[] =>
   columns.filter(({ kind, members, operators, isBytes }) => kind === 'text' && members === undefined && !isBytes && operators.includes('$contains')).slice(0, MAX_COLUMNS)
 
-export const canSearch = (table: Pick<Table, 'columns'>): boolean => searched(table).length > 0
+export const canSearch = (table: Searched): boolean => table.indexes.length > 0 || textsOf(table).length > 0
+
+export const LETTER_CASE = 'Ignores the case of letters where the collation of a column does. SQLite compares letters exactly: it is asked for the text as it is entered, in lower case, in upper case, and with a capital.'
 
 /** The text as it was entered, in lower and in upper case, and with a capital: some databases compare bytes. */
 function spellings (text: string): string[] {
@@ -17,24 +29,41 @@ function spellings (text: string): string[] {
   return [...new Set([text, lower, text.toUpperCase(), lower.replace(/^./u, (letter) => letter.toUpperCase())])]
 }
 
-const writeSearch = (table: Pick<Table, 'columns'>, text: string): JsonObject[] =>
-  searched(table).flatMap(({ name }) => spellings(text).map((spelling) => ({ [keyOf(name)]: { $contains: spelling } })))
+const writeSearch = (table: Searched, text: string): JsonObject[] =>
+  textsOf(table).flatMap(({ name }) => spellings(text).map((spelling) => ({ [keyOf(name)]: { $contains: spelling } })))
 
-/** The text that filters search for; undefined if their `$or` says something else. */
-export function readSearch (table: Pick<Table, 'columns'>, filters: Json | undefined): string | undefined {
+/** The text that filters search for; undefined if their `$or` and their `$match` say something else. */
+export function readSearch (table: Searched, filters: Json | undefined): Search | undefined {
   const list = memberOf(filters, '$or')
   const [first] = isList(list) ? list : []
   const text = isObject(first) ? memberOf(Object.values(first)[0], '$contains') : undefined
-  return typeof text === 'string' && JSON.stringify(list) === JSON.stringify(writeSearch(table, text)) ? text : undefined
+  if (typeof text === 'string' && JSON.stringify(list) === JSON.stringify(writeSearch(table, text))) return { text }
+  const match = memberOf(filters, '$match')
+  return match === undefined ? undefined : readMatch(match, table.indexes)
 }
 
-/** The filters with another text to search for; with an empty one, without any. Another `$or` stays, under `$and`. */
-export function withSearch (table: Pick<Table, 'columns'>, filters: Json | undefined, text: string): JsonObject | undefined {
+/** The filters with another search; without any, where its text is empty. Another `$or` stays, under `$and`. */
+export function withSearch (table: Searched, filters: Json | undefined, { text, columns }: Search): JsonObject | undefined {
   const given = isObject(filters) ? filters : {}
-  const other = readSearch(table, given) === undefined ? memberOf(given, '$or') : undefined
+  const before = readSearch(table, given)
+  const match = readMatch(memberOf(given, '$match') ?? null, table.indexes)
+  const other = before === undefined || before.columns !== undefined ? memberOf(given, '$or') : undefined
   const and = memberOf(given, '$and')
-  const search = text === '' ? other : writeSearch(table, text)
-  const kept = text === '' || other === undefined ? and : [...isList(and) ? and : [], { $or: other }]
-  const changed = withMembers(given, { $or: search, $and: kept })
+  const isOfTexts = text !== '' && columns === undefined
+  const kept = isOfTexts && other !== undefined ? [...isList(and) ? and : [], { $or: other }] : and
+  const words = text !== '' && columns !== undefined ? writeMatch({ columns, text, mode: match?.mode ?? 'any' }) : match === undefined ? memberOf(given, '$match') : undefined
+  const changed = withMembers(given, { $or: isOfTexts ? writeSearch(table, text) : other, $and: kept, $match: words })
   return Object.keys(changed).length === 0 ? undefined : changed
 }
+
+/** The body with other filters, from its first page. An order by relevance needs words. */
+export function withFilters (table: Pick<Table, 'hasPositions'>, body: JsonObject, filters: JsonObject | undefined): JsonObject {
+  const changed = withMembers(firstPage(body), { filters })
+  return isByRelevance(body) && memberOf(filters, '$match') === undefined ? byRelevance(table, changed, false) : changed
+}
+
+export const isByRelevance = (body: JsonObject): boolean => readOrder(body).some(({ name }) => name === '$match')
+
+/** The order by relevance has no positions. */
+export const byRelevance = (table: Pick<Table, 'hasPositions'>, body: JsonObject, isWanted: boolean): JsonObject =>
+  withMembers(body, { orderBy: isWanted ? [{ $match: 'DESC' }] : undefined, after: undefined, offset: undefined, ...isWanted ? { offset: 0 } : firstPosition(table) })

@@ -1,6 +1,6 @@
 /** A select in one line, as a person reads it. */
 import { isList, isObject, memberOf, writeLine, type Json, type JsonObject } from './json.ts'
-import { needsOperand, OPERATORS, readFilters, RELATED_OPERATORS, type FilterRow } from './filter-rows.ts'
+import { MATCH_MODES, needsOperand, OPERATORS, pathOf, readFilters, RELATED_OPERATORS, type FilterRow } from './filter-rows.ts'
 import { readOrder } from './order.ts'
 import { isGrouped } from './rows.ts'
 import { readSearch } from './search.ts'
@@ -16,15 +16,17 @@ const plain = (value: Json | undefined, operator = ''): string => {
 function describeFilter (row: FilterRow): string {
   if ('key' in row) return `${row.key} ${writeLine(row.value)}`
   if ('relation' in row) return `${RELATED_OPERATORS[row.operator]} ${row.relation.name}`
-  return [row.column, OPERATORS.get(row.operator) ?? row.operator, ...needsOperand(row.operator) ? [plain(row.operand, row.operator)] : []].join(' ')
+  if ('text' in row) return `${row.columns.join(', ')} has ${MATCH_MODES.get(row.mode) ?? row.mode} “${row.text}”`
+  return [row.column, ...row.path === undefined ? [] : [pathOf(row.path)], OPERATORS.get(row.operator) ?? row.operator, ...needsOperand(row.operator) ? [plain(row.operand, row.operator)] : []].join(' ')
 }
 
 export function summarize (table: Table, body: JsonObject): string {
-  const search = readSearch(table, memberOf(body, 'filters'))
+  const found = readSearch(table, memberOf(body, 'filters'))
+  const search = found?.columns === undefined ? found?.text : undefined
   const rows = readFilters(memberOf(body, 'filters'), table).filter((row) => search === undefined || !('key' in row) || row.key !== '$or')
   const filters = [...search === undefined ? [] : [`“${search}” in any text`], ...rows.map(describeFilter)]
   const [columns, include, groupBy, limit] = ['columns', 'include', 'groupBy', 'limit'].map((name) => memberOf(body, name))
-  const order = readOrder(body).map(({ name, descends }) => descends ? `${name} ↓` : name)
+  const order = readOrder(body).map(({ name, descends }) => name === '$match' ? 'relevance' : descends ? `${name} ↓` : name)
   return [
     filters.length === 0 ? 'all rows' : filters.join(' and '),
     ...isGrouped(body) ? [`in groups${isList(groupBy) ? ` by ${groupBy.map((group) => isObject(group) ? Object.keys(group)[0] : group).join(', ')}` : ''}`] : [],

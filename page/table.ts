@@ -1,7 +1,7 @@
 /** What the OpenAPI document of a database says about one of its tables. */
 
-/** How values of a column are entered and shown. */
-export type Kind = 'boolean' | 'integer' | 'number' | 'decimal' | 'text' | 'list' | 'json'
+/** How values of a column are entered and shown; `scalar`: a text, number or boolean inside a JSON column. */
+export type Kind = 'boolean' | 'integer' | 'number' | 'decimal' | 'text' | 'list' | 'json' | 'scalar'
 
 export interface Column {
   readonly name: string
@@ -21,6 +21,8 @@ export interface Column {
   /** The members of an ENUM or a SET. */
   readonly members: readonly string[] | undefined
   readonly operators: readonly string[]
+  /** Those of values at paths inside a JSON column. */
+  readonly pathOperators: readonly string[]
   /** Whether filters, and whether data, take `{"$now": …}`. */
   readonly takesNow: { readonly filters: boolean, readonly data: boolean }
   readonly description: string
@@ -51,6 +53,10 @@ export interface Table {
   readonly columns: readonly Column[]
   readonly primaryKey: readonly string[]
   readonly relations: readonly Relation[]
+  readonly isView: boolean
+  /** The columns of each full-text index, and how its words can be searched. */
+  readonly indexes: ReadonlyArray<readonly string[]>
+  readonly matchModes: readonly string[]
   /** Whether pages can begin behind a position. */
   readonly hasPositions: boolean
   /** Function of an aggregate to the columns that it takes. */
@@ -111,7 +117,7 @@ export function readDocument (name: string, document: any): DatabaseDocument {
       const found = byName.get(name)
       if (found === undefined) return undefined
       let table = known.get(name)
-      if (table === undefined) known.set(name, table = readTable(found, { document, relations: () => relationsOf(name, { keys: keysOf(found), incoming: incoming.get(name) ?? [], tables: new Set(byName.keys()), uniqueKeysOf }) }))
+      if (table === undefined) known.set(name, table = readTable(found, { document, isView: views.has(name), relations: () => relationsOf(name, { keys: keysOf(found), incoming: incoming.get(name) ?? [], tables: new Set(byName.keys()), uniqueKeysOf }) }))
       return table
     }
   }
@@ -128,13 +134,15 @@ const isName = (name: string): boolean => /^[A-Za-z]\w{0,63}$/.test(name)
 
 function relationsOf (table: string, { keys, incoming, tables, uniqueKeysOf }: Links): Array<Omit<Relation, 'name'> & { readonly hint: string, readonly base: string, readonly isAlone: boolean }> {
   const baseOf = (other: string, isMany: boolean): string => other !== table ? isName(other) ? other : 'related' : isMany ? 'children' : 'parent'
-  const found = [
+  const all = [
     ...keys.filter((key) => tables.has(key.referencedTable)).map((key) => ({ table: key.referencedTable, hint: key.columns.join('_'), on: key.columns.map((column, index) => [column, key.referencedColumns[index] as string] as const), isMany: false, isReferring: false })),
     ...incoming.map(({ table, key }) => {
       const on = key.columns.map((column, index) => [key.referencedColumns[index] as string, column] as const)
       return { table, hint: key.columns.join('_'), on, isReferring: true, isMany: !uniqueKeysOf(table).some((unique) => unique.every((column) => key.columns.includes(column))) }
     })
   ]
+  // equal keys count once
+  const found = [...new Map(all.map((relation) => [JSON.stringify([relation.table, relation.isReferring, [...relation.on].sort()]), relation])).values()]
   return found.map((relation) => ({ ...relation, base: baseOf(relation.table, relation.isMany), isAlone: found.filter((other) => other.table === relation.table && (relation.table !== table || other.isMany === relation.isMany)).length === 1, isOnly: relation.table !== table && found.filter((other) => other.table === relation.table).length === 1 }))
 }
 
@@ -149,7 +157,7 @@ function nameRelations (relations: ReturnType<typeof relationsOf>, columns: Read
   })
 }
 
-function readTable ({ name, path, post }: { readonly name: string, readonly path: string, readonly post: any }, { document, relations }: { document: any, relations: () => ReturnType<typeof relationsOf> }): Table {
+function readTable ({ name, path, post }: { readonly name: string, readonly path: string, readonly post: any }, { document, isView, relations }: { document: any, isView: boolean, relations: () => ReturnType<typeof relationsOf> }): Table {
   const { schemas } = document.components
   const schemaName = schemaNameOf(post)
   const schema = (ending: string): Schema => schemas[schemaName + ending]
@@ -184,6 +192,7 @@ function readTable ({ name, path, post }: { readonly name: string, readonly path
       default: inserted.get(column)?.['x-default'],
       members: variants(shown).map((each) => each.enum ?? each.items?.enum).find(Boolean)?.filter((member: unknown) => member !== null),
       operators,
+      pathOperators: Object.keys(follow(filter)?.not?.not?.properties?.$at?.additionalProperties.anyOf.at(-1).properties ?? {}),
       takesNow: { filters: hasNow(filter), data: given.some((each) => each.$ref === `${REF}Now`) },
       description: plainText(shown.description),
       references: shown['x-references'],
@@ -191,6 +200,7 @@ function readTable ({ name, path, post }: { readonly name: string, readonly path
     }
   }
 
+  const match = filtered.get('$match')?.properties
   const columns = [...new Set([...rows.keys(), ...inserted.keys(), ...updated.keys()])].map(readColumn)
   return {
     name,
@@ -200,6 +210,9 @@ function readTable ({ name, path, post }: { readonly name: string, readonly path
     columns,
     primaryKey,
     relations: nameRelations(relations(), new Set(rows.keys())),
+    isView,
+    indexes: match === undefined ? [] : variants(match.columns).map(({ items }) => items.enum),
+    matchModes: match?.mode.enum ?? [],
     hasPositions: position !== undefined,
     aggregates: new Map(Array.from(propertiesOf(aggregate), ([key, { enum: names }]): [string, readonly string[]] => [key, names ?? []]).filter(([key]) => key.startsWith('$'))),
     parts: new Map(Array.from(propertiesOf(part), ([key, { enum: names }]) => [key, names ?? []])),

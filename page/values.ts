@@ -7,6 +7,7 @@ export function toText ({ kind, members }: Pick<Column, 'kind' | 'members'>, val
   if (value === undefined || value === null) return ''
   if (value instanceof Digits) return value.text
   if (kind === 'boolean' && (value === 0 || value === 1)) return String(value === 1)
+  if (kind === 'scalar') return typeof value === 'string' && fromText({ kind, members }, value) === value ? value : writeLine(value)
   if (kind === 'list' && members !== undefined && isList(value)) return value.join(', ')
   if (typeof value === 'string' && kind !== 'json') return value === '' ? '""' : value
   return typeof value === 'object' || typeof value === 'string' ? writeLine(value) : String(value)
@@ -22,12 +23,19 @@ export function fromText ({ kind, members }: Pick<Column, 'kind' | 'members'>, t
     case 'number': return readNumber(trimmed)
     case 'list': return members !== undefined && !trimmed.startsWith('[') ? trimmed.split(',').map((part) => part.trim()).filter((part) => part !== '') : readJson(trimmed)
     case 'json': return readJson(trimmed)
+    case 'scalar': return readScalar(trimmed) ?? text
     case 'decimal': return trimmed
     case 'text': return trimmed === '""' ? '' : text
   }
 }
 
 const readNumber = (text: string): Json => /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text) ? parseJson(text.replace(/^(-?)0+(?=\d)/, '$1')) : text
+
+/** A number, a boolean, or a text in quotes. */
+function readScalar (text: string): Json | undefined {
+  const value = readJson(text)
+  return value === null || isObject(value) || isList(value) ? undefined : value
+}
 
 function readJson (text: string): Json | undefined {
   try {
@@ -65,6 +73,8 @@ const UNITS = ['hours', 'days', 'months', 'years'] as const
 export interface Ago { readonly count: number, readonly unit: string }
 
 export { UNITS }
+/** What "in the last" begins with. */
+export const DAYS = 30
 
 /** Reads `{"$now": {"days": -7}}`. */
 export function readAgo (value: Json | undefined): Ago | undefined {

@@ -4,6 +4,7 @@ import { isList, isObject, memberOf, parseJson, withMembers, writeLine, writeLin
 import { AnswerView, describeWrite, FailureView, type Paging, type Result, type Shown } from './answer-view.tsx'
 import { changeVerb, firstBody, keyFilters, keysFilters, readBody, verbOf } from './bodies.ts'
 import { confirmWrite } from './confirm-write.tsx'
+import { asOptions, Choice } from './choice.tsx'
 import { downloadCsv } from './download.ts'
 import { FilterForm } from './filter-form.tsx'
 import { rowKey } from './grid.tsx'
@@ -11,7 +12,7 @@ import { firstPage, readOrder, reverseOrder, toggleOrder, writeOrder } from './o
 import { RecordForm } from './record-form.tsx'
 import { RowPanel } from './row-panel.tsx'
 import { columnsOf, isGrouped } from './rows.ts'
-import { canSearch, readSearch, withSearch } from './search.ts'
+import { byRelevance, canSearch, isByRelevance, LETTER_CASE, readSearch, withFilters, withSearch } from './search.ts'
 import { writeRoute, type Route } from './route.ts'
 import { ColumnsMenu, GroupsMenu, LimitInput, RelatedMenu } from './shape-menus.tsx'
 import { mayLeave, useHold, useStage } from './stage.tsx'
@@ -119,7 +120,7 @@ export function Workbench ({ table, route }: { table: Table, route: Route }) {
             <div class='segments' role='group' aria-label='Verb'>
               {table.verbs.map((each) => <button key={each} type='button' aria-pressed={verb === each} onClick={() => setVerb(each)}>{NAMES[each]}</button>)}
             </div>
-            {verb === 'select' && body !== undefined && canSearch(table) && !isGrouped(body) && <Search key={readSearch(table, memberOf(body, 'filters'))} text={readSearch(table, memberOf(body, 'filters')) ?? ''} onText={(entered) => runBody(withMembers(firstPage(body), { filters: withSearch(table, memberOf(body, 'filters'), entered) }))} />}
+            {verb === 'select' && body !== undefined && canSearch(table) && !isGrouped(body) && <SearchBox table={table} body={body} onBody={runBody} />}
             {verb === 'select' && body !== undefined
               ? <button type='button' class='menu summary' aria-expanded={isOpen} title='Filters, columns, related rows, groups, and the request as text' onClick={() => setOpen(!isOpen)}><span>Query</span><b>{summarize(table, body)}</b></button>
               : <span class='spacer muted'>{verb === 'select' ? '' : 'You see what happens before anything is written.'}</span>}
@@ -163,16 +164,45 @@ export function Workbench ({ table, route }: { table: Table, route: Route }) {
   )
 }
 
-/** Searches all texts of the table when Enter is pressed, or the text is cleared. */
-function Search ({ text, onText }: { text: string, onText: (text: string) => void }) {
-  const [entered, setEntered] = useState(text)
-  const find = (event: KeyboardEvent): void => {
-    if (event.key !== 'Enter') return
-    event.preventDefault()
-    event.stopPropagation()
-    onText(entered.trim())
+/** Searches when Enter is pressed, or the text is cleared. */
+function SearchBox ({ table, body, onBody }: { table: Table, body: JsonObject, onBody: (body: JsonObject) => void }) {
+  const filters = memberOf(body, 'filters')
+  const search = readSearch(table, filters)
+  const [entered, setEntered] = useState('')
+  const [columns, setColumns] = useState<readonly string[]>()
+  const given = search === undefined ? '' : writeLine([search.text, search.columns ?? null])
+  useEffect(() => {
+    setEntered(search?.text ?? '')
+    if (search !== undefined) setColumns(search.columns)
+  }, [given])
+  const { indexes } = table
+  const find = (text: string, within = columns): void => onBody(withFilters(table, body, withSearch(table, filters, { text, columns: within })))
+  const nameOf = (index: readonly string[]): string => `words of ${index.join(', ')}`
+  const choose = (name: string): void => {
+    const index = indexes.find((each) => nameOf(each) === name)
+    setColumns(index)
+    if (search !== undefined) find(search.text, index)
   }
-  return <input class='search' type='search' aria-label='Search all texts' placeholder='Search all texts' value={entered} onInput={({ currentTarget }) => { setEntered(currentTarget.value); if (currentTarget.value === '' && text !== '') onText('') }} onKeyDown={find} />
+  const label = columns === undefined ? 'Search all texts' : 'Search words'
+  return (
+    <span class='search'>
+      {indexes.length > 0 && <Choice label='Search in' value={columns === undefined ? 'all texts' : nameOf(indexes.find((index) => index.every((name) => columns.includes(name))) ?? columns)} options={asOptions(['all texts', ...indexes.map(nameOf)])} onChoice={choose} />}
+      <input
+        type='search' aria-label={label} title={columns === undefined ? LETTER_CASE : 'Words of a full-text index: the index decides about their case and their least length'} placeholder={label} value={entered}
+        onInput={({ currentTarget }) => {
+          setEntered(currentTarget.value)
+          if (currentTarget.value === '' && search !== undefined) find('')
+        }}
+        onKeyDown={(event) => {
+          if (event.key !== 'Enter') return
+          event.preventDefault()
+          event.stopPropagation()
+          find(entered.trim())
+        }}
+      />
+      {search?.columns !== undefined && <button type='button' aria-pressed={isByRelevance(body)} title='Order the rows by relevance' onClick={() => onBody(byRelevance(table, body, !isByRelevance(body)))}>Best first</button>}
+    </span>
+  )
 }
 
 /** The body of the address, or of the row that it names, or the page's own. */
@@ -189,7 +219,7 @@ function RequestForm ({ table, body, verb, onBody }: { table: Table, body: JsonO
       {(verb === 'insert' || verb === 'update') && (isList(data)
         ? <p class='muted'>The body has {data.length} rows: change them in the text.</p>
         : <fieldset><legend>{verb === 'insert' ? 'The new row' : 'Set'}</legend><RecordForm table={table} verb={verb} data={isObject(data) ? data : {}} onChange={(changed) => onBody({ ...body, data: changed })} /></fieldset>)}
-      {verb !== 'insert' && <FilterForm key={verb} table={table} filters={memberOf(body, 'filters')} onChange={(filters) => onBody(withMembers(firstPage(body), { filters: filters ?? (verb === 'select' ? undefined : {}) }))} />}
+      {verb !== 'insert' && <FilterForm key={verb} table={table} filters={memberOf(body, 'filters')} onChange={(filters) => onBody(withFilters(table, body, filters ?? (verb === 'select' ? undefined : {})))} />}
       {verb === 'select' && (
         <div class='menus'>
           {memberOf(body, 'groupBy') === undefined && memberOf(body, 'aggregates') === undefined && <><ColumnsMenu table={table} body={body} onBody={onBody} /><RelatedMenu table={table} body={body} onBody={onBody} /></>}

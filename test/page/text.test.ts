@@ -7,7 +7,7 @@ import { operatorsOf, readFilters, writeFilters, type Related } from '../../page
 import { parseJson, writeLine, writeLines, type Json, type JsonObject } from '../../page/json.ts'
 import { readOrder, toggleOrder, writeOrder } from '../../page/order.ts'
 import { readRoute, writeRoute } from '../../page/route.ts'
-import { canSearch, readSearch, withSearch } from '../../page/search.ts'
+import { byRelevance, canSearch, readSearch, withFilters, withSearch } from '../../page/search.ts'
 import type { Column, Relation } from '../../page/table.ts'
 import { fromGiven, fromPicked, fromText, lineEndOf, pickerOf, toGiven, toPicked, toText } from '../../page/values.ts'
 
@@ -26,13 +26,15 @@ const column = (name: string, given: Partial<Column> = {}): Column => ({
   default: undefined,
   members: undefined,
   operators: ['$eq', '$ne', '$gt', '$gte', '$lt', '$in', '$nin', '$between', '$null'],
+  pathOperators: [],
   takesNow: { filters: false, data: false },
   description: '',
   references: undefined,
   isBytes: false,
   ...given
 })
-const columns = [column('id'), column('$or'), column('__proto__'), column('at', { kind: 'text', takesNow: { filters: true, data: true } }), column('doc', { kind: 'json', operators: ['$eq', '$in', '$null'] })]
+const columns = [column('id'), column('$or'), column('__proto__'), column('at', { kind: 'text', takesNow: { filters: true, data: true } }), column('doc', { kind: 'json', operators: ['$eq', '$in', '$null', '$at'], pathOperators: ['$eq', '$ne', '$gt', '$in', '$between', '$null', '$exists'] })]
+const indexes = [['title', 'body']]
 
 t.test('numbers keep their digits, and every name is a name', async (t) => {
   fc.assert(fc.property(fc.json(), (text) => { t.same(JSON.parse(writeLines(parseJson(text))), JSON.parse(text)) }), { numRuns: 50 })
@@ -45,7 +47,7 @@ const relations: readonly Relation[] = [
 ]
 
 t.test('filters are the same after they have been rows of the form', async (t) => {
-  const same = (text: string, written = text): void => { t.equal(writeLine(writeFilters(readFilters(parseJson(text), { columns, relations })) ?? null), written) }
+  const same = (text: string, written = text): void => { t.equal(writeLine(writeFilters(readFilters(parseJson(text), { columns, relations, indexes })) ?? null), written) }
   for (const text of [
     '{"id": 1}', '{"id": null}', '{"id": {"$gte": 1, "$lt": 9007199254740993}}', '{"id": {"$in": [1, 2]}}', '{"id": {"$null": false}}', '{"id": {"$between": [1, 2]}}', '{"$$or": 1}', '{"__proto__": 1}',
     '{"$or": [{"id": 1}, {"id": 2}], "id": 3}', '{"at": {"$gte": {"$now": {"days": -7}}}}', '{"at": {"$gte": {"$now": {"days": -7}}, "$lte": {"$now": true}}}', '{"at": {"$gt": {"$now": {"days": -7}}, "$lte": {"$now": true}}}', '{"at": {"$lt": {"$now": {"months": -1}}}}', '{"at": {"$gte": {"$now": true}}}', '{"doc": {"$eq": {"$x": 1}}}',
@@ -53,7 +55,7 @@ t.test('filters are the same after they have been rows of the form', async (t) =
     '{"$some": {"others": {}}}', '{"$some": {"orders": {"limit": 1}, "others": {}}}', '{"$some": {}}', '{"$some": 1}', '{"$some": {"orders": {"filters": {}}}}', '{"$$some": 1}', '{"at": {"$gte": {"$now": {"days": 7}}}}', '{"id": {"$eq": 1, "$gt": 0}}'
   ]) same(text)
   const lastDays = { $gte: { $now: { days: -7 } }, $lte: { $now: true } }
-  t.same(readFilters({ at: lastDays }, { columns, relations }), [{ column: 'at', operator: 'last', operand: { $now: { days: -7 } } }], 'the last days end now')
+  t.same(readFilters({ at: lastDays }, { columns, relations, indexes }), [{ column: 'at', operator: 'last', operand: { $now: { days: -7 } } }], 'the last days end now')
   const last = { column: 'at', operator: 'last', operand: { $now: { days: -7 } } }
   t.same(writeFilters([last, { column: 'at', operator: '$gt', operand: '2026-01-01' }]), { at: lastDays, $and: [{ at: { $gt: '2026-01-01' } }] })
   t.same(writeFilters([{ column: 'at', operator: '$gt', operand: '2026-01-01' }, last]), { at: { $gt: '2026-01-01' }, $and: [{ at: lastDays }] })
@@ -63,15 +65,47 @@ t.test('filters are the same after they have been rows of the form', async (t) =
   same('{}', 'null')
   const twice = [{ column: 'id', operator: '$ne', operand: 1 }, { column: 'id', operator: '$ne', operand: 2 }, { column: 'id', operator: '$gt', operand: undefined }]
   const [orders] = relations as [Relation]
-  t.same(readFilters({ $some: { orders: { filters: { paid: true } } }, id: 1 }, { columns, relations }), [{ relation: orders, operator: '$some', filters: { paid: true } }, { column: 'id', operator: '$eq', operand: 1 }])
-  t.same(readFilters({ $some: { orders: { count: { $gte: 3 } } } }, { columns, relations }), [{ relation: orders, operator: '$some', filters: undefined, least: 3 }])
-  for (const count of [3, { $gte: 1 }, { $gte: 3, $lte: 5 }, { $gte: '3' }]) t.match(readFilters({ $some: { orders: { count } } } as never, { columns, relations }), [{ key: '$some' }], 'other numbers stay as they are written')
+  t.same(readFilters({ $some: { orders: { filters: { paid: true } } }, id: 1 }, { columns, relations, indexes }), [{ relation: orders, operator: '$some', filters: { paid: true } }, { column: 'id', operator: '$eq', operand: 1 }])
+  t.same(readFilters({ $some: { orders: { count: { $gte: 3 } } } }, { columns, relations, indexes }), [{ relation: orders, operator: '$some', filters: undefined, least: 3 }])
+  for (const count of [3, { $gte: 1 }, { $gte: 3, $lte: 5 }, { $gte: '3' }]) t.match(readFilters({ $some: { orders: { count } } } as never, { columns, relations, indexes }), [{ key: '$some' }], 'other numbers stay as they are written')
   t.same(writeFilters([{ relation: orders, operator: '$none', filters: undefined, least: 3 }]), { $none: { orders: {} } }, '$none has no number')
   same('{"$some": {"orders": {"filters": {"paid": true}, "count": {"$gte": 2}}}}')
-  t.same(readFilters({ $some: { orders: { on: { id: 'customer_id' } } } }, { columns, relations }), [{ key: '$some', value: { orders: { on: { id: 'customer_id' } } } }], 'what the form would write otherwise stays as it is')
+  t.same(readFilters({ $some: { orders: { on: { id: 'customer_id' } } } }, { columns, relations, indexes }), [{ key: '$some', value: { orders: { on: { id: 'customer_id' } } } }], 'what the form would write otherwise stays as it is')
   const related = (filters?: JsonObject): Related => ({ relation: orders, operator: '$some', filters })
   t.same(writeFilters([related({ paid: true }), related({ paid: false }), { key: '$some', value: { others: {} } }]), { $some: { orders: { filters: { paid: true } } }, $and: [{ $some: { orders: { filters: { paid: false } } } }, { $some: { others: {} } }] }, 'rows with the same related rows are all kept')
   t.same(writeFilters(twice), { id: { $ne: 1 }, $and: [{ id: { $ne: 2 } }] }, 'two conditions with one operator are both kept, and one without a value is none')
+})
+
+t.test('paths inside JSON and words are rows of the form, where it can write them', async (t) => {
+  const read = (text: string) => readFilters(parseJson(text), { columns, relations, indexes })
+  const same = (text: string, written = text): void => { t.equal(writeLine(writeFilters(read(text)) ?? null), written) }
+  for (const text of [
+    '{"doc": {"$at": {"$.size": {"$gt": 5, "$ne": 7}, "$.tags[0]": "a", "$.\\"odd key\\"": {"$exists": false}}}}', '{"doc": {"$null": false, "$at": {"$": 1.50}}, "id": 1}',
+    '{"$match": {"columns": ["title", "body"], "text": "red shoes"}}', '{"id": 1, "$match": {"columns": ["body", "title"], "text": "red", "mode": "all"}}'
+  ]) {
+    same(text)
+    t.ok(read(text).every((row) => !('key' in row) && !('operator' in row && row.operator === '$at')), text)
+  }
+  same('{"doc": {"$at": {"$.a": {"$null": true}, "$.b": {"$eq": "x"}}}}', '{"doc": {"$at": {"$.a": null, "$.b": "x"}}}')
+  for (const text of ['{"doc": {"$at": {}}}', '{"doc": {"$at": {"$.a": [1]}}}', '{"doc": {"$at": {"a": 1}}}', '{"doc": {"$at": {"$.a": {"$new": 1}}}}', '{"doc": {"$at": {"$.a": 1, "$.b": {}}}}', '{"doc": {"$at": 5}}']) {
+    same(text)
+    t.match(read(text), [{ operator: '$at' }], `${text} stays as it is written`)
+  }
+  for (const text of ['{"$match": {"columns": ["title"], "text": "red"}}', '{"$match": {"columns": ["title", "body"], "text": {"$ref": "/0/id"}}}', '{"$match": 1}', '{"$match": {"columns": ["title", "body"], "text": "red", "mode": "any"}}']) {
+    same(text)
+    t.match(read(text), [{ key: '$match' }])
+  }
+  const row = { column: 'doc', operator: '$gt', path: 'size', operand: 5 }
+  t.same(writeFilters([row, { ...row, path: '', operand: 1 }, { ...row, path: '$.b', operand: undefined }]), { doc: { $at: { '$.size': { $gt: 5 } } } }, 'a path without $ is a name, and what is not complete is none')
+  t.same(writeFilters([row, { ...row, operand: 6 }]), { doc: { $at: { '$.size': { $gt: 5 } } }, $and: [{ doc: { $at: { '$.size': { $gt: 6 } } } }] })
+  const words = (text: string) => ({ columns: ['title', 'body'], text, mode: 'any' })
+  t.same(writeFilters([words('a'), words(''), words('b')]), { $match: { columns: ['title', 'body'], text: 'a' }, $and: [{ $match: { columns: ['title', 'body'], text: 'b' } }] })
+  for (const [text, json] of [['5', '5'], ['true', 'true'], ['"5"', '"5"'], ['red', '"red"'], ['null', '"null"'], ['{', '"{"']] as const) {
+    const scalar = { kind: 'scalar', members: undefined } as const
+    const value = fromText(scalar, text) as Json
+    t.equal(writeLine(value), json)
+    t.equal(toText(scalar, value), text)
+  }
 })
 
 t.test('an operator of the document that has no text of its own is offered by its name', async (t) => {
@@ -80,18 +114,28 @@ t.test('an operator of the document that has no text of its own is offered by it
 })
 
 t.test('a search is part of the filters, beside all others', async (t) => {
-  const table = { columns: [column('name', { kind: 'text', operators: ['$contains'] }), column('$note', { kind: 'text', operators: ['$contains'] }), column('n'), column('b', { kind: 'text', operators: ['$contains'], isBytes: true })] }
-  const found = withSearch(table, { n: 1 }, 'aB')
+  const table = { columns: [column('name', { kind: 'text', operators: ['$contains'] }), column('$note', { kind: 'text', operators: ['$contains'] }), column('n'), column('b', { kind: 'text', operators: ['$contains'], isBytes: true })], indexes }
+  const found = withSearch(table, { n: 1 }, { text: 'aB' })
   t.same(found, { n: 1, $or: ['name', '$$note'].flatMap((key) => ['aB', 'ab', 'AB', 'Ab'].map((text) => ({ [key]: { $contains: text } }))) })
-  t.equal(readSearch(table, found), 'aB')
-  t.equal(readSearch(table, withSearch(table, found, '7%')), '7%')
-  t.same(withSearch(table, found, ''), { n: 1 })
-  t.equal(withSearch(table, withSearch(table, undefined, 'x'), ''), undefined)
+  t.same(readSearch(table, found), { text: 'aB' })
+  t.same(readSearch(table, withSearch(table, found, { text: '7%' })), { text: '7%' })
+  t.same(withSearch(table, found, { text: '' }), { n: 1 })
+  t.equal(withSearch(table, withSearch(table, undefined, { text: 'x' }), { text: '' }), undefined)
   const other = { $or: [{ n: 1 }, { n: 2 }], $and: [{ n: 3 }] }
   t.equal(readSearch(table, other), undefined)
-  t.same(withSearch(table, other, ''), other)
-  t.match(withSearch(table, other, 'x'), { $or: [{ name: { $contains: 'x' } }], $and: [{ n: 3 }, { $or: other.$or }] })
-  t.equal(canSearch({ columns: [column('n')] }), false)
+  t.same(withSearch(table, other, { text: '' }), other)
+  t.match(withSearch(table, other, { text: 'x' }), { $or: [{ name: { $contains: 'x' } }], $and: [{ n: 3 }, { $or: other.$or }] })
+  const [columns] = indexes as [string[]]
+  const words = withSearch(table, found, { text: 'red shoes', columns })
+  t.same(words, { n: 1, $match: { columns, text: 'red shoes' } }, 'words take the place of texts')
+  t.match(readSearch(table, words), { text: 'red shoes', columns })
+  t.same(withSearch(table, { ...other, $match: { columns, text: 'a', mode: 'all' } }, { text: 'b', columns }), { ...other, $match: { columns, text: 'b', mode: 'all' } }, 'the mode stays')
+  t.same(withSearch(table, words, { text: 'aB' }), found)
+  t.same(withSearch(table, { ...other, ...words }, { text: '' }), { ...other, n: 1 })
+  t.equal(canSearch({ columns: [column('n')], indexes: [] }), false)
+  const body = byRelevance({ hasPositions: true }, { verb: 'select', filters: words as JsonObject, after: null, limit: 5 }, true)
+  t.same(body, { verb: 'select', filters: words, limit: 5, orderBy: [{ $match: 'DESC' }], offset: 0 })
+  t.same(withFilters({ hasPositions: true }, body, { n: 1 }), { verb: 'select', filters: { n: 1 }, limit: 5, after: null }, 'an order by relevance ends with the words')
 })
 
 t.test('values are the same after they have been text', async (t) => {
