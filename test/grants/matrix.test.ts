@@ -11,15 +11,26 @@ import { onEachEngine, type Schema, type Service } from '../support/service.ts'
 import { tenants, tokenFor } from './support.ts'
 
 const rows = { tenant: { $claim: '/tenant' } }
-const columns = { select: ['id', 'status', 'total', 'sku', 'customer_id'] }
+const columns = { select: ['id', 'status', 'total', 'sku', 'customer_id', 'words', 'doc'] }
 const grants = { orders: { columns, rows }, customers: { rows }, sold: { columns, rows } }
-const schema: Schema = (engine) => [...tenants(engine), 'create view sold as select * from orders']
+/** Each row has a word and a document of its own, and a document that the grant does not see. */
+const schema: Schema = (engine) => [
+  ...tenants(engine),
+  ...['words varchar(40)', 'doc json', 'hidden json'].map((column) => `alter table orders add column ${column}`),
+  `update orders set words = ${engine === 'sqlite' ? "'common word' || id" : "concat('common word', id)"}, doc = json_object('of', id), hidden = json_object('of', id)`,
+  ...engine === 'sqlite'
+    ? [
+        "create virtual table found using fts5(words, content='orders', content_rowid='id')", "insert into found (found) values ('rebuild')"
+      ]
+    : ['create fulltext index found on orders (words)'],
+  'create view sold as select * from orders'
+]
 const tokens = [tokenFor('acme', grants, { tenant: 'acme' })]
 
 /** What a probe puts in the place of x: something hidden, and something that does not exist. */
 const kinds = {
   /** The second name is as long as the first. `tenant` has a rule, `secret` none. */
-  column: [['secret', 'absent'], ['tenant', 'absent']],
+  column: [['secret', 'absent'], ['tenant', 'absent'], ['hidden', 'absent']],
   /** An order of another tenant, and one whose tenant equals the claim in the collation of the column. */
   row: [[4, 99], [7, 99]],
   /** A customer of another tenant. */
@@ -33,6 +44,9 @@ const column = (body: (x: string) => object): Probe => ['column', body]
 const row = (body: (x: number) => object): Probe => ['row', body]
 const reference = (body: (x: number) => object): Probe => ['reference', body]
 
+const match = (text: string): object => ({ $match: { columns: ['words'], text } })
+const ofRow = (x: number): object => ({ doc: { $at: { '$.of': x } } })
+
 /** The probes of a field of several verbs. */
 const filters = (rest: object): Probe[] => [
   column((x) => ({ ...rest, filters: { [x]: 'z4' } })),
@@ -42,6 +56,9 @@ const filters = (rest: object): Probe[] => [
   column((x) => ({ ...rest, filters: { id: 1, [x]: { $gt: { $now: { days: -1 } } } } })), column((x) => ({ ...rest, filters: { id: 1, [x]: { $has: 'a' } } })),
   column((x) => ({ ...rest, filters: { id: 1, [x]: { $at: { '$.a': 'z4' } } } })), column((x) => ({ ...rest, filters: { id: 1, $match: { columns: [x], text: 'z4' } } })),
   column((x) => ({ ...rest, filters: { id: 1, $match: { columns: ['status', x], text: 'z4' } } })),
+  column((x) => ({ ...rest, filters: { id: 1, [x]: { $at: { '$.of': { $exists: true } } } } })), column((x) => ({ ...rest, filters: { $or: [{ id: 1 }, { [x]: { $at: { 'no path': [] } } }] } })),
+  row((x) => ({ ...rest, filters: match(`word${x}`) })), row((x) => ({ ...rest, filters: { $or: [match(`word${x}`), { id: x }] } })), row((x) => ({ ...rest, filters: { $and: [match('common'), match(`word${x}`)] } })),
+  row((x) => ({ ...rest, filters: ofRow(x) })), row((x) => ({ ...rest, filters: { doc: { $at: { '$.of': { $gte: x } } } } })), row((x) => ({ ...rest, filters: { $not: { doc: { $at: { '$.of': { $ne: x } } } } } })),
   row((x) => ({ ...rest, filters: { id: x } })),
   row((x) => ({ ...rest, filters: { id: { $in: [x] } } })),
   row((x) => ({ ...rest, filters: { $or: [{ id: x }, { $and: [{ id: { $gte: x } }, { id: { $lte: x } }] }] } })),
@@ -61,7 +78,8 @@ const returned = (rest: object): Probe[] => [
 const matrix: Record<string, Probe[]> = {
   'select.verb': [row((x) => ({ filters: { id: x } }))],
   'select.filters': [
-    ...filters({}),
+    ...filters({}), row((x) => ({ filters: { $not: match(`word${x}`) } })), row((x) => ({ filters: { $some: { orders: { on: { id: 'id' }, filters: ofRow(x) } } } })),
+    row((x) => ({ filters: { $none: { orders: { on: { customer_id: 'customer_id' }, filters: ofRow(x) } } } })), column((x) => ({ filters: { $some: { orders: { on: { id: 'id' }, filters: { [x]: { $at: { '$.of': 1 } } } } } } })),
     ...[1, { $gte: 1 }, { $between: [1, 9] }, 0, { $lt: 2 }].flatMap((count) => [
       row((x) => ({ filters: { $some: { orders: { on: { customer_id: 'customer_id' }, filters: { id: { $gte: x } }, count } } } })), row((x) => ({ filters: { $some: { orders: { on: { id: 'id' }, filters: { id: x }, count } } } })),
       column((x) => ({ filters: { $some: { orders: { on: { id: 'id' }, filters: { [x]: 'z4' }, count } } } })), reference((x) => ({ limit: 2, columns: ['sku'], filters: { $some: { customers: { filters: { id: x }, count } } } }))
@@ -74,6 +92,7 @@ const matrix: Record<string, Probe[]> = {
   'select.columns': [column((x) => ({ columns: [x] })), column((x) => ({ columns: ['id', x] }))],
   'select.limit': [row((x) => ({ filters: { id: { $gte: x } }, limit: 1 }))],
   'select.orderBy': [
+    row((x) => ({ filters: match(`common word${x}`), orderBy: [{ $match: 'DESC' }] })), row((x) => ({ filters: { ...match('common'), $not: match(`word${x}`) }, orderBy: [{ $match: 'ASC' }, { id: 'ASC' }] })),
     column((x) => ({ orderBy: x })), column((x) => ({ orderBy: `id, ${x} DESC` })), column((x) => ({ orderBy: [{ [x]: 'ASC' }] })),
     column((x) => ({ orderBy: `same.${x}`, include: { same: { table: 'orders', on: { id: 'id' }, aggregates: { n: { $count: '*' } } } } })), column((x) => ({ orderBy: 'same.n', include: { same: { table: 'orders', on: { id: 'id' }, aggregates: { n: { $max: x } } } } })),
     row((x) => ({ orderBy: 'others.n DESC', include: { others: { table: 'orders', on: { customer_id: 'customer_id' }, filters: { id: { $gte: x } }, aggregates: { n: { $count: '*' } } } } })),
@@ -83,14 +102,14 @@ const matrix: Record<string, Probe[]> = {
   'select.groupBy': [
     column((x) => ({ groupBy: [x] })), column((x) => ({ groupBy: ['id', { month: { $month: x } }] })), column((x) => ({ groupBy: [{ [x]: { $month: 'status' } }] })), row((x) => ({ groupBy: ['id'], having: { id: x } })),
     column((x) => ({ groupBy: [{ of: { same: x } }], include: { same: { table: 'orders', on: { id: 'id' } } } })), column((x) => ({ groupBy: [{ [x]: { same: 'status' } }, x], include: { same: { table: 'orders', on: { id: 'id' } } } })),
-    row((x) => ({ groupBy: [{ of: { same: 'status' } }], aggregates: { n: { $count: '*' } }, include: { same: { table: 'orders', on: { id: 'id' }, filters: { id: x } } } })), reference((x) => ({ limit: 2, groupBy: [{ name: { customer: 'name' } }], include: { customer: { table: 'customers', filters: { id: x } } } })),
+    row((x) => ({ groupBy: [{ of: { same: 'status' } }], aggregates: { n: { $count: '*' } }, include: { same: { table: 'orders', on: { id: 'id' }, filters: { id: x } } } })), row((x) => ({ groupBy: [{ of: { same: 'status' } }], include: { same: { table: 'orders', on: { id: 'id' }, filters: ofRow(x) } } })), reference((x) => ({ limit: 2, groupBy: [{ name: { customer: 'name' } }], include: { customer: { table: 'customers', filters: { id: x } } } })),
     column((x) => ({ groupBy: ['status', x] })), row((x) => ({ filters: { id: x }, groupBy: ['status'] }))
   ],
   'select.aggregates': [
     ...['$count', '$countDistinct', '$sum', '$avg', '$min', '$max'].map((call) => column((x) => ({ aggregates: { a: { [call]: x } } }))),
     column((x) => ({ aggregates: { [x]: { $max: 'id' } }, having: { [x]: { $gt: 3 } }, orderBy: x })),
     ...['$count', '$countDistinct', '$sum', '$avg', '$min', '$max'].map((call) => row((x) => ({ filters: { id: { $gte: x } }, aggregates: { a: { [call]: 'total' } } }))),
-    row((x) => ({ filters: { id: x }, aggregates: { n: { $count: '*' } } })),
+    row((x) => ({ filters: { id: x }, aggregates: { n: { $count: '*' } } })), row((x) => ({ filters: match(`word${x}`), aggregates: { n: { $count: '*' } } })), row((x) => ({ aggregates: { n: { $count: '*', filters: ofRow(x) } } })), column((x) => ({ aggregates: { n: { $count: '*', filters: { [x]: { $at: { '$.of': 1 } } } } } })),
     ...['$some', '$none'].flatMap((some) => [
       row((x) => ({ aggregates: { n: { $count: '*', filters: { [some]: { orders: { on: { customer_id: 'customer_id' }, filters: { id: { $gte: x } } } } } } } })), row((x) => ({ aggregates: { n: { $max: 'total', filters: { [some]: { sold: { on: { status: 'status' }, filters: { id: x } } } } } } })),
       column((x) => ({ aggregates: { n: { $count: '*', filters: { [some]: { orders: { on: { id: 'id' }, filters: { [x]: 'z4' } } } } } } })), column((x) => ({ aggregates: { n: { $count: '*', filters: { [some]: { orders: { on: { id: x } } } } } } })),
@@ -109,7 +128,7 @@ const matrix: Record<string, Probe[]> = {
     row((x) => ({ orderBy: 'id', after: { id: x - 1 } })), row((x) => ({ orderBy: 'id DESC', after: { id: x + 1 }, filters: { id: { $gte: x } } }))
   ],
   'select.offset': [row((x) => ({ orderBy: 'id', filters: { id: { $gte: x } }, offset: 0 })), column((x) => ({ orderBy: x, offset: 0 }))],
-  'select.total': [row((x) => ({ filters: { id: x }, total: true })), row((x) => ({ filters: { id: { $gte: x } }, total: 5 })), column((x) => ({ filters: { [x]: 'z4' }, total: true }))],
+  'select.total': [row((x) => ({ filters: match(`word${x}`), total: true })), row((x) => ({ filters: { $not: ofRow(x) }, total: true })), row((x) => ({ filters: { id: x }, total: true })), row((x) => ({ filters: { id: { $gte: x } }, total: 5 })), column((x) => ({ filters: { [x]: 'z4' }, total: true }))],
   'select.expect': [row((x) => ({ filters: { id: x }, expect: 1 })), row((x) => ({ filters: { id: { $gte: x } }, expect: { $gte: 1 } })), column((x) => ({ filters: { [x]: 'z4' }, expect: 0 }))],
   'select.include': [
     column((x) => ({ include: { customer: { table: 'customers', on: { [x]: 'id' } } } })), column((x) => ({ include: { others: { table: 'orders', on: { id: x } } } })),
@@ -119,7 +138,7 @@ const matrix: Record<string, Probe[]> = {
     column((x) => ({ include: { others: { table: 'orders', on: { customer_id: 'customer_id' }, include: { same: { table: 'orders', on: { id: 'id' } } }, orderBy: `same.${x}` } } })),
     row((x) => ({ include: { others: { table: 'orders', on: { customer_id: 'customer_id' }, include: { same: { table: 'orders', on: { id: 'id' }, filters: { id: x } } }, orderBy: [{ same: { total: 'DESC' } }] } } })),
     row((x) => ({ include: { last: { table: 'orders', on: { customer_id: 'customer_id' }, as: 'object', orderBy: 'id DESC', filters: { id: { $gte: x } } }, same: { table: 'orders', on: { id: 'id' }, as: 'list', filters: { id: x } } } })),
-    row((x) => ({ filters: { id: x }, include: { customer: { table: 'customers' } } })), row((x) => ({ include: { same: { table: 'orders', on: { id: 'id' }, filters: { id: x } } } })),
+    row((x) => ({ filters: { id: x }, include: { customer: { table: 'customers' } } })), row((x) => ({ include: { same: { table: 'orders', on: { id: 'id' }, filters: ofRow(x) } } })), column((x) => ({ include: { same: { table: 'orders', on: { id: 'id' }, filters: { [x]: { $at: { '$.of': 4 } } } } } })), row((x) => ({ include: { same: { table: 'orders', on: { id: 'id' }, filters: { id: x } } } })),
     row((x) => ({ include: { others: { table: 'orders', on: { customer_id: 'customer_id' }, filters: { id: { $gte: x } }, aggregates: { n: { $count: '*' }, total: { $sum: 'total' } } } } })),
     ...['on', 'columns', 'filters', 'orderBy', 'aggregates'].map((field) => column((x) => ({ include: { sold: { on: { id: 'id' }, [field]: { on: { id: x }, columns: [x], filters: { [x]: 'z4' }, orderBy: x, aggregates: { a: { $max: x } } }[field] } } }))),
     row((x) => ({ include: { sold: { on: { status: 'status' }, filters: { id: { $gte: x } }, orderBy: 'id', limit: 1 } } })), row((x) => ({ include: { sold: { on: { status: 'status' }, filters: { id: x }, aggregates: { n: { $count: '*' } } } } })),

@@ -9,8 +9,8 @@ const META = [
 ]
 const insert = `insert into things (id, tenant, name, meta) values ${META.map((meta, index) => `(${index + 1}, ${1 + index % 2}, 'n', ${meta === null ? 'null' : `'${meta}'`})`).join(', ')}`
 const schema = {
-  sqlite: ['create table things (id integer primary key, tenant int, name varchar(20), meta json, secret json, k int)', insert, 'create table parts (id integer primary key, thing int, meta json)', 'create index thing on parts (thing)', "insert into parts values (1, 1, '{\"n\":1}'), (2, 2, '{\"n\":2}')"],
-  mysql: ['create table things (id int primary key, tenant int, name varchar(20), meta json, secret json, k int)', insert, 'create table parts (id int primary key, thing int, meta json, key thing (thing))', "insert into parts values (1, 1, '{\"n\":1}'), (2, 2, '{\"n\":2}')"]
+  sqlite: ['create table things (id integer primary key, tenant int, name varchar(20), meta json, secret json, k int)', insert, 'create table parts (id integer primary key, thing int, meta json)', 'create index thing on parts (thing)', "insert into parts values (1, 1, '{\"n\":1}'), (2, 2, '{\"n\":2}')", 'create view seen as select * from things'],
+  mysql: ['create table things (id int primary key, tenant int, name varchar(20), meta json, secret json, k int)', insert, 'create table parts (id int primary key, thing int, meta json, key thing (thing))', "insert into parts values (1, 1, '{\"n\":1}'), (2, 2, '{\"n\":2}')", 'create view seen as select * from things']
 }
 const SELLER = 'seller-token-of-tenant-one-0123456789'
 const tokens = [
@@ -54,6 +54,15 @@ await onEachEngine(t as Test, '$at', { schema, tokens }, async (t, { engine, pos
     ]
     t.same((await operate({ operations, dryRun: true })).json.data.results, [{ updated: 2 }, { deleted: 1 }, { rows: [{ id: 1 }, { id: 2 }], count: 2 }, { rows: [], count: 0 }])
     t.same((await post('things', { verb: 'update', filters: at({ '$.size': { $nin: [] } }), data: { k: 1 } })).json.error.code, 'FILTERS_REQUIRED', 'constants are folded')
+  })
+
+  await t.test('a view of MariaDB has no columns of JSON', async (t) => {
+    const { status, json } = await post('seen', { verb: 'select', columns: ['id'], filters: at({ '$.size': 5 }) })
+    if (engine === 'mariadb') t.match(json.error, { code: 'INVALID_VALUE', details: [{ path: '/filters/meta/$at' }] })
+    else t.same([status, json.data.rows], [200, [{ id: 1 }]])
+    const related = await post('things', { verb: 'select', columns: ['id'], filters: { $some: { seen: { on: { id: 'id' }, filters: at({ '$.tags[1]': 'b' }) } } } })
+    if (engine === 'mariadb') t.match(related.json.error, { code: 'INVALID_VALUE', details: [{ path: '/filters/$some/seen/filters/meta/$at' }] })
+    else t.same(related.json.data?.rows, [{ id: 1 }], related.text)
   })
 
   await t.test('paths and values are parameters of one statement', async (t) => {
