@@ -24,6 +24,7 @@ interface AnswerViewProps {
   readonly paging: Paging
   readonly onOrder: (name: string, isAdded: boolean) => void
   readonly onExport: () => void
+  readonly onImport: (() => void) | undefined
   /** What can be done with rows that are selected. */
   readonly onSelected: (rows: readonly JsonObject[], action: 'delete' | 'export') => void
   readonly onEdit: ((row: JsonObject, column: Column, value: Json) => void) | undefined
@@ -47,7 +48,7 @@ export interface Paging {
 
 const number = (value: number): string => value.toLocaleString('en')
 
-export function AnswerView ({ table, result: { answer, body }, isOld, shown, setShown, paging, onOrder, onExport, onSelected, onEdit, opened, onOpen, panel, children }: AnswerViewProps) {
+export function AnswerView ({ table, result: { answer, body }, isOld, shown, setShown, paging, onOrder, onExport, onImport, onSelected, onEdit, opened, onOpen, panel, children }: AnswerViewProps) {
   const { data, failure } = answer
   const [selected, setSelected] = useState<ReadonlyMap<string, JsonObject>>(new Map())
   useEffect(() => setSelected(new Map()), [answer])
@@ -76,6 +77,7 @@ export function AnswerView ({ table, result: { answer, body }, isOld, shown, set
         )}
         <span class='spacer' />
         {rows !== undefined && memberOf(body, 'verb') === 'select' && <button type='button' title='All rows that the filters select, as a CSV file' onClick={onExport}>Export CSV</button>}
+        {onImport !== undefined && isSelect && <button type='button' title='Rows from a CSV file' onClick={onImport}>Import CSV …</button>}
         <span class='segments' role='group' aria-label='Show the answer as'>
           <button type='button' aria-pressed={shown === 'grid'} onClick={() => setShown('grid')}>Grid</button>
           <button type='button' aria-pressed={shown === 'json'} onClick={() => setShown('json')}>JSON</button>
@@ -151,15 +153,23 @@ interface FailureProps {
 export function FailureView ({ answer: { status, failure, requestId }, body, table }: FailureProps) {
   if (failure === undefined) return null
   // a detail that says what the headline says has only its place left
-  const details = failure.details.map(({ path, message }) => ({ path, message: message === failure.message ? '' : message })).filter(({ path, message }) => path !== '' || message !== '')
+  const details = failure.details.map(({ path, message, line }) => ({ path, line, message: message === failure.message ? '' : message })).filter(({ path, message, line }) => path !== '' || message !== '' || line !== undefined)
+  const { committed } = failure
   return (
     <div class='failure' role='alert'>
       <p><b>{failure.message}</b></p>
-      {details.length > 0 && <ul>{details.map(({ path, message }) => <li key={path + message}>{path !== '' && <code>{path}</code>} {message}{path !== '' && at(body, path)}</li>)}</ul>}
+      {details.length > 0 && <ul>{details.map(({ path, message, line }) => <li key={path + message}>{line !== undefined ? <b>{placeOf(line, path)}</b> : path !== '' && <code>{path}</code>} {message}{path !== '' && at(body, path)}</li>)}</ul>}
+      {committed !== undefined && <p>{committed.rows === 0 ? 'No row is in the table.' : `The rows up to line ${committed.line} are in the table (${number(committed.rows)}), and none after it.`}</p>}
       {failure.code === 'FOREIGN_KEY_VIOLATION' && table !== undefined && ['update', 'delete'].includes(String(memberOf(body, 'verb'))) && <Referrers table={table} filters={memberOf(body, 'filters')} />}
       <p class='muted'>{status > 0 ? `Status ${status} · ` : ''}<code>{failure.code}</code>{requestId === null ? '' : <> · request <code>{requestId}</code></>}</p>
     </div>
   )
+}
+
+/** The place in a file of what `/data/7/price` names. */
+function placeOf (line: number, path: string): string {
+  const column = path.split('/')[3]
+  return `Line ${number(line)}${column === undefined ? '' : `, column ${column.replaceAll('~1', '/').replaceAll('~0', '~')}`}`
 }
 
 /** Rows of other tables are counted as far as this. */

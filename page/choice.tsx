@@ -4,11 +4,12 @@ interface ChoiceProps {
   readonly value: string
   readonly options: ReadonlyArray<readonly [value: string, text: string]>
   readonly onChoice: (value: string) => void
+  readonly isDisabled?: boolean
 }
 
-export function Choice ({ label, value, options, onChoice }: ChoiceProps) {
+export function Choice ({ label, value, options, onChoice, isDisabled = false }: ChoiceProps) {
   return (
-    <select aria-label={label} value={value} onChange={({ currentTarget }) => onChoice(currentTarget.value)}>
+    <select aria-label={label} disabled={isDisabled} value={value} onChange={({ currentTarget }) => onChoice(currentTarget.value)}>
       {options.map(([key, text]) => <option key={key} value={key}>{text}</option>)}
     </select>
   )

@@ -3,10 +3,12 @@ import { Digits, isList, isObject, parseJson, withMembers, type Json, type JsonO
 
 const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
-/** The token is a variable: it is shown nowhere. */
-export function writeCurl (url: string, body: string, accept?: string): string {
-  const types = ["-H 'Content-Type: application/json'", ...accept === undefined ? [] : [`-H 'Accept: ${accept}'`]]
-  return [`curl -X POST ${quote(url)}`, '-H "Authorization: Bearer $TOKEN"', ...types, `-d ${quote(body)}`].join(' \\\n  ')
+/** The token is a variable: it is shown nowhere. `file`: the name of a CSV file that is the body. */
+export function writeCurl (url: string, body: string, { accept, file }: { readonly accept?: string | undefined, readonly file?: string | undefined } = {}): string {
+  const types = [`-H 'Content-Type: ${file === undefined ? 'application/json' : 'text/csv'}'`, ...accept === undefined ? [] : [`-H 'Accept: ${accept}'`]]
+  // curl reads a name with `./` as a file, whatever it begins with
+  const data = file === undefined ? `-d ${quote(body)}` : `-T ${quote(`./${file}`)}`
+  return [`curl -X POST ${quote(url)}`, '-H "Authorization: Bearer $TOKEN"', ...types, data].join(' \\\n  ')
 }
 
 export interface Called {

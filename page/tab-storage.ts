@@ -49,7 +49,7 @@ export function openStorage (base: string): TabStorage {
     entries,
     addEntry (sent) {
       if (sent.body.length > MAX_LENGTH) return
-      const others = entries().filter(({ path, body, accept }) => path !== sent.path || body !== sent.body || accept !== sent.accept)
+      const others = entries().filter(({ path, body, accept, file }) => path !== sent.path || body !== sent.body || accept !== sent.accept || file !== sent.file)
       try {
         storage?.setItem(entriesKey, JSON.stringify([{ ...sent, at: Date.now() }, ...others].slice(0, MAX_ENTRIES)))
       } catch { // it is full

@@ -53,6 +53,8 @@ export interface Table {
   readonly columns: readonly Column[]
   readonly primaryKey: readonly string[]
   readonly relations: readonly Relation[]
+  /** The keys by which an insert finds rows that are there. */
+  readonly conflictKeys: ReadonlyArray<readonly string[]>
   readonly isView: boolean
   /** The columns of each full-text index, and how its words can be searched. */
   readonly indexes: ReadonlyArray<readonly string[]>
@@ -210,6 +212,8 @@ function readTable ({ name, path, post }: { readonly name: string, readonly path
     columns,
     primaryKey,
     relations: nameRelations(relations(), new Set(rows.keys())),
+    // keys of one column share a choice
+    conflictKeys: variants(schema('OnConflict')?.properties.key).flatMap(({ minItems, items }) => minItems === 1 ? items.enum.map((name: string) => [name]) : [items.enum]),
     isView,
     indexes: match === undefined ? [] : variants(match.columns).map(({ items }) => items.enum),
     matchModes: match?.mode.enum ?? [],

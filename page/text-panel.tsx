@@ -59,30 +59,31 @@ function call (called: Parameters<typeof writeCall>[0]): string {
   }
 }
 
-/** Every request that was sent for the user, also of opened rows, dry runs and exports. */
+/** Every request that was sent for the user, also of opened rows, dry runs, exports and imports. */
 function History () {
   const { storage } = useStage()
   const [entries, setEntries] = useState(storage.entries)
   useEffect(() => storage.watch(() => setEntries(storage.entries())), [])
   if (entries.length === 0) return <p class='empty'>Requests of this tab are listed here until it is closed.</p>
-  return <ul class='history'>{entries.map((entry) => <HistoryEntry key={entry.accept + entry.path + entry.body} {...entry} />)}</ul>
+  return <ul class='history'>{entries.map((entry) => <HistoryEntry key={JSON.stringify([entry.accept, entry.path, entry.body, entry.file])} {...entry} />)}</ul>
 }
 
-function HistoryEntry ({ path, body, status, accept, at }: Entry) {
+function HistoryEntry ({ path, body, status, accept, file, at }: Entry) {
   const { service, go, say } = useStage()
   const [isOpen, setOpen] = useState(false)
   const route = readRoute(path)
   if (route === undefined) return null
   const given = readBody(body)
-  const notes = [...memberOf(given, 'dryRun') === true ? ['dry run'] : [], ...accept === CSV ? ['export'] : []]
-  const name = [route.table === '' ? 'several operations' : `${verbOf(given)} ${route.table}`, ...notes].join(', ')
-  const command = writeCurl(location.origin + service.base + path, body, accept === CSV ? CSV : undefined)
+  const isDry = memberOf(given, 'dryRun') === true || (file !== undefined && /[?&]dryRun=/.test(path))
+  const notes = [...isDry ? ['dry run'] : [], ...accept === CSV ? ['export'] : []]
+  const name = [route.table === '' ? 'several operations' : `${file === undefined ? verbOf(given) : 'import'} ${route.table}`, ...notes].join(', ')
+  const command = writeCurl(location.origin + service.base + path, body, { accept: accept === CSV ? CSV : undefined, file })
   return (
     <li>
       <div class='buttons'>
-        <button type='button' onClick={() => go({ ...route, body })}>
+        <button type='button' onClick={() => go(file === undefined ? { ...route, body } : route)}>
           <span><b>{name}</b> <span class={status >= 200 && status < 300 ? 'muted' : 'bad'}>{status === 0 ? 'no answer' : status}</span> <span class='muted'>{new Date(at).toLocaleTimeString()}</span></span>
-          <code>{body.replaceAll(/\s+/g, ' ').slice(0, 160)}</code>
+          <code>{(file === undefined ? body : [file, ...Array.from(new URLSearchParams(path.split('?')[1]), (option) => option.join('='))].join(' ')).replaceAll(/\s+/g, ' ').slice(0, 160)}</code>
         </button>
         <button type='button' class='quiet' aria-expanded={isOpen} aria-label={`curl of ${name}`} onClick={() => setOpen(!isOpen)}>curl</button>
       </div>

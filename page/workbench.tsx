@@ -8,6 +8,7 @@ import { asOptions, Choice } from './choice.tsx'
 import { downloadCsv } from './download.ts'
 import { FilterForm } from './filter-form.tsx'
 import { rowKey } from './grid.tsx'
+import { ImportForm } from './import-form.tsx'
 import { firstPage, readOrder, reverseOrder, toggleOrder, writeOrder } from './order.ts'
 import { RecordForm } from './record-form.tsx'
 import { RowPanel } from './row-panel.tsx'
@@ -101,6 +102,10 @@ export function Workbench ({ table, route }: { table: Table, route: Route }) {
     if (action === 'delete') write({ verb: 'delete', filters, expect: rows.length })
     else download({ ...sent, filters })
   }
+  const importRows = (): void => {
+    const isShown = verbOf(sent) === 'select'
+    stage.show({ title: `Import rows into ${table.name}`, content: <ImportForm table={table} onImported={() => { if (isShown && result !== undefined) run(result.text, trail) }} /> })
+  }
   /** A write asks by itself; rows that are read anew close what is open. */
   const submit = (): void => { if (verb !== 'select' || mayLeave()) run() }
   /** The request that the answer is for: pages and order go on from it. */
@@ -124,6 +129,7 @@ export function Workbench ({ table, route }: { table: Table, route: Route }) {
             {verb === 'select' && body !== undefined
               ? <button type='button' class='menu summary' aria-expanded={isOpen} title='Filters, columns, related rows, groups, and the request as text' onClick={() => setOpen(!isOpen)}><span>Query</span><b>{summarize(table, body)}</b></button>
               : <span class='spacer muted'>{verb === 'select' ? '' : 'You see what happens before anything is written.'}</span>}
+            {verb === 'insert' && <button type='button' title='Rows from a CSV file' onClick={importRows}>Import CSV …</button>}
             <button class='main' title='Ctrl+Enter' aria-busy={isRunning}>{verb === 'select' || verb === 'undefined' ? 'Run' : `${NAMES[verb as Verb] ?? 'Run'} …`}</button>
             {verb === 'select' && table.verbs.includes('insert') && <button type='button' onClick={() => setVerb('insert')}>Insert a row …</button>}
           </div>
@@ -149,6 +155,7 @@ export function Workbench ({ table, route }: { table: Table, route: Route }) {
                 table={table} result={result} isOld={text !== result.text && verb === 'select'} shown={shown} setShown={setShown}
                 paging={pagingOf(table, result, trail, runBody)}
                 onOrder={(name, isAdded) => { if (sent !== undefined) runBody(withMembers(firstPage(sent), { orderBy: writeOrder(toggleOrder(readOrder(sent), name, isAdded)) })) }}
+                onImport={table.verbs.includes('insert') ? importRows : undefined}
                 onExport={() => { if (sent !== undefined) download(sent) }}
                 onSelected={onSelected}
                 onEdit={table.verbs.includes('update') ? (row, { name }, value) => { write({ verb: 'update', data: { [name]: value }, filters: keyFilters(table, row) as JsonObject, expect: 1 }) } : undefined}

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check'
 import t from 'tap'
 import { writeCall, writeCurl } from '../../page/commands.ts'
-import { writeCsv } from '../../page/csv.ts'
+import { findSeparator, writeCsv } from '../../page/csv.ts'
 import { operatorsOf, readFilters, writeFilters, type Related } from '../../page/filter-rows.ts'
 import { parseJson, writeLine, writeLines, type Json, type JsonObject } from '../../page/json.ts'
 import { readOrder, toggleOrder, writeOrder } from '../../page/order.ts'
@@ -218,6 +218,7 @@ t.test('an address keeps names and bodies of any characters', async (t) => {
 
 t.test('a request as a line for a shell and for the client', async (t) => {
   t.equal(writeCurl('http://a/api/b/c', '{"verb": "select", "filters": {"name": "O\'Brien"}}').split('\n').length, 4)
+  t.match(writeCurl('http://a/api/b/c?dryRun=true', '', { file: "it's.csv" }), /-H 'Content-Type: text\/csv' \\\n {2}-T '\.\/it'\\''s\.csv'$/, 'and a file')
   const call = (body: string, table = "it's"): string => writeCall({ url: 'http://a/api', database: 'shop', table, body }).split('\n\n').at(-1) as string
   t.equal(call('{"verb": "select", "after": null, "filters": {"a b": 9007199254740993, "$or": [{"c": 1.50}]}}'), "const { rows, next } = await db.select('it\\'s', { after: null, filters: { 'a b': 9007199254740993n, $or: [{ c: 1.50 }] } })")
   t.equal(call('{"verb": "insert", "data": {}}'), "const { inserted, id } = await db.insert('it\\'s', { data: {} })")
@@ -228,4 +229,8 @@ t.test('a request as a line for a shell and for the client', async (t) => {
 t.test('rows as CSV: NULL is nothing, an empty text is two quotes', async (t) => {
   const rows = [{ a: null, b: '' }, { a: 'x,"y"\n', b: parseJson('9007199254740993') }, { a: [1, { b: 2 }], b: ' ' }] as readonly JsonObject[]
   t.equal(writeCsv(['a', 'b'], rows), 'a,b\r\n,""\r\n"x,""y""\n",9007199254740993\r\n"[1, {""b"": 2}]"," "\r\n')
+})
+
+t.test('the separator of a file is the one that its first line has most', async (t) => {
+  for (const [text, separator] of [['a,b\n1;2;3;4', ','], ['a;b', ';'], ['a\tb\r\n1,2', 'tab'], ['"a,b,c";d', ';'], ['a', ','], ['', ','], ['"a""b\n,,,";c\n', ';']] as const) t.equal(findSeparator(text), separator, JSON.stringify(text))
 })
