@@ -12,7 +12,7 @@ export interface Options extends Effort {
 export const HELP = `npm run bench [-- options]
 
   --quick              short rounds and little growth: under three minutes, into bench/results/quick
-  --workloads a,b      only those whose name contains one of these, or exports; results are printed, not written
+  --workloads a,b      only those whose name contains one of these, or exports, imports; results are printed, not written
   --contenders a,b     the same for who takes part
   --starts n           how often everybody is started anew for a workload
   --rounds n           rounds of each workload; a multiple of six gives every order of the main contenders

@@ -13,6 +13,7 @@ import { growCatalog } from './growth/catalog-size.ts'
 import { growConnections } from './growth/connections.ts'
 import { measureExports } from './growth/exports.ts'
 import { measureGrants } from './growth/grants.ts'
+import { measureImports } from './growth/imports.ts'
 import { measureKeys } from './growth/keys.ts'
 import { measureLogging } from './growth/logging.ts'
 import { growTable } from './growth/table-size.ts'
@@ -40,8 +41,11 @@ async function bench (options: Options): Promise<void> {
   reportFailures(workloads)
   const partial = options.workloads !== undefined || options.contenders !== undefined
   if (partial) {
-    const exports = options.workloads !== undefined && isWanted('exports', options.workloads) ? [await measureExports(database, stage, options.rounds)] : []
-    return console.log(['', workloadTable(workloads), ...exports.map(({ columns, rows }) => table(columns, rows))].join('\n'))
+    const transfers = []
+    for (const [name, measure] of [['exports', measureExports], ['imports', measureImports]] as const) {
+      if (options.workloads !== undefined && isWanted(name, options.workloads)) transfers.push(await measure(database, stage, options.rounds))
+    }
+    return console.log(['', workloadTable(workloads), ...transfers.map(({ columns, rows }) => table(columns, rows))].join('\n'))
   }
 
   const growth = await measureGrowth(options, database, stage)
@@ -78,6 +82,7 @@ async function measureGrowth (options: Options, database: BenchDatabase, stage: 
     await growWorkers(stage, [1, 2], effort),
     await measureLogging(stage, effort),
     await measureExports(database, stage, effort.rounds),
+    await measureImports(database, stage, effort.rounds),
     await measureGrants(stage, effort),
     await measureKeys(database, stage, effort)
   ]

@@ -3,7 +3,7 @@ import type { TSchema } from '@sinclair/typebox'
 import type { Column, Table } from '../catalog/catalog.ts'
 import { at, columnNotFound, invalidValue, type Path, ServiceError } from '../errors.ts'
 import { findSyntaxError, isObject, lookOver, parseExactJson, repeatsKey } from '../json/exact-json.ts'
-import { getWritableColumn } from '../plan/assignments.ts'
+import { getWritableColumn, looksLikeForm } from '../plan/assignments.ts'
 import { SEPARATORS, type CsvCells } from './csv-parser.ts'
 import { requireFewItems } from './row-parser.ts'
 
@@ -30,14 +30,15 @@ const findSeparator = (name: string, separator: string): string | undefined =>
 
 /** Converts rows. `first`: the index of the first one in paths. @throws INVALID_VALUE */
 export function toData (rows: readonly CsvCells[], columns: readonly Column[], first = 0): object[] {
-  return rows.map((cells, row) => {
+  const cells = columns.map(toCell)
+  return rows.map((texts, row) => {
     const data: Record<string, unknown> = {}
-    for (const [index, column] of columns.entries()) {
-      const text = cells[index]
-      const value = text == null ? null : readCell(column, text, ['data', first + row, column.name])
-      // also for a column that is called __proto__
-      if (column.name in data) Object.defineProperty(data, column.name, { value, ...OWN })
-      else data[column.name] = value
+    for (let index = 0; index < cells.length; index++) {
+      const { name, isInherited, read } = cells[index] as Cell
+      const text = texts[index]
+      const value = text == null ? null : read(text, first + row)
+      if (isInherited) Object.defineProperty(data, name, { value, ...OWN })
+      else data[name] = value
     }
     return data
   })
@@ -45,17 +46,39 @@ export function toData (rows: readonly CsvCells[], columns: readonly Column[], f
 
 const OWN = { enumerable: true, configurable: true, writable: true } as const
 
-const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/
+/** How the cells of a column are read. */
+interface Cell {
+  readonly name: string
+  /** Whether objects have the name already, such as `__proto__`, which cannot be assigned. */
+  readonly isInherited: boolean
+  /** Converts a cell to the JSON value of its type, which the planner judges as any other. */
+  readonly read: (text: string, row: number) => unknown
+}
 
-/** Converts a cell to the JSON value of its type, which the planner judges as any other. */
-function readCell ({ name, type }: Column, text: string, path: Path): unknown {
+function toCell ({ name, type }: Column): Cell {
+  const cell = { name, isInherited: name in Object.prototype }
   if (type.structured) {
-    const value = parseCell(name, text, path)
-    if (value === null && type.holdsJson !== true) throw at(path, invalidValue(name, 'for NULL, leave the cell empty'))
-    // null alone is NULL, and an object whose keys begin with `$` would be read as an operator
-    return type.holdsJson === true && (value === null || isObject(value)) ? { $eq: value } : value
+    const holdsJson = type.holdsJson === true
+    return {
+      ...cell,
+      read (text, row) {
+        const path = ['data', row, name]
+        const value = parseCell(name, text, path)
+        if (value === null && !holdsJson) throw at(path, invalidValue(name, 'for NULL, leave the cell empty'))
+        // null alone is NULL, and an object whose keys begin with `$` would be read as an operator
+        return holdsJson && (value === null || (isObject(value) && looksLikeForm(value))) ? { $eq: value } : value
+      }
+    }
   }
-  if (takesText(type.schema)) return text
+  return { ...cell, read: takesText(type.schema) ? (text) => text : readScalar }
+}
+
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/
+/** Whole numbers that are exact in a double. */
+const SMALL = /^(?:0|-?[1-9]\d{0,14})$/
+
+function readScalar (text: string): unknown {
+  if (SMALL.test(text)) return Number(text)
   if (text === 'true' || text === 'false') return text === 'true'
   return NUMBER.test(text) ? parseExactJson(text) : text
 }

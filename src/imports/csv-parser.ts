@@ -96,23 +96,30 @@ export class CsvParser implements RowParser<CsvCells> {
 
   /** Reads up to the last character of a cell, or to the end of the text. */
   #readQuoted (text: string, from: number): number {
-    let end = from
     let hasPairs = false
-    for (; end < text.length; end++) {
-      const code = text.charCodeAt(end)
-      if (code === QUOTE) {
-        if (text.charCodeAt(end + 1) !== QUOTE) break
-        hasPairs = true
-        end++
-      } else if (code === CR || (code === LF && !this.#isAfterCr)) this.line++
-      this.#isAfterCr = code === CR
-    }
+    let end = text.indexOf('"', from)
+    for (; end >= 0 && text.charCodeAt(end + 1) === QUOTE; end = text.indexOf('"', end + 2)) hasPairs = true
     // `replaceAll` would keep an object for each pair
-    const part = text.slice(from, end)
+    const part = text.slice(from, end < 0 ? text.length : end)
+    this.#countLines(part)
     this.#text += hasPairs ? part.split('""').join('"') : part
-    if (end === text.length) return end
+    if (end < 0) return text.length
     this.#state = 'afterQuote'
     return end + 1
+  }
+
+  /** Counts the ends of lines in a part of a cell. */
+  #countLines (part: string): void {
+    if (part === '') return
+    if (part.includes('\n') || part.includes('\r')) {
+      let isAfterCr = this.#isAfterCr
+      for (let index = 0; index < part.length; index++) {
+        const code = part.charCodeAt(index)
+        if (code === CR || (code === LF && !isAfterCr)) this.line++
+        isAfterCr = code === CR
+      }
+    }
+    this.#isAfterCr = part.charCodeAt(part.length - 1) === CR
   }
 
   #readAfterQuote (text: string, from: number): number {

@@ -180,6 +180,7 @@ export const timestampBounds = (last = LAST_SECOND) => ({ first: FIRST_SECOND, l
 
 /** TIMESTAMP: a moment. Accepts RFC 3339 with any offset and returns UTC; the session's time zone is +00:00. */
 export function timestampType (precision: Precision, lastSecond = LAST_SECOND): ColumnType {
+  const bounds = { first: utcText(FIRST_SECOND), last: utcText(lastSecond) }
   return createType({
     schema: Type.String({
       title: `Timestamp${precision.scale}`,
@@ -192,7 +193,7 @@ export function timestampType (precision: Precision, lastSecond = LAST_SECOND): 
       if (match === null || !isDay(match[1] as string)) {
         throw expected('a time with an offset (RFC 3339), such as 2026-11-20T10:15:00.123Z')
       }
-      return utc(match, lastSecond) + fractionOf(match[3], precision)
+      return utc(match, bounds) + fractionOf(match[3], precision)
     },
     write: (value) => `"${textOf(value).replace(' ', 'T')}Z"`,
     wireFormat: 'instant',
@@ -202,17 +203,25 @@ export function timestampType (precision: Precision, lastSecond = LAST_SECOND): 
   })
 }
 
-/** Returns the moment in UTC in MySQL's format. MySQL's zero timestamp is not a moment and stays unchanged. */
-function utc ([, day, time, , offset]: RegExpExecArray, lastSecond: number): string {
-  if (`${day} ${time}` === ZERO) return ZERO
-  const moment = new Date(`${day}T${time}${(offset as string).toUpperCase()}`)
-  const seconds = moment.getTime() / 1000
-  if (!(seconds >= FIRST_SECOND && seconds <= lastSecond)) {
-    throw new ValueRefused(
-      `must be from 1970-01-01T00:00:01Z to ${new Date(lastSecond * 1000).toISOString().slice(0, 19)}Z`
-    )
-  }
-  return moment.toISOString().slice(0, 19).replace('T', ' ')
+/** A moment in MySQL's format. */
+const utcText = (seconds: number): string => new Date(seconds * 1000).toISOString().slice(0, 19).replace('T', ' ')
+
+/**
+ * Returns the moment in UTC in MySQL's format, in which texts sort by time. MySQL's zero timestamp is not a moment and
+ * stays unchanged.
+ */
+function utc (
+  [, day, time, , offset]: RegExpExecArray,
+  { first, last }: { readonly first: string, readonly last: string }
+): string {
+  const given = `${day} ${time}`
+  if (given === ZERO) return ZERO
+  const isUtc = offset === 'Z' || offset === 'z'
+  const seconds = isUtc ? NaN : new Date(`${day}T${time}${offset}`).getTime() / 1000
+  const moment = isUtc ? given : seconds >= FIRST_SECOND ? utcText(seconds) : ''
+  const isWhole = twoDigits(given, 5) > 0 && twoDigits(given, 8) > 0
+  if (isWhole && moment >= first && moment <= last) return moment
+  throw new ValueRefused(`must be from ${first.replace(' ', 'T')}Z to ${last.replace(' ', 'T')}Z`)
 }
 
 // Parts of time, by which rows are grouped: numbers of years, and texts that sort by time.

@@ -140,6 +140,18 @@ t.test('the zero timestamp of MySQL stays unchanged', async (t) => {
   t.equal(type.read('0000-00-00T00:00:00Z'), '0000-00-00 00:00:00')
 })
 
+t.test('a timestamp is a whole day of the calendar within the bounds, in UTC and at any offset', async (t) => {
+  const type = timestampType({ scale: 3, padded: true })
+  for (const [given, stored] of [
+    ['1970-01-01T00:00:01Z', '1970-01-01 00:00:01.000'], ['2038-01-19T03:14:07.5z', '2038-01-19 03:14:07.500'], ['2026-11-20 10:15:00Z', '2026-11-20 10:15:00.000'],
+    ['2026-03-01T00:30:00+01:00', '2026-02-28 23:30:00.000'], ['1969-12-31T23:59:59-00:01', '1970-01-01 00:00:59.000'], ['2038-01-19T04:14:07+01:00', '2038-01-19 03:14:07.000']
+  ] as const) t.equal(type.read(given), stored, given)
+  for (const given of [
+    '2026-00-05T00:00:00Z', '2026-05-00T00:00:00Z', '2026-00-00T00:00:00Z', '2026-05-00T00:00:00+01:00', '0001-01-01T00:00:00Z', '9999-12-31T23:59:59-01:00',
+    '1970-01-01T00:00:00Z', '1970-01-01T00:00:30+00:01', '2038-01-19T03:14:08Z', '2038-01-19T03:13:08-00:01'
+  ]) t.throws(() => type.read(given), { message: 'must be from 1970-01-01T00:00:01Z to 2038-01-19T03:14:07Z' }, given)
+})
+
 t.test('SQLite values are written by their storage class, whatever the declaration', async (t) => {
   const type = (declaration: string): ColumnType => sqliteType({ ...none, name: declaration, declaration })
   t.equal(type('json').write('not json'), '"not json"')

@@ -1,5 +1,6 @@
 /** The routes that a developer would write for the workloads: fixed SQL, mysql2, and JSON.stringify by Fastify. */
-import { pipeline, Transform } from 'node:stream'
+import { pipeline, type Readable, Transform } from 'node:stream'
+import { parse } from 'csv-parse'
 import mysql, { type ResultSetHeader, type RowDataPacket } from 'mysql2/promise'
 import { COLUMNS, type NewOrder, type SavedOrder } from '../../database/orders.ts'
 import type { ChangedOrder, Position } from '../../workloads.ts'
@@ -111,6 +112,40 @@ app.post<{ Body: ChangedOrder[] }>('/orders/update-list', { schema: { body: upda
     }
     await connection.commit()
     return { success: true, data: { updated } }
+  } catch (error) {
+    await connection.rollback()
+    throw error
+  } finally {
+    connection.release()
+  }
+})
+
+/** The database takes no Z behind a time in UTC. */
+const storedOf = (row: Readonly<Record<string, string>>): Array<string | null> =>
+  COLUMNS.map((name) => {
+    const cell = row[name]
+    return cell === undefined || cell === '' ? null : name === 'updated_at' ? cell.slice(0, -1) : cell
+  })
+
+app.addContentTypeParser('text/csv', (_request, payload, done) => { done(null, payload) })
+
+app.post<{ Body: Readable }>('/orders/import', async ({ body }) => {
+  const connection = await pool.getConnection()
+  try {
+    await connection.beginTransaction()
+    let inserted = 0
+    let rows: Array<Array<string | null>> = []
+    const write = async (): Promise<void> => {
+      await connection.query(listStatements.import, [rows])
+      inserted += rows.length
+      rows = []
+    }
+    for await (const row of pipeline(body, parse({ columns: true }), () => {})) {
+      if (rows.push(storedOf(row)) === 1000) await write()
+    }
+    if (rows.length > 0) await write()
+    await connection.commit()
+    return { success: true, data: { inserted } }
   } catch (error) {
     await connection.rollback()
     throw error

@@ -37,6 +37,7 @@ export const saleStatements = {
 
 /** Lists are always sent by `query`, which expands them. */
 export const listStatements = {
+  import: `insert into imported (${columns}) values ?`,
   insert: 'insert into new_orders (quantity, status, total, customer, ordered_at, details) values ?',
   upsert: `insert into saved_orders (id, quantity, status, total, customer, ordered_at, details) values ?
     on duplicate key update quantity = values(quantity), status = values(status), total = values(total)`
