@@ -22,6 +22,8 @@ const STEPS = {
   faults: { args: ['test/faults/run.ts'] },
   // on four kinds of servers, 100,000 requests in all
   histories: { args: ['test/faults/run.ts', 'test/faults/histories.test.ts'], env: { TEST_HISTORY: '25000' } },
+  // the blocks of the documents, with an installed package in place of the source
+  package: { args: ['test/documents/run-packed.ts'] },
   soak: { args: ['test/soak/run.ts'] }
 } satisfies Record<string, Step>
 

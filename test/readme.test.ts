@@ -1,12 +1,12 @@
 // night: starts programs
 /** The README's commands are run, its requests sent and its answers compared, as a reader would do it from top to bottom. */
-import { cpSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import t, { type Test } from 'tap'
 import { createTestDatabase, engines } from './servers/engines.ts'
-import { codeBlocks, readDocument, ROOT, tableRows } from './support/markdown.ts'
+import { codeBlocks, readDocument, tableRows } from './support/markdown.ts'
 import { call, WITHOUT_TAP } from './support/package.ts'
+import { createPlace } from './support/place.ts'
 import { serveRowQuery } from './support/row-query.ts'
 import { TOKEN } from './support/service.ts'
 import { createShell } from './support/shell.ts'
@@ -23,14 +23,6 @@ const { scripts } = JSON.parse(readDocument('package.json'))
 /** The code of a line in backquotes. */
 const uncode = (text: string): string[] => Array.from(text.matchAll(/`([^`]+)`/g), ([, code = '']) => code)
 
-/** What a checkout has once `npm ci` has run, in a folder of its own. */
-function checkOut (t: Test): string {
-  const folder = t.testdir()
-  for (const path of ['src', 'plugins', 'schemas', 'package.json']) cpSync(join(ROOT, path), join(folder, path), { recursive: true })
-  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
-  return folder
-}
-
 /** `npm start`, whose shell does not pass a signal on to the program. */
 async function npmStart (t: Test, cwd: string, env: Record<string, string> = {}) {
   const server = await serveRowQuery(t, { cwd, env, command: [...WITHOUT_TAP, 'npm', 'start'] })
@@ -45,16 +37,16 @@ t.test('there is a test for every command', async (t) => {
     'npm ci && npm test',
     'export API_TOKEN=$(openssl rand -hex 32)\nexport DATABASE_URL=mysql://rows:a-long-password@127.0.0.1:3306/shop\nnpm start',
     'export TOKEN=...\n' + firstRequest,
-    'npm run -s row-query -- check\nnpm run -s row-query -- token --name reports --permissions select --table orders --database shop --expires 2036-01-01',
+    'npx row-query check\nnpx row-query token --name reports --permissions select --table orders --database shop --expires 2036-01-01',
     'export TOKEN=rq_...',
     'export ID=151',
-    'npm run -s row-query -- openapi demo\nnpm run -s row-query -- types demo'
+    'npx row-query openapi demo\nnpx row-query types demo'
   ])
   t.equal(scripts.test, 'node test/run.ts')
 })
 
 t.test('npm start serves the demo, and the requests return the shown answers', async (t) => {
-  const server = await npmStart(t, checkOut(t))
+  const server = await npmStart(t, await createPlace(t))
   const [, token = ''] = /token {4}(\S+)/.exec(await server.printed(/"groupBy"/)) as RegExpExecArray
   const sh = createShell(t, { TOKEN: token, ID: '151' })
   const requests = blocks.flatMap(({ kind, text }, index) => kind === 'sh' && text.startsWith(`curl -s ${DEMO}`) ? [{ text, answer: blocks[index + 1] }] : [])
@@ -105,7 +97,7 @@ async function createDatabase (t: Test, folder: string): Promise<{ url: string, 
 }
 
 t.test('your own database: an account, a token, the start and the first request', async (t) => {
-  const folder = checkOut(t as Test)
+  const folder = await createPlace(t as Test)
   const { url, name } = await createDatabase(t as Test, folder)
   const sh = createShell(t as Test)
   const [start = ''] = commands.filter((command) => command.includes('DATABASE_URL='))
@@ -118,8 +110,8 @@ t.test('your own database: an account, a token, the start and the first request'
 })
 
 t.test('the other commands work as described', async (t) => {
-  const lines = commands.filter((command) => command.startsWith('npm run')).join('\n')
-  const output = await call(checkOut(t), 'sh', '-ec', lines)
+  const lines = commands.filter((command) => command.startsWith('npx row-query')).join('\n')
+  const output = await call(await createPlace(t), 'sh', '-ec', lines)
   t.match(output, /^demo: answers, 6 tables and views\n[^]*rq_[\w-]{43}[^]*"expires": "2036-01-01"/)
   t.match(output, /\n\{\n {2}"openapi": "3\.1\.0"[^]*"\/demo\/orders": \{[^]*\nexport interface Orders \{\n[^]*\nexport interface DB \{\n/)
 })

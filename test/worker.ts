@@ -11,6 +11,7 @@ import { registerHooks } from 'node:module'
 import { pathToFileURL } from 'node:url'
 import t, { type Test } from 'tap'
 import { NEXT, type NextFile } from './protocol.ts'
+import { usePackage } from './support/place.ts'
 
 const subtests = new Map<string, Test>()
 const PREFIX = 'tap-of:'
@@ -24,6 +25,8 @@ registerHooks({
     ? { format: 'module', shortCircuit: true, source: `export default globalThis[Symbol.for('${PREFIX}')].get(${JSON.stringify(url.slice(PREFIX.length))})` }
     : next(url, context)
 })
+
+usePackage()
 
 /** The subtest of the file that runs. */
 let current: Test | undefined

@@ -1,7 +1,7 @@
 // night: starts programs
 /** The programs and commands in the documents are run; test/clients and test/build compile the other programs. */
 import { execFile, execFileSync, spawnSync } from 'node:child_process'
-import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { promisify } from 'node:util'
@@ -14,6 +14,7 @@ import { readWithNode } from '../support/csv.ts'
 import { codeBlocks, readDocument, ROOT } from '../support/markdown.ts'
 import { addressOf } from '../support/mysql.ts'
 import { call } from '../support/package.ts'
+import { createPlace } from '../support/place.ts'
 import { runRowQuery, serveRowQuery } from '../support/row-query.ts'
 import { TOKEN } from '../support/service.ts'
 import { createShell } from '../support/shell.ts'
@@ -76,14 +77,8 @@ t.test('docs/plugin.md: a grant that is bound once', async (t) => {
   t.match(await rows.execute({ database: 'shop', table: 'orders', body: { verb: 'select', filters }, grant }), { count: 1 })
 })
 
-t.test('npx row-query is the program in a clone, after the script that npm ci runs', async (t) => {
-  const folder = t.testdir({ node_modules: { '.bin': {} } })
-  cpSync(join(ROOT, 'package.json'), join(folder, 'package.json'))
-  for (const path of ['src', 'plugins', 'schemas']) cpSync(join(ROOT, path), join(folder, path), { recursive: true })
-  for (const name of readdirSync(join(ROOT, 'node_modules'))) if (name !== '.bin') symlinkSync(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name))
-  symlinkSync(process.execPath, join(folder, 'node_modules/.bin/node'))
-  await call(folder, 'npm', 'run', 'prepare')
-  t.match(await call(folder, 'npx', '--no', 'row-query', 'demo'), 'There is no demo in this folder yet')
+t.test('npx row-query is the program, in a clone after the script that npm ci runs and beside an installed package', async (t) => {
+  t.match(await call(await createPlace(t), 'npx', '--no', 'row-query', 'demo'), 'There is no demo in this folder yet')
 })
 
 t.test('docs/transactions.md: an audit table', async (t) => {

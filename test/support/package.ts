@@ -30,14 +30,14 @@ export interface Packed {
 }
 
 /** A folder that is removed at the end of the test. */
-export function createFolder (t: Test): string {
+export function createFolder (t: Pick<Test, 'teardown'>): string {
   const folder = mkdtempSync(join(tmpdir(), 'row-query-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
   return folder
 }
 
 /** Builds and packs the package. */
-export async function pack (t: Test): Promise<Packed> {
+export async function pack (t: Pick<Test, 'teardown'>): Promise<Packed> {
   const work = createFolder(t)
   const source = join(work, 'source')
   for (const path of PACKED) cpSync(join(ROOT, path), join(source, path), { recursive: true })
@@ -48,7 +48,7 @@ export async function pack (t: Test): Promise<Packed> {
 }
 
 /** Installs a packed package into a new folder; `others`: packages to install beside it. */
-export async function install (t: Test, tarball: string, others: readonly string[] = []): Promise<string> {
+export async function install (t: Pick<Test, 'teardown'>, tarball: string, others: readonly string[] = []): Promise<string> {
   const folder = createFolder(t)
   writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }')
   await call(folder, 'npm', 'install', tarball, ...others, '--prefer-offline', '--no-audit', '--no-fund')

@@ -5,12 +5,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
-import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { COMPILED } from '../servers/folders.ts'
+import { MAIN } from './place.ts'
 import type { Answer } from './service.ts'
 
-export const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+export { MAIN }
 
 /** Maximum time of a start, in milliseconds. */
 const PATIENCE = 30_000
