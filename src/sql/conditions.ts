@@ -270,8 +270,9 @@ function compileExists (exists: Exists, scope: ConditionScope): Expression<SqlBo
 }
 
 /**
- * `(<columns> in (select <columns of the view> from <view> where …)) is true`: a correlated subquery would read a view
- * without an index once for each row. So would this one inside another subquery, unless a derived table has its rows.
+ * `((<columns> in (select <columns of the view> from <view> where …)) is true) = 1`: a correlated subquery would read a
+ * view without an index once for each row. So would this one inside another subquery, unless a derived table has its
+ * rows, and on MySQL `is not true` for several columns that may be NULL, which `not (… is true)` becomes.
  */
 function compileInView (
   { negated, offset, table, on, condition }: Exists,
@@ -291,7 +292,7 @@ function compileInView (
   const rows = isInner === true
     ? sql`select ${sql.join(names)} from (${derived}) as ${sql.id('d')}`
     : sql`select ${sql.join(theirs)} ${from}`
-  return sql`((${sql.join(own)}) in (${rows})) is ${sql.raw(negated ? 'not true' : 'true')}`
+  return sql`(((${sql.join(own)}) in (${rows})) is true) = ${sql.raw(negated ? '0' : '1')}`
 }
 
 /**

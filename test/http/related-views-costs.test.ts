@@ -15,28 +15,28 @@ async function countRead (sql: (statement: string) => Promise<any[]>, statement:
 
 const OF_VIEW = 100_000
 const schemaOfViews = (): string[] => [
-  'create table parents (id int not null primary key, code varchar(10) not null, item int not null)',
-  'create table items (id int not null primary key, parent_id int not null, code varchar(10) not null, n int not null)',
+  'create table parents (id int not null primary key, code varchar(10) not null, item int not null, loose varchar(10))',
+  'create table items (id int not null primary key, parent_id int not null, code varchar(10) not null, n int not null, loose varchar(10))',
   'create table children (id int not null primary key, parent_id int not null, item int not null, key (parent_id))',
-  `insert into items select n, n % 10000, concat('c', n % 10000), n % 7 from ${numbers} where n < ${OF_VIEW}`,
-  "insert into parents select id, concat('c', id), id from items where id < 1000",
+  `insert into items select n, n % 10000, concat('c', n % 10000), n % 7, concat('c', n % 10000) from ${numbers} where n < ${OF_VIEW}`,
+  "insert into parents select id, concat('c', id), id, concat('c', id) from items where id < 1000",
   'insert into children select id, id % 1000, id % 10000 from items where id < 5000',
   'create view plain as select * from items',
-  'create view grouped as select parent_id, code, count(*) as n, sum(n) as total from items group by parent_id, code',
+  'create view grouped as select parent_id, code, loose, count(*) as n, sum(n) as total from items group by parent_id, code, loose',
   'analyze table parents, items, children'
 ]
 
 await onEachEngine(t, 'a view is read once for a statement, and a statement reads it for 250 values', { schema: schemaOfViews, only: ['mariadb', 'mysql'], database: { statementTimeout: 60_000 } }, async (t, { post, sql, statements }) => {
-  const cost = async (name: string, body: object, most: { readonly statements: number, readonly table?: string }): Promise<void> => {
+  const cost = async (name: string, body: object, most: { readonly statements: number, readonly reads?: number, readonly table?: string }): Promise<void> => {
     statements()
     const { json } = await post(most.table ?? 'parents', { verb: 'select', columns: ['id'], limit: 1000, ...body })
     t.equal(json.data?.count, 1000, `${name}: ${JSON.stringify(json.error)}`)
     const sent = statements().filter((statement) => /plain|grouped/.test(statement))
     t.ok(sent.length <= most.statements, `${name}: ${sent.length} statements`)
-    // the view and what it groups, then temporary tables of the related rows
+    // each reading of the view: the view and what it groups, then temporary tables of the related rows
     for (const statement of sent) {
       const read = await countRead(sql, statement)
-      t.ok(read <= 2.6 * OF_VIEW, `${name}: ${read} rows read: ${statement.slice(0, 200)} … ${statement.slice(-300)}`)
+      t.ok(read <= (most.reads ?? 1) * 2.6 * OF_VIEW, `${name}: ${read} rows read: ${statement.slice(0, 200)} … ${statement.slice(-300)}`)
     }
   }
   for (const view of ['plain', 'grouped']) {
@@ -45,6 +45,17 @@ await onEachEngine(t, 'a view is read once for a statement, and a statement read
       await cost('aggregates', { include: { items: { table: view, on: pairs, aggregates: { n: { $count: '*' }, most: { $max: 'n' } } } } }, { statements: 4 })
       await cost('some', { filters: { $some: { items: { table: view, on: pairs, filters: { n: { $gte: 1 } } } } } }, { statements: 1 })
       await cost('none', { filters: { $none: { items: { table: view, on: pairs, filters: { n: 100 } } } } }, { statements: 1 })
+    }
+    // NULL in one of several columns makes an IN unknown
+    for (const pairs of [{ id: 'parent_id', code: 'code' }, { id: 'parent_id', loose: 'loose' }]) {
+      for (const [many, filters] of [[{ $gte: 1 }, {}], [{ $between: [0, 10_000] }, {}], [{ $lt: 1 }, { n: 100 }]] as const) {
+        const some = { $some: { items: { table: view, on: pairs, filters, count: many } } }
+        const most = { statements: 1, reads: 'loose' in pairs ? 5 : 2 }
+        await cost(`a number of ${JSON.stringify(many)}`, { filters: some }, most)
+        await cost(`not other than ${JSON.stringify(many)}`, { filters: { $not: { $and: [{ $not: some }, { code: { $ne: 'x' } }] } } }, most)
+      }
+      const none = { $some: { items: { table: view, on: pairs, filters: { n: 100 } } } }
+      await cost('not some', { filters: { $or: [{ id: -1 }, { $not: { $and: [none, { code: { $ne: 'x' } }] } }] } }, { statements: 1, reads: 'loose' in pairs ? 5 : 1 })
     }
     await cost('some of a list of a table', { include: { children: { on: { id: 'parent_id' }, filters: { $some: { items: { table: view, on: { item: 'parent_id' } } } } } } }, { statements: 4 })
     await cost('some of some', { filters: { $some: { children: { on: { id: 'parent_id' }, filters: { $some: { items: { table: view, on: { item: 'parent_id' } } } } } } } }, { statements: 1 })
