@@ -2,6 +2,7 @@
  * The frozen result of introspecting a database. Tables and columns are in `Map`s, because names from requests are
  * looked up in them and a plain object would find `constructor` and `__proto__`.
  */
+import { TRAITS } from './traits.ts'
 import type { Path } from '../errors.ts'
 import { allOf, type LongWork } from '../in-pieces.ts'
 import type { ColumnType, Value } from '../types/column-type.ts'
@@ -285,12 +286,12 @@ export function mayFire (
   )
 }
 
-/**
- * Whether a trigger may set columns of a row before it is inserted, its key among them. SQLite's BEFORE triggers
- * cannot.
- */
+/** What the kind of engine of a table does. */
+export const traitsOf = ({ engine }: Pick<Table, 'engine'>) => TRAITS[engine === 'sqlite' ? 'sqlite' : 'mysql']
+
+/** Whether a trigger may set columns of a row before it is inserted, its key among them. */
 export function mayFillColumns (table: Pick<Table, 'engine' | 'triggers'>): boolean {
-  return table.engine !== 'sqlite' && mayFire(table, 'insert', 'before')
+  return traitsOf(table).triggersSetColumns && mayFire(table, 'insert', 'before')
 }
 
 /**

@@ -1,3 +1,4 @@
+import { TRAITS } from '../catalog/traits.ts'
 import { existsSync } from 'node:fs'
 import type { FastifyBaseLogger } from 'fastify'
 import { ConfigError, orThrow } from '../config-errors.ts'
@@ -98,11 +99,11 @@ export async function openDatabases (
   return new Map(databases)
 }
 
-/** A file of SQLite has one import at a time, because it has one writer. */
+/** A database with one writer has one import at a time. */
 function createStreams ({ address, pool, streams, imports }: DatabaseConfig): Streams {
   const ofImports = limitStreams(imports, pool.size)
   return new Streams(limitStreams(streams, pool.size), {
-    imports: address.engine === 'sqlite' ? { ...ofImports, ofAll: 1 } : ofImports,
+    imports: TRAITS[address.engine].hasOneWriter ? { ...ofImports, ofAll: 1 } : ofImports,
     both: limitStreams(Infinity, pool.size)
   })
 }

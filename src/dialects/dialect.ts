@@ -1,8 +1,9 @@
 /** The interface of a database engine. Only files below this folder use a driver. */
 import type { Verb } from '../../schemas/grants.ts'
 import type { Column, ServerTraits, TableFacts } from '../catalog/catalog.ts'
+import type { Engine } from '../catalog/traits.ts'
 import { isServiceError, isTrouble, queryTimeout, withReason, type ServiceError } from '../errors.ts'
-import type { Engine, Statement } from '../sql/statement.ts'
+import type { Statement } from '../sql/statement.ts'
 import type { DriverValue } from '../types/column-type.ts'
 
 /** Takes the rows of a select (src/response/response-sink.ts). */

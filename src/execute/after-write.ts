@@ -1,6 +1,7 @@
 /** Checks written rows against the rules of a grant if the database computes some of their values. */
 import { MAX_LIMIT } from '../../schemas/limits.ts'
 import { type Column, mayFillColumns, mayFire } from '../catalog/catalog.ts'
+import { TRAITS } from '../catalog/traits.ts'
 import { refusesRow } from '../dialects/dialect.ts'
 import { noReferencedRow } from '../dialects/violation-details.ts'
 import { foreignKeyViolation, resultTooLarge, type ServiceError, unsupported } from '../errors.ts'
@@ -121,7 +122,7 @@ async function runAndCheck (
   if (foreignKeys.length === 0) return await running
   const refused = running.catch(async (error: unknown) => await refuse(runner, plan, { error, checks: given }))
   return await refused.catch((error: unknown) => {
-    throw runner.engine === 'sqlite' ? withoutKey(error) : error
+    throw TRAITS[runner.engine].namesForeignKeys ? error : withoutKey(error)
   })
 }
 

@@ -1,6 +1,7 @@
 /** Runs an update or delete with `returning`, `expect`, `dryRun`, or the setting `limits.changed`. */
 import { MAX_LIMIT } from '../../schemas/limits.ts'
 import { type Column, mayCascade, mayFire } from '../catalog/catalog.ts'
+import { TRAITS } from '../catalog/traits.ts'
 import type { StatementResult } from '../dialects/dialect.ts'
 import {
   deadlock, outcomeUnknown, resultTooLarge, type ServiceError, unsupported, withDetails, withReason
@@ -29,7 +30,9 @@ async function watchDelete (
   { table, condition }: DeletePlan,
   count: number
 ): Promise<() => Promise<number>> {
-  const mayKeep = runner.engine === 'sqlite' ? mayFire(table, 'delete', 'before') : count > 1 && mayCascade(table)
+  const mayKeep = TRAITS[runner.engine].triggersSkipRows
+    ? mayFire(table, 'delete', 'before')
+    : count > 1 && mayCascade(table)
   if (!mayKeep) return async () => 0
   const key = rowKeysOf(table).find((columns) => columns.every(({ nullable }) => !nullable))
   if (key === undefined) {
@@ -77,7 +80,7 @@ export function runChange (
 async function runCounted (runner: Runner, plan: UpdatePlan | DeletePlan): Promise<StatementResult> {
   const most = mostRows(plan)
   const cascades = plan.verb === 'delete' && mayCascade(plan.table)
-  if (runner.engine === 'sqlite' || !plan.table.transactional || cascades) {
+  if (!TRAITS[runner.engine].limitsChanges || !plan.table.transactional || cascades) {
     const { table, condition, expect } = plan
     requireCount(
       plan,
@@ -118,7 +121,7 @@ async function updateReturning (runner: Runner, plan: UpdatePlan, sink: Response
   const keys = found.map((values) => keyAfter(key, values, assignments))
   // a trigger of SQLite may skip a row, whose new key may then belong to another one
   const mayLeaveOut =
-    runner.engine === 'sqlite' &&
+    TRAITS[runner.engine].triggersSkipRows &&
     mayFire(table, 'update', 'before') &&
     assignments.some(({ column }) => key.includes(column))
   const wasTaken = mayLeaveOut && await areTaken(runner, { table, key, keys })

@@ -3,6 +3,7 @@
  * database accepts all rows; otherwise row by row.
  */
 import { type Column, mayFillColumns, mayFire, type Table } from '../catalog/catalog.ts'
+import { type Engine, TRAITS } from '../catalog/traits.ts'
 import { type StatementResult, refusesRow } from '../dialects/dialect.ts'
 import { uniqueViolationOf } from '../dialects/violation-details.ts'
 import { pointer, ServiceError, withDetails } from '../errors.ts'
@@ -20,7 +21,6 @@ import {
 } from '../response/result.ts'
 import { compileLastId } from '../sql/compile.ts'
 import { type BatchConflict, isCertain, isSingle, reportsFirstId, type RowBatch, toBatch } from '../sql/row-batches.ts'
-import type { Engine } from '../sql/statement.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
 import type { Parameter } from '../types/column-type.ts'
 import { TO_DEFAULT } from '../types/update-operators.ts'
@@ -112,7 +112,7 @@ function guardOf ({
   readonly plan: InsertPlan
   readonly runner: Runner
 }): Guarded | undefined {
-  return conflict?.within !== undefined && runner.engine === 'sqlite' ? (conflict as Guarded) : undefined
+  return conflict?.within !== undefined && TRAITS[runner.engine].namesKey ? (conflict as Guarded) : undefined
 }
 
 /** @throws UNIQUE_VIOLATION for a row that exists in the key and does not satisfy the rules */
@@ -140,9 +140,9 @@ async function requireWithin (
 function mustReadId ({ table, isList, conflict }: InsertPlan, engine: Engine): boolean {
   const { identity } = table
   if (isList || conflict === undefined || identity === undefined) return false
-  // a trigger of SQLite may skip the row
-  if (engine === 'sqlite' && mayFire(table, 'insert', 'before')) return true
-  return engine === 'mysql' && identity.autoIncrement
+  const { reportsNumbers, triggersSkipRows } = TRAITS[engine]
+  if (triggersSkipRows && mayFire(table, 'insert', 'before')) return true
+  return reportsNumbers && identity.autoIncrement
     ? mayFire(table, 'update')
     : !conflict.key.includes(identity) || identity.type.exact !== undefined
 }
@@ -157,7 +157,7 @@ async function readExistingId (plan: InsertPlan, counts: RowCounts, runner: Runn
   if (inserted > 0 || identity === undefined || !isComputedKey(conflict?.key ?? [], rows[0] as PlannedRow)) {
     return undefined
   }
-  if (runner.engine === 'sqlite') {
+  if (!TRAITS[runner.engine].reportsNumbers) {
     return existing === undefined || existing === null ? undefined : writeValue(identity, existing)
   }
   // a table with UPDATE triggers does not report the number of an unchanged row, and no table one that it has not given
@@ -179,7 +179,8 @@ async function readId (
   const row = rows[0] as PlannedRow
   if (conflict === undefined || identity === undefined) return undefined
   // a BEFORE INSERT trigger may have changed the key
-  if (runner.engine === 'mysql' && identity.autoIncrement && (insertId !== undefined || mayFillColumns(table))) {
+  const isReported = insertId !== undefined || mayFillColumns(table)
+  if (TRAITS[runner.engine].reportsNumbers && identity.autoIncrement && isReported) {
     return undefined
   }
   const changes = inserted > 0 || conflict.set.kind !== 'assignments' ? [] : conflict.set.assignments
@@ -331,7 +332,7 @@ async function runRow (insertRun: InsertRun, row: PlannedRow): Promise<RowCounts
     if (isSingle(plan, row, runner.engine)) return await resolve(batch)
     return await runBatch(insertRun, batch).catch(async (error: unknown) => {
       const isOther = batch.conflict !== undefined && (error as ServiceError).code === 'UNIQUE_VIOLATION'
-      if (!isOther || runner.engine === 'sqlite') throw error
+      if (!isOther || TRAITS[runner.engine].namesKey) throw error
       return await resolve(batch)
     })
   } catch (error) {

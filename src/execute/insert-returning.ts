@@ -1,5 +1,6 @@
 /** Runs an insert, or an upsert, that returns its rows. */
-import { type Column, mayFillColumns, mayFire } from '../catalog/catalog.ts'
+import { type Column, mayFillColumns, mayFire, traitsOf } from '../catalog/catalog.ts'
+import { TRAITS } from '../catalog/traits.ts'
 import type { StatementResult } from '../dialects/dialect.ts'
 import type { Conflict, InsertPlan, PlannedRow, Returned } from '../plan/plan.ts'
 import { withinRules } from '../plan/rule.ts'
@@ -46,7 +47,8 @@ export async function insertReturning (
     result = await runInsert({ ...insertRun, plan: { ...plan, rows: part }, onBatch })
     counts = addCounts(counts, result.counts as RowCounts)
     const row = part[0] as PlannedRow
-    const isReported = runner.engine === 'mysql' && (result.counts?.insertId !== undefined || mayFillColumns(table))
+    const isReported = TRAITS[runner.engine].reportsNumbers &&
+      (result.counts?.insertId !== undefined || mayFillColumns(table))
     if (isNumbered && result.counts?.inserted === 0 && !isReported) {
       numbers.set(row, await readNumber(runner, plan, row), result.counts.updated > 0)
     }
@@ -84,7 +86,9 @@ export async function insertReturning (
 function divide (plan: ReturningPlan, numbered: Column): ReadonlyArray<readonly PlannedRow[]> {
   const { table, rows, conflict } = plan
   const single =
-    conflict !== undefined || mayFillColumns(table) || (table.engine === 'sqlite' && mayFire(table, 'insert'))
+    conflict !== undefined ||
+    mayFillColumns(table) ||
+    (traitsOf(table).triggersTakeNumbers && mayFire(table, 'insert'))
   const parts: PlannedRow[][] = []
   let wasKnown: boolean | undefined
   for (const row of rows) {
@@ -148,7 +152,7 @@ async function readNumber (
  * servers.
  */
 async function readStep (runner: Runner, { table, key }: ReturningPlan): Promise<bigint> {
-  return runner.engine === 'sqlite' || key.every(({ autoIncrement }) => !autoIncrement)
+  return !TRAITS[runner.engine].numbersInSteps || key.every(({ autoIncrement }) => !autoIncrement)
     ? 1n
     : BigInt(await runner.number(compileStep(table)))
 }

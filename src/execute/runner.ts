@@ -1,4 +1,5 @@
 import type { Column, Table } from '../catalog/catalog.ts'
+import type { Engine } from '../catalog/traits.ts'
 import type { Database } from '../databases/database.ts'
 import type { Executor, StatementResult, RowSink } from '../dialects/dialect.ts'
 import { resultTooLarge, unsupported } from '../errors.ts'
@@ -10,7 +11,7 @@ import { type CompiledPlan, compileStatement } from '../sql/compile.ts'
 import { compileInsert } from '../sql/compile-insert.ts'
 import { compileRowsOfValues, type RowsOfValues } from '../sql/compile-rows-of-values.ts'
 import type { RowBatch } from '../sql/row-batches.ts'
-import type { Engine, Statement } from '../sql/statement.ts'
+import type { Statement } from '../sql/statement.ts'
 import type { DriverValue, Value } from '../types/column-type.ts'
 
 /** Maximum size of the keys of a write, in bytes: enough for a thousand keys of the size that an index allows. */

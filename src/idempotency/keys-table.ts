@@ -1,8 +1,9 @@
 /** The table with the answers to requests with a key. It belongs to the service and is in no catalog. */
 import { type Column, KEYS_TABLE, OF_RESULT, type Table, type TableFacts } from '../catalog/catalog.ts'
+import type { Engine } from '../catalog/traits.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { controlTable } from '../dialects/transaction-commands.ts'
-import type { Engine, Statement } from '../sql/statement.ts'
+import type { Statement } from '../sql/statement.ts'
 import {
   DELETE_OLD, DELETED_AT_ONCE, INSERT_RESERVATION, SELECT_ANSWER, SELECT_ANSWER_ALONE, UPDATE_ANSWER
 } from '../sql/compile-write.ts'

@@ -10,6 +10,7 @@ import { type Access, authorize } from '../access/authorize.ts'
 import { principalOf } from '../access/grant.ts'
 import { orUnavailable } from '../access/granted-table.ts'
 import type { Column, Table, TableSource } from '../catalog/catalog.ts'
+import { TRAITS } from '../catalog/traits.ts'
 import { toStale, withFreshCatalog } from '../databases/stale-catalog.ts'
 import type { Client, Transaction, TransactionOptions } from '../dialects/dialect.ts'
 import {
@@ -245,7 +246,7 @@ export class Import {
   async #take (batches: Batches): Promise<Batch | undefined> {
     if (this.#failure !== undefined) throw this.#failure
     const { access: { database: { dialect } }, options } = this.#request
-    if (dialect.engine !== 'sqlite' || options.transaction === 'batch') return await batches.current
+    if (!TRAITS[dialect.engine].hasOneWriter || options.transaction === 'batch') return await batches.current
     const since = performance.now()
     const timer = setTimeout(() => this.fail(requestTimeout()), this.#patience)
     try {

@@ -1,4 +1,5 @@
 /** The hook of a host app for writes. */
+import { TRAITS } from '../catalog/traits.ts'
 import { types } from 'node:util'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Body, BodyInTransaction } from '../../schemas/body.ts'
@@ -92,7 +93,7 @@ export function createCalls ({ tx, database, limits, dryRun, isHooked, onStale, 
     const isAtomic =
       plan.verb === 'select' ||
       (isOneStatement(plan) &&
-        database.dialect.engine !== 'sqlite' &&
+        TRAITS[database.dialect.engine].undoesRefused &&
         (pendingWrite === undefined || database.onWrite === undefined))
     try {
       const { answer } = isAtomic ? await answerIn(tx, request) : await tx.nested((part) => answerIn(part, request))

@@ -5,7 +5,7 @@ import {
   BOUNDS, COMBINATORS, type CombinatorForm, type FilterOperator, MATCH_LENGTH, MATCH_MODES, type OperandForm,
   PATH_OPERATORS, PATH_STEP, type PathOperatorName
 } from '../../schemas/filters.ts'
-import { mayFillColumns, type Column, type Table } from '../catalog/catalog.ts'
+import { type Column, mayFillColumns, type Table, traitsOf } from '../catalog/catalog.ts'
 import { indexesOfWords } from '../plan/filters/match.ts'
 import { acceptsOperator, operators } from '../plan/filters/operators.ts'
 import { findAggregate } from '../plan/aggregates.ts'
@@ -329,7 +329,7 @@ function searchSchema (columns: readonly Column[], table: Table): Schema | undef
     uniqueItems: true
   }))
   if (choices.length === 0) return undefined
-  const modes = table.engine === 'sqlite' ? MATCH_MODES.filter((mode) => mode !== 'boolean') : MATCH_MODES
+  const modes = traitsOf(table).hasBooleanSearch ? MATCH_MODES : MATCH_MODES.filter((mode) => mode !== 'boolean')
   return closedObject([
     ['columns', anyOf(choices)],
     ['text', { type: 'string', minLength: 1, maxLength: MATCH_LENGTH, pattern: '[\\p{L}\\p{Nd}]' }],

@@ -1,6 +1,6 @@
 /** The values of inserted rows: the key by which the rows are found, and which of them only the database knows. */
 import {
-  baseTable, type Column, mayFillColumns, mayFire, type Table, type TriggerEvent
+  baseTable, type Column, mayFillColumns, mayFire, type Table, traitsOf, type TriggerEvent
 } from '../catalog/catalog.ts'
 import { unsupported } from '../errors.ts'
 import type { Moment, Parameter } from '../types/column-type.ts'
@@ -56,10 +56,11 @@ function findConflictKey ({ key, set }: Conflict, rows: readonly PlannedRow[]): 
  * it. SQLite reports only the numbers of new rows, so rows that exist must be found by the named key.
  */
 function findNumber (
-  { identity, engine }: Table,
+  table: Table,
   { key, set }: Conflict,
   rows: readonly PlannedRow[]
 ): Column | undefined {
+  const { identity } = table
   const written =
     set.kind === 'columns'
       ? set.columns
@@ -68,7 +69,7 @@ function findNumber (
         : rows.flatMap(({ columns }) => columns)
   if (identity?.autoIncrement !== true || written.includes(identity)) return undefined
   const isFound =
-    engine !== 'sqlite' ||
+    traitsOf(table).reportsNumbers ||
     (!key.some((column) => column.generated || column.defaultComputed === true) &&
       (set.kind !== 'assignments' || !key.some((column) => written.includes(column))))
   return isFound ? identity : undefined
@@ -200,7 +201,7 @@ export function mayCompute (plan: InsertPlan | UpdatePlan, columns: readonly Col
  * again, which for an insert must be an AFTER trigger.
  */
 function mayReplace (table: Table, event: TriggerEvent): boolean {
-  if (table.engine !== 'sqlite') return mayFire(table, event, 'before')
+  if (traitsOf(table).triggersSetColumns) return mayFire(table, event, 'before')
   return mayFire(table, event, event === 'insert' ? 'after' : undefined)
 }
 

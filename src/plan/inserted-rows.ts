@@ -1,5 +1,5 @@
 import type { InsertBody, OnConflict } from '../../schemas/body.ts'
-import { baseTable, type Column, type Key, mayFillColumns, type Table } from '../catalog/catalog.ts'
+import { baseTable, type Column, type Key, mayFillColumns, type Table, traitsOf } from '../catalog/catalog.ts'
 import { at, invalidBody, missingColumn, type Path, pointer, withDetails } from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import type { Moment, Parameter } from '../types/column-type.ts'
@@ -169,8 +169,7 @@ export function planInsert (body: InsertBody, table: Table, references?: Referen
   const isList = Array.isArray(data)
   const planner = new RowPlanner(table, { conflict, isList, references })
   const planned = isList ? data.map((row, index) => planner.plan(row, index)) : [planner.plan(data, 0)]
-  // SQLite has one writer, so nothing is blocked there
-  const isSorted = conflict !== undefined && table.engine !== 'sqlite' && isAnyOrder(planned, conflict, table)
+  const isSorted = conflict !== undefined && !traitsOf(table).hasOneWriter && isAnyOrder(planned, conflict, table)
   const rows = isSorted ? sortByKey(planned, conflict.key) : planned
   const terms = isPlainWrite(body) ? undefined : planWriteOptions(body, table)
   return Object.freeze({ verb: 'insert', table, rows, isList, conflict, ...terms })

@@ -1,6 +1,6 @@
 /** Plans `after`, `offset` and `total`: the rows of a page, in an order in which no two rows are equal. */
 import type { SelectBody } from '../../schemas/body.ts'
-import type { Column, Table } from '../catalog/catalog.ts'
+import { type Column, type Table, traitsOf } from '../catalog/catalog.ts'
 import { at, invalidBody, invalidOrderBy, invalidValue, unsupported } from '../errors.ts'
 import { keepsOrder } from '../types/value-classes.ts'
 import type { Positions, Value } from '../types/column-type.ts'
@@ -21,7 +21,7 @@ import { planRange, type PlanLimits } from './write-options.ts'
 function planPosition (
   after: Readonly<Record<string, unknown>> | null,
   order: readonly Order[],
-  { engine }: Pick<Table, 'engine'>
+  table: Pick<Table, 'engine'>
 ): Condition {
   if (after === null) return { kind: 'constant', value: true }
   const names = order.map(({ column }) => column.name)
@@ -40,7 +40,7 @@ function planPosition (
     },
     { kind: 'constant', value: false }
   )
-  return engine === 'sqlite' ? combine('and', [boundOf(behind), behind]) : behind
+  return traitsOf(table).findsRangeInOr ? behind : combine('and', [boundOf(behind), behind])
 }
 
 /**

@@ -2,7 +2,7 @@
  * Rows with members: those of joined tables are written with the row. Lists, which statements of their own read, are
  * inserted when all of their rows have been read.
  */
-import { baseTable, type Column } from '../catalog/catalog.ts'
+import { baseTable, type Column, traitsOf } from '../catalog/catalog.ts'
 import { StaleCatalog } from '../dialects/dialect.ts'
 import { afterLength, findStarts, readLength, skipValues } from '../dialects/mysql/packets.ts'
 import { getOrCreate } from '../get-or-create.ts'
@@ -202,7 +202,7 @@ const SAFE_DIGITS = 15
 /** The lists of a member: one for each different value of `on` in the rows that have the member. */
 export class RelatedLists {
   readonly #member: ListMember
-  /** Whether the driver's values are parameters themselves: SQLite compares columns and parameters in the same way. */
+  /** Whether the driver's values are parameters themselves. */
   readonly #isNative: boolean
   readonly #byKey = new Map<string, RelatedList | undefined>()
   /** Those whose rows must be read; the index is the id of their values. */
@@ -215,7 +215,7 @@ export class RelatedLists {
   constructor (member: ListMember) {
     this.#member = member
     this.empty = emptyOf(member)
-    this.#isNative = baseTable(member.table).engine === 'sqlite'
+    this.#isNative = traitsOf(baseTable(member.table)).sendsValues
   }
 
   clear (): void {

@@ -4,8 +4,8 @@
  */
 import { type Expression, type RawBuilder, sql } from 'kysely'
 import { baseTable, type Column, type Index, type Table } from '../catalog/catalog.ts'
+import { type Engine, TRAITS } from '../catalog/traits.ts'
 import { builderFor, createBuild, nameIn, type TableBuilder } from './builder.ts'
-import type { Engine } from './statement.ts'
 
 /** The tokens of the columns of one table. */
 export interface TableTokens {
@@ -57,7 +57,7 @@ class AliasedTables {
       lock = sql``
     }: { readonly tables?: readonly Table[]; readonly own?: Table; readonly lock?: Sql | undefined }
   ) {
-    this.#canForce = engine === 'mysql'
+    this.#canForce = TRAITS[engine].namesIndexes
     this.relate = this.#canForce ? (equality) => equality : rarely
     this.#tables = own === undefined ? tables.map(baseTable) : [undefined]
     this.#alias = own !== undefined && /^t\d+$/i.test(own.name) ? 't_' : 't'

@@ -4,9 +4,10 @@ import {
   type QueryCompiler, QueryCreator, type RootOperationNode, SqliteQueryCompiler
 } from 'kysely'
 import { baseTable, type Column, type Index, statementTable, type Table } from '../catalog/catalog.ts'
+import type { Engine } from '../catalog/traits.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import type { Parameter } from '../types/column-type.ts'
-import type { Engine, Template } from './statement.ts'
+import type { Template } from './statement.ts'
 
 // Kysely without a connection: it builds and compiles, and the dialects execute. Queries are written with the aliases
 // `t` for the table, `c0`, `c1`, … for its columns and `i0`, `i1`, … for its indexes; a transformer replaces them with

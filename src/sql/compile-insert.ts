@@ -5,6 +5,7 @@
  */
 import { type Expression, type RawBuilder, sql } from 'kysely'
 import { type Column, statementTable, type Table } from '../catalog/catalog.ts'
+import { type Engine, TRAITS } from '../catalog/traits.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import { knownDefault } from '../plan/insert-key.ts'
 import type { Condition } from '../plan/plan.ts'
@@ -15,7 +16,7 @@ import {
 } from './builder.ts'
 import type { BatchConflict, RowBatch } from './row-batches.ts'
 import { fill, findTemplate, keyOf, type StatementCounts } from './statement-cache.ts'
-import type { Engine, Statement, Template } from './statement.ts'
+import type { Statement, Template } from './statement.ts'
 import { newValue, skipsUnchanged } from './compile-write.ts'
 
 // Builds inserts, and the change of a row that exists in a unique key.
@@ -27,13 +28,13 @@ export function buildInsert (batch: RowBatch, engine: Engine): BuiltStatement & 
   const builder = builderFor(engine, table)
   const into = table.hasConflictClause === true ? builder.db.insertInto('t').orAbort() : builder.db.insertInto('t')
   const insert =
-    columns.length === 0 && engine === 'sqlite'
+    columns.length === 0 && !TRAITS[engine].hasDefault
       ? into.defaultValues()
       : into.values(Object.fromEntries(columns.map((column) => [builder.token(column), bind(null)])))
   const build = (suffix?: Sql): BuiltStatement =>
     builder.build(suffix === undefined ? insert : insert.modifyEnd(suffix))
   if (conflict === undefined) return build()
-  if (engine === 'mysql') return build(onDuplicateKey(table, conflict, builder))
+  if (!TRAITS[engine].namesKey) return build(onDuplicateKey(table, conflict, builder))
   const upsert = (suffix: Sql): BuiltStatement =>
     build(sql`on conflict (${targets(conflict.key, builder)}) do ${suffix}`)
   const nothing = upsert(conflict.identity === undefined ? sql`nothing` : note(conflict.identity, builder))
@@ -193,11 +194,8 @@ function cellsOf ({ columns, rows }: RowBatch, engine: Engine): Cell[] {
   return cells
 }
 
-/**
- * In sessions with NO_AUTO_VALUE_ON_ZERO, DEFAULT would store 0 in an AUTO_INCREMENT column. SQLite has no DEFAULT for
- * a single value.
- */
+/** In sessions with NO_AUTO_VALUE_ON_ZERO, DEFAULT would store 0 in an AUTO_INCREMENT column. */
 function fallbackOf (column: Column, engine: Engine): Cell {
   if (column.autoIncrement) return null
-  return engine === 'sqlite' ? knownDefault(column) as Value | null : DEFAULT
+  return TRAITS[engine].hasDefault ? DEFAULT : knownDefault(column) as Value | null
 }

@@ -1,6 +1,7 @@
 /** Compiles selects of rows with members: members of one row are joined to it. */
 import { type Expression, type RawBuilder, sql } from 'kysely'
 import { type Index, statementTable, type Table } from '../catalog/catalog.ts'
+import type { Engine } from '../catalog/traits.ts'
 import { type Cells, cellsOf, haveView, tablesIn, tablesRead } from '../plan/cells.ts'
 import { matchesIn } from '../plan/filters/match.ts'
 import type { ComputedColumn, ComputedMember, Condition, Order, SelectPlan } from '../plan/plan.ts'
@@ -8,7 +9,7 @@ import { compileCondition, isTrue, orderTerms, wrap } from './conditions.ts'
 import type { BuiltStatement } from './builder.ts'
 import { severalTables, type SeveralTables, type TableTokens } from './aliased-tables.ts'
 import { compute, confirmationsOf, findIndex, leftJoin, lockClause, positionIn } from './compile-select.ts'
-import type { Engine, Template } from './statement.ts'
+import type { Template } from './statement.ts'
 
 // Selects of rows with the members that are joined to them.
 

@@ -4,6 +4,7 @@
  */
 import { type Expression, type RawBuilder, sql } from 'kysely'
 import { baseTable, type Column, type Index, mayFire, statementTable, type Table } from '../catalog/catalog.ts'
+import { type Engine, TRAITS } from '../catalog/traits.ts'
 import type { Assignment, UpdatePlan } from '../plan/plan.ts'
 import { isWhole } from '../plan/row-keys.ts'
 import type { Cell } from '../types/column-type.ts'
@@ -11,7 +12,7 @@ import { bind } from './conditions.ts'
 import { builderFor } from './builder.ts'
 import { confirmationsOf } from './compile-select.ts'
 import { findTemplate, keyOf, type StatementCounts } from './statement-cache.ts'
-import type { Engine, Statement, Template } from './statement.ts'
+import type { Statement, Template } from './statement.ts'
 
 /** Rows that one statement updates. */
 export interface RowsOfValues {
@@ -37,7 +38,7 @@ export function columnsAtOnce (
   },
   engine: Engine
 ): readonly Column[] | undefined {
-  if (engine !== 'mysql' || updates.length < 2) return undefined
+  if (!TRAITS[engine].joinsChanges || updates.length < 2) return undefined
   if (!table.transactional || table.versioned === true || mayFire(table, 'update')) return undefined
   if (!key.every(({ type }) => type.wholeNumbers === true) || findIndex(table, key) === undefined) return undefined
   const columns = (updates[0] as UpdatePlan).assignments.map(({ column }) => column)
@@ -108,9 +109,12 @@ function describe ({ table, key, columns }: Omit<RowsOfValues, 'rows'>, engine: 
     sql`${sql.ref(`t.${token(column)}`)} = ${sql.ref(`${given}.v${all.indexOf(column)}`)}`
   const names = all.map((_, index): Expression<unknown> => sql`null as ${sql.id(`v${index}`)}`)
   const index = sql.id(indexToken(findIndex(table, key) as Index))
-  const built = build(sql`update (select ${sql.join(names)} from dual where 1 = 0 union all select ${
-    sql.join(all.map(() => bind(null)))}) as ${sql.id(given)} straight_join ${sql.table('t')} force index (${index}) on ${
-    sql.join(key.map(pair), sql` and `)} set ${sql.join(columns.map(pair))}`)
+  const none = sql`select ${sql.join(names)} from dual where 1 = 0`
+  const row = sql`select ${sql.join(all.map(() => bind(null)))}`
+  const target = sql`${sql.table('t')} force index (${index})`
+  const isSame = sql.join(key.map(pair), sql` and `)
+  const built = build(sql`update (${none} union all ${row}) as ${sql.id(given)} straight_join ${target} on ${
+    isSame} set ${sql.join(columns.map(pair))}`)
   return {
     verb: 'update',
     table: statementTable(table),

@@ -1,5 +1,6 @@
 import { type AliasableExpression, type Expression, type RawBuilder, sql, type SqlBool } from 'kysely'
 import { baseTable, type Column, type Index, partsOf, type Table } from '../catalog/catalog.ts'
+import { type Engine, TRAITS } from '../catalog/traits.ts'
 import {
   type ComputedColumn, type Condition, type CountPlan, type Groups, isComputed, isRelated, type OneMember, type Order,
   type RowLock, type SelectPlan
@@ -14,7 +15,7 @@ import {
 } from './conditions.ts'
 import { builderFor, type BuiltStatement, type Rows, type TableBuilder } from './builder.ts'
 import { statementBuilder, type TableTokens } from './aliased-tables.ts'
-import type { Engine, Statement } from './statement.ts'
+import type { Statement } from './statement.ts'
 
 /**
  * `select <columns>, <aggregates> from <table> [left join <table> on …] where … group by … having … order by … limit
@@ -77,7 +78,7 @@ export function compute (
   const column: Expression<unknown> = source === undefined ? sql`*` : sql.ref(builder.token(source))
   // as in a subquery: a view is read once, by a derived table
   const passes = condition === undefined ? undefined : compileCondition(condition, { ...builder, isInner: true })
-  if (engine === 'sqlite') {
+  if (TRAITS[engine].filtersAggregates) {
     const conditions = [own ? ownValues(computed, builder) : undefined, passes].filter(
       (each) => each !== undefined
     )
@@ -124,7 +125,7 @@ export function findIndex (
   { table, page, condition, order }: SelectPlan,
   engine: Engine
 ): { readonly index: Index, readonly order: readonly Order[] } | undefined {
-  if (engine === 'sqlite' || page?.by !== 'position') return undefined
+  if (!TRAITS[engine].namesIndexes || page?.by !== 'position') return undefined
   const equal = new Set<string>()
   const others = new Set<string>()
   if (!collect(condition, equal, others)) return undefined
@@ -273,9 +274,9 @@ export function compileCount ({ table, condition, limit, lock }: CountPlan, engi
 const SHARE = sql`lock in share mode`
 const UPDATE = sql`for update`
 
-/** The lock; MariaDB has no FOR SHARE, and a transaction of SQLite locks the file. */
+/** The lock. MariaDB has no FOR SHARE. */
 function lockOf ({ traits }: Table, lock: NonNullable<RowLock>, engine: Engine): RawBuilder<unknown> | undefined {
-  if (engine === 'sqlite') return undefined
+  if (!TRAITS[engine].locksRows) return undefined
   return lock === 'share' && traits?.sharesLocks !== false ? SHARE : UPDATE
 }
 
@@ -296,7 +297,7 @@ const confirmations = new WeakMap<Table, Statement>()
  * the number 0, so that a delete would delete that row.
  */
 export function confirmationsOf (engine: Engine, tables: readonly Table[]): readonly Statement[] {
-  if (engine === 'sqlite') return []
+  if (!TRAITS[engine].convertsCompared) return []
   return [...new Set(tables.map(baseTable))]
     .filter(({ shownBy }) => shownBy === undefined || shownBy.all || shownBy.names.length > 0)
     .map((table) => getOrCreate(confirmations, table, () => compileConfirmation(table)))

@@ -1,5 +1,6 @@
 import { type Expression, type Generated, type RawBuilder, sql } from 'kysely'
 import { type Column, KEYS_TABLE, type Table } from '../catalog/catalog.ts'
+import { type Engine, TRAITS } from '../catalog/traits.ts'
 import { writesHidden } from '../plan/rule.ts'
 import { matchesIn } from '../plan/filters/match.ts'
 import type { Assignment, DeletePlan, UpdatePlan } from '../plan/plan.ts'
@@ -9,7 +10,6 @@ import { operatorSql } from '../types/update-operators.ts'
 import { bind, compileCondition, compileForm } from './conditions.ts'
 import { type BuiltStatement, queriesOn, type Rows, type TableBuilder, textOf } from './builder.ts'
 import { statementBuilder, type StatementBuilder } from './aliased-tables.ts'
-import type { Engine } from './statement.ts'
 
 const toRow = (assignments: readonly Assignment[], builder: TableBuilder) =>
   Object.fromEntries(
@@ -44,7 +44,7 @@ export function compileUpdate (plan: UpdatePlan, engine: Engine): BuiltStatement
   const { table, assignments, condition, limit } = plan
   const builder = statementBuilder(engine, table)
   const { db, build, token } = builder
-  if (engine === 'mysql' && matchesIn(condition).length > 0) {
+  if (!TRAITS[engine].searchesInWrites && matchesIn(condition).length > 0) {
     const { rows, matching } = joinFound(plan, builder)
     const set = assignments.map((each) => sql`${sql.ref(`t.${token(each.column)}`)} = ${newValue(each, builder)}`)
     return build(sql`update ${rows} on ${matching} set ${sql.join(set)}`)
@@ -52,7 +52,7 @@ export function compileUpdate (plan: UpdatePlan, engine: Engine): BuiltStatement
   const target =
     table.hasConflictClause === true ? sql<Rows['t']>`${orAbort(table)}${sql.table('t')}`.as<'t'>(sql.id('t')) : 't'
   const update = db.updateTable(target).set(toRow(assignments, builder)).where(compileCondition(condition, builder))
-  if (engine === 'mysql') return build(limit === undefined ? update : update.limit(limit))
+  if (TRAITS[engine].limitsChanges) return build(limit === undefined ? update : update.limit(limit))
   return build(
     !skipsUnchanged(table, assignments)
       ? update
@@ -105,7 +105,7 @@ function joinFound (
 export function compileDelete (plan: DeletePlan, engine: Engine): BuiltStatement {
   const { table, condition, limit } = plan
   const builder = statementBuilder(engine, table)
-  if (engine === 'mysql' && matchesIn(condition).length > 0) {
+  if (!TRAITS[engine].searchesInWrites && matchesIn(condition).length > 0) {
     const { rows, matching } = joinFound(plan, builder)
     return builder.build(sql`delete ${sql.table('t')} from ${rows} on ${matching}`)
   }

@@ -1,4 +1,5 @@
 import { type Column, OF_RESULT, statementTable, type Table } from '../catalog/catalog.ts'
+import type { Engine } from '../catalog/traits.ts'
 import { cellsOf, haveView } from '../plan/cells.ts'
 import { matchesIn } from '../plan/filters/match.ts'
 import { existsIn, groupTables } from '../plan/filters/scope.ts'
@@ -12,7 +13,7 @@ import { compileCount, compileSelect, confirmationsOf } from './compile-select.t
 import type { BuiltStatement } from './builder.ts'
 import { selectedColumns } from './conditions.ts'
 import { fill, findTemplate, keyOf, type StatementCounts } from './statement-cache.ts'
-import type { Engine, Statement, Template } from './statement.ts'
+import type { Statement, Template } from './statement.ts'
 import { compileDelete, compileUpdate } from './compile-write.ts'
 
 /**

@@ -4,6 +4,7 @@
  */
 import { type RawBuilder, sql } from 'kysely'
 import { OF_RESULT, type Column, type Table } from '../catalog/catalog.ts'
+import type { Engine } from '../catalog/traits.ts'
 import { cellsOfMember, tablesIn } from '../plan/cells.ts'
 import type { Pair } from '../catalog/relations.ts'
 import type { ComputedMember, Condition, ListMember, ManyMember, RowLock } from '../plan/plan.ts'
@@ -16,7 +17,7 @@ import { wrap } from './conditions.ts'
 import { compute, lockClause } from './compile-select.ts'
 import { severalTables, type TableTokens } from './aliased-tables.ts'
 import { fill, findTemplate, keyOf, type StatementCounts } from './statement-cache.ts'
-import type { Engine, Statement, Template } from './statement.ts'
+import type { Statement, Template } from './statement.ts'
 
 /** The values of `on` of some rows, and the id by which their related rows are recognized. */
 export interface OnValues {

@@ -1,11 +1,11 @@
 /** Decides whether one statement writes all rows of an insert, and what it does. */
 import { mayFillColumns, mayFire, type Column, type Table } from '../catalog/catalog.ts'
+import { type Engine, TRAITS } from '../catalog/traits.ts'
 import { isComputedKey } from '../plan/insert-key.ts'
 import { touchedBy } from '../plan/rule.ts'
 import { findDefaulted } from '../plan/assignments.ts'
 import type { Assignment, Condition, Conflict, InsertPlan, PlannedRow } from '../plan/plan.ts'
 import { isOneRow } from '../plan/write-options.ts'
-import type { Engine } from './statement.ts'
 
 /** Rows that one statement inserts. */
 export interface RowBatch {
@@ -54,9 +54,10 @@ export function toBatch (plan: InsertPlan, rows: readonly PlannedRow[], engine: 
   const assigned = set.kind === 'assignments' ? set.assignments : []
   const identity =
     plan.isList && plan.isNumbered !== true ? undefined : findReported(table, isComputedKey(key, { columns }), engine)
-  // MySQL's statement can only refer to columns that it names, and SQLite's must name one
-  const others = new Set(engine === 'mysql' ? [...key, ...written].filter((column) => !columns.includes(column)) : [])
-  if (engine === 'sqlite' && columns.length === 0) others.add(findDefaulted(table) as Column)
+  const { namesKey, hasDefault } = TRAITS[engine]
+  const others = new Set(namesKey ? [] : [...key, ...written].filter((column) => !columns.includes(column)))
+  // an insert without columns has no conflict clause
+  if (!hasDefault && columns.length === 0) others.add(findDefaulted(table) as Column)
   return {
     table,
     columns: others.size === 0 ? columns : [...columns, ...others],
@@ -77,7 +78,7 @@ export function toBatch (plan: InsertPlan, rows: readonly PlannedRow[], engine: 
  * any other one if it computes the key, by which the row could be found. SQLite reports ids of any type.
  */
 function findReported ({ identity }: Table, isComputed: boolean, engine: Engine): Column | undefined {
-  if (engine === 'sqlite') return isComputed ? identity : undefined
+  if (!TRAITS[engine].reportsNumbers) return isComputed ? identity : undefined
   return identity?.autoIncrement === true || (isComputed && identity?.type.wholeNumbers === true) ? identity : undefined
 }
 
@@ -93,17 +94,17 @@ export function isCertain (plan: InsertPlan, engine: Engine): boolean {
   if (conflict === undefined) return true
   const areNew = isNew(first, conflict, table)
   if (rows.some((row) => isNew(row, conflict, table) !== areNew)) return false
-  if (areNew || engine === 'sqlite') return true
+  if (areNew || TRAITS[engine].namesKey) return true
   return table.versioned !== true && !rows.some((row) => isByKey(row, conflict, table))
 }
 
 /**
- * Whether all rows of a statement must have the same columns. SQLite has no DEFAULT for a single value, and MySQL has
- * none for a required column, which a trigger may fill if it is omitted. With `given`, the columns that are written to
+ * Whether all rows of a statement must have the same columns. MySQL has no DEFAULT for a required column, which a
+ * trigger may fill if it is omitted. With `given`, the columns that are written to
  * existing rows differ by row.
  */
 function needsSameColumns ({ table, rows, conflict }: InsertPlan, engine: Engine): boolean {
-  if (engine === 'sqlite' || conflict?.set.kind === 'given') return true
+  if (!TRAITS[engine].hasDefault || conflict?.set.kind === 'given') return true
   return (
     mayFillColumns(table) &&
     rows.some(({ columns }) => table.requiredColumns.some((column) => !columns.includes(column)))
@@ -116,7 +117,7 @@ function needsSameColumns ({ table, rows, conflict }: InsertPlan, engine: Engine
  */
 export function reportsFirstId ({ table, rows, conflict }: InsertPlan, engine: Engine): boolean {
   return (
-    engine !== 'mysql' ||
+    !TRAITS[engine].reportsNumbers ||
     conflict !== undefined ||
     rows.length === 1 ||
     table.identity?.autoIncrement !== true ||
@@ -153,7 +154,7 @@ function isGiven (
 
 /** Whether a row must be looked up by its key. */
 export const isSingle = ({ table, conflict, isChecked }: InsertPlan, row: PlannedRow, engine: Engine): boolean =>
-  engine === 'mysql' && conflict !== undefined && !isNew(row, conflict, table) &&
+  !TRAITS[engine].namesKey && conflict !== undefined && !isNew(row, conflict, table) &&
   (isByKey(row, conflict, table) || (isChecked === true && mayFillColumns(table)))
 
 /** Whether a row that exists stays as it is. */

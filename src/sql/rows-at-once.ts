@@ -4,6 +4,7 @@
  */
 import { type RawBuilder, sql } from 'kysely'
 import type { Table } from '../catalog/catalog.ts'
+import { type Engine, TRAITS } from '../catalog/traits.ts'
 import { cellsOfMember, haveView, tablesIn, tablesRead } from '../plan/cells.ts'
 import type { Pair } from '../catalog/relations.ts'
 import type { ListMember } from '../plan/plan.ts'
@@ -14,7 +15,7 @@ import { selectCells, selectRows, termsOf } from './compile-members.ts'
 import { collationOf, columnsOf, compileCondition } from './conditions.ts'
 import { computedCells, describeMember, lengthOf, MAX_LENGTH, MAX_PARAMETERS, type OnValues } from './related-rows.ts'
 import { fill, findTemplate, keyOf, type StatementCounts } from './statement-cache.ts'
-import type { Engine, Statement } from './statement.ts'
+import type { Statement } from './statement.ts'
 
 /** Whether the statement of the member reads a view. */
 export function isReadAtOnce (member: ListMember): boolean {
@@ -138,7 +139,7 @@ function listValues (on: readonly Pair[], parameters: readonly Cell[], engine: E
 
 /** SQL around a value, by which it has the type of the column. */
 function listed ({ other: { type, charset, collation } }: Pair, engine: Engine): Wrapping {
-  if (engine === 'sqlite') return ['', '']
+  if (TRAITS[engine].sendsValues) return ['', '']
   if (type.relatedAs !== RELATED_TEXT) return type.listed ?? type.compared ?? ['', '']
   return ['convert(', ` using ${quote(charset as string)}) collate ${quote(collation as string)}`]
 }

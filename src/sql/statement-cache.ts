@@ -5,9 +5,10 @@
  * dropped with their table.
  */
 import { statementTable, type Table } from '../catalog/catalog.ts'
+import type { Engine } from '../catalog/traits.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import type { Cell } from '../types/column-type.ts'
-import { type Engine, Slot, type Template } from './statement.ts'
+import { Slot, type Template } from './statement.ts'
 
 /** What a property of plans is to a key: its own character, and whether it contains values. */
 interface Property { readonly character: string, readonly isValue: boolean }

@@ -4,9 +4,6 @@ import { type Path, valueOutOfRange } from '../errors.ts'
 import type { Cell } from '../types/column-type.ts'
 import { type Clock, isMoment, valueAt } from '../types/moment.ts'
 
-/** SQL dialects that statements are compiled for. */
-export type Engine = 'mysql' | 'sqlite'
-
 /** The common part of all statements with one key (statement-cache.ts). */
 export interface CompiledStatement {
   /** A select reads; any other verb writes and may fire triggers of that event. */

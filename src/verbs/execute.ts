@@ -1,5 +1,6 @@
 /** Runs a plan: a plain one as a single statement, any other in a transaction. */
 import type { Table } from '../catalog/catalog.ts'
+import { TRAITS } from '../catalog/traits.ts'
 import type { Database, PendingWrite } from '../databases/database.ts'
 import type { Executor, ReadOptions, Transaction } from '../dialects/dialect.ts'
 import { checkForeignKeys, refuse } from '../execute/after-write.ts'
@@ -18,9 +19,10 @@ import type { RequestRecord } from '../telemetry/record.ts'
 import { type Clock, fromMicros, systemClock } from '../types/moment.ts'
 import { handlerOf } from './index.ts'
 
-/** Reads the clock of the database in a transaction. SQLite uses the clock of this machine. */
+/** Reads the clock of the database in a transaction. */
 async function readClock (runner: Runner, table: Table): Promise<Clock> {
-  return runner.engine === 'sqlite' ? systemClock() : fromMicros(BigInt(await runner.number(compileClock(table))))
+  if (TRAITS[runner.engine].usesLocalClock) return systemClock()
+  return fromMicros(BigInt(await runner.number(compileClock(table))))
 }
 
 /** The arguments of running a plan, without a session. */

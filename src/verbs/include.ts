@@ -1,5 +1,6 @@
 /** Reads the lists of `include`, whose rows need statements of their own, in the transaction of their rows. */
 import type { Column } from '../catalog/catalog.ts'
+import { TRAITS } from '../catalog/traits.ts'
 import type { RowSink } from '../dialects/dialect.ts'
 import { afterLength, readLength, valuesIn } from '../dialects/mysql/packets.ts'
 import type { Runner } from '../execute/runner.ts'
@@ -212,7 +213,7 @@ async function readStep (reading: ReadingList, values: readonly OnValues[]): Pro
   }
   // MariaDB takes an IN of one value for an equality, but sorts all rows of it by the value nevertheless
   const left =
-    engine === 'mysql' && member.kind === 'many' && values.length > 1 && isListed(member)
+    TRAITS[engine].readsListsAtOnce && member.kind === 'many' && values.length > 1 && isListed(member)
       ? await readFirst(reading, member, values)
       : values
   if (left.length === 0) return

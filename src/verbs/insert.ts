@@ -1,6 +1,6 @@
 /** Insert: how its body is planned, its plan is run and its counts are returned. */
 import type { InsertBody } from '../../schemas/body.ts'
-import type { Column, TableSource } from '../catalog/catalog.ts'
+import { type Column, type TableSource, traitsOf } from '../catalog/catalog.ts'
 import { at, notNullViolation, pointer, unsupported } from '../errors.ts'
 import { runWithCheck } from '../execute/after-write.ts'
 import { runInsert, type WatchRow } from '../execute/execute-insert.ts'
@@ -65,7 +65,7 @@ function isIdMoment ({ table: { identity }, rows, conflict }: InsertPlan): boole
 
 /** @throws NOT_SUPPORTED if a row gives no values, and only the database knows the defaults of all columns */
 function refuseOnlyDefaults ({ table, rows, conflict, isList }: InsertPlan): void {
-  if (table.engine !== 'sqlite' || conflict === undefined) return
+  if (traitsOf(table).hasDefault || conflict === undefined) return
   const row = rows.find(({ columns }) => columns.length === 0)
   if (row === undefined || findDefaulted(table) !== undefined) return
   throw unsupported(

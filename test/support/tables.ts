@@ -1,6 +1,7 @@
 /** Creates tables as introspection returns them, for tests without a database. */
 import { createCatalog, type Check, type Column, type ForeignKey, type Index, type Key, type Table, type Triggers } from '../../src/catalog/catalog.ts'
-import type { Engine, Statement } from '../../src/sql/statement.ts'
+import type { Engine } from '../../src/catalog/traits.ts'
+import type { Statement } from '../../src/sql/statement.ts'
 import { mysqlType } from '../../src/types/mysql.ts'
 import { sqliteType } from '../../src/types/sqlite.ts'
 

@@ -6,6 +6,7 @@ import { bindRules, describeRule, findBrokenRule, resolveRules } from '../../acc
 import {
   type Catalog, createCatalog, type Index, KEYS_TABLE, mayFillColumns, type Table, type TableFacts
 } from '../../catalog/catalog.ts'
+import type { Engine } from '../../catalog/traits.ts'
 import { relationsBetween } from '../../catalog/relations.ts'
 import type { DatabaseConfig } from '../../databases/open.ts'
 import type { Dialect } from '../../dialects/dialect.ts'
@@ -13,7 +14,6 @@ import { findKeysTableProblems } from '../../idempotency/keys-table.ts'
 import { indexesOfWords } from '../../plan/filters/match.ts'
 import { findMemberIndex } from '../../plan/relation.ts'
 import { isWhole } from '../../plan/row-keys.ts'
-import type { Engine } from '../../sql/statement.ts'
 import { describeConnectProblem, openOnce } from '../one-database.ts'
 import { comparePrivileges } from './check-privileges.ts'
 import { about, findings, type Findings, type Granted, listNames } from './findings.ts'

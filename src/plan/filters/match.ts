@@ -1,6 +1,6 @@
 /** Plans `$match`: full text in the columns of one index of words. */
 import { MATCH_LENGTH, MATCH_MODES } from '../../../schemas/filters.ts'
-import { baseTable, type Column, type Index, OF_RESULT, type Table } from '../../catalog/catalog.ts'
+import { baseTable, type Column, type Index, OF_RESULT, type Table, traitsOf } from '../../catalog/catalog.ts'
 import { at, invalidBody, type Path, pointer, unsupported, valueNotAllowed } from '../../errors.ts'
 import { isObject } from '../../json/exact-json.ts'
 import { ValueRefused } from '../../types/column-type.ts'
@@ -47,7 +47,7 @@ export function indexesOfWords ({ indexes }: Table): ReadonlyArray<Index & Requi
 
 function describeIndexes (table: Table): string {
   const lists = indexesOfWords(table).map(({ parts }) => JSON.stringify(parts.map(({ column }) => column)))
-  const what = table.engine === 'sqlite' ? 'an FTS5 table with' : 'a FULLTEXT index on'
+  const what = traitsOf(table).hasBooleanSearch ? 'a FULLTEXT index on' : 'an FTS5 table with'
   const found = lists.length === 0 ? 'there is none' : `there are those of ${lists.join(', ')}`
   return `"$match" needs ${what} exactly these columns of "${table.name}"; ${found}`
 }
@@ -96,9 +96,10 @@ function readText (given: unknown, path: Path): string | undefined {
 }
 
 /** The text in the language of the engine. A word of which a character parts it is a phrase. */
-function toSearch (text: string | undefined, mode: Mode, { engine }: Table, path: Path): string {
+function toSearch (text: string | undefined, mode: Mode, table: Table, path: Path): string {
+  const { hasBooleanSearch } = traitsOf(table)
   if (mode === 'boolean') {
-    if (engine === 'sqlite') {
+    if (!hasBooleanSearch) {
       throw unsupported(pointer(...path, 'mode'), 'SQLite has no boolean mode: use "any" or "all"')
     }
     return text ?? ''
@@ -107,7 +108,7 @@ function toSearch (text: string | undefined, mode: Mode, { engine }: Table, path
     .map((word) => word.replace(/[^\p{L}\p{M}\p{Nd}_']+/gu, ' ').trim())
     .flatMap((phrase) => phrase.split(' ').filter((word) => /[\p{L}\p{Nd}]/u.test(word)).join(' ') || [])
     .map((phrase) => `"${phrase}"`)
-  if (engine === 'sqlite') return phrases.join(mode === 'all' ? ' AND ' : ' OR ')
+  if (!hasBooleanSearch) return phrases.join(mode === 'all' ? ' AND ' : ' OR ')
   return phrases.map((phrase) => mode === 'all' ? `+${phrase}` : phrase).join(' ')
 }
 
@@ -138,7 +139,7 @@ const RELEVANCE = computedDoubleType()
  */
 export function requireSearchKey ({ table, condition }: UpdatePlan | DeletePlan): void {
   const [match] = matchesIn(condition)
-  if (match === undefined || table.engine === 'sqlite' || findSearchKey(table) !== undefined) return
+  if (match === undefined || traitsOf(table).searchesInWrites || findSearchKey(table) !== undefined) return
   throw unsupported(
     pointer(...match.path.slice(0, -1)),
     `table "${table.name}" has no unique key of NOT NULL columns, which a write needs to find the rows of "$match"`
