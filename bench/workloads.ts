@@ -1,4 +1,5 @@
 /** The workloads and their operations, the same for all contenders because of a seed. */
+import { PRODUCTS, skuOf, type Product } from './database/products.ts'
 import { SALES } from './database/sales.ts'
 import { STATUSES, type NewOrder, type SavedOrder } from './database/orders.ts'
 import { createRandom } from '../test/support/random.ts'
@@ -14,6 +15,10 @@ export type Operation =
   | { readonly kind: 'insert', readonly order: NewOrder }
   | { readonly kind: 'insertList', readonly orders: readonly NewOrder[] }
   | { readonly kind: 'upsertList', readonly orders: readonly SavedOrder[] }
+  /** Products by their natural key, which are new or exist. */
+  | { readonly kind: 'save', readonly products: readonly Product[] }
+  /** An update of a row that must have this version. */
+  | { readonly kind: 'lock', readonly id: number, readonly version: number, readonly price: string }
   /** An update, an insert and an insert of five rows, in one transaction. */
   | { readonly kind: 'transaction', readonly id: number, readonly status: string, readonly order: NewOrder, readonly orders: readonly NewOrder[] }
   /** Rows with values of their own, in one transaction. */
@@ -55,6 +60,11 @@ export const WORKLOADS: readonly Workload[] = [
   { name: 'items of 100 rows', operations: sales('items') },
   { name: 'insert of 100 rows', operations: make(LISTS, (random) => ({ kind: 'insertList', orders: listOf((index) => newOrder(random(TABLE_SIZE) + index)) })) },
   { name: 'upsert of 100 rows', operations: make(LISTS, (random) => ({ kind: 'upsertList', orders: listOf((index) => savedOrder(index, random)) })) },
+  { name: 'upsert by sku of 1 row', operations: saves(REQUESTS, 1, 2 * PRODUCTS) },
+  { name: 'upsert by sku of 100 rows', operations: saves(LISTS, ROWS, 2 * PRODUCTS) },
+  // few rows, so that clients wait for each other
+  { name: 'upsert among 50 of 5 rows', operations: saves(REQUESTS, 5, 50) },
+  { name: 'optimistic lock of 1 row', operations: make(REQUESTS, (random) => ({ kind: 'lock', id: random(PRODUCTS) + 1, version: 1, price: `${random(10_000)}.25` })) },
   { name: 'update of 100 rows', operations: updateLists() },
   { name: 'transaction of 7 rows', operations: make(REQUESTS, transaction) }
 ]
@@ -80,6 +90,15 @@ function listOf<T> (one: (index: number) => T): T[] {
 /** Every other row exists already. */
 function savedOrder (index: number, random: (below: number) => number): SavedOrder {
   return { ...index % 2 === 0 && { id: random(TABLE_SIZE) + 1 }, ...newOrder(random(TABLE_SIZE)) }
+}
+
+/** Upserts of `rows` different products each, of the first `among`. */
+function saves (count: number, rows: number, among: number): Operation[] {
+  return make(count, (random) => {
+    const numbers = new Set<number>()
+    while (numbers.size < rows) numbers.add(random(among) + 1)
+    return { kind: 'save', products: [...numbers].map((number) => ({ sku: skuOf(number), price: `${random(10_000)}.25`, stock: random(1000) })) }
+  })
 }
 
 function transaction (random: (below: number) => number): Operation {

@@ -54,6 +54,8 @@ export function rowQueryApi (database: string, token = TOKEN): Api {
             ]
           }
         }
+        case 'save': return post('products', { verb: 'insert', data: operation.products, onConflict: { key: ['sku'] } })
+        case 'lock': return post('products', { verb: 'update', data: { price: operation.price }, filters: { id: operation.id, version: operation.version }, expect: 1 })
         case 'updateList': return post('orders', { verb: 'update', key: ['id'], filters: {}, data: operation.orders })
         case 'update': return post('orders', { verb: 'update', data: { status: operation.status, quantity: operation.quantity }, filters: { id: operation.id } })
       }
@@ -73,6 +75,8 @@ export const routesApi: Api = {
       case 'insertList':
       case 'upsertList': return { method: 'POST', path: `/orders/${kind === 'insertList' ? 'insert' : 'upsert'}-list`, body: (operation as { orders: object }).orders }
       case 'updateList': return { method: 'POST', path: '/orders/update-list', body: (operation as { orders: object }).orders }
+      case 'save': return { method: 'POST', path: '/products/save', body: (operation as { products: object }).products }
+      case 'lock': return { method: 'POST', path: '/products/lock', body }
       case 'customers':
       case 'items': return { method: 'POST', path: `/sales/${kind}`, body }
       case 'list':
@@ -103,6 +107,8 @@ export const platformaticApi: Api = {
       case 'insertList':
       case 'upsertList':
       case 'updateList':
+      case 'save':
+      case 'lock':
       case 'transaction': throw new Error(`not measured: ${operation.kind}`)
     }
   },

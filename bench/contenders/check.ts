@@ -67,6 +67,14 @@ async function compare (operation: Operation, rows: Array<Record<string, unknown
       // the last one decides if an id occurs twice
       return { actual: stored, expected: stored.map((row) => ({ ...row, ...pick(known.findLast(({ id }) => id === row.id) as SavedOrder) })) }
     }
+    case 'save': {
+      const [stored] = await database.query<RowDataPacket[]>('select sku, price, stock from products where sku in (?) order by sku', [operation.products.map(({ sku }) => sku)])
+      return { actual: stored, expected: operation.products.toSorted((a, b) => a.sku < b.sku ? -1 : 1).map((product) => ({ ...product, price: Number(product.price).toFixed(2) })) }
+    }
+    case 'lock': {
+      const [stored] = await database.query<RowDataPacket[]>('select price from products where id = ?', [operation.id])
+      return { actual: stored, expected: [{ price: Number(operation.price).toFixed(2) }] }
+    }
     case 'transaction': {
       const { id, status, order, orders } = operation
       const [updated] = await read('select * from orders where id = ?', [id]) as object[]

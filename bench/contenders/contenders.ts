@@ -21,7 +21,7 @@ export const MAIN: readonly string[] = [SERVICE, ...HAND_WRITTEN]
 const BENCH_PACKAGES = fileURLToPath(new URL('../package.json', import.meta.url))
 
 /** Lists and groups are measured with the main contenders alone. */
-const withoutLists = WORKLOADS.map(({ name }) => name).filter((name) => !/ of \d+ rows$/.test(name))
+const withoutLists = WORKLOADS.map(({ name }) => name).filter((name) => !/ of \d+ rows?$/.test(name))
 
 export const CONTENDERS: readonly Contender[] = [
   serviceContender(DATABASE),

@@ -3,10 +3,11 @@ import { pipeline, type Readable, Transform } from 'node:stream'
 import { parse } from 'csv-parse'
 import mysql, { type ResultSetHeader, type RowDataPacket } from 'mysql2/promise'
 import { COLUMNS, type NewOrder, type SavedOrder } from '../../database/orders.ts'
+import type { Product } from '../../database/products.ts'
 import type { ChangedOrder, Position } from '../../workloads.ts'
 import { createApp, listen } from './app.ts'
-import { exportBody, groupsBody, insertBody, insertListBody, keyBody, listBody, pageBody, salesBody, transactionBody, updateBody, updateListBody, upsertListBody } from './schemas.ts'
-import { listStatements, parametersOf, poolOptions, saleStatements, statements, valuesOf } from './statements.ts'
+import { exportBody, groupsBody, insertBody, insertListBody, keyBody, listBody, lockBody, pageBody, saveBody, salesBody, transactionBody, updateBody, updateListBody, upsertListBody } from './schemas.ts'
+import { listStatements, parametersOf, poolOptions, saleStatements, saveStatement, statements, valuesOf } from './statements.ts'
 
 const pool = mysql.createPool(poolOptions())
 const prepared = process.env['METHOD'] === 'execute'
@@ -98,6 +99,17 @@ app.post<{ Body: NewOrder[] }>('/orders/insert-list', { schema: { body: insertLi
 app.post<{ Body: SavedOrder[] }>('/orders/upsert-list', { schema: { body: upsertListBody } }, async ({ body }) => {
   const [{ affectedRows }] = await pool.query<ResultSetHeader>(listStatements.upsert, [body.map((order) => [order.id ?? null, ...valuesOf(order)])])
   return { success: true, data: { affected: affectedRows } }
+})
+
+app.post<{ Body: Product[] }>('/products/save', { schema: { body: saveBody } }, async ({ body }) => {
+  const [{ affectedRows }] = await pool.query<ResultSetHeader>(saveStatement, [body.map(({ sku, price, stock }) => [sku, price, stock])])
+  return { success: true, data: { affected: affectedRows } }
+})
+
+app.post<{ Body: { id: number, version: number, price: string } }>('/products/lock', { schema: { body: lockBody } }, async ({ body: { id, version, price } }, reply) => {
+  const [{ affectedRows }] = await run<ResultSetHeader>(statements.lock, [price, id, version])
+  if (affectedRows === 1) return { success: true, data: { updated: 1 } }
+  return await reply.code(412).send({ success: false, data: {}, error: { code: 'EXPECTATION_FAILED' } })
 })
 
 app.post<{ Body: ChangedOrder[] }>('/orders/update-list', { schema: { body: updateListBody } }, async ({ body }) => {

@@ -35,6 +35,12 @@ export const insertListBody = { type: 'array', items: item, minItems: 1, maxItem
 
 export const upsertListBody = { ...insertListBody, items: { ...item, properties: { id, ...insertBody.properties } } }
 
+const price = { type: 'string', pattern: '^-?\\d{1,8}(\\.\\d{1,2})?$' } as const
+
+export const saveBody = { type: 'array', items: object({ sku: { type: 'string', maxLength: 20 }, price, stock: quantity }), minItems: 1, maxItems: 1000 }
+
+export const lockBody = object({ id, version: quantity, price })
+
 export const transactionBody = object({ id, status, order: insertBody, orders: insertListBody })
 
 export const updateBody = object({ id, quantity, status })

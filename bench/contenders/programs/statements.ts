@@ -4,7 +4,7 @@ import { COLUMNS, type NewOrder } from '../../database/orders.ts'
 import type { Operation } from '../../workloads.ts'
 
 /** The operations that are one statement with a fixed number of parameters. */
-export type PlainOperation = Exclude<Operation, { kind: 'customers' | 'items' | 'insertList' | 'upsertList' | 'updateList' | 'transaction' }>
+export type PlainOperation = Exclude<Operation, { kind: 'customers' | 'items' | 'insertList' | 'upsertList' | 'updateList' | 'save' | 'lock' | 'transaction' }>
 
 /**
  * The defaults of mysql2, except that dates stay text, because Date objects double the cost of lists.
@@ -25,6 +25,7 @@ export const statements = {
     from orders where id > ? and id <= ? group by status order by status`,
   insert: 'insert into new_orders (quantity, status, total, customer, ordered_at, details) values (?, ?, ?, ?, ?, ?)',
   update: 'update orders set status = ?, quantity = ? where id = ?',
+  lock: 'update products set price = ? where id = ? and version = ?',
   updateStatus: 'update orders set status = ? where id = ?'
 }
 
@@ -42,6 +43,9 @@ export const listStatements = {
   upsert: `insert into saved_orders (id, quantity, status, total, customer, ordered_at, details) values ?
     on duplicate key update quantity = values(quantity), status = values(status), total = values(total)`
 }
+
+export const saveStatement = `insert into products (sku, price, stock) values ?
+  on duplicate key update price = values(price), stock = values(stock)`
 
 export function valuesOf ({ quantity, status, total, customer, ordered_at: orderedAt, details }: NewOrder): Array<string | number> {
   return [quantity, status, total, customer, orderedAt, JSON.stringify(details)]
