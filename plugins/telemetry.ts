@@ -25,7 +25,8 @@ export default fp(
     { databases, collectors, settings: { requestLog, serverTiming } }: TelemetryOptions
   ) {
     const isDetailed = serverTiming || collectors.some((collector) => collector.isDetailed)
-    const begin = (): RequestRecord => new RequestRecord(requestLog, isDetailed)
+    const readContext = collectors.find((collector) => collector.readContext !== undefined)?.readContext
+    const begin = (): RequestRecord => new RequestRecord(requestLog, isDetailed, readContext)
     app.decorateRequest('rowQueryRecord', null)
     app.addHook('onRequest', (request, _reply, done) => {
       request.rowQueryRecord = begin()

@@ -41,7 +41,7 @@ async function load (options = '{}'): Promise<Loaded> {
 }
 
 /** What options turn on. */
-const OPTIONAL = ['@fastify/cors', '@fastify/helmet', '@fastify/rate-limit', '@modelcontextprotocol/server', 'jose', 'mysql2', 'pino-pretty', 'prom-client']
+const OPTIONAL = ['@fastify/cors', '@fastify/helmet', '@fastify/rate-limit', '@modelcontextprotocol/server', '@opentelemetry/api', 'jose', 'mysql2', 'pino-pretty', 'prom-client']
 
 t.test('an import loads the schemas of the options, and no more', async (t) => {
   const { imported, registered, requested, status } = await load('{ failedLogins: { max: 0 } }')
@@ -54,7 +54,7 @@ t.test('an import loads the schemas of the options, and no more', async (t) => {
 
 t.test('each option loads its package when the plugin is registered, so that a package that is missing stops the start', async (t) => {
   const lists: Array<[options: string, packages: string[]]> = [
-    ["{ docs: true, cors: { origins: ['*'] }, metrics: true, failedLogins: {}, rateLimit: { max: 1000 }, mcp: {} }", ['@fastify/cors', '@fastify/helmet', '@fastify/rate-limit', '@modelcontextprotocol/server', 'prom-client']],
+    ["{ docs: true, cors: { origins: ['*'] }, metrics: true, failedLogins: {}, rateLimit: { max: 1000 }, mcp: {} }", ['@fastify/cors', '@fastify/helmet', '@fastify/rate-limit', '@modelcontextprotocol/server', '@opentelemetry/api', 'prom-client']],
     ["{ databases: { ...databases, other: { url: 'mysql://localhost:1/other' } }, failedLogins: { max: 0 }, jwt: [{ issuer: 'x', audience: 'x', algorithms: ['HS256'], secret: 'x'.repeat(32), role: '/role' }], roles: { clerk: { permissions: ['select'], databases: '*' } } }", ['jose', 'mysql2']]
   ]
   await Promise.all(lists.map(async ([options, packages]) => {

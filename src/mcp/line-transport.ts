@@ -198,7 +198,11 @@ export function recordCalls (
   return {
     ...tools,
     async call (name, args, caller) {
-      const record = new RequestRecord(requestLog, collectors.some((collector) => collector.isDetailed))
+      const record = new RequestRecord(
+        requestLog,
+        collectors.some((collector) => collector.isDetailed),
+        collectors.find((collector) => collector.readContext !== undefined)?.readContext
+      )
       const grant = caller.grant
       const noted = (): ReturnType<typeof grant> => {
         const found = grant()

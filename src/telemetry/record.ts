@@ -3,7 +3,7 @@
  * it.
  */
 import type { Socket } from 'node:net'
-import { context, type Context } from '@opentelemetry/api'
+import type { Context } from '@opentelemetry/api'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Verb } from '../../schemas/grants.ts'
 import type { Table } from '../catalog/catalog.ts'
@@ -13,6 +13,8 @@ import { isBug, isTrouble, type ServiceError } from '../errors.ts'
 export interface Collector {
   /** Whether it needs the times of planning and compiling. */
   readonly isDetailed: boolean
+  /** Returns the active context of OpenTelemetry, if the collector needs it. */
+  readonly readContext?: () => Context
   /** Whether the collector accepts the record of a request that ended in this way. */
   accepts (refusal: ServiceError | undefined): boolean
   collect (record: RequestRecord): void
@@ -74,9 +76,12 @@ export class RequestRecord {
   /** OpenTelemetry context at the start of planning. */
   context: Context | undefined
 
-  constructor (isLogged: boolean, isDetailed: boolean) {
+  readonly #readContext: (() => Context) | undefined
+
+  constructor (isLogged: boolean, isDetailed: boolean, readContext?: () => Context) {
     this.isLogged = isLogged
     this.isDetailed = isDetailed
+    this.#readContext = readContext
   }
 
   /** Called when the table is found and planning starts. */
@@ -95,7 +100,7 @@ export class RequestRecord {
     // clear the times of a previous attempt
     this.plannedAt = this.compiledAt = this.executedAt = 0
     if (!this.isDetailed) return
-    this.context = context.active()
+    this.context = this.#readContext?.()
     this.planStartedAt = performance.now()
   }
 

@@ -5,7 +5,7 @@ import { InMemorySpanExporter, NodeTracerProvider, SimpleSpanProcessor, type Rea
 import Fastify from 'fastify'
 import t, { type Test } from 'tap'
 import { createRowQuery } from '../../src/index.ts'
-import { isTracingSetUp } from '../../src/telemetry/collectors.ts'
+import { isTracingSetUp } from '../../src/telemetry/spans.ts'
 import { hashToken } from '../../src/access/tokens.ts'
 import { onEachEngine, sharedOnEachEngine, startService, TOKEN } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
