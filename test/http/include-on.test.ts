@@ -220,6 +220,8 @@ const cases: Case[] = [
   [{ customer: { table: 'customers', on: { customer_id: 'id' }, limit: 2 } }, 'INVALID_BODY', '/include/customer/limit', /one row at most/],
   [{ items: { filters: { line: 1 }, orderBy: 'sku' } }, 'INVALID_BODY', '/include/items/orderBy', /one row at most/],
   [{ customer: { table: 'customers', on: { customer_id: 'id' }, as: 'object', limit: 1 } }, 'INVALID_BODY', '/include/customer/limit', /"as": "object"/],
+  [{ items: { as: 'list', aggregates: { n: { $count: '*' } } } }, 'INVALID_BODY', '/include/items/as', /"aggregates"/],
+  [{ items: { as: 'first' } }, 'INVALID_BODY', '/include/items/as', /list, object/],
   [{ items: { as: 'object', limit: 1 } }, 'INVALID_BODY', '/include/items/limit', /"as": "object"/],
   [{ items: { as: 'object', orderBy: 'nothing' } }, 'COLUMN_NOT_FOUND', '/include/items/orderBy', /"nothing"/],
   [{ customer: { table: 'customers', on: { customer_id: 'id' }, as: 'object', orderBy: 'nothing' } }, 'COLUMN_NOT_FOUND', '/include/customer/orderBy', /"nothing"/],

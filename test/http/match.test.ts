@@ -219,6 +219,40 @@ await tap.test('$match', async (t) => {
       else t.same(errorOf(noKey), [422, 'NOT_SUPPORTED', '/filters/$match'])
     })
 
+    await t.test('a search does not see what the same transaction has written on InnoDB, and sees it on other engines', async (t) => {
+      const select = { table: 'docs', verb: 'select', filters: match('unheard'), columns: ['id'] }
+      const { json } = await operate({
+        operations: [
+          { table: 'docs', verb: 'insert', data: { id: 30, tenant: 1, title: 'unheard', body: 'of' } },
+          select,
+          { table: 'docs', verb: 'update', filters: { id: 2 }, data: { title: 'nothing unheard', body: '' } },
+          select,
+          { ...select, filters: match('boots') },
+          { ...select, verb: 'delete', columns: undefined }
+        ],
+        dryRun: true
+      })
+      const ids = json.data?.results.map(({ rows, deleted }: { rows?: Array<{ id: number }>, deleted?: number }) => rows?.map(({ id }) => id) ?? deleted)
+      t.same([ids?.[1], ids?.[3], ids?.[4], ids?.[5]], engine === 'sqlite' ? [[30], [2, 30], [], 2] : [[], [], [], 0], JSON.stringify(json.error))
+    })
+
+    await t.test('a write locks the rows that it finds, and with "$or" in a transaction every row that is read', async (t) => {
+      if (engine === 'sqlite') return
+      const grant = { permissions: ['select', 'update', 'delete'] }
+      const isFree = async (id: number): Promise<boolean> => (await service.sql(`select id from docs where id = ${id} for update skip locked`)).length === 1
+      for (const [body, filters, locked, free] of [
+        [{ verb: 'update', data: { k: 5 } }, match('boots'), [2], [1, 3, 4, 5]], [{ verb: 'delete' }, { $and: [match('boots'), { tenant: 1 }] }, [2], [1, 3, 4, 5]],
+        [{ verb: 'update', data: { k: 5 } }, { $or: [match('boots'), { tenant: 9 }] }, [1, 2, 3, 4, 5], []]
+      ] as const) {
+        const change = service.server.rows.transaction('shop', async (tx) => {
+          await tx.execute({ table: 'docs', grant, body: { ...body, filters } } as never)
+          t.same(await Promise.all([...locked, ...free].map(isFree)), [...locked.map(() => false), ...free.map(() => true)], JSON.stringify({ body, filters }))
+          throw new Error('enough')
+        })
+        await t.rejects(change, /enough/)
+      }
+    })
+
     await t.test('the text may be a reference', async (t) => {
       const select = { verb: 'select', table: 'docs', columns: ['id'] }
       const both = async (text: unknown) => await operate([{ ...select, filters: { id: 2 }, columns: ['id', 'title', 'k'] }, { ...select, filters: match(text) }])
@@ -274,6 +308,32 @@ await tap.test('$match', async (t) => {
       t.same((await post('notes', { verb: 'select', filters: body.filters, total: true })).json.data.total, 3)
     })
   })
+})
+
+/** Words of four letters, which both engines without transactions hold. */
+await onEachEngine(tap as Test, '$match on engines without transactions', {
+  only: ['mariadb', 'mysql'],
+  schema: (engine) => ['myisam', ...engine === 'mariadb' ? ['aria'] : []].flatMap((kind) => [
+    `create table ${kind}_docs (id int primary key, title varchar(100), fulltext key (title)) engine=${kind} default charset=utf8mb4`, `insert into ${kind}_docs values (1, 'yellow shoes'), (2, 'yellow hats'), (3, 'wet yellow suits')`
+  ])
+}, async (t, { engine, post, operate }) => {
+  for (const table of engine === 'mariadb' ? ['myisam_docs', 'aria_docs'] : ['myisam_docs']) {
+    const match = (text: string, more: object = {}): object => ({ $match: { columns: ['title'], text, ...more } })
+    const found = async (filters: object): Promise<unknown> => idsOf(await post(table, { verb: 'select', filters, columns: ['id'], orderBy: 'id' }))
+    t.same(await found(match('yellow')), [1, 2, 3], 'also a word of more than half of the rows')
+    t.same(await found(match('yellow shoes', { mode: 'all' })), [1])
+    t.same(await found(match('hats suits')), [2, 3])
+    t.same(await found(match('yellow-suits')), [3])
+    t.same(await found(match('wet')), [], 'three letters are too few')
+    const { json } = await operate([
+      { table, verb: 'insert', data: { id: 9, title: 'purple' } }, { table, verb: 'select', filters: match('purple'), columns: ['id'] }, { table, verb: 'delete', filters: match('purple') }
+    ])
+    if (json.error === undefined) t.same(json.data.results.slice(1), [{ rows: [{ id: 9 }], count: 1 }, { deleted: 1 }], 'what is written is found')
+    else t.equal(json.error.code, 'NOT_SUPPORTED', JSON.stringify(json.error))
+    t.same((await post(table, { verb: 'insert', data: { id: 10, title: 'purple' } })).status, 200)
+    t.same((await post(table, { verb: 'update', filters: match('purple'), data: { title: 'orange' } })).json.data, { updated: 1 })
+    t.same(await found(match('orange purple')), [10])
+  }
 })
 
 await onEachEngine(tap as Test, 'the example of docs/searching.md', {

@@ -82,7 +82,7 @@ const test = sharedOnEachEngine(t, {
   ]
 })
 
-await test('a count is refused by its place', async (t, { post }) => {
+await test('a count is refused by its place', async (t, { post, url }) => {
   const errorOf = async (filters: object, body: object = { verb: 'select' }): Promise<unknown> => {
     const { status, json: { error } } = await post('orders', { ...body, filters })
     return [status, error?.code, error?.details[0]?.path]
@@ -92,6 +92,9 @@ await test('a count is refused by its place', async (t, { post }) => {
     t.same(place.slice(0, 2), [400, 'INVALID_BODY'], JSON.stringify(count))
     t.match(place[2], /^\/filters\/\$some\/order_items\/count/)
   }
+  const few = await startService(t, url, { options: { limits: { offset: 5 } } })
+  const counted = async (count: unknown): Promise<number> => (await few.post('orders', { verb: 'select', filters: { $some: { order_items: { count } } } })).status
+  t.same([await counted(5), await counted(6), await counted({ $between: [1, 5] }), await counted({ $lt: 6 })], [200, 400, 200, 400], 'at most limits.offset')
   t.same(await errorOf({ $none: { order_items: { count: 1 } } }), [400, 'INVALID_BODY', '/filters/$none/order_items/count'])
   t.same(await errorOf({ $some: { order_items: { count: { $gte: 0 } } } }, { verb: 'delete' }), [400, 'FILTERS_REQUIRED', '/filters'])
   t.same(await errorOf({ $some: { orders: { on: { id: 'id' }, count: 0 } } }, { verb: 'delete' }), [422, 'NOT_SUPPORTED', '/filters/$some/orders'])

@@ -1,6 +1,6 @@
 /** Views as related tables: in `include`, in its aggregates, and in `$some` and `$none`. */
 import t from 'tap'
-import { type EngineName, type Schema, type Service, sharedOnEachEngine, TOKEN } from '../support/service.ts'
+import { type EngineName, onEachEngine, type Schema, type Service, sharedOnEachEngine, TOKEN } from '../support/service.ts'
 
 const schema: Schema = (engine: EngineName) => {
   const id = engine === 'sqlite' ? 'integer primary key' : 'int not null primary key'
@@ -149,4 +149,14 @@ await test('a view in operations, in streams of what it selects, and in a select
   t.same(locked.json.data?.results[0].rows, [{ id: 1 }, { id: 2 }], JSON.stringify(locked.json))
   const { body: payload } = await app.inject({ method: 'POST', url: '/api/shop/customers', headers: { authorization: `Bearer ${TOKEN}`, accept: 'application/x-ndjson' }, payload: { verb: 'select', columns: ['id'], orderBy: 'id', filters: { $none: { sold: { on } } } } })
   t.same(payload.trim().split('\n').slice(0, 2).map((line) => JSON.parse(line)), [{ id: 3 }, { id: 4 }])
+})
+
+await onEachEngine(t, 'a view whose table is gone is a broken definition', {
+  schema: () => ['create table parents (id int not null primary key)', 'insert into parents values (1)', 'create table gone (id int not null primary key, parent_id int)', 'create view broken as select * from gone']
+}, async (t, { post, sql }) => {
+  const on = { id: 'parent_id' }
+  const bodies = [{ include: { broken: { on } } }, { include: { broken: { on, aggregates: { n: { $count: '*' } } } } }, { filters: { $some: { broken: { on } } } }, { aggregates: { n: { $count: '*', filters: { $none: { broken: { on } } } } } }]
+  for (const body of bodies) t.equal((await post('parents', { verb: 'select', ...body })).status, 200)
+  await sql('drop table gone')
+  for (const body of bodies) t.match(await post('parents', { verb: 'select', ...body }), { status: 422, json: { error: { code: 'BROKEN_DEFINITION' } } }, JSON.stringify(body))
 })
