@@ -71,7 +71,7 @@ export function AnswerView ({ table, result: { answer, body }, isOld, shown, set
           <span class='buttons' role='group' aria-label='Selected rows'>
             <b>{selected.size} selected</b>
             {table.verbs.includes('delete') && <button type='button' class='danger-text' onClick={() => act('delete')}>Delete …</button>}
-            <button type='button' onClick={() => act('export')}>Export selected</button>
+            <button type='button' aria-label='Export selected' onClick={() => act('export')}>Export</button>
             <button type='button' class='quiet' onClick={() => setSelected(new Map())}>Clear</button>
           </span>
         )}
@@ -195,8 +195,13 @@ function Referrers ({ table, filters }: { table: Table, filters: Json | undefine
     return () => controller.abort()
   }, [table, filters])
   if (found.length === 0) return null
-  return <ul>{found.map(({ name, total, body }) => <li key={body}><button type='button' class='link' onClick={() => go({ database: document.name, table: name, body })}>{total === 1 ? '1 row' : `${writeLines(total)}${total === MAX_REFERRERS ? ' or more' : ''} rows`} of {name}</button> {total === 1 ? 'refers' : 'refer'} to {memberOf(filters, table.primaryKey[0] ?? '') === undefined ? 'these rows' : 'it'}.</li>)}</ul>
+  return <ul>{found.map(({ name, total, body }) => <li key={body}><button type='button' class='link' onClick={() => go({ database: document.name, table: name, body })}>{total === 1 ? '1 row' : `${writeLines(total)}${total === MAX_REFERRERS ? ' or more' : ''} rows`} of {name}</button> {total === 1 ? 'refers' : 'refer'} to {isOneRow(table, filters) ? 'it' : 'these rows'}.</li>)}</ul>
 }
+
+const isOneRow = ({ primaryKey }: Table, filters: Json | undefined): boolean => primaryKey.length > 0 && primaryKey.every((name) => {
+  const value = memberOf(filters, name)
+  return value !== undefined && !isObject(value) && !isList(value)
+})
 
 /** The value at a JSON Pointer of the body. */
 function at (body: JsonObject | undefined, path: string): string {

@@ -11,13 +11,22 @@ export function Menu ({ label, summary, children }: { label: string, summary?: s
   const panel = useRef<HTMLDivElement>(null)
   const [isOpen, setOpen] = useState(false)
 
-  useLayoutEffect(() => {
+  const place = (): void => {
     if (!isOpen || button.current === null || panel.current === null) return
     const { left, bottom, top } = button.current.getBoundingClientRect()
     const { width, height } = panel.current.getBoundingClientRect()
     const fits = bottom + height + MARGIN < innerHeight || top < height
     panel.current.style.left = `${Math.max(MARGIN, Math.min(left, innerWidth - width - MARGIN))}px`
     panel.current.style.top = `${fits ? Math.max(MARGIN, Math.min(bottom + 4, innerHeight - height - MARGIN)) : top - height - 4}px`
+  }
+  // after each change: what is chosen moves the button
+  useLayoutEffect(place)
+  // the panel may change alone
+  useLayoutEffect(() => {
+    if (!isOpen || panel.current === null) return undefined
+    const observer = new ResizeObserver(place)
+    observer.observe(panel.current)
+    return () => observer.disconnect()
   }, [isOpen])
 
   return (

@@ -1,4 +1,4 @@
-/** One text that is searched in all texts of a table, the member `$or` of the filters; or its words in a full-text index, the member `$match`. */
+/** One text that is searched in all texts of a table, and as the number of its key, the member `$or` of the filters; or its words in a full-text index, the member `$match`. */
 import { isList, isObject, memberOf, withMembers, type Json, type JsonObject } from './json.ts'
 import { firstPosition } from './bodies.ts'
 import { keyOf, readMatch, writeMatch } from './filter-rows.ts'
@@ -8,7 +8,7 @@ import type { Column, Table } from './table.ts'
 /** Columns that are searched at most: a body has a limited number of conditions. */
 const MAX_COLUMNS = 10
 
-type Searched = Pick<Table, 'columns' | 'indexes'>
+type Searched = Pick<Table, 'columns' | 'indexes' | 'primaryKey'>
 
 export interface Search {
   readonly text: string
@@ -19,7 +19,14 @@ export interface Search {
 const textsOf = ({ columns }: Searched): Column[] =>
   columns.filter(({ kind, members, operators, isBytes }) => kind === 'text' && members === undefined && !isBytes && operators.includes('$contains')).slice(0, MAX_COLUMNS)
 
-export const canSearch = (table: Searched): boolean => table.indexes.length > 0 || textsOf(table).length > 0
+/** The only column of the primary key, if it is an integer. */
+const numberOf = ({ columns, primaryKey }: Searched): Column | undefined =>
+  primaryKey.length === 1 ? columns.find(({ name, kind, operators }) => name === primaryKey[0] && kind === 'integer' && operators.includes('$eq')) : undefined
+
+export const canSearch = (table: Searched): boolean => table.indexes.length > 0 || textsOf(table).length > 0 || numberOf(table) !== undefined
+
+/** What a search of texts looks at. */
+export const describeSearch = (table: Searched): string => `Search all texts${numberOf(table) === undefined ? '' : `, or ${numberOf(table)?.name ?? ''}`}`
 
 export const LETTER_CASE = 'Ignores the case of letters where the collation of a column does. SQLite compares letters exactly: it is asked for the text as it is entered, in lower case, in upper case, and with a capital.'
 
@@ -29,14 +36,19 @@ function spellings (text: string): string[] {
   return [...new Set([text, lower, text.toUpperCase(), lower.replace(/^./u, (letter) => letter.toUpperCase())])]
 }
 
-const writeSearch = (table: Searched, text: string): JsonObject[] =>
-  textsOf(table).flatMap(({ name }) => spellings(text).map((spelling) => ({ [keyOf(name)]: { $contains: spelling } })))
+function writeSearch (table: Searched, text: string): JsonObject[] {
+  const key = numberOf(table)
+  const isKey = key !== undefined && /^\d{1,15}$/.test(text) && Number(text) <= (key.maximum ?? Infinity)
+  const texts = textsOf(table).flatMap(({ name }) => spellings(text).map((spelling) => ({ [keyOf(name)]: { $contains: spelling } })))
+  return [...texts, ...isKey ? [{ [keyOf(key.name)]: Number(text) }] : []]
+}
 
 /** The text that filters search for; undefined if their `$or` and their `$match` say something else. */
 export function readSearch (table: Searched, filters: Json | undefined): Search | undefined {
   const list = memberOf(filters, '$or')
   const [first] = isList(list) ? list : []
-  const text = isObject(first) ? memberOf(Object.values(first)[0], '$contains') : undefined
+  const [value] = isObject(first) ? Object.values(first) : []
+  const text = typeof value === 'number' ? String(value) : memberOf(value, '$contains')
   if (typeof text === 'string' && JSON.stringify(list) === JSON.stringify(writeSearch(table, text))) return { text }
   const match = memberOf(filters, '$match')
   return match === undefined ? undefined : readMatch(match, table.indexes)

@@ -25,7 +25,7 @@ export function Sidebar ({ databases, document, route, onDatabase }: SidebarProp
   return (
     <nav class='sidebar' aria-label='Tables'>
       {databases.length > 1
-        ? <label class='database'>Database <select value={document.name} onChange={({ currentTarget }) => onDatabase(currentTarget.value)}>{databases.map((name) => <option key={name}>{name}</option>)}</select></label>
+        ? <label class='database'><span class='word'>Database</span> <select value={document.name} onChange={({ currentTarget }) => onDatabase(currentTarget.value)}>{databases.map((name) => <option key={name}>{name}</option>)}</select></label>
         : <p class='database'><b>{document.name}</b></p>}
       <button type='button' class='toggle' aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>{route.table === '' ? 'Several operations' : route.table} ▾</button>
       <div class={isOpen ? 'tables open' : 'tables'}>

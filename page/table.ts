@@ -27,6 +27,8 @@ export interface Column {
   readonly takesNow: { readonly filters: boolean, readonly data: boolean }
   readonly description: string
   readonly references: { readonly table: string, readonly column: string } | undefined
+  /** The greatest integer, where the document says one. */
+  readonly maximum?: number | undefined
   /** Whether its values are bytes in base64. */
   readonly isBytes: boolean
 }
@@ -198,6 +200,7 @@ function readTable ({ name, path, post }: { readonly name: string, readonly path
       takesNow: { filters: hasNow(filter), data: given.some((each) => each.$ref === `${REF}Now`) },
       description: plainText(shown.description),
       references: shown['x-references'],
+      maximum: variants(shown).find((each) => each.maximum !== undefined)?.maximum,
       isBytes: variants(shown).some((each) => each.contentEncoding === 'base64' || each.format === 'byte')
     }
   }

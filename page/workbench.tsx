@@ -13,10 +13,10 @@ import { firstPage, readOrder, reverseOrder, toggleOrder, writeOrder } from './o
 import { RecordForm } from './record-form.tsx'
 import { RowPanel } from './row-panel.tsx'
 import { columnsOf, isGrouped } from './rows.ts'
-import { byRelevance, canSearch, isByRelevance, LETTER_CASE, readSearch, withFilters, withSearch } from './search.ts'
+import { byRelevance, canSearch, describeSearch, isByRelevance, LETTER_CASE, readSearch, withFilters, withSearch } from './search.ts'
 import { writeRoute, type Route } from './route.ts'
 import { ColumnsMenu, GroupsMenu, LimitInput, RelatedMenu } from './shape-menus.tsx'
-import { mayLeave, useHold, useStage } from './stage.tsx'
+import { mayLeave, useHold, useStage, type Stage } from './stage.tsx'
 import type { Table, Verb } from './table.ts'
 import { summarize } from './summary.ts'
 import { isNarrow, TextPanel } from './text-panel.tsx'
@@ -131,7 +131,7 @@ export function Workbench ({ table, route }: { table: Table, route: Route }) {
               : <span class='spacer muted'>{verb === 'select' ? '' : 'You see what happens before anything is written.'}</span>}
             {verb === 'insert' && <button type='button' title='Rows from a CSV file' onClick={importRows}>Import CSV …</button>}
             <button class='main' title='Ctrl+Enter' aria-busy={isRunning}>{verb === 'select' || verb === 'undefined' ? 'Run' : `${NAMES[verb as Verb] ?? 'Run'} …`}</button>
-            {verb === 'select' && table.verbs.includes('insert') && <button type='button' onClick={() => setVerb('insert')}>Insert a row …</button>}
+            {verb === 'select' && table.verbs.includes('insert') && <button type='button' class='again' onClick={() => setVerb('insert')}>Insert a row …</button>}
           </div>
           {isOpen && (
             <div class='query'>
@@ -153,9 +153,9 @@ export function Workbench ({ table, route }: { table: Table, route: Route }) {
             : (
               <AnswerView
                 table={table} result={result} isOld={text !== result.text && verb === 'select'} shown={shown} setShown={setShown}
-                paging={pagingOf(table, result, trail, runBody)}
+                paging={pagingOf({ result, trail, run: runBody, onLast: () => { findLast(stage, table, result).then((last) => { if (last !== undefined) runBody(last) }, () => {}) } })}
                 onOrder={(name, isAdded) => { if (sent !== undefined) runBody(withMembers(firstPage(sent), { orderBy: writeOrder(toggleOrder(readOrder(sent), name, isAdded)) })) }}
-                onImport={table.verbs.includes('insert') ? importRows : undefined}
+                onImport={verb === 'select' && table.verbs.includes('insert') ? importRows : undefined}
                 onExport={() => { if (sent !== undefined) download(sent) }}
                 onSelected={onSelected}
                 onEdit={table.verbs.includes('update') ? (row, { name }, value) => { write({ verb: 'update', data: { [name]: value }, filters: keyFilters(table, row) as JsonObject, expect: 1 }) } : undefined}
@@ -190,7 +190,7 @@ function SearchBox ({ table, body, onBody }: { table: Table, body: JsonObject, o
     setColumns(index)
     if (search !== undefined) find(search.text, index)
   }
-  const label = columns === undefined ? 'Search all texts' : 'Search words'
+  const label = columns === undefined ? describeSearch(table) : 'Search words'
   return (
     <span class='search'>
       {indexes.length > 0 && <Choice label='Search in' value={columns === undefined ? 'all texts' : nameOf(indexes.find((index) => index.every((name) => columns.includes(name))) ?? columns)} options={asOptions(['all texts', ...indexes.map(nameOf)])} onChoice={choose} />}
@@ -249,19 +249,22 @@ function mistakeOf (text: string): string | undefined {
 /** Rows that `offset` skips at most (docs/limits.md). */
 const MAX_OFFSET = 100_000
 
+interface PagingOptions {
+  readonly result: Result
+  readonly trail: readonly Json[]
+  readonly run: (body: JsonObject, trail?: readonly Json[]) => void
+  /** Runs the body of the last page. */
+  readonly onLast: () => void
+}
+
 /** The pages before and after the one that is shown, as far as its request can say so. */
-function pagingOf (table: Table, { answer: { data }, body }: Result, trail: readonly Json[], run: (body: JsonObject, trail?: readonly Json[]) => void): Paging {
-  const [after, offset, limit, next, total] = [memberOf(body, 'after'), memberOf(body, 'offset'), memberOf(body, 'limit'), memberOf(data, 'next'), memberOf(data, 'total')]
+function pagingOf ({ result: { answer: { data }, body }, trail, run, onLast: toLast }: PagingOptions): Paging {
+  const [after, offset, limit, next] = [memberOf(body, 'after'), memberOf(body, 'offset'), memberOf(body, 'limit'), memberOf(data, 'next')]
   const none = { onFirst: undefined, onPrevious: undefined, onNext: undefined, onLast: undefined, first: undefined }
   if (body === undefined || (after === undefined && typeof offset !== 'number')) return none
-  const rows = typeof limit === 'number' ? limit : 100
+  const rows = rowsOfPage(limit)
   const hasNext = next !== null && next !== undefined
-  const lastOffset = typeof total === 'number' && total !== memberOf(body, 'total') ? Math.floor(Math.max(0, total - 1) / rows) * rows : undefined
-  const onLast = !hasNext
-    ? undefined
-    : lastOffset !== undefined && lastOffset <= MAX_OFFSET
-      ? () => run(withMembers(body, { after: undefined, offset: lastOffset }))
-      : after === undefined ? undefined : () => run({ ...body, orderBy: reverseOrder(readOrder(body), table.primaryKey), after: null })
+  const onLast = hasNext && !isGrouped(body) ? toLast : undefined
   if (typeof offset === 'number') {
     const toOffset = (to: Json) => () => run({ ...body, offset: to })
     return { onFirst: offset > 0 ? toOffset(0) : undefined, onPrevious: offset > 0 ? toOffset(Math.max(0, offset - rows)) : undefined, onNext: hasNext ? toOffset(next) : undefined, onLast, first: offset + 1 }
@@ -274,6 +277,24 @@ function pagingOf (table: Table, { answer: { data }, body }: Result, trail: read
     onLast,
     first: isFirst ? 1 : trail.length > 0 && trail[0] === null ? trail.length * rows + 1 : undefined
   }
+}
+
+const rowsOfPage = (limit: Json | undefined): number => typeof limit === 'number' ? limit : 100
+
+/** The body of the last page. What was not counted to its end is counted as far as `offset` reaches; of more rows, the last ones are the first ones from the end. */
+async function findLast ({ service, say }: Stage, table: Table, { answer: { data }, body = {} }: Result): Promise<JsonObject | undefined> {
+  const [limit, given, total] = [rowsOfPage(memberOf(body, 'limit')), memberOf(body, 'total'), memberOf(data, 'total')]
+  const isCounted = typeof total === 'number' && total !== given
+  const counted = isCounted ? data : (await service.look(table.path, writeLine(withMembers({ verb: 'select', limit: 1, total: MAX_OFFSET + limit }, { filters: memberOf(body, 'filters') })))).data
+  const all = memberOf(counted, 'total')
+  const last = typeof all === 'number' ? Math.floor(Math.max(0, all - 1) / limit) * limit : Infinity
+  if (last < MAX_OFFSET) return withMembers(body, { after: undefined, offset: last, total: isCounted || given === undefined ? given : true })
+  if (!table.hasPositions || isByRelevance(body)) {
+    say('There are more rows than can be skipped: order them otherwise')
+    return undefined
+  }
+  say('There are more than 100,000 rows: the last ones are shown first')
+  return withMembers(body, { orderBy: reverseOrder(readOrder(body), table.primaryKey), offset: undefined, after: null })
 }
 
 /** After an insert of a row its own one, otherwise all that the filters select. */

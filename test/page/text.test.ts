@@ -114,7 +114,7 @@ t.test('an operator of the document that has no text of its own is offered by it
 })
 
 t.test('a search is part of the filters, beside all others', async (t) => {
-  const table = { columns: [column('name', { kind: 'text', operators: ['$contains'] }), column('$note', { kind: 'text', operators: ['$contains'] }), column('n'), column('b', { kind: 'text', operators: ['$contains'], isBytes: true })], indexes }
+  const table = { columns: [column('name', { kind: 'text', operators: ['$contains'] }), column('$note', { kind: 'text', operators: ['$contains'] }), column('n'), column('b', { kind: 'text', operators: ['$contains'], isBytes: true })], indexes, primaryKey: [] }
   const found = withSearch(table, { n: 1 }, { text: 'aB' })
   t.same(found, { n: 1, $or: ['name', '$$note'].flatMap((key) => ['aB', 'ab', 'AB', 'Ab'].map((text) => ({ [key]: { $contains: text } }))) })
   t.same(readSearch(table, found), { text: 'aB' })
@@ -132,7 +132,14 @@ t.test('a search is part of the filters, beside all others', async (t) => {
   t.same(withSearch(table, { ...other, $match: { columns, text: 'a', mode: 'all' } }, { text: 'b', columns }), { ...other, $match: { columns, text: 'b', mode: 'all' } }, 'the mode stays')
   t.same(withSearch(table, words, { text: 'aB' }), found)
   t.same(withSearch(table, { ...other, ...words }, { text: '' }), { ...other, n: 1 })
-  t.equal(canSearch({ columns: [column('n')], indexes: [] }), false)
+  t.equal(canSearch({ columns: [column('n')], indexes: [], primaryKey: [] }), false)
+  const keyed = { columns: [column('id', { maximum: 127 }), column('name', { kind: 'text', operators: ['$contains'] })], indexes: [], primaryKey: ['id'] }
+  t.same(withSearch(keyed, undefined, { text: '42' }), { $or: [{ name: { $contains: '42' } }, { id: 42 }] }, 'a number may be the key')
+  for (const text of ['42', '128', 'a1', '007']) t.same(readSearch(keyed, withSearch(keyed, undefined, { text })), { text })
+  t.same(withSearch(keyed, undefined, { text: '128' }), { $or: [{ name: { $contains: '128' } }] }, 'one that fits it')
+  const numbers = { columns: [column('id')], indexes: [], primaryKey: ['id'] }
+  t.same(readSearch(numbers, withSearch(numbers, undefined, { text: '7' })), { text: '7' })
+  t.equal(canSearch(numbers), true)
   const body = byRelevance({ hasPositions: true }, { verb: 'select', filters: words as JsonObject, after: null, limit: 5 }, true)
   t.same(body, { verb: 'select', filters: words, limit: 5, orderBy: [{ $match: 'DESC' }], offset: 0 })
   t.same(withFilters({ hasPositions: true }, body, { n: 1 }), { verb: 'select', filters: { n: 1 }, limit: 5, after: null }, 'an order by relevance ends with the words')
