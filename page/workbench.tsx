@@ -34,6 +34,7 @@ export function Workbench ({ table, route }: { table: Table, route: Route }) {
   /** The positions of the pages before this one. */
   const [trail, setTrail] = useState<readonly Json[]>([])
   const running = useRef<AbortController>(undefined)
+  const section = useRef<HTMLElement>(null)
   /** The address of the rows, and which of them is open. */
   const address = useRef<Route>(route)
 
@@ -66,6 +67,8 @@ export function Workbench ({ table, route }: { table: Table, route: Route }) {
       const isFirst = given === writeLines(firstBody(table))
       if (isSelect) writeAddress({ database, table: table.name, body: isFirst ? undefined : given, row: address.current.row })
       if (answer.data !== undefined && !isSelect) stage.say(describeWrite(answer.data))
+      // below a long form
+      if (!isSelect) requestAnimationFrame(() => section.current?.scrollIntoView({ block: 'nearest' }))
     } catch { // a later request has taken its place
     } finally {
       if (!signal.aborted) setRunning(false)
@@ -145,7 +148,7 @@ export function Workbench ({ table, route }: { table: Table, route: Route }) {
           )}
         </form>
       </section>
-      <section class='answer' aria-label='Answer' aria-busy={isRunning}>
+      <section ref={section} class='answer' aria-label='Answer' aria-busy={isRunning}>
         {result === undefined
           ? <p class='empty'>{isRunning ? 'Asking …' : verb === 'select' ? '' : 'The answer is shown here.'}</p>
           : result.answer.failure !== undefined

@@ -5,7 +5,7 @@ import type { Browser } from 'playwright-core'
 import { noBrowser, startBrowser } from '../support/browser.ts'
 import { onEachEngine, TOKEN, type EngineName, type Service } from '../support/service.ts'
 import { until } from '../support/until.ts'
-import { body, button, findingsOf, openQuery, openTable, overflow, readBody, rowsOf, status, visit } from '../support/workbench.ts'
+import { body, button, findingsOf, openQuery, openTable, overflow, readBody, rowsOf, scrolling, status, verb, visit } from '../support/workbench.ts'
 
 const browser = noBrowser === false ? startBrowser(t as unknown as Test) : undefined
 
@@ -142,8 +142,30 @@ await onEachEngine(t, 'words, paths inside JSON, views and related columns', { s
     await button(page, 'Remove authors_country').click()
     await page.keyboard.press('Escape')
     t.equal((await readBody(page)).include, undefined)
+  })
+
+  await t.test('menus and forms stay inside a small window', async (t) => {
     await page.setViewportSize({ width: 390, height: 800 })
+    await page.goto(page.url().replace(/\?.*$/, ''))
+    await status(page, /^Rows 1–4 of 4/).waitFor()
     t.equal(await overflow(page), 0)
+    await button(page, /^Related/).click()
+    await page.getByLabel('By other columns').selectOption('article_lines')
+    await button(page, '+ and another column').click()
+    await button(page, '+ and another column').click()
+    const panel = page.getByRole('group', { name: 'Related', exact: true })
+    await until('the panel is inside', async () => {
+      const { x, y, width, height } = await panel.boundingBox() as { x: number, y: number, width: number, height: number }
+      return x >= 0 && y >= 0 && x + width <= 390 && y + height <= 800
+    })
+    await page.keyboard.press('Escape')
+    await verb(page, 'Insert').click()
+    await page.getByRole('group', { name: 'The new row' }).getByLabel('author').first().fill('1')
+    t.same(await scrolling(page), ['content'], 'the form does not scroll in the window')
+    await page.getByRole('group', { name: 'The new row' }).locator('input, textarea').last().scrollIntoViewIfNeeded()
+    const { y } = await button(page, 'Insert …').boundingBox() as { y: number }
+    t.ok(y > 0 && y < 300, `the button is in the window: ${y}`)
+    t.same(await findingsOf(page), [])
   })
   t.same(faults, [])
 })
