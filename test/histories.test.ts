@@ -6,6 +6,7 @@ const event = (id: number, more: Partial<Event>): Event =>
   ({ id, begin: 2 * id, end: 2 * id + 1, outcome: 'ok', writes: [], reads: [], isWhole: false, ...more })
 const seen = (register: number, version: number, value: number): Seen => ({ register, version, value })
 const rows = (...list: Array<[op: number, register: number, version: number]>): Logged[] => list.map(([op, register, version], id) => ({ id, op, register, version }))
+const walk = (...rows: number[]) => ({ from: 0, to: 9, rows })
 const check = (events: readonly Event[], final: Final, isStrict = true) => checkHistory(events, final, { isStrict })
 
 /** Two writes of two registers one after the other, and a read between them. */
@@ -14,7 +15,7 @@ const events = [
   event(2, { reads: [seen(1, 1, 1), seen(2, 1, 1)], isWhole: true }),
   event(3, { writes: [1, 2], required: seen(1, 1, 1) }),
   event(4, { outcome: 'failed', writes: [1] }),
-  event(5, { walked: [0, 1, 2, 3] })
+  event(5, { walk: walk(0, 1, 2, 3) })
 ]
 const log = rows([1, 1, 1], [1, 2, 1], [3, 1, 2], [3, 2, 2])
 const final = { registers: [seen(1, 2, 3), seen(2, 2, 3)], log }
@@ -39,8 +40,9 @@ const FAULTS: ReadonlyArray<readonly [fault: string, found: RegExp, events: read
   ['writes in different orders', /^no serial order explains/, events, { registers: [seen(1, 2, 3), seen(2, 2, 1)], log: rows([1, 1, 1], [3, 2, 1], [3, 1, 2], [1, 2, 2]) }, false],
   ['write skew of serializable transactions', /^no serial order explains/, [event(1, { reads: [seen(1, 0, 0)], writes: [2], isWhole: true }), event(2, { reads: [seen(2, 0, 0)], writes: [1], isWhole: true })],
     { registers: [seen(1, 1, 2), seen(2, 1, 1)], log: rows([1, 2, 1], [2, 1, 1]) }, false],
-  ['a walk with a row twice', /^walk 5 has a row twice/, replace(5, { walked: [0, 1, 1, 2, 3] }), final],
-  ['a walk without a row', /^walk 5 leaves out row 3/, replace(5, { walked: [0, 1, 2] }), final]
+  ['a walk with a row twice', /^walk 5 has a row twice/, replace(5, { walk: walk(0, 1, 1, 2, 3) }), final],
+  ['a walk with a row of nobody', /^walk 5 has a row that was not written/, replace(5, { walk: walk(0, 1, 2, 3, 4) }), final],
+  ['a walk without a row', /^walk 5 leaves out row 3/, replace(5, { walk: walk(0, 1, 2) }), final]
 ]
 
 for (const [fault, found, faulty, state, isStrict] of FAULTS) {

@@ -20,7 +20,7 @@ const STEPS = {
   fuzz: { args: ['test/run.ts', '--all', '--mysql-optional', '--no-timeout', '--jobs=2', 'test/fuzz/*.fuzz.ts'] },
   newest: { args: ['test/run.ts', 'test/dialects/mysql/newest-mysql2.test.ts'], env: { TEST_MYSQL2: 'latest' } },
   faults: { args: ['test/faults/run.ts'] },
-  // on four kinds of servers, 100,000 requests in all
+  // on four kinds of servers, 100,000 operations in all
   histories: { args: ['test/faults/run.ts', 'test/faults/histories.test.ts'], env: { TEST_HISTORY: '25000' } },
   // the blocks of the documents, with an installed package in place of the source
   package: { args: ['test/documents/run-packed.ts'] },

@@ -14,10 +14,14 @@ export interface Node extends Omit<ServerProcess, 'start'> {
   start (more?: string[]): Promise<void>
   /** Starts it after it was killed, and waits until it takes part again. */
   rejoin (): Promise<void>
+  /** Waits until a node that was cut off from the others takes part again. */
+  recover (): Promise<void>
 }
 
 export interface Cluster {
   readonly nodes: readonly Node[]
+  /** Cuts a node off from the others, but not from clients; undefined where the nodes have no network of their own. */
+  readonly part?: ((index: number, on: boolean) => Promise<void>) | undefined
   remove (): void
 }
 

@@ -15,6 +15,7 @@ import { userFor, type User } from '../servers/user.ts'
 import { until } from '../support/until.ts'
 import { sqlOn } from './service.ts'
 import type { Cluster, Node } from './cluster.ts'
+import type { Network } from './network.ts'
 
 /**
  * How fast the others notice that one is gone: when all of them have missed it for a second, and not for the five that Galera would
@@ -27,7 +28,7 @@ const LIBRARY = '/usr/lib/galera/libgalera_smm.so'
 /** `increment` and `state`: where a node is given what it lacks, or everything. */
 interface Ports { readonly sql: number, readonly group: number, readonly increment: number, readonly state: number }
 
-interface Place extends Galera { readonly user: User, readonly folder: string, readonly ports: readonly Ports[] }
+interface Place extends Galera { readonly user: User, readonly folder: string, readonly ports: readonly Ports[], readonly network: Network | undefined }
 
 /** What it takes: the server with Galera's library, and the programs by which one node is given what it lacks. */
 export interface Galera { readonly program: Program, readonly provider: string }
@@ -40,13 +41,14 @@ export async function findGalera (): Promise<Galera> {
   return { program: { ...program, env: { ...program.env, PATH: `${root}/usr/bin:${process.env['PATH']}` } }, provider: join(root, LIBRARY) }
 }
 
-export async function startGalera (found: Galera): Promise<Cluster> {
+/** `network`: the machines of the nodes, which are this one otherwise. */
+export async function startGalera (found: Galera, network?: Network): Promise<Cluster> {
   const folder = temporaryFolder(join(tmpdir(), 'row-query'))
   chmodSync(folder.path, 0o711) // as in start.ts
   const user = userFor(found.program, folder.path)
   const ports = await Promise.all([1, 2, 3].map(async (): Promise<Ports> =>
     ({ sql: await freePort(), group: await freePort(), increment: await freePort(), state: await freePort() })))
-  const place = { ...found, user, folder: folder.path, ports }
+  const place = { ...found, user, folder: folder.path, ports, network }
   const nodes = ports.map((_, index) => createNode(place, index))
   const [first, ...others] = nodes as [Node, ...Node[]]
   await makeEqualData(place, first)
@@ -54,6 +56,7 @@ export async function startGalera (found: Galera): Promise<Cluster> {
   for (const node of others) await node.start()
   return {
     nodes,
+    part: network?.part,
     remove () {
       for (const node of nodes) node.remove()
       folder.remove()
@@ -62,10 +65,11 @@ export async function startGalera (found: Galera): Promise<Cluster> {
 }
 
 const dataOf = ({ folder }: Place, index: number): string => join(folder, `n${index}`)
+const addressOf = ({ network }: Place, index: number): string => network?.address(index) ?? '127.0.0.1'
 
 function createNode (place: Place, index: number): Node {
   const data = dataOf(place, index)
-  const url = `mysql://root@127.0.0.1:${place.ports[index]?.sql}`
+  const url = `mysql://root@127.0.0.1:${place.ports[index]?.sql}${place.network === undefined ? '' : `?socketPath=${join(data, 's')}`}`
   const log = join(data, 'log.err')
   const [base, command] = commandsOf(place, index)
   const { env } = place.program
@@ -79,7 +83,7 @@ function createNode (place: Place, index: number): Node {
     await until('the node is in the cluster', isSynced, 60)
   }
   /** Where a node that was killed had come to, as InnoDB knows. */
-  const recover = async (): Promise<string> => {
+  const position = async (): Promise<string> => {
     const report = join(data, 'recover.log')
     await run([...base, '--wsrep-recover', '--wsrep-cluster-address=gcomm://', `--log-error=${report}`], { env }).catch(() => {})
     return [...readFileSync(report, 'utf8').matchAll(/Recovered position: (\S+)/g)].at(-1)?.[1] as string
@@ -89,27 +93,32 @@ function createNode (place: Place, index: number): Node {
     url,
     start,
     async rejoin () {
-      await start([`--wsrep-start-position=${await recover()}`])
+      await start([`--wsrep-start-position=${await position()}`])
       await until('the cluster is whole', isWhole, 60)
+    },
+    async recover () {
+      await until('the node is in the cluster, and the cluster whole', async () => await isSynced() && await isWhole(), 60)
     }
   }
 }
 
 /** What each start says, and what only one into the cluster does. */
 function commandsOf (place: Place, index: number): [string[], string[]] {
-  const { program, provider, user, ports } = place
+  const { program, provider, ports, network } = place
+  const user = network?.userOn(index, place.user) ?? place.user
+  const address = addressOf(place, index)
   const { sql, group, increment, state } = ports[index] as Ports
   const data = dataOf(place, index)
-  const members = ports.map(({ group }) => `127.0.0.1:${group}`).join()
+  const members = ports.map(({ group }, index) => `${addressOf(place, index)}:${group}`).join()
   return [[
     ...words(program, user, data), ...settings('mariadb'), ...DURABLE, '--innodb-autoinc-lock-mode=2', '--binlog-format=ROW',
     '--bind-address=127.0.0.1', `--port=${sql}`, `--socket=${join(data, 's')}`, `--pid-file=${join(data, 'pid')}`,
     // a conflict is to be seen, and not tried again in silence
     '--wsrep-on=ON', `--wsrep-provider=${provider}`, '--wsrep-retry-autocommit=0'
   ], [
-    '--wsrep-cluster-name=t', `--wsrep-node-name=n${index}`, '--wsrep-node-address=127.0.0.1', `--wsrep-cluster-address=gcomm://${members}`,
-    '--wsrep-sst-method=rsync', `--wsrep-sst-receive-address=127.0.0.1:${state}`,
-    `--wsrep-provider-options=gmcast.listen_addr=tcp://127.0.0.1:${group};ist.recv_addr=127.0.0.1:${increment};gcache.size=32M;${TIMES}`
+    '--wsrep-cluster-name=t', `--wsrep-node-name=n${index}`, `--wsrep-node-address=${address}`, `--wsrep-cluster-address=gcomm://${members}`,
+    '--wsrep-sst-method=rsync', `--wsrep-sst-receive-address=${address}:${state}`,
+    `--wsrep-provider-options=gmcast.listen_addr=tcp://${address}:${group};ist.recv_addr=${address}:${increment};gcache.size=32M;${TIMES}`
   ]]
 }
 

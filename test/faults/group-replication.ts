@@ -13,6 +13,7 @@ import { settings } from '../servers/start.ts'
 import { userFor, type User } from '../servers/user.ts'
 import { until } from '../support/until.ts'
 import type { Cluster, Node } from './cluster.ts'
+import type { Network } from './network.ts'
 import { sqlOn } from './service.ts'
 
 const GROUP = 'b1a5f2de-5d3c-4b8e-9a57-000000003410'
@@ -32,13 +33,14 @@ const IS_MEMBER = 'select 1 from performance_schema.replication_group_members wh
 /** How long the group may take to let a node go, or in, in seconds. */
 const PATIENCE = 60
 
-interface Place { readonly program: Program, readonly user: User, readonly folder: string, readonly ports: readonly number[] }
+interface Place { readonly program: Program, readonly user: User, readonly folder: string, readonly ports: readonly number[], readonly network: Network | undefined }
 
-export async function startGroupReplication (program: Program): Promise<Cluster> {
+/** `network`: the machines of the nodes, which are this one otherwise. */
+export async function startGroupReplication (program: Program, network?: Network): Promise<Cluster> {
   const folder = temporaryFolder(join(tmpdir(), 'row-query'))
   chmodSync(folder.path, 0o711) // as in start.ts
   const user = userFor(program, folder.path)
-  const place = { program, user, folder: folder.path, ports: await Promise.all([1, 2, 3].map(freePort)) }
+  const place = { program, user, folder: folder.path, ports: await Promise.all([1, 2, 3].map(freePort)), network }
   const nodes = place.ports.map((_, index) => createNode(place, index))
   await makeEqualData(place)
   await Promise.all(nodes.map(async (node) => {
@@ -48,6 +50,7 @@ export async function startGroupReplication (program: Program): Promise<Cluster>
   await formGroup(nodes)
   return {
     nodes,
+    part: network?.part,
     remove () {
       for (const node of nodes) node.remove()
       folder.remove()
@@ -56,15 +59,19 @@ export async function startGroupReplication (program: Program): Promise<Cluster>
 }
 
 const dataOf = ({ folder }: Place, index: number): string => join(folder, `n${index}`)
+const addressOf = ({ network }: Place, index: number): string => network?.address(index) ?? '127.0.0.1'
+const urlOf = (place: Place, index: number): string =>
+  `mysql://root@127.0.0.1:${place.ports[index]}${place.network === undefined ? '' : `?socketPath=${join(dataOf(place, index), 's')}`}`
 
 function createNode (place: Place, index: number): Node {
   const { program: { env }, ports } = place
   const data = dataOf(place, index)
-  const url = `mysql://root@127.0.0.1:${ports[index]}`
+  const url = urlOf(place, index)
   const log = join(data, 'log.err')
   const server = createServerProcess({ url, data, log, env })
   const sql = sqlOn(url, '')
-  const neighbour = sqlOn(`mysql://root@127.0.0.1:${ports[(index + 1) % ports.length]}`, '')
+  const neighbour = sqlOn(urlOf(place, (index + 1) % ports.length), '')
+  const isOnline = async (): Promise<boolean> => (await sql(OWN_STATE))[0]?.state === 'ONLINE'
   const start = async (): Promise<void> => await server.start([...commandOf(place, index), `--log-error=${log}`])
   return {
     ...server,
@@ -75,25 +82,39 @@ function createNode (place: Place, index: number): Node {
       // while the others still wait for the one that was killed they would refuse it
       await until('the others have let it go', async () => (await neighbour(IS_MEMBER, [ports[index]])).length === 0, PATIENCE)
       await sql('start group_replication')
-      await until('the node is in the group', async () => (await sql(OWN_STATE))[0]?.state === 'ONLINE', PATIENCE)
+      await until('the node is in the group', isOnline, PATIENCE)
+    },
+    async recover () {
+      // it learns from the others that they have let it go, if they have
+      await until('the node takes part, or has given up', async () => {
+        if (await isOnline()) return (await neighbour(MEMBERS))[0].count === ports.length
+        await sql('stop group_replication')
+        await sql('set global offline_mode = off')
+        await sql('start group_replication').catch(() => {})
+        return false
+      }, PATIENCE)
     }
   }
 }
 
 function commandOf (place: Place, index: number): string[] {
-  const { program, user, ports } = place
+  const { program, ports, network } = place
+  const user = network?.userOn(index, place.user) ?? place.user
   const data = dataOf(place, index)
+  const address = addressOf(place, index)
   const port = ports[index]
-  const members = ports.map((port) => `127.0.0.1:${port}`).join()
+  const members = ports.map((port, index) => `${addressOf(place, index)}:${port}`).join()
   return [
     ...words(program, user, data), ...settings('mysql').filter((option) => !NEEDED.includes(option)), ...DURABLE, '--secure-file-priv=NULL',
-    '--bind-address=127.0.0.1', `--port=${port}`, `--socket=${join(data, 's')}`, `--pid-file=${join(data, 'pid')}`,
+    `--bind-address=${address}`, `--port=${port}`, `--socket=${join(data, 's')}`, `--pid-file=${join(data, 'pid')}`,
     `--server-id=${index + 1}`, '--log-bin=binlog', '--gtid-mode=ON', '--enforce-gtid-consistency=ON',
-    '--report-host=127.0.0.1', `--report-port=${port}`, '--plugin-load-add=group_replication.so', `--group-replication-group-name=${GROUP}`,
+    `--report-host=${address}`, `--report-port=${port}`, '--plugin-load-add=group_replication.so', `--group-replication-group-name=${GROUP}`,
     // the group's own protocol would listen on every interface
-    '--group-replication-communication-stack=MYSQL', `--group-replication-local-address=127.0.0.1:${port}`,
+    '--group-replication-communication-stack=MYSQL', `--group-replication-local-address=${address}:${port}`,
     `--group-replication-group-seeds=${members}`, '--group-replication-start-on-boot=OFF', '--group-replication-single-primary-mode=OFF',
-    '--group-replication-enforce-update-everywhere-checks=ON', '--group-replication-recovery-get-public-key=ON', '--group-replication-member-expel-timeout=0'
+    '--group-replication-enforce-update-everywhere-checks=ON', '--group-replication-recovery-get-public-key=ON', '--group-replication-member-expel-timeout=0',
+    // a member without the majority would answer old rows, and keep writes waiting, for ever, and after its time while it tries to rejoin
+    '--group-replication-unreachable-majority-timeout=15', '--group-replication-autorejoin-tries=0', '--group-replication-exit-state-action=OFFLINE_MODE'
   ]
 }
 

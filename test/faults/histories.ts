@@ -11,13 +11,23 @@ import { TOKEN, type Answer } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { serve, type Program, type Sql } from './service.ts'
 
-/** The number of requests; the nightly run has more of them. */
-const REQUESTS = Number(process.env['TEST_HISTORY'] ?? 2000)
-const REGISTERS = 12
-const CLIENTS = 8
-/** How long a disturbance lasts, and the time between two of them, in milliseconds. */
+/** The number of operations that are done, such as five in a request that reads two registers and writes two; the nightly run has more of them. */
+const OPERATIONS = Number(process.env['TEST_HISTORY'] ?? 6000)
+/** After this time a history ends with fewer operations, in seconds. */
+const LONGEST = Number(process.env['TEST_HISTORY_SECONDS'] ?? Infinity)
+const REGISTERS = 24
+const CLIENTS = 16
+/** How long a disturbance lasts, in milliseconds. */
 const DISTURBED = 1500
-const QUIET = 1500
+/** At most how long a node is cut off from the others, in milliseconds: both shorter and longer than the others wait for it. */
+const PARTED = 12_000
+/** A history has at least so many of them, which follow each other after a short time. */
+const DISTURBANCES = 12
+const SHORT = 1500
+/** The time between the others, in milliseconds: a share of the time of a long history, whatever its number of requests. */
+const LONG = 6000
+/** The rows of the log that a walk passes: as many in a long history as in a short one. */
+const WALKED = 2000
 
 export const TABLES = [
   'create table registers (id int not null primary key, version int not null, value int not null)',
@@ -40,6 +50,8 @@ export interface Stage {
   kill (index: number): Promise<void>
   /** Stops a server and lets it go on; undefined where the others would let it go. */
   readonly freeze?: ((index: number, on: boolean) => void) | undefined
+  /** Cuts a node off from the others, but not from the services; afterwards waits until it takes part again. */
+  readonly part?: ((index: number, on: boolean) => Promise<void>) | undefined
 }
 
 const random = (limit: number): number => Math.floor(Math.random() * limit)
@@ -59,22 +71,34 @@ const write = (op: number, registers: readonly number[], at = 0): object[] => [
 /** Answers that promise that nothing was changed. */
 const isRefused = ({ status }: Answer): boolean => status !== 200 && status !== 502
 
-/** Sends requests until there are enough of them, and notes what was answered. */
+/** What all clients have done together. */
+interface History {
+  readonly events: Event[]
+  readonly answers: Map<string, number>
+  /** The number of requests. */
+  requests: number
+  /** The number of operations in requests that were answered with 200. */
+  done: number
+  /** The highest id of the log that an answer had. */
+  newest: number
+  /** The test has failed, and nothing is sent any more. */
+  isGivenUp: boolean
+}
+
+/** Sends requests until the history is over, and notes what was answered. */
 class Client {
   readonly #program: Program
-  readonly #events: Event[]
+  readonly #history: History
   readonly #isSerializable: boolean
-  readonly #answers: Map<string, number>
 
-  constructor (program: Program, { events, answers, isSerializable }: { readonly events: Event[], readonly answers: Map<string, number>, readonly isSerializable: boolean }) {
+  constructor (program: Program, history: History, isSerializable: boolean) {
     this.#program = program
-    this.#events = events
-    this.#answers = answers
+    this.#history = history
     this.#isSerializable = isSerializable
   }
 
-  async run (isOver: () => boolean, nextId: () => number): Promise<void> {
-    while (!isOver()) await this.#one(nextId())
+  async run (isOver: () => boolean): Promise<void> {
+    while (!isOver()) await this.#one(++this.#history.requests)
   }
 
   async #one (id: number): Promise<void> {
@@ -95,8 +119,10 @@ class Client {
     const begin = performance.now()
     const isKeyed = writes.length > 0 && random(2) === 0
     const answer = await this.#post('/api/shop', { operations, ...isSerializable && { isolation: 'serializable' } }, isKeyed ? { 'idempotency-key': `op-${id}` } : {}, isKeyed)
-    const results = answer?.status === 200 ? answer.json.data.results as Array<{ rows?: Row[] }> : []
-    this.#events.push({
+    const results = answer?.status === 200 ? answer.json.data.results as Array<{ rows?: Row[], id?: number }> : []
+    this.#history.done += results.length
+    this.#history.newest = Math.max(this.#history.newest, writes.length > 0 ? results.at(-1)?.id ?? 0 : 0)
+    this.#history.events.push({
       id,
       begin,
       end: performance.now(),
@@ -110,22 +136,27 @@ class Client {
 
   async #compareAndSet (id: number, register: number): Promise<void> {
     const answer = await this.#post('/api/shop/registers', { verb: 'select', filters: { id: register } })
-    const [found] = answer?.status === 200 ? seenIn(answer.json.data.rows) : []
+    if (answer?.status !== 200) return
+    this.#history.done++
+    const [found] = seenIn(answer.json.data.rows)
     if (found !== undefined) await this.#transact(id, { writes: [register], required: found })
   }
 
-  /** All pages of the log. */
+  /** All pages of the newest rows of the log, to which others add rows meanwhile. */
   async #walk (id: number): Promise<void> {
     const begin = performance.now()
     const walked: number[] = []
+    const from = Math.max(0, this.#history.newest - WALKED)
+    const to = from + 2 * WALKED
     for (let after: unknown = null; ;) {
-      const answer: Answer | undefined = await this.#post('/api/shop/log', { verb: 'select', columns: ['id'], orderBy: 'id', limit: 500, after })
+      const answer: Answer | undefined = await this.#post('/api/shop/log', { verb: 'select', columns: ['id'], filters: { id: { $between: [from, to] } }, orderBy: 'id', limit: 200, after })
       if (answer?.status !== 200) return
+      this.#history.done++
       walked.push(...(answer.json.data.rows as Row[]).map((row) => Number(row.id)))
       after = answer.json.data.next
       if (after === null || after === undefined) break
     }
-    this.#events.push({ id, begin, end: performance.now(), outcome: 'ok', writes: [], reads: [], isWhole: false, walked })
+    this.#history.events.push({ id, begin, end: performance.now(), outcome: 'ok', writes: [], reads: [], isWhole: false, walk: { from, to, rows: walked } })
   }
 
   /** `isRepeated`: until the answer says what became of it. Undefined if the service does not answer. */
@@ -133,9 +164,9 @@ class Client {
     for (;;) {
       const answer = await this.#program.post(path, body, TOKEN, headers).catch(() => undefined)
       const code = answer === undefined ? 'NO ANSWER' : answer.status === 200 ? 'OK' : String(answer.json.error.code)
-      this.#answers.set(code, (this.#answers.get(code) ?? 0) + 1)
+      this.#history.answers.set(code, (this.#history.answers.get(code) ?? 0) + 1)
       const isFinal = answer !== undefined && (answer.status === 200 || answer.status === 412)
-      if (isFinal || !isRepeated) {
+      if (isFinal || !isRepeated || this.#history.isGivenUp) {
         // a server that is away would be asked thousands of times
         if (!isFinal) await sleep(20 + random(30))
         return answer
@@ -145,17 +176,15 @@ class Client {
   }
 }
 
-/** Disturbs one server after the other until `isOver`; returns how often. */
-async function disturb (stage: Stage, proxies: readonly Proxy[], isOver: () => boolean): Promise<Record<string, number>> {
-  const counts = { killed: 0, cut: 0, silent: 0, ...stage.freeze !== undefined && { frozen: 0 } }
-  const kinds = Object.keys(counts) as Array<keyof typeof counts>
+/** Disturbs one server after the other until `isOver`; `counts` is how often. */
+async function disturb (stage: Stage, proxies: readonly Proxy[], counts: Record<string, number>, isOver: () => boolean): Promise<void> {
+  const kinds = Object.keys(counts)
   while (!isOver()) {
-    await sleep(QUIET)
-    for (const { statements } of proxies) statements.length = 0
+    const quiet = sum(Object.values(counts)) < DISTURBANCES ? SHORT : LONG
+    for (const end = performance.now() + quiet; performance.now() < end && !isOver();) await sleep(100)
     const index = random(stage.urls.length)
     const proxy = proxies[index] as Proxy
-    const kind = kinds[random(kinds.length)] as keyof typeof counts
-    counts[kind] = (counts[kind] ?? 0) + 1
+    const kind = kinds[random(kinds.length)] as string
     switch (kind) {
       case 'killed':
         await stage.kill(index)
@@ -164,6 +193,11 @@ async function disturb (stage: Stage, proxies: readonly Proxy[], isOver: () => b
         stage.freeze?.(index, true)
         await sleep(DISTURBED)
         stage.freeze?.(index, false)
+        break
+      case 'parted':
+        await stage.part?.(index, true)
+        await sleep(DISTURBED + random(PARTED - DISTURBED))
+        await stage.part?.(index, false)
         break
       case 'cut':
         proxy.cut()
@@ -175,9 +209,11 @@ async function disturb (stage: Stage, proxies: readonly Proxy[], isOver: () => b
         // what was dropped in between is lost for good
         proxy.cut()
     }
+    counts[kind] = (counts[kind] ?? 0) + 1
   }
-  return counts
 }
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((one, other) => one + other, 0)
 
 async function finalOf (sql: Sql): Promise<Final> {
   const registers = seenIn(await sql('select * from registers order by id') as Row[])
@@ -186,19 +222,27 @@ async function finalOf (sql: Sql): Promise<Final> {
 }
 
 export async function holdsHistories (t: Test, stage: Stage): Promise<void> {
-  const proxies = await Promise.all(stage.urls.map((url) => createProxy(`${url}/shop`)))
+  const proxies = await Promise.all(stage.urls.map((url) => createProxy(url)))
   t.teardown(async () => { for (const proxy of proxies) await proxy.close() })
   const hosts = proxies.map(({ url }) => new URL(url).host)
   const programs = await Promise.all(Array.from({ length: stage.services }, async (_, first) =>
     await serve(t, { url: `mysql://app:app-password@${[...hosts.slice(first), ...hosts.slice(0, first)].join()}/shop`, statementTimeout: 3000 })))
-  const events: Event[] = []
-  const answers = new Map<string, number>()
+  const history: History = { events: [], answers: new Map(), requests: 0, done: 0, newest: 0, isGivenUp: false }
+  const { events, answers } = history
+  const disturbances: Record<string, number> = { killed: 0, cut: 0, silent: 0, ...stage.freeze !== undefined && { frozen: 0 }, ...stage.part !== undefined && { parted: 0 } }
   const begin = performance.now()
-  let last = 0
-  const isOver = (): boolean => events.length >= REQUESTS
-  const clients = Array.from({ length: CLIENTS }, (_, index) => new Client(programs[index % programs.length] as Program, { events, answers, isSerializable: stage.isSerializable }))
-  const [disturbances] = await Promise.all([disturb(stage, proxies, isOver), ...clients.map((client) => client.run(isOver, () => ++last))])
-  t.comment(`${events.length} requests in ${((performance.now() - begin) / 1000).toFixed()} s; ${JSON.stringify(disturbances)}; ${[...answers].map(([code, count]) => `${code}: ${count}`).join(', ')}`)
+  const seconds = (): number => Math.round((performance.now() - begin) / 1000)
+  const isOver = (): boolean => history.isGivenUp || seconds() >= LONGEST || (history.done >= OPERATIONS && sum(Object.values(disturbances)) >= DISTURBANCES)
+  // nobody asks for the statements
+  const forgetting = setInterval(() => { for (const { statements } of proxies) statements.length = 0 }, 1000)
+  const clients = Array.from({ length: CLIENTS }, (_, index) => new Client(programs[index % programs.length] as Program, history, stage.isSerializable))
+  try {
+    await Promise.all([disturb(stage, proxies, disturbances, isOver), ...clients.map((client) => client.run(isOver))])
+  } finally {
+    history.isGivenUp = true
+    clearInterval(forgetting)
+  }
+  t.comment(`${events.length} requests with ${history.done} operations done in ${seconds()} s; ${JSON.stringify(disturbances)}; ${[...answers].map(([code, count]) => `${code}: ${count}`).join(', ')}`)
   for (const index of stage.urls.keys()) {
     const sql = stage.sql(index)
     let problems: string[] = []

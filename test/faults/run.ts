@@ -12,10 +12,10 @@ import { endWithTests, runFiles } from '../runner.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
-/** The number of requests of each history (histories.ts). */
+/** The number of operations of each history (histories.ts). */
 const HISTORY = Number(process.env['TEST_HISTORY'] ?? 0)
 /** The time limit of a file in milliseconds, for a busy machine. */
-const TIMEOUT = 400_000 + 200 * HISTORY
+const TIMEOUT = 600_000 + 100 * HISTORY
 
 async function findKinds (): Promise<Kind[]> {
   const found: Kind[] = []

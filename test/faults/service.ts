@@ -86,7 +86,7 @@ export async function shopOn (url: string, tables: string[]): Promise<void> {
 /** Statements as `root`, each on a connection of its own: none of them is lost with the server. `first` is sent before each. */
 export function sqlOn (url: string, database = 'shop', first = 'do 1'): Sql {
   return async (statement, values = []) => {
-    const connection = await createConnection({ uri: `${url}/${database}` })
+    const connection = await createConnection({ uri: Object.assign(new URL(url), { pathname: `/${database}` }).href })
     connection.on('error', () => {})
     try {
       await connection.query(first)

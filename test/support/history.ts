@@ -23,8 +23,8 @@ export interface Event {
   readonly isWhole: boolean
   /** The version of a register that its write required. */
   readonly required?: Seen
-  /** For a walk over the pages of the log: the ids of its rows. */
-  readonly walked?: readonly number[]
+  /** For a walk over the pages of the log: the ids of its rows, of all between two. */
+  readonly walk?: { readonly from: number, readonly to: number, readonly rows: readonly number[] }
 }
 
 /** A row of the log, in which each write notes the version that it has made. */
@@ -42,16 +42,15 @@ export function checkHistory (events: readonly Event[], { registers, log }: Fina
     if (writers.has(key)) problems.push(`doubled: register ${register} has version ${version} from ${writers.get(key)} and ${op}`)
     writers.set(key, op)
   }
+  const counts = Map.groupBy(log, ({ register }) => register)
   for (const { register, version, value } of registers) {
-    const rows = log.filter((row) => row.register === register)
-    if (rows.length !== version) problems.push(`register ${register} has version ${version} after ${rows.length} writes`)
+    const writes = counts.get(register)?.length ?? 0
+    if (writes !== version) problems.push(`register ${register} has version ${version} after ${writes} writes`)
     if (version > 0 && writers.get(keyOf(register, version)) !== value) problems.push(`register ${register} has the value of ${value}, and not of its last write`)
   }
   const committed = events.filter((event) => event.outcome === 'ok' || written.has(event.id))
   for (const event of events) problems.push(...checkWrites(event, written.get(event.id) ?? []), ...checkReads(event, writers))
-  if (isStrict) problems.push(...findStale(events, written))
-  problems.push(...findCycles(committed, written, writers), ...findIncompleteWalks(events, log, written, isStrict))
-  return problems
+  return problems.concat(isStrict ? findStale(events, written) : [], findCycles(committed, written, writers), findIncompleteWalks(events, log, isStrict))
 }
 
 const keyOf = (register: number, version: number): string => `${register}/${version}`
@@ -88,16 +87,22 @@ function findStale (events: readonly Event[], written: ReadonlyMap<number, reado
   })
 }
 
-function findIncompleteWalks (events: readonly Event[], log: readonly Logged[], written: ReadonlyMap<number, readonly Logged[]>, isStrict: boolean): string[] {
-  const stored = new Set(log.map(({ id }) => id))
-  return events.flatMap(({ id, begin, walked }) => {
-    if (walked === undefined) return []
-    const seen = new Set(walked)
-    const acknowledged = isStrict ? events.filter(({ outcome, end }) => outcome === 'ok' && end < begin) : []
+function findIncompleteWalks (events: readonly Event[], log: readonly Logged[], isStrict: boolean): string[] {
+  const ids = new Map(log.map(({ id, op }) => [id, op]))
+  const acknowledged = new Map(events.filter(({ outcome }) => outcome === 'ok').map(({ id, end }) => [id, end]))
+  return events.flatMap(({ id, begin, walk }) => {
+    if (walk === undefined) return []
+    const { from, to, rows } = walk
+    const seen = new Set(rows)
+    const missing: number[] = []
+    for (let row = from; row <= to; row++) {
+      const op = ids.get(row)
+      if (isStrict && op !== undefined && !seen.has(row) && (acknowledged.get(op) ?? Infinity) < begin) missing.push(row)
+    }
     return [
-      ...seen.size < walked.length ? [`walk ${id} has a row twice`] : [],
-      ...walked.some((row) => !stored.has(row)) ? [`walk ${id} has a row that was not written`] : [],
-      ...acknowledged.flatMap((event) => written.get(event.id) ?? []).filter((row) => !seen.has(row.id)).slice(0, 1).map((row) => `walk ${id} leaves out row ${row.id}`)
+      ...seen.size < rows.length ? [`walk ${id} has a row twice`] : [],
+      ...rows.some((row) => !ids.has(row)) ? [`walk ${id} has a row that was not written`] : [],
+      ...missing.slice(0, 1).map((row) => `walk ${id} leaves out row ${row}`)
     ]
   })
 }

@@ -31,7 +31,7 @@ export interface Proxy {
   killsNothing: boolean
   /** While true, new connections are refused with "Too many connections". */
   full: boolean
-  /** The server for new connections. */
+  /** The server for new connections, with `socketPath` if it listens on a socket of the file system. */
   target: string
   /** Number of connections so far. */
   readonly connections: number
@@ -61,8 +61,9 @@ export async function createProxy (target: string, port = 0): Promise<Proxy> {
   const server: Server = createServer((client) => {
     state.connections++
     if (state.full) return client.on('error', () => {}).end(TOO_MANY)
-    const { hostname, port } = new URL(state.target)
-    const upstream = connect(Number(port), hostname)
+    const { hostname, port, searchParams } = new URL(state.target)
+    const socketPath = searchParams.get('socketPath')
+    const upstream = socketPath === null ? connect(Number(port), hostname) : connect(socketPath)
     const link: Link = { client, upstream, forgotten: false }
     let answer: Buffer | undefined
     const reader = createPacketReader((sql) => {
@@ -91,11 +92,12 @@ export async function createProxy (target: string, port = 0): Promise<Proxy> {
   })
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
   const url = new URL(target)
+  url.search = ''
   url.port = String((server.address() as AddressInfo).port)
   const cut = (): void => {
     for (const { client, upstream } of links) {
-      // a socket that is ending cannot be reset: Node would wait for it forever at the end of the process
-      for (const socket of [client, upstream]) socket.readyState === 'open' ? socket.resetAndDestroy() : socket.destroy()
+      // a socket that is ending cannot be reset: Node would wait for it forever at the end of the process; one of the file system neither
+      for (const socket of [client, upstream]) socket.readyState === 'open' && socket.remotePort !== undefined ? socket.resetAndDestroy() : socket.destroy()
     }
   }
   return {

@@ -65,6 +65,13 @@ t.test('a statement that the grammar of the server refuses is not supported, exc
   t.match(toServiceError(fromServer(1064, 'secret', '42000'), { ...select, textPath: ['filters', 'a'] }), { code: 'INVALID_VALUE' })
 })
 
+t.test('a server that has left its group is an unavailable database', async (t) => {
+  for (const [number, text] of [[3032, 'The server is currently in offline mode'], [6400, 'The server is currently in offline mode since 2026-11-26 18:37:44.911002, reason: (GR) leave group on failure'],
+    [1047, 'WSREP has not yet prepared node for application use'], [1290, 'The MySQL server is running with the --super-read-only option'], [3100, "Error on observer while running replication hook 'before_commit'."]] as const) {
+    t.match(toServiceError(fromServer(number, text), insert), { code: 'DATABASE_UNAVAILABLE' }, text)
+  }
+})
+
 t.test('a proxy that reaches no server, or another one than that of the session, is an unavailable database', async (t) => {
   const proxysql = 'ProxySQL Error: connection is locked to hostgroup 1 but trying to reach hostgroup 2'
   t.match(toServiceError(fromServer(9006, proxysql, 'Y0000'), insert), { code: 'DATABASE_UNAVAILABLE', reason: /^PROXYSQL_HOSTGROUP: / })
