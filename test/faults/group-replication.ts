@@ -30,8 +30,14 @@ const MEMBERS = "select count(*) as count from performance_schema.replication_gr
 const OWN_STATE = 'select MEMBER_STATE as state from performance_schema.replication_group_members where MEMBER_ID = @@server_uuid'
 const IS_MEMBER = 'select 1 from performance_schema.replication_group_members where MEMBER_PORT = ?'
 
+/**
+ * How much longer than five seconds the others wait for a node that is cut off, and how long it waits for them, in seconds. On a machine
+ * that does much else, nodes that miss each other for a moment would let each other go, and the next failure would end the group.
+ */
+const PATIENT = 5
+const UNREACHABLE = 60
 /** How long the group may take to let a node go, or in, in seconds. */
-const PATIENCE = 60
+const PATIENCE = 90
 
 interface Place { readonly program: Program, readonly user: User, readonly folder: string, readonly ports: readonly number[], readonly network: Network | undefined }
 
@@ -112,9 +118,9 @@ function commandOf (place: Place, index: number): string[] {
     // the group's own protocol would listen on every interface
     '--group-replication-communication-stack=MYSQL', `--group-replication-local-address=${address}:${port}`,
     `--group-replication-group-seeds=${members}`, '--group-replication-start-on-boot=OFF', '--group-replication-single-primary-mode=OFF',
-    '--group-replication-enforce-update-everywhere-checks=ON', '--group-replication-recovery-get-public-key=ON', '--group-replication-member-expel-timeout=0',
+    '--group-replication-enforce-update-everywhere-checks=ON', '--group-replication-recovery-get-public-key=ON', `--group-replication-member-expel-timeout=${network === undefined ? 0 : PATIENT}`,
     // a member without the majority would answer old rows, and keep writes waiting, for ever, and after its time while it tries to rejoin
-    '--group-replication-unreachable-majority-timeout=15', '--group-replication-autorejoin-tries=0', '--group-replication-exit-state-action=OFFLINE_MODE'
+    `--group-replication-unreachable-majority-timeout=${UNREACHABLE}`, '--group-replication-autorejoin-tries=0', '--group-replication-exit-state-action=OFFLINE_MODE'
   ]
 }
 
