@@ -339,10 +339,11 @@ const bodyOf = (data: readonly object[], onConflict: OnConflict | undefined): In
 const ROW = /^\/data\/(\d+)/
 
 /** Adds the place of the batch to the details of an error about one of its rows. */
-function placed (error: unknown, { rows, lines, first }: Batch): unknown {
+function placed (error: unknown, { lines, first }: Batch): unknown {
   // an error of the header has its line
   if (!isServiceError(error) || error.details.some(({ line }) => line !== undefined)) return error
-  const found = error.message === statementTooLarge().message && rows.length === 1 ? bodyTooLarge() : error
+  // rows whose statement is too large are written one by one
+  const found = error.message === statementTooLarge().message ? bodyTooLarge() : error
   return withDetails(found, ...error.details.map(({ path, message }) => {
     const [start = '', index] = ROW.exec(path) ?? []
     if (index === undefined) return { path, message }

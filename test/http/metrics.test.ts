@@ -1,8 +1,10 @@
 /** Metrics. */
+import { PassThrough } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Counter, Registry } from 'prom-client'
 import t from 'tap'
 import { hashToken } from '../../src/access/tokens.ts'
+import { load } from '../support/load.ts'
 import { parseMetrics, type Sample, valueOf } from '../support/metrics.ts'
 import { errorPacket, type Proxy } from '../support/recorder.ts'
 import { onEachEngine, type Service, startService, TOKEN } from '../support/service.ts'
@@ -42,6 +44,25 @@ await onEachEngine(t, 'requests are counted by verb, database, status and code, 
   t.equal(valueOf(samples, 'row_query_statements_total', { database, source: 'kept' }), 2)
   t.equal(valueOf(samples, 'row_query_catalog_tables', { database }), 6)
   t.ok(valueOf(samples, 'row_query_catalog_age_seconds', { database }) as number < 60)
+})
+
+await onEachEngine(t, 'imports are counted while they run, and their rows, bytes and durations at their end', { schema: shop, options }, async (t, service) => {
+  const database = 'shop'
+  const value = async (name: string, labels = {}) => valueOf(await read(service), name, { database, ...labels })
+  t.equal(await value('row_query_imports_running'), 0)
+  const body = new PassThrough()
+  const running = load(service, 'customers', body)
+  await until('the import runs', async () => await value('row_query_imports_running') === 1)
+  t.equal(await value('row_query_streams_running'), 0, 'it is no stream')
+  body.end('email,name\na,b\nc,d\n')
+  t.match(await running, { status: 200 })
+  t.equal(await value('row_query_imports_running'), 0)
+  t.match(await load(service, 'customers', 'email,name\ne,f\na,b\n', { query: '?transaction=batch' }), { status: 409 })
+  t.equal(await value('row_query_import_rows_total'), 2, 'those that were written')
+  t.equal(await value('row_query_import_bytes_total'), 38)
+  t.equal(await value('row_query_import_duration_seconds_count'), 2)
+  t.equal(await value('row_query_requests_total', { verb: 'insert', status: '200', code: '' }), 1)
+  t.equal(await value('row_query_requests_total', { verb: 'insert', status: '409', code: 'UNIQUE_VIOLATION' }), 1)
 })
 
 await onEachEngine(t, 'operations and retries are counted', { schema: shop, options: { ...options, requestLog: true }, only: ['mariadb', 'mysql'] }, async (t, service) => {

@@ -3,9 +3,10 @@ import { METHODS } from 'node:http'
 import t from 'tap'
 import type { TokenOptions } from '../../schemas/options.ts'
 import { hashToken } from '../../src/access/tokens.ts'
+import { load } from '../support/load.ts'
 import { isRefusal } from '../support/refusals.ts'
 import { createRewritingProxy } from '../support/rewriting-proxy.ts'
-import { onEachEngine, type PostOptions, sharedOnEachEngine, startService, TOKEN } from '../support/service.ts'
+import { onEachEngine, type PostOptions, type Service, sharedOnEachEngine, startService, TOKEN } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 import { startUnforeseen, unforeseen } from '../support/unforeseen.ts'
 import { listen, request } from '../support/wire.ts'
@@ -222,4 +223,16 @@ await test('a statement that the server would not take is not sent, and a list i
   isRefusal(t, await post('notes', { verb: 'update', data: large, filters: { id: 1 } }), { status: 422, code: 'VALUE_OUT_OF_RANGE', why: 'an update' })
   isRefusal(t, await post('kept', { verb: 'insert', data: large }), { status: 422, code: 'VALUE_OUT_OF_RANGE', why: 'nothing was sent to a table without transactions' })
   t.equal((await sql('select id from notes')).length, 50)
+}, ['mariadb', 'mysql'])
+
+await test('an import is divided as a list, and a row that the server would not take is 413 at its line', async (t, { url, sql }) => {
+  const toServer = (text: string): string => text.replace('@@max_allowed_packet', LARGEST.padEnd('@@max_allowed_packet'.length))
+  const service = { ...await startService(t, await createRewritingProxy(t, url, { toServer })), sql } as unknown as Service
+  const rows = Array.from({ length: 50 }, (_, index) => `${index}${'😀'.repeat(400)}`)
+  t.match(await load(service, 'notes', ['text', ...rows].join('\n')), { status: 200, json: { data: { inserted: 50 } } })
+  for (const [query, written] of [['', 50], ['?transaction=batch', 50]] as const) {
+    const answer = await load(service, 'notes', ['text', ...rows.slice(0, 7), 'x'.repeat(20_000), 'y'].join('\n'), { query })
+    t.match(answer, { status: 413, json: { error: { code: 'BODY_TOO_LARGE', details: [{ path: '/data/7', line: 9 }] } } }, answer.text)
+    t.equal((await sql('select id from notes')).length, written)
+  }
 }, ['mariadb', 'mysql'])

@@ -105,6 +105,18 @@ await testShop('the span of a stream ends with the stream, and has an error stat
   t.match(read().ours.at(-1), { name: 'select customers', status: { code: SpanStatusCode.ERROR }, attributes: { 'error.type': 'RESULT_TOO_LARGE', 'db.response.returned_rows': 2 } })
 })
 
+await testShop('the span of an import ends with its last batch, and has an error status if that is refused', async (t, { url }) => {
+  const post = await startHost(t, url)
+  const send = (lines: string[]) => post(`email,name\n${lines.join('\n')}\n` as never, 'customers', { 'content-type': 'text/csv' })
+  read()
+  t.equal((await send(Array.from({ length: 1100 }, (_, row) => `x${row},y`))).statusCode, 200)
+  const { ours } = read()
+  t.same(names(ours), ['row-query plan', 'row-query compile', 'insert customers'], 'one for all batches')
+  t.match(ours.at(-1), { status: { code: SpanStatusCode.UNSET }, attributes: { 'db.operation.name': 'insert', 'db.collection.name': 'customers' } })
+  await send(['new,y', 'x5,y'])
+  t.match(read().ours.at(-1), { name: 'insert customers', status: { code: SpanStatusCode.ERROR }, attributes: { 'error.type': 'UNIQUE_VIOLATION' } })
+})
+
 t.test('there are no spans without a request span, below an unsampled span, or if tracing is off', async (t) => {
   await onEachEngine(t, 'none', { schema: shop, only: ['sqlite'] }, async (t, { url }) => {
     const { post } = await startService(t, url)
