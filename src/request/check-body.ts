@@ -126,8 +126,9 @@ function hasEmptyFilters (body: Body): boolean {
 
 function describe (schema: TObject, body: object, verb: string): ServiceError {
   const [first] = Errors(schema, [], body)
-  const { path, type } = first as { path: string, type: ValueErrorType }
-  const field = stepsOf(path)[0] as string
+  const { path, type, schema: violated } = first as { path: string, type: ValueErrorType, schema: TSchema }
+  const steps = stepsOf(path)
+  const field = steps[0] as string
   if (!Object.hasOwn(schema.properties, field)) {
     return at(path, invalidBody(`"${field}" is not allowed with ${verb}${describeOther(schema, field, verb)}`))
   }
@@ -152,6 +153,9 @@ function describe (schema: TObject, body: object, verb: string): ServiceError {
       path,
       invalidBody(
         describeExpected(field, schema.properties[field] as TSchema) +
+        (type === ValueErrorType.ObjectAdditionalProperties
+          ? didYouMean(steps.at(-1) as string, Object.keys(violated['properties'] ?? {}))
+          : '') +
         (isUnset ? '; leave it out instead of sending null' : '')
       )
     )

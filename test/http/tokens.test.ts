@@ -101,7 +101,7 @@ await testShop('an unknown name is answered with a similar one that the token se
     [{ verb: 'select', filter: {} }, 'filters'], [{ verb: 'select', columns: ['emial'] }, 'email'], [{ verb: 'select', filters: { Name: 'x' } }, 'name'],
     [{ verb: 'select', filters: { name: { $contians: 'x' } } }, '$contains'], [{ verb: 'select', filters: { $some: { orders: { filtres: {} } } } }, 'filters'],
     [{ verb: 'select', filters: { $ro: [] } }, '$or'], [{ verb: 'select', aggregates: { total: { $count: '*' } }, groupBy: ['name'], orderBy: 'totla' }, 'total'],
-    [{ verb: 'insert', data: { emial: 'x' } }, 'email']
+    [{ verb: 'insert', data: { emial: 'x' } }, 'email'], [{ verb: 'select', aggregates: { total: { $coun: '*' } } }, '$count']
   ] as const) {
     const { status, json } = await post('customers', body, { token: 'shop' })
     t.equal(status, 400)
