@@ -112,6 +112,16 @@ for (const engine of await engines()) {
     t.match(notes, [/isolation "serializable"/, /"onConflict" with a key that the database computes/, /"\$match"/])
   })
 
+  t.test(`an engine that ignores the level of isolation is served, and named by check and in the log (${engine.name})`, async (t) => {
+    // the level of a server whose own is not the default
+    const means = (sql: string): string => sql.replace(/@@(?:transaction|tx)_isolation\b/g, "'READ-COMMITTED'")
+    const { post, proxy, log } = await start(t as Test, engine, { ...VITESS, means })
+    t.equal((await post('customers', { verb: 'select', filters: ada })).status, 200)
+    const warnings = (await check(proxy.url)).findings.flatMap(([kind, text]) => kind === 'warning' && text.includes('transaction_isolation') ? [text] : [])
+    t.match(warnings, [/^the server ignores transaction_isolation: transactions without "isolation" run at READ-COMMITTED$/])
+    t.match(log.map((line) => JSON.parse(line)).find(({ ignores }) => ignores?.transaction_isolation !== undefined), { engine: 'Vitess', ignores: { transaction_isolation: /READ-COMMITTED/ } })
+  })
+
   t.test(`an engine that ignores the SQL mode or the time zone is not served, and each new connection is looked at (${engine.name})`, async (t) => {
     for (const name of ['sql_mode', 'time_zone']) {
       const variables: Record<string, 'set' | 'ignored' | 'stored'> = { ...VITESS.variables }
