@@ -184,6 +184,14 @@ await onEachEngine(t, 'a member that is one row is joined: no statement of its o
   t.equal(sent.length, 1, sent.join('\n'))
   const read = await countRead(sql, sent)
   t.ok(read <= 300, `${read} rows read`)
+  statements()
+  const groups = await post('children1', { verb: 'select', filters: { id: { $lte: 1000 } }, groupBy: [{ code: { parent: 'code' } }], aggregates: { n: { $count: '*' } }, include: { parent: { table: 'parents', on: { parent_id: 'id' } } }, limit: 1000 })
+  t.equal(groups.json.data?.count, PARENTS, JSON.stringify(groups.json.error))
+  const grouped = statements()
+  t.equal(grouped.length, 1)
+  const readForGroups = await countRead(sql, grouped)
+  // each selected row and its parent, then the groups in a temporary table
+  t.ok(readForGroups <= 4 * 1000 + 10, `${readForGroups} rows read for groups by a column of a member`)
 })
 
 await onEachEngine(t, 'a list of long texts or with many filters is divided into statements that the database takes', {
