@@ -1,4 +1,5 @@
 /** The workloads and their operations, the same for all contenders because of a seed. */
+import { wordOf, WORDS } from './database/articles.ts'
 import { PRODUCTS, skuOf, type Product } from './database/products.ts'
 import { SALES } from './database/sales.ts'
 import { STATUSES, type NewOrder, type SavedOrder } from './database/orders.ts'
@@ -12,6 +13,8 @@ export type Operation =
   | { readonly kind: 'page', readonly after: Position, readonly limit: number }
   /** A page of sales, each with its customer, or with its items. */
   | { readonly kind: 'customers' | 'items', readonly after: number, readonly limit: number }
+  /** A page of the articles with a word. */
+  | { readonly kind: 'matches', readonly text: string, readonly limit: number }
   | { readonly kind: 'insert', readonly order: NewOrder }
   | { readonly kind: 'insertList', readonly orders: readonly NewOrder[] }
   | { readonly kind: 'upsertList', readonly orders: readonly SavedOrder[] }
@@ -58,6 +61,7 @@ export const WORKLOADS: readonly Workload[] = [
   { name: 'page of 100 rows', operations: make(REQUESTS, (random) => ({ kind: 'page', after: middle(random), limit: ROWS })) },
   { name: 'customers of 100 rows', operations: sales('customers') },
   { name: 'items of 100 rows', operations: sales('items') },
+  { name: 'matches of 20 rows', operations: make(REQUESTS, (random) => ({ kind: 'matches', text: wordOf(random(WORDS)), limit: 20 })) },
   { name: 'insert of 100 rows', operations: make(LISTS, (random) => ({ kind: 'insertList', orders: listOf((index) => newOrder(random(TABLE_SIZE) + index)) })) },
   { name: 'upsert of 100 rows', operations: make(LISTS, (random) => ({ kind: 'upsertList', orders: listOf((index) => savedOrder(index, random)) })) },
   { name: 'upsert by sku of 1 row', operations: saves(REQUESTS, 1, 2 * PRODUCTS) },

@@ -40,6 +40,7 @@ export function rowQueryApi (database: string, token = TOKEN): Api {
         case 'page': return post('orders', { verb: 'select', orderBy: 'ordered_at', limit: operation.limit, after: operation.after })
         case 'customers': return post('sales', { verb: 'select', orderBy: 'id', limit: operation.limit, after: { id: operation.after }, include: { customer: { table: 'customers', columns: ['id', 'name', 'email', 'country'] } } })
         case 'items': return post('sales', { verb: 'select', orderBy: 'id', limit: operation.limit, after: { id: operation.after }, include: { items: { table: 'sale_items', columns: ['line', 'sku', 'quantity', 'price'] } } })
+        case 'matches': return post('articles', { verb: 'select', filters: { $match: { columns: ['title', 'body'], text: operation.text } }, orderBy: 'id', limit: operation.limit })
         case 'insert': return post('new_orders', { verb: 'insert', data: operation.order })
         case 'insertList': return post('new_orders', { verb: 'insert', data: operation.orders })
         case 'upsertList': return post('saved_orders', { verb: 'insert', data: operation.orders, onConflict: { key: ['id'], set: ['quantity', 'status', 'total'] } })
@@ -79,6 +80,7 @@ export const routesApi: Api = {
       case 'lock': return { method: 'POST', path: '/products/lock', body }
       case 'customers':
       case 'items': return { method: 'POST', path: `/sales/${kind}`, body }
+      case 'matches': return { method: 'POST', path: '/articles/matches', body }
       case 'list':
       case 'page':
       case 'groups':
@@ -103,6 +105,7 @@ export const platformaticApi: Api = {
       case 'page':
       case 'customers':
       case 'items':
+      case 'matches':
       case 'groups':
       case 'insertList':
       case 'upsertList':

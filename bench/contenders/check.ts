@@ -1,6 +1,7 @@
 /** Checks, before the measurement, that a contender works correctly. */
 import { deepStrictEqual } from 'node:assert/strict'
 import type { Connection, RowDataPacket } from 'mysql2/promise'
+import { normalizeArticle } from '../database/articles.ts'
 import { normalizeSale } from '../database/sales.ts'
 import { normalizeGroup, normalizeOrder, type NewOrder, type SavedOrder } from '../database/orders.ts'
 import type { Operation, Workload } from '../workloads.ts'
@@ -37,6 +38,10 @@ async function compare (operation: Operation, rows: Array<Record<string, unknown
       const { after: { ordered_at: orderedAt, id }, limit } = operation
       const sql = 'select * from orders where ordered_at > ? or (ordered_at = ? and id > ?) order by ordered_at, id limit ?'
       return { actual: rows.map(normalizeOrder), expected: await read(sql, [orderedAt, orderedAt, id, limit]) }
+    }
+    case 'matches': {
+      const [articles] = await database.query<RowDataPacket[]>(statements.matches, parametersOf(operation))
+      return { actual: rows.map(normalizeArticle), expected: articles.map(normalizeArticle) }
     }
     case 'customers':
     case 'items': {

@@ -1,6 +1,7 @@
 import { createConnection, type Connection } from 'mysql2/promise'
 import { obtain, WAYS } from '../../test/servers/obtain.ts'
 import { TABLE_SIZE } from '../workloads.ts'
+import { createArticles } from './articles.ts'
 import { createOrders, fillOrders } from './orders.ts'
 import { createProducts } from './products.ts'
 import { createSales } from './sales.ts'
@@ -47,7 +48,7 @@ export async function createShop (database: BenchDatabase, name: string): Promis
   for (const table of ['orders', 'saved_orders']) await database.connection.query(fillOrders(table, 1, TABLE_SIZE))
   await database.connection.query('create index by_time on orders (ordered_at)')
   await database.connection.query('analyze table orders')
-  for (const statement of [...createSales, ...createProducts]) await database.connection.query(statement)
+  for (const statement of [...createSales, ...createProducts, ...createArticles]) await database.connection.query(statement)
   return url
 }
 

@@ -6,7 +6,7 @@ import { COLUMNS, type NewOrder, type SavedOrder } from '../../database/orders.t
 import type { Product } from '../../database/products.ts'
 import type { ChangedOrder, Position } from '../../workloads.ts'
 import { createApp, listen } from './app.ts'
-import { exportBody, groupsBody, insertBody, insertListBody, keyBody, listBody, lockBody, pageBody, saveBody, salesBody, transactionBody, updateBody, updateListBody, upsertListBody } from './schemas.ts'
+import { exportBody, groupsBody, insertBody, insertListBody, keyBody, listBody, lockBody, matchesBody, pageBody, saveBody, salesBody, transactionBody, updateBody, updateListBody, upsertListBody } from './schemas.ts'
 import { listStatements, parametersOf, poolOptions, saleStatements, saveStatement, statements, valuesOf } from './statements.ts'
 
 const pool = mysql.createPool(poolOptions())
@@ -33,6 +33,11 @@ app.post<{ Body: { after: Position, limit: number } }>('/orders/page', { schema:
   const rows = found.slice(0, limit)
   const last = found.length > limit ? rows.at(-1) : undefined
   return { success: true, data: { rows, count: rows.length, next: last === undefined ? null : { ordered_at: last['ordered_at'], id: last['id'] } } }
+})
+
+app.post<{ Body: { text: string, limit: number } }>('/articles/matches', { schema: { body: matchesBody } }, async ({ body: { text, limit } }) => {
+  const [rows] = await run<RowDataPacket[]>(statements.matches, parametersOf({ kind: 'matches', text, limit }))
+  return { success: true, data: { rows, count: rows.length } }
 })
 
 app.post<{ Body: { after: number, limit: number } }>('/sales/customers', { schema: { body: salesBody } }, async ({ body }) => {

@@ -18,6 +18,8 @@ const orderedAt = { type: 'string', pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\
 /** A page of sales, with related rows. */
 export const salesBody = object({ after: { type: 'integer', minimum: 0 }, limit: { type: 'integer', minimum: 1, maximum: 1000 } })
 
+export const matchesBody = object({ text: { type: 'string', minLength: 1, maxLength: 1000 }, limit: { type: 'integer', minimum: 1, maximum: 1000 } })
+
 export const pageBody = object({ after: object({ ordered_at: orderedAt, id }), limit: { type: 'integer', minimum: 1, maximum: 1000 } })
 
 export const insertBody = object({

@@ -20,6 +20,7 @@ export const statements = {
   key: `select ${columns} from orders where id = ?`,
   list: `select ${columns} from orders where id > ? order by id limit ?`,
   page: `select ${columns} from orders where ordered_at > ? or (ordered_at = ? and id > ?) order by ordered_at, id limit ?`,
+  matches: 'select id, title, body, status, published_at from articles where match(title, body) against(? in boolean mode) order by id limit ?',
   export: `select ${columns} from exported order by id limit ?`,
   groups: `select status, count(*) as orders, sum(total) as total, avg(quantity) as quantity, max(ordered_at) as latest
     from orders where id > ? and id <= ? group by status order by status`,
@@ -57,6 +58,7 @@ export function parametersOf (operation: PlainOperation): Array<string | number>
     case 'list': return [operation.after, operation.limit]
     case 'page': return [operation.after.ordered_at, operation.after.ordered_at, operation.after.id, operation.limit + 1]
     case 'groups': return [operation.after, operation.after + operation.rows]
+    case 'matches': return [operation.text, operation.limit]
     case 'update': return [operation.status, operation.quantity, operation.id]
     case 'insert': return valuesOf(operation.order)
   }
