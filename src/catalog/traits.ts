@@ -5,7 +5,7 @@ export type Engine = 'mysql' | 'sqlite'
  * What the kinds of engines do differently. Each fact is stated once, here, and named where the program depends on it.
  * What servers of one kind do differently is in `ServerTraits` (catalog.ts).
  */
-interface Traits {
+export interface Traits {
   // Triggers
 
   /** Whether a BEFORE trigger may set columns of the row; that of SQLite may only write the table again. */
