@@ -49,9 +49,11 @@ export function ImportForm ({ table, onImported }: { table: Table, onImported: (
   useEffect(() => () => running.current?.abort(), [])
 
   const choose = async (chosen: File | undefined): Promise<void> => {
-    setFile(chosen)
+    setFile(undefined)
     setStep(CHOSEN)
-    if (chosen !== undefined) setSeparator(findSeparator(await chosen.slice(0, HEAD).text()))
+    if (chosen === undefined) return
+    setSeparator(findSeparator(await chosen.slice(0, HEAD).text()))
+    setFile(chosen)
   }
   /** What was tried was another import. */
   const changed = <T,>(set: (value: T) => void) => (value: T): void => {

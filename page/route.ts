@@ -29,3 +29,6 @@ export function writeRoute ({ database, table, body, view, row }: Route): string
   const parameters = new URLSearchParams({ ...view !== undefined && { view }, ...body !== undefined && body.length <= MAX_BODY && { body }, ...row !== undefined && row.length <= MAX_BODY && { row } })
   return `#/${encodeURIComponent(database)}/${encodeURIComponent(table)}${parameters.size > 0 ? `?${parameters.toString()}` : ''}`
 }
+
+/** Whether the fragment of an address names this route. */
+export const isOf = (fragment: string, route: Route): boolean => JSON.stringify(readRoute(fragment)) === JSON.stringify(readRoute(writeRoute(route)))

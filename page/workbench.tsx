@@ -14,7 +14,7 @@ import { RecordForm } from './record-form.tsx'
 import { RowPanel } from './row-panel.tsx'
 import { columnsOf, isGrouped } from './rows.ts'
 import { byRelevance, canSearch, describeSearch, isByRelevance, LETTER_CASE, readSearch, withFilters, withSearch } from './search.ts'
-import { writeRoute, type Route } from './route.ts'
+import { isOf, writeRoute, type Route } from './route.ts'
 import { ColumnsMenu, GroupsMenu, LimitInput, RelatedMenu } from './shape-menus.tsx'
 import { mayLeave, useHold, useStage, type Stage } from './stage.tsx'
 import type { Table, Verb } from './table.ts'
@@ -48,6 +48,8 @@ export function Workbench ({ table, route }: { table: Table, route: Route }) {
   }
 
   const writeAddress = (next: Route): void => {
+    // another address is being opened: its event comes later
+    if (!isOf(location.hash, address.current)) return
     address.current = next
     history.replaceState(null, '', writeRoute(next))
   }

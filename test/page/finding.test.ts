@@ -167,5 +167,28 @@ await onEachEngine(t, 'words, paths inside JSON, views and related columns', { s
     t.ok(y > 0 && y < 300, `the button is in the window: ${y}`)
     t.same(await findingsOf(page), [])
   })
+  await t.test('an answer that comes while another table is opened does not take the address back', async (t) => {
+    await page.addInitScript(`{
+      const { fetch } = window
+      window.waiting = 0
+      window.fetch = async (...call) => {
+        const response = await fetch(...call)
+        if (window.held === undefined || call[1]?.body?.includes('total') !== true) return response
+        const text = await response.text()
+        window.waiting++
+        await window.held
+        return { status: response.status, headers: response.headers, text: async () => text }
+      }
+    }`)
+    await page.goto(page.url().replace(/\?.*$/, ''))
+    await page.reload()
+    await status(page, /^Rows 1–4 of 4/).waitFor()
+    await page.evaluate('window.held = new Promise((resolve) => { window.release = resolve }); undefined')
+    await button(page, 'Run').click()
+    await until('the answer is there', async () => await page.evaluate('window.waiting') === 1)
+    // the event of the address comes after the answer
+    await page.evaluate("window.held = undefined; location.hash = '#/shop/authors'; window.release()")
+    await page.getByRole('heading', { name: 'authors', exact: true }).waitFor({ state: 'attached' })
+  })
   t.same(faults, [])
 })

@@ -9,6 +9,7 @@ import type { Browser } from 'playwright-core'
 import { noBrowser, startBrowser } from '../support/browser.ts'
 import { tokenFor } from '../support/documents.ts'
 import { onEachEngine, TOKEN, type Service } from '../support/service.ts'
+import { until } from '../support/until.ts'
 import { button, findingsOf, openQuery, overflow, rowsOf, status, visit } from '../support/workbench.ts'
 
 const browser = noBrowser === false ? startBrowser(t as unknown as Test) : undefined
@@ -49,7 +50,8 @@ await onEachEngine(t, 'a file is tried, then imported', { schema: () => schema, 
 
   await t.test('what would be written is counted first', async (t) => {
     await choose('sku;name\nA;apricot\nB;banana\nC;cherry\n')
-    t.equal(await dialog.getByLabel('Cells are separated by').locator('option:checked').innerText(), 'semicolons')
+    const separator = dialog.getByLabel('Cells are separated by')
+    await until('the separator is found', async () => await separator.locator('option:checked').innerText() === 'semicolons')
     await dialog.getByLabel('Rows that exist').selectOption('stay as they are, by sku')
     await button(dialog, 'Try first').click()
     await said.getByText('Dry run: 2 rows inserted, 0 rows updated, 1 row unchanged').waitFor()

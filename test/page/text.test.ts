@@ -6,7 +6,7 @@ import { findSeparator, writeCsv } from '../../page/csv.ts'
 import { operatorsOf, readFilters, writeFilters, type Related } from '../../page/filter-rows.ts'
 import { parseJson, writeLine, writeLines, type Json, type JsonObject } from '../../page/json.ts'
 import { readOrder, toggleOrder, writeOrder } from '../../page/order.ts'
-import { readRoute, writeRoute } from '../../page/route.ts'
+import { isOf, readRoute, writeRoute } from '../../page/route.ts'
 import { byRelevance, canSearch, readSearch, withFilters, withSearch } from '../../page/search.ts'
 import type { Column, Relation } from '../../page/table.ts'
 import { fromGiven, fromPicked, fromText, lineEndOf, pickerOf, toGiven, toPicked, toText } from '../../page/values.ts'
@@ -219,6 +219,9 @@ t.test('an address keeps names and bodies of any characters', async (t) => {
   }), { numRuns: 50 })
   t.same(readRoute(writeRoute({ database: 'a', table: 'b', view: 'reference' })), { database: 'a', table: 'b', body: undefined, view: 'reference' })
   t.equal(readRoute('#/%'), undefined)
+  t.equal(isOf('#/a/b?body=%7B%7D', { database: 'a', table: 'b', body: '{}' }), true)
+  t.equal(isOf('#/a/b', { database: 'a', table: 'b', body: 'x'.repeat(5000) }), true)
+  for (const other of ['#/a/c', '#/a/b?row=1', '']) t.equal(isOf(other, { database: 'a', table: 'b' }), false)
   t.equal(readRoute(''), undefined)
   t.notMatch(writeRoute({ database: 'a', table: 'b', body: 'x'.repeat(5000) }), 'xxx', 'a long body is not part of it')
 })
