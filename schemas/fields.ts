@@ -25,7 +25,7 @@ export interface Field {
   readonly excludes?: By<BodyPart, readonly string[]>
   /** The permission that it needs besides that of its verb. */
   readonly needs?: By<Verb, Verb>
-  /** The field of a select is known only when every row is, so that a stream does not have it. */
+  /** The field of a select is answered behind the rows, so that a stream does not have it. */
   readonly needsAllRows?: true
   /** The field makes a select a page already, or cannot be in one. */
   readonly isNoPage?: true

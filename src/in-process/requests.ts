@@ -71,7 +71,7 @@ export interface RowsFields<Tables, T extends Name<Tables>, B = unknown, X = nev
   readonly aggregates?: never
 }
 
-/** The fields of a select that are known only when every row is (`needsAllRows` in schemas/fields.ts). */
+/** The fields of a select that are answered behind the rows (`needsAllRows` in schemas/fields.ts). */
 interface ResponseFields {
   readonly expect?: Expect
   readonly total?: true | number

@@ -23,7 +23,7 @@ import type { WriteResult } from './packets.ts'
 import { endSnapshot, resetIsolation, type Session } from './session.ts'
 
 // A transaction that a deadlock has undone runs again, after a pause. Two transactions that wait for each other's
-// locks would otherwise meet again. This file says when and after which pause; transaction.ts runs the attempts.
+// locks would otherwise meet again.
 
 /**
  * The number of retries after a deadlock, and the pause before the first one, in milliseconds; each later pause is
