@@ -12,7 +12,7 @@ import { until } from '../support/until.ts'
 import { serve, type Program, type Sql } from './service.ts'
 
 /** The number of operations that are done, such as five in a request that reads two registers and writes two; the nightly run has more of them. */
-const OPERATIONS = Number(process.env['TEST_HISTORY'] ?? 6000)
+const OPERATIONS = Number(process.env['TEST_HISTORY'] ?? 3000)
 /** After this time a history ends with fewer operations, in seconds. */
 const LONGEST = Number(process.env['TEST_HISTORY_SECONDS'] ?? Infinity)
 const REGISTERS = 24

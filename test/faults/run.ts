@@ -15,7 +15,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 /** The number of operations of each history (histories.ts). */
 const HISTORY = Number(process.env['TEST_HISTORY'] ?? 0)
 /** The time limit of a file in milliseconds, for a busy machine. */
-const TIMEOUT = 600_000 + 100 * HISTORY
+const TIMEOUT = 900_000 + 100 * HISTORY
 
 async function findKinds (): Promise<Kind[]> {
   const found: Kind[] = []
