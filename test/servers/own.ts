@@ -37,7 +37,7 @@ export async function startOwnServer (kind: Kind, options: string[] = []): Promi
   const url = `mysql://root@127.0.0.1:${port}`
   const log = join(data, 'log.err')
   const command = [...words(program, user, data), ...settings(kind), ...(kind === 'mysql' ? ['--secure-file-priv=NULL'] : []), ...DURABLE, ...options,
-    '--bind-address=127.0.0.1', `--port=${port}`, `--socket=${join(data, 's')}`, `--pid-file=${join(data, 'pid')}`, `--log-error=${log}`]
+    `--tmpdir=${data}`, '--bind-address=127.0.0.1', `--port=${port}`, `--socket=${join(data, 's')}`, `--pid-file=${join(data, 'pid')}`, `--log-error=${log}`]
   const process = createServerProcess({ url, data, log, env: program.env })
   const server: OwnServer = {
     ...process,

@@ -51,7 +51,8 @@ interface Running { engine: Engine, kill: () => void }
 async function listen (command: string[], env: Program['env'], data: string, attempts = 3): Promise<Running> {
   const port = await freePort()
   const log = join(data, `log-${port}.err`) // without a suffix the servers choose another name
-  const child = spawnServer([...command, '--bind-address=127.0.0.1', `--port=${port}`,
+  // in its own folder: a server that starts deletes the temporary tables of all servers that have theirs in the same one
+  const child = spawnServer([...command, `--tmpdir=${data}`, '--bind-address=127.0.0.1', `--port=${port}`,
     `--socket=${join(data, 's')}`, `--pid-file=${join(data, 'pid')}`, `--log-error=${log}`], env)
   const kill = atExit(() => { child.kill('SIGKILL') }) // no data are worth an orderly shutdown
   try {
