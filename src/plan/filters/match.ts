@@ -84,7 +84,7 @@ function readText (given: unknown, path: Path): string | undefined {
   if (given instanceof ResultReference && value === undefined) return undefined
   try {
     const text = readString(value)
-    if (countCharacters(text) <= MATCH_LENGTH && /[\p{L}\p{Nd}]/u.test(text)) return text
+    if (countCharacters(text) <= MATCH_LENGTH && LETTER.test(text)) return text
   } catch (error) {
     if (error instanceof ValueRefused) throw at(path, valueNotAllowed(`"${path.join('.')}": ${error.message}`))
     throw error
@@ -94,6 +94,10 @@ function readText (given: unknown, path: Path): string | undefined {
     valueNotAllowed(`"${path.join('.')}" must have at least one word, and at most ${MATCH_LENGTH} characters`)
   )
 }
+
+const LETTER = /[\p{L}\p{Nd}]/u
+/** What is between the characters that part a word. */
+const WORDS = /[\p{L}\p{M}\p{Nd}_']+/gu
 
 /** The text in the language of the engine. A word of which a character parts it is a phrase. */
 function toSearch (text: string | undefined, mode: Mode, table: Table, path: Path): string {
@@ -105,8 +109,8 @@ function toSearch (text: string | undefined, mode: Mode, table: Table, path: Pat
     return text ?? ''
   }
   const phrases = (text ?? '').split(/\s+/u)
-    .map((word) => word.replace(/[^\p{L}\p{M}\p{Nd}_']+/gu, ' ').trim())
-    .flatMap((phrase) => phrase.split(' ').filter((word) => /[\p{L}\p{Nd}]/u.test(word)).join(' ') || [])
+    .map((word) => (word.match(WORDS) ?? []).filter((part) => LETTER.test(part)).join(' '))
+    .filter((phrase) => phrase !== '')
     .map((phrase) => `"${phrase}"`)
   if (!hasBooleanSearch) return phrases.join(mode === 'all' ? ' AND ' : ' OR ')
   return phrases.map((phrase) => mode === 'all' ? `+${phrase}` : phrase).join(' ')
