@@ -70,6 +70,9 @@ export default fp(async function errors (app: FastifyInstance) {
   app.setErrorHandler(sendError)
 }, { name: 'row-query-errors' })
 
+/** Refusals of a request that may be sent again later, besides those of the database. */
+const ALSO_RETRIED: ReadonlySet<string> = new Set(['RATE_LIMITED', 'REQUEST_TIMEOUT'])
+
 /** Sends the response to an error. Unexpected errors are logged with their stack. */
 export function sendError (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const refusal = request.rowQueryIsWriting && !isServiceError(error)
@@ -78,7 +81,7 @@ export function sendError (error: FastifyError, request: FastifyRequest, reply: 
   logRefusal(request.log, { refusal, error, requestId: shownId(request), record: request.rowQueryRecord })
   // the rate limiter, or a hook of the app, may have set a better time
   const mayRetry =
-    (isTemporary(refusal) || refusal.code === 'RATE_LIMITED' || refusal.retryAfter !== undefined) &&
+    (isTemporary(refusal) || ALSO_RETRIED.has(refusal.code) || refusal.retryAfter !== undefined) &&
     (refusal.committed?.rows ?? 0) === 0
   if (mayRetry && !reply.hasHeader('retry-after')) {
     reply.header('retry-after', String(refusal.retryAfter ?? RETRY_AFTER))

@@ -8,10 +8,10 @@ import fp from 'fastify-plugin'
 import { principalOf } from '../src/access/grant.ts'
 import { hashBody } from '../src/idempotency/run-once.ts'
 import type {} from './auth.ts' // declares request.rowQueryGrant
-import { describeTypes, IMPORT_TYPES, toImportBody } from '../src/http/import-request.ts'
+import { describeTypes, findImportFormat, IMPORT_TYPES, toImportBody } from '../src/http/import-request.ts'
 import { parseBody } from '../src/request/check-body.ts'
 import { BodyMemory, BodyReservation, isUtf8Type, readBody, type Payload } from '../src/request/read-body.ts'
-import { invalidJson, unsupportedMediaType } from '../src/errors.ts'
+import { bodyTooLarge, invalidJson, unsupportedMediaType } from '../src/errors.ts'
 
 const HAVE_BODIES: ReadonlySet<string> = new Set(['POST', 'QUERY'])
 
@@ -37,11 +37,14 @@ export default fp(async function body (app: FastifyInstance, { bodyLimit, bodyMe
   app.decorateRequest('rowQueryBodyReservation', null)
   app.removeAllContentTypeParsers()
   app.addHook('preParsing', (request, { raw: response }, _payload, done) => {
-    const { rowQueryGrant: grant } = request
+    const { rowQueryGrant: grant, headers, routeOptions: { config } } = request
     if (HAVE_BODIES.has(request.method) && grant !== null) {
       const reservation = new BodyReservation(memory, principalOf(grant))
       request.rowQueryBodyReservation = reservation
       response.once('close', () => reservation.leave())
+      const isImport = config.rowQueryImports === true && findImportFormat(headers) !== undefined
+      // before its media type is refused
+      if (!isImport && Number(headers['content-length']) > bodyLimit) return done(bodyTooLarge())
     }
     done()
   })

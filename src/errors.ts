@@ -26,6 +26,8 @@ export abstract class ServiceError extends Error {
   declare statement?: number
   /** Seconds after which a retry may succeed, if it is known. */
   declare retryAfter?: number
+  /** Set if the catalog lacks what the request names, which may be new in the database (`lookAgain`). */
+  declare mayBeNew?: true
   /** For an import whose batches are committed one by one. */
   declare committed?: Committed
 }
@@ -49,6 +51,12 @@ function define<Args extends unknown[] = []> (code: string, status: number, mess
   }
 }
 
+/** Says that the catalog lacks what the request names. */
+export function mayBeNew (refusal: ServiceError): ServiceError {
+  refusal.mayBeNew = true
+  return refusal
+}
+
 export const invalidRequest = define<[reason: string]>('INVALID_REQUEST', 400, 'The request is not valid HTTP: %s')
 export const invalidJson = define<[reason: string]>('INVALID_JSON', 400, 'The body is not valid JSON: %s')
 export const invalidBody = define<[reason: string]>('INVALID_BODY', 400, '%s')
@@ -64,7 +72,7 @@ const unknownColumn = define<[column: string, where: string, hint: string]>(
 )
 /** `hint`: the end of the message, such as the name that may be meant (`didYouMean`). */
 export const columnNotFound = (column: string, where: string, hint = ''): ServiceError =>
-  unknownColumn(column, where, hint)
+  mayBeNew(unknownColumn(column, where, hint))
 export const invalidValue = define<[column: string, reason: string]>('INVALID_VALUE', 400, 'Column "%s": %s')
 export const valueNotAllowed = define<[reason: string]>('INVALID_VALUE', 400, '%s')
 export const invalidOrderBy = define<[reason: string]>('INVALID_ORDER_BY', 400, '"orderBy" %s')
@@ -98,7 +106,7 @@ const unknownTable = define<[table: string, database: string, hint: string]>(
   'Table "%s" does not exist in database "%s"%s'
 )
 export const tableNotFound = (table: string, database: string, hint = ''): ServiceError =>
-  unknownTable(table, database, hint)
+  mayBeNew(unknownTable(table, database, hint))
 export const notFound = define('NOT_FOUND', 404, 'There is nothing at this path')
 export const methodNotAllowed = define<[method: string]>(
   'METHOD_NOT_ALLOWED',

@@ -7,7 +7,7 @@ import { type Access, authorize } from './access/authorize.ts'
 import { principalOf } from './access/grant.ts'
 import { orUnavailable } from './access/granted-table.ts'
 import type { TableSource } from './catalog/catalog.ts'
-import { StaleAttempt, toStale, withFreshCatalog } from './databases/stale-catalog.ts'
+import { lookAgain, StaleAttempt, toStale, withFreshCatalog } from './databases/stale-catalog.ts'
 import type { Client, ReadOptions, Transaction } from './dialects/dialect.ts'
 import { databaseUnavailable } from './errors.ts'
 import { type Keyed, transactOnce } from './idempotency/run-once.ts'
@@ -72,10 +72,12 @@ async function planRequest<P extends Plan> (
   { access, body, limits, record }: Pick<PipelineRequest, 'access' | 'limits' | 'record'> & { readonly body: Body },
   plan: (source: TableSource) => P
 ): Promise<P> {
-  const found = authorize(access, body, limits)
-  const source = found instanceof Promise ? await found : found
-  record?.begin(source.table)
-  const planned = orUnavailable(access, source, plan)
+  const planned = await lookAgain(access.database, async () => {
+    const found = authorize(access, body, limits)
+    const source = found instanceof Promise ? await found : found
+    record?.begin(source.table)
+    return orUnavailable(access, source, plan)
+  })
   record?.planned()
   return planned
 }

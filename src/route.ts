@@ -191,7 +191,7 @@ export default fp(async function routes (app: FastifyInstance, options: RowsOpti
       method: 'QUERY',
       url,
       schema: { ...ofTable.schema, hide: true },
-      preValidation: [completeSelect, checkStream],
+      preValidation: [checkQuery, completeSelect, checkStream],
       onSend: [varyByAccept, sendAcceptQuery],
       handler: answerTable
     })

@@ -141,6 +141,8 @@ export interface Database extends KeyedDatabase {
   latestCatalog (): Catalog | undefined
   /** Reads the catalog again. */
   refresh (): Promise<Catalog>
+  /** Reads the catalog again, unless it has just been read, for something that it lacks. */
+  look (): Promise<Catalog>
   /** Waits for the running requests, up to `closeTimeout`, and then ends the others. */
   close (): Promise<void>
 }
@@ -227,6 +229,7 @@ export function createDatabase ({
     getCatalog: store.current,
     latestCatalog: store.latest,
     refresh: store.refresh,
+    look: store.look,
     async close () {
       store.stop()
       keyCleanUp.stop()

@@ -5,7 +5,9 @@
  */
 import { baseTable, type Catalog, type Table } from '../catalog/catalog.ts'
 import { StaleCatalog } from '../dialects/dialect.ts'
-import { brokenDefinition, databaseUnavailable, type ServiceError, withReason, withRetryAfter } from '../errors.ts'
+import {
+  brokenDefinition, databaseUnavailable, isServiceError, type ServiceError, withReason, withRetryAfter
+} from '../errors.ts'
 import { tablesOf } from '../plan/filters/scope.ts'
 import type { Plan } from '../plan/plan.ts'
 
@@ -46,6 +48,11 @@ const PARTS: ReadonlyArray<(table: Table) => number> = [
   ({ triggers }) => triggers.list.length
 ]
 
+/** How long a reading counts for those that look for something, in milliseconds. */
+const LOOKED_FOR = 1000
+/** Of the time, readings for those that look for something take no more than one part in so many. */
+const SHARE = 4
+
 /** How long after a reading that lacks something the catalog is read again, in milliseconds. */
 const SECOND_AFTER = 1000
 
@@ -77,6 +84,11 @@ export function createCatalogStore ({
      * share the next load.
      */
     refresh (): Promise<Catalog>
+    /**
+     * Loads the catalog again, unless a load that began within the last second shows what there is; waits for a running
+     * one. Slow loads are not repeated as often, because one client could keep the process busy with them.
+     */
+    look (): Promise<Catalog>
     /** Ends the background refresh. */
     stop (): void
   } {
@@ -90,6 +102,9 @@ export function createCatalogStore ({
   let isAsked = false
   let isSecond = false
   let timer: NodeJS.Timeout | undefined
+  /** When the last load began, and how long it took. */
+  let began = -Infinity
+  let took = 0
   let stopped = false
 
   const start = (): Promise<Catalog> => {
@@ -97,8 +112,10 @@ export function createCatalogStore ({
     const decided = isSecond ? doubted : undefined
     isAsked = isSecond = false
     next = undefined
+    const begin = began = performance.now()
     running = load()
       .then((loaded) => {
+        took = performance.now() - begin
         const isTornNow = tearsSome(loaded, catalog)
         const before = [...catalog?.tables ?? [], ...lacked]
         lacked = new Map(before.filter(([name, table]) => decided?.has(name) !== true && lacks(loaded, table)))
@@ -138,6 +155,10 @@ export function createCatalogStore ({
     refresh () {
       isAsked = true
       return enqueue()
+    },
+    look () {
+      const isNew = performance.now() - began <= Math.max(LOOKED_FOR, SHARE * took)
+      return isNew ? Promise.resolve(running ?? catalog ?? start()) : enqueue()
     },
     stop () {
       stopped = true
@@ -295,6 +316,26 @@ export async function withFreshCatalog<T> (
     })
   } finally {
     database.running.end()
+  }
+}
+
+/**
+ * Plans. Before a table, column, key or index is refused that the catalog lacks, the catalog is read once more, so that
+ * what is new in the database can be used. If it cannot be read, the catalog that there is decides. @throws what `plan`
+ * throws
+ */
+export async function lookAgain<T> (
+  { latestCatalog, look }: { latestCatalog (): Catalog | undefined, look (): Promise<Catalog> },
+  plan: () => T | Promise<T>
+): Promise<T> {
+  const before = latestCatalog()
+  try {
+    return await plan()
+  } catch (error) {
+    if (!isServiceError(error) || error.mayBeNew !== true) throw error
+    const found = await look().catch(() => before)
+    if (found === before) throw error
+    return await plan()
   }
 }
 

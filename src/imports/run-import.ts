@@ -11,7 +11,7 @@ import { principalOf } from '../access/grant.ts'
 import { orUnavailable } from '../access/granted-table.ts'
 import type { Column, Table, TableSource } from '../catalog/catalog.ts'
 import { TRAITS } from '../catalog/traits.ts'
-import { toStale, withFreshCatalog } from '../databases/stale-catalog.ts'
+import { lookAgain, toStale, withFreshCatalog } from '../databases/stale-catalog.ts'
 import type { Client, Transaction, TransactionOptions } from '../dialects/dialect.ts'
 import {
   bodyTooLarge, type Committed, databaseUnavailable, deadlock, isServiceError, queryTimeout, requestTimeout,
@@ -222,10 +222,12 @@ export class Import {
   async #plan (batch: Batch): Promise<Plan> {
     const { access, options: { onConflict, dryRun }, limits } = this.#request
     try {
-      const source = await authorize(access, bodyOf(this.#dataOf(batch, undefined), onConflict), limits)
-      return orUnavailable(access, source, (tables) => {
-        const body = { ...bodyOf(this.#dataOf(batch, tables), onConflict), ...(dryRun && { dryRun }) }
-        return createPlan(body as InsertBody, tables, limits)
+      return await lookAgain(access.database, async () => {
+        const source = await authorize(access, bodyOf(this.#dataOf(batch, undefined), onConflict), limits)
+        return orUnavailable(access, source, (tables) => {
+          const body = { ...bodyOf(this.#dataOf(batch, tables), onConflict), ...(dryRun && { dryRun }) }
+          return createPlan(body as InsertBody, tables, limits)
+        })
       })
     } catch (error) {
       throw placed(error, batch)

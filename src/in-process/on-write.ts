@@ -15,7 +15,7 @@ import {
 } from '../errors.ts'
 import { answerIn, type PlanToAnswer } from '../verbs/execute.ts'
 import { isObject } from '../json/exact-json.ts'
-import { rejectKnownBroken, StaleAttempt, toUnresolved, toStale } from '../databases/stale-catalog.ts'
+import { lookAgain, rejectKnownBroken, StaleAttempt, toUnresolved, toStale } from '../databases/stale-catalog.ts'
 import { createPlan } from '../verbs/index.ts'
 import { isOneStatement } from '../plan/write-options.ts'
 import type { References } from '../plan/columns.ts'
@@ -77,8 +77,10 @@ export function createCalls ({ tx, database, limits, dryRun, isHooked, onStale, 
     readonly bigints: Bigints
   }): Promise<unknown> => {
     if (isLocked) requireLock(access.permissions)
-    const seen = await authorize(access, body, limits)
-    const made = orUnavailable(access, seen, (source) => createPlan(body, source, limits))
+    const made = await lookAgain(database, async () => {
+      const seen = await authorize(access, body, limits)
+      return orUnavailable(access, seen, (source) => createPlan(body, source, limits))
+    })
     const plan = isLocked ? lockRows(made) : made
     if (dryRun && plan.verb !== 'select') requireUndoable(plan.table, '')
     const pendingWrite = isHooked ? { grant: access.grant, body, dryRun } : undefined

@@ -1,6 +1,6 @@
 import type { InsertBody, OnConflict } from '../../schemas/body.ts'
 import { baseTable, type Column, type Key, mayFillColumns, type Table, traitsOf } from '../catalog/catalog.ts'
-import { at, invalidBody, missingColumn, type Path, pointer, withDetails } from '../errors.ts'
+import { at, invalidBody, mayBeNew, missingColumn, type Path, pointer, withDetails } from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import type { Moment, Parameter } from '../types/column-type.ts'
 import { getWritableColumn, looksLikeForm, planAssignments, planValue } from './assignments.ts'
@@ -33,10 +33,10 @@ export function planKey (names: readonly string[], table: Table, path: Path): Co
   if (!isKey) {
     throw at(
       path,
-      invalidBody(
+      mayBeNew(invalidBody(
         `"key" must name the columns of one unique key; "${table.name}" has no unique key on exactly ` +
         `${names.map((name) => `"${name}"`).join(', ')}`
-      )
+      ))
     )
   }
   return table.columnList.filter(({ name }) => named.has(name))

@@ -1,7 +1,7 @@
 /** Plans `on`: the columns that relate the rows of two tables, and the index that finds them. */
 import { baseTable, type Column, partsOf, type Table } from '../catalog/catalog.ts'
 import { canRelate, isSameRelation, type Pair, relationsBetween } from '../catalog/relations.ts'
-import { at, invalidBody, type Path } from '../errors.ts'
+import { at, invalidBody, mayBeNew, type Path } from '../errors.ts'
 import type { EqualColumns } from './filters/scope.ts'
 import type { MemberIndex, Order } from './plan.ts'
 import { rowKeysOf } from './row-keys.ts'
@@ -38,13 +38,13 @@ export function planOn (
     if (only !== undefined && relations.length === 1) return only
     throw at(
       path,
-      invalidBody(
+      mayBeNew(invalidBody(
         only === undefined
           ? `no foreign key relates "${table.name}" and "${other.name}": say "on", such as ` +
             `{"<column of ${table.name}>": "<column of ${other.name}>"}`
           : `several foreign keys relate "${table.name}" and "${other.name}": say "on", one of ` +
             relations.map(textOf).join(', ')
-      )
+      ))
     )
   }
   const onPath = [...path, 'on']
@@ -61,18 +61,18 @@ export function planOn (
   ) { return pairs }
   throw at(
     onPath,
-    invalidBody(
+    mayBeNew(invalidBody(
       `"${other.name}" has no index that begins with ` +
       `${pairs.map(({ other: { name } }) => `"${name}"`).join(' or ')}, or with columns that "filters" hold equal ` +
       'followed by one of these'
-    )
+    ))
   )
 }
 
 function getOnColumn (table: Table, name: string, path: Path): Column {
   const column = table.columns.get(name)
   if (column === undefined) {
-    throw at(path, invalidBody(`"on" names columns of "${table.name}", which has no column "${name}"`))
+    throw at(path, mayBeNew(invalidBody(`"on" names columns of "${table.name}", which has no column "${name}"`)))
   }
   return column
 }

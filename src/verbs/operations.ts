@@ -5,7 +5,7 @@ import type { Grant } from '../access/grant.ts'
 import { orUnavailable } from '../access/granted-table.ts'
 import type { TableSource } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
-import { toStale, withFreshCatalog } from '../databases/stale-catalog.ts'
+import { lookAgain, toStale, withFreshCatalog } from '../databases/stale-catalog.ts'
 import type { ReadOptions, Transaction } from '../dialects/dialect.ts'
 import { at, overloaded, resultTooLarge, ServiceError } from '../errors.ts'
 import { type Keyed, transactOnce } from '../idempotency/run-once.ts'
@@ -237,7 +237,7 @@ export function runOperations (request: OperationsRequest): Promise<string | Buf
   const { database, body: { operations, dryRun = false }, record } = request
   return withFreshCatalog(database, async () => {
     record?.beginOperations(operations.length)
-    const planned = await planOperations({ ...request, operations, dryRun })
+    const planned = await lookAgain(database, () => planOperations({ ...request, operations, dryRun }))
     record?.planned()
     return await new OperationsRun(request, planned).execute()
   })

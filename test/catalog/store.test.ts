@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createCatalog, type Catalog } from '../../src/catalog/catalog.ts'
 import { createCatalogStore } from '../../src/databases/stale-catalog.ts'
@@ -248,4 +249,22 @@ t.test('the catalog is read again after every interval, one read at a time', asy
   store.stop()
   await clock.pass(2 * HOUR / 1000)
   t.equal(answers.length, 3, 'and not any more when it is stopped')
+})
+
+t.test('what looks for something waits for one reading, and a reading counts for a second', async (t) => {
+  const { store, answers, answer } = createManualStore()
+  const first = createCatalog([tableWith('a')], 0)
+  const second = createCatalog([tableWith('b')], 0)
+  const looks = [store.look(), store.look()]
+  t.equal(answers.length, 1)
+  answer(0).resolve(first)
+  t.same(await Promise.all(looks), [first, first])
+  t.equal(await store.look(), first, 'a reading that has just begun')
+  t.equal(answers.length, 1)
+  await sleep(1010)
+  const again = store.look()
+  t.equal(answers.length, 2)
+  answer(1).resolve(second)
+  t.equal((await again).tables.has('b'), true)
+  store.stop()
 })

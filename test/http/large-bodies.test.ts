@@ -38,7 +38,7 @@ const lines: Array<[why: string, line: Line, status: number]> = [
   ['6 MB of a client that asks for an upgrade', { ...closing, without: ['Connection'], with: ['Connection: upgrade', 'Upgrade: h2c'] }, 413],
   ['a wrong token and 6 MB', { ...closing, without: ['Authorization'], with: ['Authorization: Bearer wrong'] }, 401],
   ['another table and 6 MB', { ...closing, start: 'POST /api/shop/nothing HTTP/1.1' }, 413],
-  ['another content type and 6 MB', { ...closing, without: ['Content-Type'], with: ['Content-Type: text/plain'] }, 415]
+  ['another content type and 6 MB', { ...closing, without: ['Content-Type'], with: ['Content-Type: text/plain'] }, 413]
 ]
 
 await onEachEngine(t, 'a client that sends more than it may gets the answer and no reset', { schema: shop, only: ['sqlite'], options: { failedLogins: { max: 0 } } }, async (t, service) => {

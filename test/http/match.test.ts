@@ -177,6 +177,7 @@ await tap.test('$match', async (t) => {
       t.same(await refused({ after: null }), [400, 'INVALID_ORDER_BY', '/orderBy'])
       t.same(await refused({ filters: {} }), place)
       t.same(await refused({ filters: { $or: [match('red'), { id: 1 }] } }), place)
+      t.same(await refused({ filters: { $or: [match('red')] } }), place, 'also alone in $or')
       t.same(await refused({ filters: { $and: [match('red'), match('wet')] } }), place)
       t.same(await refused({ groupBy: ['tenant'], aggregates: { n: { $count: '*' } } }), place)
       t.same(await refused({}, { token: SELLER }), place, 'relevance tells of words in other rows')

@@ -90,6 +90,12 @@ await test('QUERY of several operations only selects', async (t, service) => {
   }
 })
 
+await test('options in the path are refused as with POST', async (t, { server }) => {
+  const authorization = { authorization: `Bearer ${TOKEN}` }
+  const { statusCode, body } = await server.app.inject({ method: 'QUERY' as 'POST', url: '/api/shop/customers?dryRun=true', headers: authorization, payload: {} })
+  t.match([statusCode, JSON.parse(body).error.code], [400, 'INVALID_BODY'])
+})
+
 await test('every answer to QUERY and OPTIONS names the media type of QUERY, and 405 names the methods', async (t, service) => {
   const { server } = service
   const accept = { 'accept-query': 'application/json' }

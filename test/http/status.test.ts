@@ -153,7 +153,7 @@ const steps: Step[] = [
   [401, 'UNAUTHENTICATED', 'gone', large, { token: 'nobody', headers: text }],
   [404, 'DATABASE_NOT_FOUND', 'gone', large, { token: 'nowhere', headers: text }],
   [404, 'TABLE_NOT_FOUND', 'gone', large, { token: 'elsewhere', headers: text }],
-  [413, 'BODY_TOO_LARGE', 'gone', large, { token: 'reader' }],
+  [413, 'BODY_TOO_LARGE', 'gone', large, { token: 'reader', headers: text }],
   [415, 'UNSUPPORTED_MEDIA_TYPE', 'gone', '{"verb":"truncate"', { token: 'reader', headers: text }],
   [400, 'INVALID_JSON', 'gone', '{"verb":"truncate"', { token: 'reader' }],
   [400, 'INVALID_BODY', 'gone', { verb: 'truncate' }, { token: 'reader' }],

@@ -1,7 +1,7 @@
 /** Plans `$match`: full text in the columns of one index of words. */
 import { MATCH_LENGTH, MATCH_MODES } from '../../../schemas/filters.ts'
 import { baseTable, type Column, type Index, OF_RESULT, type Table, traitsOf } from '../../catalog/catalog.ts'
-import { at, invalidBody, type Path, pointer, unsupported, valueNotAllowed } from '../../errors.ts'
+import { at, invalidBody, mayBeNew, type Path, pointer, unsupported, valueNotAllowed } from '../../errors.ts'
 import { isObject } from '../../json/exact-json.ts'
 import { ValueRefused } from '../../types/column-type.ts'
 import { computedDoubleType } from '../../types/float.ts'
@@ -26,7 +26,7 @@ export function planMatch (value: unknown, scope: FilterScope, path: Path): Matc
   const index = indexesOfWords(table).find(({ parts }) =>
     parts.length === named.length && named.every(({ name }) => parts.some(({ column }) => column === name))
   )
-  if (index === undefined) throw at([...path, 'columns'], invalidBody(describeIndexes(table)))
+  if (index === undefined) throw at([...path, 'columns'], mayBeNew(invalidBody(describeIndexes(table))))
   const textPath = [...path, 'text']
   const given = toReference(text, named[0] as Column, scope.references, textPath)
   const rowid = index.fullText.rowid === null ? undefined : baseTable(table).columns.get(index.fullText.rowid)
@@ -122,10 +122,13 @@ const refuse = (path: Path, reason: string) => at(path, invalidBody(`"${path.joi
 export const matchesIn = (condition: Condition): readonly Match[] =>
   leavesOf(condition).filter((leaf) => leaf.kind === 'match')
 
+/** A condition in one of these is none that every row must pass, also where it is the only one. */
+const NOT_REQUIRED = ['$or', '$not']
+
 /** The searches that every row must pass. */
 function requiredMatches (condition: Condition): readonly Match[] {
   if (condition.kind === 'and') return condition.conditions.flatMap(requiredMatches)
-  return condition.kind === 'match' ? [condition] : []
+  return condition.kind === 'match' && !NOT_REQUIRED.some((name) => condition.path.includes(name)) ? [condition] : []
 }
 
 /** How well the rows match the only search that all of them must pass; undefined if there is none, or several. */
