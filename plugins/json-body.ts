@@ -42,9 +42,9 @@ export default fp(async function body (app: FastifyInstance, { bodyLimit, bodyMe
       const reservation = new BodyReservation(memory, principalOf(grant))
       request.rowQueryBodyReservation = reservation
       response.once('close', () => reservation.leave())
-      const isImport = config.rowQueryImports === true && findImportFormat(headers) !== undefined
+      const isImport = (): boolean => config.rowQueryImports === true && findImportFormat(headers) !== undefined
       // before its media type is refused
-      if (!isImport && Number(headers['content-length']) > bodyLimit) return done(bodyTooLarge())
+      if (Number(headers['content-length']) > bodyLimit && !isImport()) return done(bodyTooLarge())
     }
     done()
   })

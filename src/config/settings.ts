@@ -1,4 +1,6 @@
 /** Converts the options of the plugin to settings: checks them, fills in the defaults, and parses URLs and tokens. */
+import type { TSchema } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
 import { type Verb, VERBS } from '../../schemas/grants.ts'
 import {
   type DatabaseOptions, DatabaseSchema, type McpOptions, McpSchema, OptionsSchema, type RowQueryOptions
@@ -15,7 +17,23 @@ import type { OnWrite } from '../in-process/on-write.ts'
 import { findUnplain, isPlain } from '../json/plain-values.ts'
 import type { RequestLimits } from '../plan/write-options.ts'
 import { parseDatabaseUrl, parseReplicaUrl } from './database-url.ts'
-import { withDefaults, type WithDefaults } from './with-defaults.ts'
+
+type AllRequired<T> = T extends readonly unknown[]
+  ? T
+  : T extends object
+    ? { [Key in keyof T]-?: AllRequired<T[Key]> }
+    : T
+
+/** The type of settings once their defaults are filled in. `Optional`: the names of those that have no default. */
+export type WithDefaults<T, Optional extends keyof T = never> = AllRequired<Omit<T, Optional>> & Pick<T, Optional>
+
+/**
+ * Returns a copy of valid settings in which each missing setting has the default of the schema. TypeBox fills in
+ * objects and lists, but not the values of a record: the settings of each database need a call of their own.
+ */
+export function withDefaults<Complete extends object> (schema: TSchema, settings: object): Complete {
+  return Value.Default(schema, structuredClone(settings)) as Complete
+}
 
 /** The tools for language models. */
 export interface McpSettings {

@@ -9,7 +9,7 @@ import {
 } from '../../schemas/server-settings.ts'
 import { ConfigError, succeeds } from '../config-errors.ts'
 import { MEMORY } from '../dialects/sqlite/protocol.ts'
-import { withDefaults, type WithDefaults } from './with-defaults.ts'
+import { withDefaults, type WithDefaults } from './settings.ts'
 
 // The number of worker processes, and the limits that they share.
 

@@ -2,14 +2,30 @@
  * The method QUERY (RFC 10008): a POST that only reads, which proxies and clients may therefore repeat. Its responses
  * have an entity tag.
  */
-import { createHash } from 'node:crypto'
+import { createHash, type Hash } from 'node:crypto'
 import type {
   FastifyInstance, FastifyReply, FastifyRequest, onSendHookHandler, preHandlerHookHandler, preValidationHookHandler
 } from 'fastify'
 import type { OperationsBody } from '../../schemas/body.ts'
 import { at, invalidBody, type Path, type ServiceError } from '../errors.ts'
 import { isObject } from '../json/exact-json.ts'
-import { isNotModified } from './entity-tag.ts'
+
+// Entity tags (RFC 9110, section 8.8.3).
+
+/** Creates the tag of a representation from its pieces. */
+export function createTag (pieces: Iterable<Uint8Array>): string {
+  const hash = createHash('sha256')
+  for (const piece of pieces) hash.update(piece)
+  return toTag(hash)
+}
+
+/** The tag of the representation that was hashed. */
+export const toTag = (hash: Hash): string => `"${hash.digest('base64url')}"`
+
+/** Returns whether `If-None-Match` contains the current entity tag (RFC 9110, section 13.1.2). */
+export function isNotModified (tag: string, ifNoneMatch = ''): boolean {
+  return ifNoneMatch.split(',').some((each) => ['*', tag].includes(each.trim().replace(/^W\//, '')))
+}
 
 /** Whether the app has the method; Fastify lists it since 5.12. */
 export const hasQuery = ({ supportedMethods }: FastifyInstance): boolean => supportedMethods.includes('QUERY')

@@ -15,7 +15,7 @@ import { FailedLoginsSchema, type RowQueryOptions } from '../../schemas/options.
 import type { HttpsOptions } from '../../schemas/server-settings.ts'
 import { ConfigError, orThrow } from '../config-errors.ts'
 import { HTTP_DEFAULTS, type HttpSettings } from '../config/split-config.ts'
-import { withDefaults } from '../config/with-defaults.ts'
+import { withDefaults } from '../config/settings.ts'
 import { invalidRequest, notFound, type ServiceError } from '../errors.ts'
 import { withoutPort } from '../http/client-connections.ts'
 import { BODY_TIMEOUT } from '../http/import-request.ts'
