@@ -39,6 +39,10 @@ function errorsWithin (run: () => unknown): string[] {
 t.testdir()
 
 t.test('without configuration, the demo gets a token with all permissions', async (t) => {
+  const before = process.cwd()
+  t.teardown(() => process.chdir(before))
+  // an earlier start of the demo may have kept a token here
+  process.chdir(t.testdir())
   const { config, demo } = load({})
   t.equal(demo?.path, DEMO_PATH)
   t.same(config, {
@@ -47,9 +51,7 @@ t.test('without configuration, the demo gets a token with all permissions', asyn
     docs: true
   })
   t.not(load({}).demo?.token, demo?.token, 'another one each time, until one is kept')
-  const [before, token] = [process.cwd(), demo?.token as string]
-  t.teardown(() => process.chdir(before))
-  process.chdir(t.testdir())
+  const token = demo?.token as string
   keepDemoToken(DEMO_TOKEN_PATH, token)
   t.equal(load({}).demo?.token, token)
   writeFileSync(DEMO_TOKEN_PATH, '')
