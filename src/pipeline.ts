@@ -3,11 +3,10 @@
  * database have changed runs again (src/databases/stale-catalog.ts).
  */
 import type { Body, SelectBody } from '../schemas/body.ts'
-import { type Access, authorize } from './access/authorize.ts'
+import { type Access, authorizeAndPlan } from './access/authorize.ts'
 import { principalOf } from './access/grant.ts'
-import { orUnavailable } from './access/granted-table.ts'
 import type { TableSource } from './catalog/catalog.ts'
-import { lookAgain, StaleAttempt, toStale, withFreshCatalog } from './databases/stale-catalog.ts'
+import { StaleAttempt, toStale, withFreshCatalog } from './databases/stale-catalog.ts'
 import type { Client, ReadOptions, Transaction } from './dialects/dialect.ts'
 import { databaseUnavailable } from './errors.ts'
 import { type Keyed, transactOnce } from './idempotency/run-once.ts'
@@ -72,11 +71,9 @@ async function planRequest<P extends Plan> (
   { access, body, limits, record }: Pick<PipelineRequest, 'access' | 'limits' | 'record'> & { readonly body: Body },
   plan: (source: TableSource) => P
 ): Promise<P> {
-  const planned = await lookAgain(access.database, async () => {
-    const found = authorize(access, body, limits)
-    const source = found instanceof Promise ? await found : found
+  const planned = await authorizeAndPlan(access, { body, limits }, (source) => {
     record?.begin(source.table)
-    return orUnavailable(access, source, plan)
+    return plan(source)
   })
   record?.planned()
   return planned

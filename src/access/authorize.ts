@@ -4,6 +4,7 @@ import { fieldNamed, fieldsWith } from '../../schemas/fields.ts'
 import type { Verb } from '../../schemas/grants.ts'
 import type { Catalog, TableSource } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
+import { lookAgain } from '../databases/stale-catalog.ts'
 import { at, databaseNotFound, permissionDenied, unauthenticated, didYouMean } from '../errors.ts'
 import { namedTables, type NamedTable } from '../request/check-related.ts'
 import { isUsed } from '../request/check-fields.ts'
@@ -148,6 +149,21 @@ export function authorize (
   if (catalog instanceof Promise) return catalog.then((loaded) => getTables(access, loaded, named))
   if (!mayBeMended(catalog, [tableName, ...named.map(({ table }) => table)])) return getTables(access, catalog, named)
   return database.refresh().then((loaded) => getTables(access, loaded, named))
+}
+
+/**
+ * Authorizes a request, and plans it with the tables as the grant sees them. What the catalog lacks is looked for
+ * before it is refused. @throws as `authorize`, `orUnavailable` and `plan`
+ */
+export function authorizeAndPlan<T> (
+  access: Access,
+  { body, limits }: { readonly body: Body, readonly limits: { readonly depth: number } },
+  plan: (source: TableSource) => T
+): Promise<T> {
+  return lookAgain(access.database, async () => {
+    const found = authorize(access, body, limits)
+    return orUnavailable(access, found instanceof Promise ? await found : found, plan)
+  })
 }
 
 /** How long a table that the database could not open is not looked for again, in milliseconds. */

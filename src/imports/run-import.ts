@@ -6,12 +6,11 @@
 import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import type { InsertBody, OnConflict } from '../../schemas/body.ts'
-import { type Access, authorize } from '../access/authorize.ts'
+import { type Access, authorizeAndPlan } from '../access/authorize.ts'
 import { principalOf } from '../access/grant.ts'
-import { orUnavailable } from '../access/granted-table.ts'
 import type { Column, Table, TableSource } from '../catalog/catalog.ts'
 import { TRAITS } from '../catalog/traits.ts'
-import { lookAgain, toStale, withFreshCatalog } from '../databases/stale-catalog.ts'
+import { toStale, withFreshCatalog } from '../databases/stale-catalog.ts'
 import type { Client, Transaction, TransactionOptions } from '../dialects/dialect.ts'
 import {
   bodyTooLarge, type Committed, databaseUnavailable, deadlock, isServiceError, queryTimeout, requestTimeout,
@@ -74,16 +73,17 @@ export class Import {
   /** @throws PERMISSION_DENIED, TABLE_NOT_FOUND, NOT_SUPPORTED */
   static async begin (request: ImportRequest): Promise<Import> {
     const { access, access: { database }, options, limits, record } = request
-    const source = await authorize(access, bodyOf([], options.onConflict), limits)
-    record?.begin(source.table)
-    orUnavailable(access, source, ({ table }) => {
+    const body = bodyOf([], options.onConflict)
+    const found = await authorizeAndPlan(access, { body, limits }, ({ table }) => {
+      record?.begin(table)
       refuseView('insert', table)
       if (options.transaction === 'whole') requireUndoable(table, '')
+      return table
     })
     if (database.onWrite !== undefined && request.isOfHook !== true) {
       throw unsupported('', 'the app checks each write by a hook, which an import does not call')
     }
-    return new Import(request, source.table)
+    return new Import(request, found)
   }
 
   private constructor (request: ImportRequest, table: Table) {
@@ -222,12 +222,10 @@ export class Import {
   async #plan (batch: Batch): Promise<Plan> {
     const { access, options: { onConflict, dryRun }, limits } = this.#request
     try {
-      return await lookAgain(access.database, async () => {
-        const source = await authorize(access, bodyOf(this.#dataOf(batch, undefined), onConflict), limits)
-        return orUnavailable(access, source, (tables) => {
-          const body = { ...bodyOf(this.#dataOf(batch, tables), onConflict), ...(dryRun && { dryRun }) }
-          return createPlan(body as InsertBody, tables, limits)
-        })
+      const named = bodyOf(this.#dataOf(batch, undefined), onConflict)
+      return await authorizeAndPlan(access, { body: named, limits }, (tables) => {
+        const body = { ...bodyOf(this.#dataOf(batch, tables), onConflict), ...(dryRun && { dryRun }) }
+        return createPlan(body as InsertBody, tables, limits)
       })
     } catch (error) {
       throw placed(error, batch)

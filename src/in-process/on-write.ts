@@ -3,8 +3,7 @@ import { TRAITS } from '../catalog/traits.ts'
 import { types } from 'node:util'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Body, BodyInTransaction } from '../../schemas/body.ts'
-import { type Access, authorize, getAccess, requireLock } from '../access/authorize.ts'
-import { orUnavailable } from '../access/granted-table.ts'
+import { type Access, authorizeAndPlan, getAccess, requireLock } from '../access/authorize.ts'
 import { InvalidGrant, toCallGrant } from '../access/host-grant.ts'
 import type { Claims } from '../access/rules.ts'
 import type { Database, WriteHook } from '../databases/database.ts'
@@ -15,7 +14,7 @@ import {
 } from '../errors.ts'
 import { answerIn, type PlanToAnswer } from '../verbs/execute.ts'
 import { isObject } from '../json/exact-json.ts'
-import { lookAgain, rejectKnownBroken, StaleAttempt, toUnresolved, toStale } from '../databases/stale-catalog.ts'
+import { rejectKnownBroken, StaleAttempt, toUnresolved, toStale } from '../databases/stale-catalog.ts'
 import { createPlan } from '../verbs/index.ts'
 import { isOneStatement } from '../plan/write-options.ts'
 import type { References } from '../plan/columns.ts'
@@ -77,10 +76,7 @@ export function createCalls ({ tx, database, limits, dryRun, isHooked, onStale, 
     readonly bigints: Bigints
   }): Promise<unknown> => {
     if (isLocked) requireLock(access.permissions)
-    const made = await lookAgain(database, async () => {
-      const seen = await authorize(access, body, limits)
-      return orUnavailable(access, seen, (source) => createPlan(body, source, limits))
-    })
+    const made = await authorizeAndPlan(access, { body, limits }, (source) => createPlan(body, source, limits))
     const plan = isLocked ? lockRows(made) : made
     if (dryRun && plan.verb !== 'select') requireUndoable(plan.table, '')
     const pendingWrite = isHooked ? { grant: access.grant, body, dryRun } : undefined

@@ -1,17 +1,20 @@
 /** Tables, columns, keys and indexes that are new in the database: they are looked for before a request is refused. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { onEachEngine } from '../support/service.ts'
+import { onEachEngine, TOKEN } from '../support/service.ts'
 
 const schema = ['create table old (id int not null primary key, sku varchar(10) not null)', "insert into old values (1, 'a')"]
 
-await onEachEngine(t, 'what was created a second ago can be used', { schema: { mysql: schema, sqlite: schema } }, async (t, { post, sql, engine }) => {
+await onEachEngine(t, 'what was created a second ago can be used', { schema: { mysql: schema, sqlite: schema } }, async (t, { post, sql, engine, server }) => {
   const isAccepted = async (what: string, ddl: readonly string[], table: string, body: object): Promise<void> => {
     for (const statement of ddl) await sql(statement)
     await sleep(1000)
     t.same((await post(table, body)).json.error, undefined, what)
   }
   await isAccepted('a table', ['create table later (id int not null primary key, old_id int, foreign key (old_id) references old (id))'], 'later', { verb: 'select' })
+  await sql('create table loaded (id int not null primary key)')
+  await sleep(1000)
+  t.match((await server.app.inject({ method: 'POST', url: '/api/shop/loaded', headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'text/csv' }, payload: 'id\n1\n' })).json(), { data: { inserted: 1 } }, 'a table of an import')
   await isAccepted('a column of a select', ['alter table old add column note varchar(10) null'], 'old', { verb: 'select', columns: ['note'] })
   await isAccepted('a column of filters and of an update', ['alter table old add column size int null'], 'old', { verb: 'update', data: { size: 2 }, filters: { size: null } })
   await isAccepted('a unique key', ['create unique index by_sku on old (sku)'], 'old', { verb: 'insert', data: { id: 1, sku: 'a' }, onConflict: { key: ['sku'] } })
