@@ -6,8 +6,8 @@ import fp from 'fastify-plugin'
 import { shownId } from './response-headers.ts'
 import { clientGone } from '../src/dialects/dialect.ts'
 import { logRefusal } from '../src/telemetry/record.ts'
-import { describeTypes, findImportFormat, isWaiting } from '../src/http/import-request.ts'
-import { OF_IMPORT, respondBeforeEnd } from '../src/request/read-body.ts'
+import { describeTypes, findImportFormat, keepImporting, stopWaiting } from '../src/http/import-request.ts'
+import { OF_IMPORT, OF_WAITING_IMPORT, respondBeforeEnd } from '../src/request/read-body.ts'
 import type {} from './telemetry.ts' // declares request.rowQueryRecord
 import {
   bodyTooLarge,
@@ -88,15 +88,16 @@ export function sendError (error: FastifyError, request: FastifyRequest, reply: 
   }
   const text = JSON.stringify(refusalOf(refusal))
   reply.code(refusal.statusCode).type('application/json; charset=utf-8')
-  if (isUnreadImport(request)) {
-    reply.header('connection', 'close')
-    if (isWaiting(request.raw)) return reply.send(text)
-    reply.header('content-length', Buffer.byteLength(text))
-    return reply.send(respondBeforeEnd(request.raw, text, OF_IMPORT))
-  }
-  return closesUnread(request.raw, reply)
-    ? reply.header('content-length', Buffer.byteLength(text)).send(respondBeforeEnd(request.raw, text))
-    : reply.send(text)
+  const { raw } = request
+  const isWaiting = stopWaiting(raw)
+  const isImport = isUnreadImport(request)
+  // of a client that waits for 100 Continue, Node closes the connection
+  if (!isImport && !isWaiting && !closesUnread(raw, reply)) return reply.send(text)
+  reply.header('content-length', Buffer.byteLength(text))
+  if (!isImport) return reply.send(respondBeforeEnd(raw, text))
+  reply.header('connection', 'close')
+  keepImporting(raw.socket)
+  return reply.send(respondBeforeEnd(raw, text, isWaiting ? OF_WAITING_IMPORT : OF_IMPORT))
 }
 
 /**

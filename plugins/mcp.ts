@@ -67,7 +67,7 @@ export default fp(
 
     const refuseMethod = async ({ method }: FastifyRequest, reply: FastifyReply): Promise<never> => {
       reply.header('allow', 'POST')
-      throw methodNotAllowed(method)
+      throw methodNotAllowed(method, 'POST')
     }
     app.route({
       method: app.supportedMethods.filter((method) => method !== 'POST'),

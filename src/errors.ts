@@ -108,10 +108,10 @@ const unknownTable = define<[table: string, database: string, hint: string]>(
 export const tableNotFound = (table: string, database: string, hint = ''): ServiceError =>
   mayBeNew(unknownTable(table, database, hint))
 export const notFound = define('NOT_FOUND', 404, 'There is nothing at this path')
-export const methodNotAllowed = define<[method: string]>(
+export const methodNotAllowed = define<[method: string, others: string]>(
   'METHOD_NOT_ALLOWED',
   405,
-  'Method %s is not allowed here: use POST'
+  'Method %s is not allowed here: use %s'
 )
 export const requestTimeout = define('REQUEST_TIMEOUT', 408, 'The request took too long to arrive')
 export const expectationFailed = define<[reason: string]>('EXPECTATION_FAILED', 412, '"expect" does not hold: %s')

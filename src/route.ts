@@ -207,7 +207,7 @@ export default fp(async function routes (app: FastifyInstance, options: RowsOpti
 
   const refuseMethod = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     reply.header('allow', methods.join(', '))
-    throw methodNotAllowed(request.method)
+    throw methodNotAllowed(request.method, methods.join(' or '))
   }
   const others = {
     method: app.supportedMethods.filter((method) => !methods.includes(method)),

@@ -85,13 +85,15 @@ export function refuseQuery (request: FastifyRequest): void {
 
 /** The requests whose clients wait for `100 Continue`. */
 const waiting = new WeakSet<IncomingMessage>()
-export const isWaiting = (request: IncomingMessage): boolean => waiting.has(request)
+
+/** Sends no `100 Continue` any more, because there is another response. Returns whether the client waits for it. */
+export const stopWaiting = (request: IncomingMessage): boolean => waiting.delete(request)
 
 const prefixesOf = new WeakMap<Server, string[]>()
 
 /**
- * Sends `100 Continue` for an import only when its body is read, so that a refusal comes before. Node's own answer
- * comes before everything else.
+ * Sends `100 Continue` for a request below the prefix only when its body is read, so that a refusal comes before.
+ * Node's own answer comes before everything else.
  */
 export function delayContinue (app: FastifyInstance): void {
   const server = app.server as Server
@@ -105,15 +107,27 @@ export function delayContinue (app: FastifyInstance): void {
   prefixesOf.set(server, own)
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     const isOwn = own.some((prefix) => request.url?.startsWith(`${prefix}/`) === true)
-    if (isOwn && findImportFormat(request.headers) !== undefined) waiting.add(request)
+    if (isOwn && request.httpVersionMajor === 1) continueWhenRead(request, response)
     else response.writeContinue()
     server.emit('request', request, response)
   })
 }
 
+function continueWhenRead (request: IncomingMessage, response: ServerResponse): void {
+  const { _read: read } = request
+  waiting.add(request)
+  request._read = function (size) {
+    request._read = read
+    if (waiting.delete(request)) response.writeContinue()
+    read.call(request, size)
+  }
+}
+
 /** The connections on which the body of an import arrives, to which Node's time limit of requests does not apply. */
 const importing = new WeakSet<object>()
 export const isImporting = (socket: object): boolean => importing.has(socket)
+/** Called for a connection that is closed when the rest of an import has arrived. */
+export const keepImporting = (socket: object): void => { importing.add(socket) }
 
 export interface ImportSettings {
   /** Called if the response is that to an earlier request. */
@@ -146,7 +160,6 @@ export async function answerImport (
   let gunzip: Gunzip | undefined
   try {
     return await running.run(() => {
-      if (waiting.delete(raw)) reply.raw.writeContinue()
       raw.once('close', () => { if (!raw.complete) running.fail(clientGone()) })
       payload.on('error', () => running.fail(clientGone()))
       if ((request.headers['content-encoding'] ?? 'identity').toLowerCase() === 'identity') return payload

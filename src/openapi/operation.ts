@@ -253,7 +253,7 @@ const examples: readonly ServiceError[] = [
   errors.databaseNotFound('shop'),
   errors.tableNotFound('products', 'shop'),
   errors.notFound(),
-  errors.methodNotAllowed('GET'),
+  errors.methodNotAllowed('GET', 'POST'),
   errors.requestTimeout(),
   withDetails(errors.uniqueViolation(), { path: pointer('data', 'email'), message: 'unique key "email" on "email"' }),
   withDetails(errors.foreignKeyViolation(), {
@@ -317,7 +317,7 @@ const RETRY_AFTER = { 'Retry-After': header('integer', 'Seconds to wait before a
 /** Additional headers of an error response, by error code. */
 const headers = new Map<string, Schema>([
   [unauthenticated('').code, { 'WWW-Authenticate': header('string', 'The scheme Bearer (RFC 6750).') }],
-  [methodNotAllowed('').code, { Allow: header('string', 'POST') }],
+  [methodNotAllowed('', '').code, { Allow: header('string', 'POST') }],
   [requestTimeout().code, RETRY_AFTER],
   [rateLimited().code, {
     ...RETRY_AFTER,

@@ -201,6 +201,9 @@ const OF_BODY = { bytes: MAX_BYTES, time: 5000, pause: 1000 } as const
 /** The limits for an import, whose client may not look for an answer before it has sent everything. */
 export const OF_IMPORT = { bytes: Infinity, time: 30_000, pause: 30_000 } as const
 
+/** The limits for an import whose client waits for `100 Continue`: it may have begun to send its body without that. */
+export const OF_WAITING_IMPORT = { ...OF_IMPORT, pause: OF_BODY.pause } as const
+
 /**
  * Returns the answer as a stream that ends when the client has sent its body. Otherwise Node would close the connection
  * after the answer while bytes arrive, and the system would reset it, so that the client would get an error in place of
@@ -209,7 +212,7 @@ export const OF_IMPORT = { bytes: Infinity, time: 30_000, pause: 30_000 } as con
 export function respondBeforeEnd (
   request: IncomingMessage,
   text: string,
-  { bytes, time, pause: longest }: typeof OF_BODY | typeof OF_IMPORT = OF_BODY
+  { bytes, time, pause: longest }: { readonly bytes: number, readonly time: number, readonly pause: number } = OF_BODY
 ): Readable {
   const answer = new Readable({ read () {} })
   answer.push(text)

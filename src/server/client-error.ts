@@ -53,7 +53,7 @@ export function answerBrokenRequest (error: Error & { code?: string }, socket: R
 export function answerConnect ({ method }: IncomingMessage, socket: RequestSocket): void {
   socket.on('error', () => {}) // the connection is closed anyway
   if (closesAfterRunning(socket)) return
-  refuse(socket, { refusal: methodNotAllowed(method as string), lines: 'allow: POST, QUERY\r\n' })
+  refuse(socket, { refusal: methodNotAllowed(method as string, 'POST or QUERY'), lines: 'allow: POST, QUERY\r\n' })
   socket.resume() // discards further data: closing a socket with unread data would reset the connection
 }
 

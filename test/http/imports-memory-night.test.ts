@@ -17,6 +17,8 @@ const OLD_OBJECTS = 128
 /** Rows of ten kilobytes, and how many a chunk has. */
 const TEXT = 'an example of a text that is as long as many are; '.repeat(200)
 const ROWS = 100
+/** How many other answers must come while the body is sent, which goes on until then: a small body may be sent faster. */
+const OTHERS = 10
 
 const schema = (engine: string): string[] => [
   `create table items (id ${engine === 'sqlite' ? 'integer' : 'bigint'} primary key, n int not null, name varchar(100), text ${engine === 'sqlite' ? 'text' : 'mediumtext'})`,
@@ -44,7 +46,7 @@ await onEachEngine(t, `an import of ${SIZE} MB holds less than ${MOST} MB, and o
   const responded = once(client, 'response')
   client.write('id,n,name,text\n')
   let [bytes, row, peak] = [0, 0, 0]
-  while (bytes < SIZE * 1_048_576) {
+  while (bytes < SIZE * 1_048_576 || answers.count <= OTHERS) {
     let chunk = ''
     for (let each = 0; each < ROWS; each++) chunk += `${++row},${row % 97},"Zoë ""${row}""",${TEXT}\n`
     bytes += chunk.length
@@ -65,6 +67,6 @@ await onEachEngine(t, `an import of ${SIZE} MB holds less than ${MOST} MB, and o
   peak = Math.max(peak, rss())
   t.comment(`${(bytes / 1_048_576).toFixed()} MB in ${row} rows: ${peak.toFixed()} MB; ${answers.count} other answers, the slowest in ${answers.slowest.toFixed()} ms`)
   t.ok(peak < MOST, `${peak} MB`)
-  t.ok(answers.count > 10)
+  t.ok(answers.count > OTHERS)
   t.equal(answers.bad, 0)
 })

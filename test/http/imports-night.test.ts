@@ -22,11 +22,11 @@ const tokens = [{ name: 'reader', sha256: hashToken('reader'), permissions: ['se
 
 const TOKEN = 'test-token-that-may-do-everything-0123456789'
 
-interface Head { path?: string, token?: string, lines?: string[], length?: number | undefined }
+interface Head { method?: string, type?: string, path?: string, token?: string, lines?: string[], length?: number | undefined }
 
 /** The head of an import, whose body is sent in chunks if its length is not given. */
-const head = ({ path = '/api/shop/items', token = TOKEN, lines = [], length }: Head = {}): string => [
-  `POST ${path} HTTP/1.1`, 'Host: 127.0.0.1', `Authorization: Bearer ${token}`, 'Content-Type: text/csv',
+const head = ({ method = 'POST', type = 'text/csv', path = '/api/shop/items', token = TOKEN, lines = [], length }: Head = {}): string => [
+  `${method} ${path} HTTP/1.1`, 'Host: 127.0.0.1', `Authorization: Bearer ${token}`, `Content-Type: ${type}`,
   length === undefined ? 'Transfer-Encoding: chunked' : `Content-Length: ${length}`, ...lines, '', ''
 ].join('\r\n')
 
@@ -47,11 +47,12 @@ async function received (socket: Socket, pattern: RegExp): Promise<string> {
 
 const test = sharedOnEachEngine(t, { schema, tokens, server: { http: { maxHeaderSize: 16_384, headersTimeout: 500, requestTimeout: 1000, bodyTimeout: 2500, keepAliveTimeout: 72_000, answerTimeout: 60_000, answerRate: 65_536, maxConnections: 1000 } as never } })
 
-await test('a refusal comes at once, and the connection ends only when the rest has been read', async (t, service) => {
+await test('a refusal comes at once, and the connection ends only when the rest has been read, also after http.requestTimeout', async (t, service) => {
   const socket = await (await listen(service)).open()
   socket.write(head({ length: 8_000_000 }) + 'sku,nope\n' + 'x'.repeat(100_000))
   const answer = await received(socket, /\}$/)
   t.match(answer, /^HTTP\/1.1 400 [^]*connection: close[^]*"COLUMN_NOT_FOUND"/)
+  await new Promise((resolve) => setTimeout(resolve, 2500)) // Node looks once a second
   socket.write('x'.repeat(8_000_000 - 100_000 - 9))
   await once(socket, 'close')
   t.notOk(socket.errored, 'the connection was not reset')
@@ -82,24 +83,41 @@ await test('curl, fetch and http.client of Python see a refusal that comes befor
   }
 })
 
-await test('100 Continue comes after 401, 403, 404, 415 and options, and before the body is read', async (t, service) => {
+await test('100 Continue comes after 401, 403, 404, 413, 415 and options, and before the body is read', async (t, service) => {
   const wire = await listen(service)
   const lines = ['Expect: 100-continue']
-  for (const [status, given] of [
+  const cases: Array<[number, Head]> = [
     [401, { token: 'nobody' }], [403, { token: 'reader' }], [404, { path: '/api/shop/nope' }], [400, { path: '/api/shop/items?x=1' }],
-    [415, { lines: ['Content-Encoding: br'] }]
-  ] as Array<[number, Head]>) {
+    [415, { lines: ['Content-Encoding: br'] }], [415, { type: 'text/plain' }], [401, { token: 'nobody', type: 'application/json' }],
+    [413, { type: 'application/json', length: 1_000_000_000 }], [405, { method: 'PUT', type: 'application/json' }]
+  ]
+  for (const [status, given] of cases) {
     const socket = await wire.open()
     const answers = readAnswers(socket)
-    socket.write(head({ ...given, lines: [...lines, ...given.lines ?? [], ...(status === 401 ? ['Connection: close'] : [])], length: 10 }))
-    const [answer] = await answers
-    t.equal(answer?.status, status)
+    socket.write(head({ length: 10, ...given, lines: [...lines, ...given.lines ?? []] }))
+    t.match(await answers, [{ status }], JSON.stringify(given))
   }
-  const socket = await wire.open()
-  socket.write(head({ lines: [...lines, 'Connection: close'], length: 6 }))
-  t.equal(await received(socket, /\r\n\r\n$/), 'HTTP/1.1 100 Continue\r\n\r\n')
-  socket.write('sku\na\n')
-  t.match(await received(socket, /\}$/), /^HTTP\/1.1 200 [^]*"inserted":1/)
+  for (const [body, given] of [['sku\na\n', {}], ['{"verb": "insert", "data": {"sku": "b"}}', { type: 'application/json' }]] as const) {
+    const socket = await wire.open()
+    socket.write(head({ ...given, lines: [...lines, 'Connection: close'], length: body.length }))
+    t.equal(await received(socket, /\r\n\r\n$/), 'HTTP/1.1 100 Continue\r\n\r\n')
+    socket.write(body)
+    t.match(await received(socket, /\}$/), /^HTTP\/1.1 200 [^]*"inserted":1/)
+  }
+})
+
+await test('a client that does not wait for 100 Continue sees a refusal too', async (t, service) => {
+  for (const given of [{}, { token: 'nobody' }]) {
+    const socket = await (await listen(service)).open()
+    socket.write(head({ path: '/api/shop/nope', ...given, lines: ['Expect: 100-continue'], length: 8_000_000 }))
+    t.match(await received(socket, /\}$/), /^HTTP\/1.1 40[14] /)
+    for (let part = 0; part < 8; part++) {
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      socket.write('x'.repeat(1_000_000))
+    }
+    await once(socket, 'close')
+    t.notOk(socket.errored, 'the connection was not reset')
+  }
 })
 
 await test('a slow body may take longer than http.requestTimeout, but not be silent for http.bodyTimeout', async (t, service) => {
