@@ -8,17 +8,16 @@ import { foreignKeyViolation, resultTooLarge, type ServiceError, unsupported } f
 import { isNull } from '../plan/filters/operators.ts'
 import { combine } from '../plan/filters/scope.ts'
 import { foreignKeyCheckOf, textOf } from '../plan/foreign-keys.ts'
-import { mayChange, findInsertKey } from '../plan/insert-key.ts'
+import { mayChange, findInsertKey, knownKey } from '../plan/insert-key.ts'
 import type {
   AfterWrite, Condition, Conflict, ForeignKeyCheck, InsertPlan, Plan, PlannedRow, UpdatePlan, WrittenForeignKey
 } from '../plan/plan.ts'
 import { keyAfter } from '../plan/row-keys.ts'
 import { rowRefused } from '../plan/row-rules.ts'
-import type { ResponseSink } from '../response/response-sink.ts'
 import { numberOf, type Result, type RowCounts } from '../response/result.ts'
 import type { Value } from '../types/column-type.ts'
-import { atRow, runInsert, type WatchRow } from './execute-insert.ts'
-import { areTaken, conditionOf, givenKeys, hasKey, knownKey, readRows, STEP } from './read-rows.ts'
+import { atRow, type WatchRow } from './execute-insert.ts'
+import { areTaken, conditionOf, givenKeys, hasKey, STEP } from './read-rows.ts'
 import type { Runner } from './runner.ts'
 
 // Checks that the rows to which a write refers satisfy the rules of their table.
@@ -104,39 +103,26 @@ const isCheckedAfterWrite = (plan: InsertPlan | UpdatePlan): plan is CheckedPlan
   plan.afterWrite !== undefined
 
 /**
- * Runs a write by `run`, and checks its rows if its plan has checks. `sink`: for `returning`. @throws PERMISSION_DENIED
- * if a row does not satisfy the rules, FOREIGN_KEY_VIOLATION if it refers to one that does not, RESULT_TOO_LARGE,
- * NOT_SUPPORTED: each must undo the transaction
+ * Runs a write by `run`, and checks its rows if its plan has checks. @throws PERMISSION_DENIED if a row does not
+ * satisfy the rules, FOREIGN_KEY_VIOLATION if it refers to one that does not, RESULT_TOO_LARGE, NOT_SUPPORTED: each
+ * must undo the transaction
  */
-export function runWithCheck (runner: Runner, plan: InsertPlan | UpdatePlan, how: HowToRun): Promise<Result> {
-  return isCheckedAfterWrite(plan) ? runAndCheck(runner, plan, how) : how.run()
+export function runWithCheck (runner: Runner, plan: InsertPlan | UpdatePlan, run: Run): Promise<Result> {
+  return isCheckedAfterWrite(plan) ? runAndCheck(runner, plan, run) : run()
 }
 
 async function runAndCheck (
   runner: Runner,
   plan: CheckedPlan<InsertPlan | UpdatePlan>,
-  how: HowToRun
+  run: Run
 ): Promise<Result> {
   const { foreignKeys, given } = plan.afterWrite
-  const running = runChecked(runner, plan, how)
+  const running = plan.verb === 'update' ? runUpdate(runner, plan, run) : runInserts(runner, plan, run)
   if (foreignKeys.length === 0) return await running
   const refused = running.catch(async (error: unknown) => await refuse(runner, plan, { error, checks: given }))
   return await refused.catch((error: unknown) => {
     throw TRAITS[runner.engine].namesForeignKeys ? error : withoutKey(error)
   })
-}
-
-interface HowToRun { readonly sink: ResponseSink | undefined, readonly run: Run }
-
-async function runChecked (
-  runner: Runner,
-  plan: CheckedPlan<InsertPlan | UpdatePlan>,
-  { sink, run }: HowToRun
-): Promise<Result> {
-  if (plan.verb === 'update') return await runUpdate(runner, plan, run)
-  return plan.conflict === undefined
-    ? await runRows(runner, plan, sink)
-    : await runUpserts(runner, plan, { conflict: plan.conflict, run })
 }
 
 /** Locks the rows before the update, and finds them again by their keys. */
@@ -198,15 +184,12 @@ async function areTakenByOthers (
   return false
 }
 
-/**
- * Called before a row is inserted. Returns a function that looks up the inserted row by its key, and returns the values
- * of the key.
- */
+/** Called before a row is inserted. Returns a function that looks up the inserted row by its key. */
 async function watchInsert (
   runner: Runner,
   plan: CheckedPlan<InsertPlan>,
   row: PlannedRow
-): Promise<(insertId: string | undefined) => Promise<KeyOfRow>> {
+): Promise<(insertId: string | undefined) => Promise<void>> {
   const { table } = plan
   const key = findInsertKey(table, [row])
   if (key === undefined) {
@@ -230,56 +213,6 @@ async function watchInsert (
       return known ?? numberOf(column, insertId as string)
     })
     await requireRows(runner, plan, [hasKey(key, values)])
-    return { key, values }
-  }
-}
-
-interface KeyOfRow { readonly key: readonly Column[], readonly values: readonly Value[] }
-
-/** Inserts the rows singly, because triggers may number them in any way. */
-async function runRows (
-  runner: Runner,
-  plan: CheckedPlan<InsertPlan>,
-  sink: ResponseSink | undefined
-): Promise<Result> {
-  const { table, rows, isList, returning } = plan
-  const inserted: KeyOfRow[] = []
-  let insertId: string | undefined
-  for (const row of rows) {
-    const insert = async (): Promise<void> => {
-      const check = await watchInsert(runner, plan, row)
-      const result = await runInsert({ plan: { ...plan, rows: [row], isList: false }, runner })
-      if (row === rows[0]) insertId = result.insertId
-      // a trigger of SQLite may skip the row
-      if (result.changed > 0) inserted.push(await check(result.insertId))
-    }
-    await insert().catch((error: unknown) => { throw isList ? inRow(error, row.index) : error })
-  }
-  const [first] = inserted
-  if (
-    sink !== undefined &&
-    first !== undefined &&
-    inserted.some(({ key }) => key.some((column, index) => column !== first.key[index]))
-  ) {
-    throw unsupported(
-      '/returning',
-      'the rows are found by different keys: send the same columns for each row, or leave out "returning"'
-    )
-  }
-  if (sink !== undefined && returning !== undefined) {
-    await readRows(runner, sink, {
-      table,
-      ...returning,
-      key: first?.key ?? [],
-      keys: inserted.map(({ values }) => values)
-    })
-  }
-  const changed = inserted.length
-  return {
-    rows: sink?.count ?? 0,
-    changed,
-    insertId,
-    counts: { inserted: changed, updated: 0, unchanged: 0, insertId }
   }
 }
 
@@ -290,25 +223,24 @@ export function inRow (error: unknown, index: number | undefined): unknown {
     : error
 }
 
-/** Finds each row by the key of the conflict; a row without a value for it is new. */
-async function runUpserts (
-  runner: Runner,
-  plan: CheckedPlan<InsertPlan>,
-  { conflict: { key, set }, run }: { conflict: Conflict; run: Run }
-): Promise<Result> {
-  if (changesKey(key, set)) {
+/**
+ * Writes the rows singly, because triggers may number them in any way, and a later row may hide the foreign key of an
+ * earlier one. Finds each row by the key of the conflict; a row without a value for it is new.
+ */
+async function runInserts (runner: Runner, plan: CheckedPlan<InsertPlan>, run: Run): Promise<Result> {
+  const { isList, afterWrite, conflict } = plan
+  if (conflict !== undefined && changesKey(conflict)) {
     throw unsupported(
       '/onConflict/set',
       'the written rows must be checked after the write, and "set" changes the key by which they are found'
     )
   }
-  const { isList, afterWrite } = plan
   // a row that exists keeps the columns that are not written, so their foreign keys are not checked
   const foreignKeys = (row: PlannedRow) => afterWrite.foreignKeys.filter(({ from }) => mayChange(plan, row, from))
   return await run(async (row) => {
-    const condition = conditionOf(key, row)
+    const condition = conflict && conditionOf(conflict.key, row)
     const watched = condition === undefined ? await watchInsert(runner, plan, row) : undefined
-    const check = async ({ inserted, insertId }: RowCounts): Promise<unknown> =>
+    const check = async ({ inserted, insertId }: RowCounts): Promise<void> =>
       condition === undefined
         ? await watched?.(insertId)
         : await requireRows(
@@ -326,7 +258,7 @@ async function runUpserts (
   })
 }
 
-const changesKey = (key: readonly Column[], set: Conflict['set']): boolean =>
+const changesKey = ({ key, set }: Conflict): boolean =>
   set.kind === 'assignments' && set.assignments.some(({ column }) => key.includes(column))
 
 /**

@@ -20,7 +20,7 @@ import {
   addCounts, countsOf, type RowCounts, type RowsResult, shownNumber, withoutHidden
 } from '../response/result.ts'
 import { compileLastId } from '../sql/compile.ts'
-import { type BatchConflict, isCertain, isSingle, reportsFirstId, type RowBatch, toBatch } from '../sql/row-batches.ts'
+import { type BatchConflict, isByKey, isCertain, type RowBatch, toBatch, toParts } from '../sql/row-batches.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
 import type { Parameter } from '../types/column-type.ts'
 import { TO_DEFAULT } from '../types/update-operators.ts'
@@ -208,14 +208,11 @@ export interface InsertRun {
   readonly plan: InsertPlan
   readonly runner: Runner
   /** Called with each batch of rows that one statement has written. */
-  readonly onBatch?: ((batch: RowBatch, counts: RowCounts) => void) | undefined
+  readonly onBatch?: ((batch: RowBatch, counts: RowCounts) => Promise<void>) | undefined
   readonly watchRow?: WatchRow | undefined
 }
 
-/**
- * Called before each row of a plan with checks (`isChecked`) is written. The returned function is called after the
- * write.
- */
+/** Called before each row of a plan with `afterWrite` is written. The returned function is called after the write. */
 export type WatchRow = (row: PlannedRow) => Promise<(counts: RowCounts) => Promise<unknown>>
 
 /**
@@ -232,7 +229,7 @@ export async function executeInsert (
   const { plan, runner } = insertRun
   if (
     !isCertain(plan, runner.engine) ||
-    !reportsFirstId(plan, runner.engine) ||
+    toParts(plan).length > 1 ||
     mustReadId(plan, runner.engine) ||
     guardOf(insertRun) !== undefined
   ) { return await transact() }
@@ -254,7 +251,9 @@ export async function executeInsert (
 export async function runInsert (insertRun: InsertRun): Promise<StatementResult & RowsResult> {
   const { plan, runner } = insertRun
   await requireAllWithin(insertRun)
-  const counts = await runRows(insertRun)
+  let total: RowCounts | undefined
+  for (const part of toParts(plan)) total = addCounts(total, await runTogether(insertRun, part))
+  const counts = total as RowCounts
   // the row that exists may have been inserted by a trigger
   if (counts.unchanged > 0) await requireAllWithin(insertRun)
   if (!mustReadId(plan, runner.engine)) return resultOf(counts)
@@ -285,15 +284,8 @@ const resultOf = (counts: RowCounts): StatementResult & RowsResult => ({
 
 async function runBatch ({ runner, onBatch }: InsertRun, batch: RowBatch): Promise<RowCounts> {
   const counts = countsOf(batch, await runner.insert(batch))
-  onBatch?.(batch, counts)
+  await onBatch?.(batch, counts)
   return counts
-}
-
-async function runRows (insertRun: InsertRun): Promise<RowCounts> {
-  const { plan, plan: { rows }, runner } = insertRun
-  if (reportsFirstId(plan, runner.engine)) return await runTogether(insertRun, rows)
-  const first = await runTogether(insertRun, rows.slice(0, 1))
-  return addCounts(first, await runTogether(insertRun, rows.slice(1)))
 }
 
 async function runTogether (insertRun: InsertRun, rows: readonly PlannedRow[]): Promise<RowCounts> {
@@ -323,17 +315,17 @@ async function runOneByOne (insertRun: InsertRun, rows: readonly PlannedRow[]): 
 async function runRow (insertRun: InsertRun, row: PlannedRow): Promise<RowCounts> {
   const { plan, runner, onBatch } = insertRun
   const batch = toBatch(plan, [row], runner.engine)
-  const resolve = async ({ conflict }: RowBatch): Promise<RowCounts> => {
-    const counts = await resolveRow({ ...batch, conflict: conflict as BatchConflict }, runner)
-    onBatch?.(batch, counts)
+  const resolve = async (): Promise<RowCounts> => {
+    const counts = await resolveRow(batch as Upsert, runner)
+    await onBatch?.(batch, counts)
     return counts
   }
   try {
-    if (isSingle(plan, row, runner.engine)) return await resolve(batch)
+    if (isByKey(plan, row, runner.engine)) return await resolve()
     return await runBatch(insertRun, batch).catch(async (error: unknown) => {
       const isOther = batch.conflict !== undefined && (error as ServiceError).code === 'UNIQUE_VIOLATION'
       if (!isOther || TRAITS[runner.engine].namesKey) throw error
-      return await resolve(batch)
+      return await resolve()
     })
   } catch (error) {
     throw isOfRow(error) ? atRow(error, listIndexOf(row, plan)) : error

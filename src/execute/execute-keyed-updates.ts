@@ -137,7 +137,7 @@ function refuseRepeats (found: ReadonlyArray<readonly Value[] | undefined>): voi
 }
 
 function runOne (runner: Runner, update: UpdatePlan): Promise<Result> {
-  const running = runWithCheck(runner, update, { sink: undefined, run: () => runner.run(update) })
+  const running = runWithCheck(runner, update, () => runner.run(update))
   const { foreignKeyChecks: checks } = update
   return checks === undefined ? running : running.catch((error: unknown) => refuse(runner, update, { error, checks }))
 }

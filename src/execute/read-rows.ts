@@ -1,10 +1,10 @@
 /** Reads rows that a write has changed, by their keys. */
-import { type Column, mayFillColumns, type Table } from '../catalog/catalog.ts'
+import type { Column, Table } from '../catalog/catalog.ts'
 import { type ServiceError, unsupported } from '../errors.ts'
 import { combine } from '../plan/filters/scope.ts'
 import { knownDefault } from '../plan/insert-key.ts'
 import { boundValue } from '../plan/moments.ts'
-import { type Condition, givenValue, type InsertPlan, type PlannedRow, type Returned } from '../plan/plan.ts'
+import { type Condition, givenValue, type PlannedRow, type Returned } from '../plan/plan.ts'
 import { storedKey } from '../plan/row-keys.ts'
 import { withinRules } from '../plan/rule.ts'
 import { rowRefused } from '../plan/row-rules.ts'
@@ -127,21 +127,6 @@ export async function areTaken (runner: Runner, { table, key, keys }: {
 export function givenKeys (key: readonly Column[], rows: readonly PlannedRow[]): Value[][] {
   const keys = rows.map((row) => key.map((column) => boundValue(givenValue(row, column))))
   return keys.filter((values): values is Value[] => !values.includes(null))
-}
-
-/**
- * The value of a column of the key, if it is known before the row is written; null if the database numbers the row, or
- * if a BEFORE INSERT trigger may number it differently.
- */
-export function knownKey (
-  { table, conflict }: Pick<InsertPlan, 'table' | 'conflict'>,
-  row: PlannedRow,
-  column: Column
-): Value | null {
-  const given = boundValue(givenValue(row, column))
-  return given === null || (conflict === undefined && column.autoIncrement && mayFillColumns(table))
-    ? null
-    : storedKey(column, given)
 }
 
 export const keyChanged = (): ServiceError =>

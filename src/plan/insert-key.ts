@@ -3,11 +3,12 @@ import {
   baseTable, type Column, mayFillColumns, mayFire, type Table, traitsOf, type TriggerEvent
 } from '../catalog/catalog.ts'
 import { unsupported } from '../errors.ts'
-import type { Moment, Parameter } from '../types/column-type.ts'
+import type { Moment, Parameter, Value } from '../types/column-type.ts'
 import { readDefault } from '../types/update-operators.ts'
 import { isMoment } from '../types/moment.ts'
+import { boundValue } from './moments.ts'
 import { type Conflict, givenValue, type InsertPlan, type PlannedRow, type UpdatePlan } from './plan.ts'
-import { rowKeysOf } from './row-keys.ts'
+import { rowKeysOf, storedKey } from './row-keys.ts'
 
 /**
  * The key by which inserted rows are found: each row has its values, or gets a number from the database. Undefined if
@@ -73,6 +74,20 @@ function findNumber (
     (!key.some((column) => column.generated || column.defaultComputed === true) &&
       (set.kind !== 'assignments' || !key.some((column) => written.includes(column))))
   return isFound ? identity : undefined
+}
+
+/**
+ * The value of a column of the key, if it is known before the row is written; null if the database numbers the row, or
+ * if a BEFORE INSERT trigger may number it differently.
+ */
+export function knownKey (
+  { table, conflict, isNumbered }: Pick<InsertPlan, 'table' | 'conflict' | 'isNumbered'>,
+  row: PlannedRow,
+  column: Column
+): Value | null {
+  const given = boundValue(givenValue(row, column))
+  const isRenumbered = conflict === undefined && column.autoIncrement && mayFillColumns(table)
+  return given === null || isNumbered === true || isRenumbered ? null : storedKey(column, given)
 }
 
 /** The value that a column gets if an insert omits it; undefined if only the database knows it exactly. */

@@ -342,11 +342,6 @@ export interface InsertPlan extends Common, WriteOptions {
    * Set for an upsert whose rows are written singly, because only the number that the database reports identifies them.
    */
   readonly isNumbered?: true
-  /**
-   * Set for an upsert whose rows are written singly and looked up after each write, because a later row may hide the
-   * foreign key of an earlier one.
-   */
-  readonly isChecked?: true
 }
 
 export interface PlannedRow {

@@ -180,8 +180,7 @@ function withCheckAfterWrite<P extends InsertPlan | UpdatePlan> (
       'key whose values are known'
     )
   }
-  const isChecked = plan.verb === 'insert' && plan.conflict !== undefined
-  return { ...plan, ...(isChecked && { isChecked }), afterWrite, inTransaction: true }
+  return { ...plan, afterWrite, inTransaction: true }
 }
 
 function planAfterWrite (plan: InsertPlan | UpdatePlan, found: Omit<AfterWrite, 'key'>): AfterWrite | undefined {

@@ -1,7 +1,7 @@
 /** Decides whether one statement writes all rows of an insert, and what it does. */
-import { mayFillColumns, mayFire, type Column, type Table } from '../catalog/catalog.ts'
+import { mayFillColumns, mayFire, type Column, type Table, traitsOf } from '../catalog/catalog.ts'
 import { type Engine, TRAITS } from '../catalog/traits.ts'
-import { isComputedKey } from '../plan/insert-key.ts'
+import { isComputedKey, knownKey } from '../plan/insert-key.ts'
 import { touchedBy } from '../plan/rule.ts'
 import { findDefaulted } from '../plan/assignments.ts'
 import type { Assignment, Condition, Conflict, InsertPlan, PlannedRow } from '../plan/plan.ts'
@@ -88,14 +88,14 @@ function findReported ({ identity }: Table, isComputed: boolean, engine: Engine)
  */
 export function isCertain (plan: InsertPlan, engine: Engine): boolean {
   const { table, rows, conflict } = plan
-  if (plan.isChecked === true) return false
+  if (plan.afterWrite !== undefined) return false
   const [first] = rows as [PlannedRow, ...PlannedRow[]]
   if (needsSameColumns(plan, engine) && rows.some(({ columns }) => columns !== first.columns)) return false
   if (conflict === undefined) return true
   const areNew = isNew(first, conflict, table)
   if (rows.some((row) => isNew(row, conflict, table) !== areNew)) return false
   if (areNew || TRAITS[engine].namesKey) return true
-  return table.versioned !== true && !rows.some((row) => isByKey(row, conflict, table))
+  return table.versioned !== true && !rows.some((row) => isByKey(plan, row, engine))
 }
 
 /**
@@ -112,28 +112,37 @@ function needsSameColumns ({ table, rows, conflict }: InsertPlan, engine: Engine
 }
 
 /**
- * Whether the reported number is that of the first row: MySQL reports the first number that it has given, unless a
- * trigger has numbered the first row.
+ * Divides the rows so that the number of each one is known if the answer has it (`returning`), and otherwise that of
+ * the first. Rows that one statement numbers have consecutive numbers, unless some of them already have a number,
+ * exist, or are numbered by a trigger; a trigger of SQLite may insert rows in between.
  */
-export function reportsFirstId ({ table, rows, conflict }: InsertPlan, engine: Engine): boolean {
-  return (
-    !TRAITS[engine].reportsNumbers ||
-    conflict !== undefined ||
-    rows.length === 1 ||
-    table.identity?.autoIncrement !== true ||
-    !mayFillColumns(table)
-  )
+export function toParts (plan: InsertPlan): ReadonlyArray<readonly PlannedRow[]> {
+  const { table, rows, conflict, key } = plan
+  if (rows.length === 1) return [rows]
+  const numbersByTrigger = mayFillColumns(table)
+  const numbered = key?.find(({ autoIncrement }) => autoIncrement)
+  if (numbered === undefined) {
+    const isFirstAlone = conflict === undefined && table.identity?.autoIncrement === true && numbersByTrigger
+    return isFirstAlone ? [rows.slice(0, 1), rows.slice(1)] : [rows]
+  }
+  const unknown = rows.filter((row) => knownKey(plan, row, numbered) === null)
+  const isConsecutive = unknown.length === rows.length && conflict === undefined && !numbersByTrigger &&
+    !(traitsOf(table).triggersTakeNumbers && mayFire(table, 'insert'))
+  return unknown.length === 0 || isConsecutive ? [rows] : rows.map((row) => [row])
 }
 
 /**
  * Whether MySQL and MariaDB must look up the row by its key, because their statement would fire triggers or write
- * history although nothing changes, or miscount the row; or because the server has no such statement.
+ * history although nothing changes, or miscount the row; because a trigger may hide the key by which the row is checked
+ * afterwards; or because the server has no such statement.
  */
-function isByKey (row: PlannedRow, conflict: Conflict, table: Table): boolean {
-  if (table.traits?.upsert === 'byKey') return true
+export function isByKey ({ table, conflict, afterWrite }: InsertPlan, row: PlannedRow, engine: Engine): boolean {
+  if (conflict === undefined || TRAITS[engine].namesKey || isNew(row, conflict, table)) return false
+  if (table.traits?.upsert === 'byKey' || (afterWrite !== undefined && mayFillColumns(table))) return true
   const isVersioned = table.versioned === true
   if (writesNothing(row, conflict)) return isVersioned || mayFire(table, 'update')
-  return isMiscounted(row, conflict) || ((isVersioned || mayFire(table, 'update', 'before')) && isKnown(row, conflict))
+  return isMiscounted(row, conflict) ||
+    ((isVersioned || mayFire(table, 'update', 'before')) && !isComputedKey(conflict.key, row))
 }
 
 /**
@@ -151,11 +160,6 @@ function isGiven (
 ): boolean {
   return !key.includes(column) && set.except?.has(column) !== true
 }
-
-/** Whether a row must be looked up by its key. */
-export const isSingle = ({ table, conflict, isChecked }: InsertPlan, row: PlannedRow, engine: Engine): boolean =>
-  !TRAITS[engine].namesKey && conflict !== undefined && !isNew(row, conflict, table) &&
-  (isByKey(row, conflict, table) || (isChecked === true && mayFillColumns(table)))
 
 /** Whether a row that exists stays as it is. */
 function writesNothing ({ columns }: PlannedRow, { key, set }: Conflict): boolean {
@@ -188,10 +192,6 @@ function isMiscounted ({ columns, parameters }: PlannedRow, { key, set }: Confli
 /** Whether NULL in the column differs from its default. */
 export const hidesDefault = ({ nullable, defaultText, defaultComputed }: Column): boolean =>
   nullable && (defaultText !== null || defaultComputed === true)
-
-/** Whether the key of the row is known before the write. */
-const isKnown = ({ columns }: PlannedRow, { key }: Conflict): boolean =>
-  key.every((column) => columns.includes(column) || !(column.generated || column.defaultComputed === true))
 
 function unionOf (rows: readonly PlannedRow[]): readonly Column[] {
   const lists = new Set(rows.map(({ columns }) => columns))

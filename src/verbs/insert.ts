@@ -41,7 +41,7 @@ export const insert = {
       sink === undefined
         ? runInsert({ plan, runner, watchRow })
         : insertReturning({ plan, runner, watchRow }, sink)
-    return withReturnedMembers(runner, sink, runWithCheck(runner, plan, { sink, run }))
+    return withReturnedMembers(runner, sink, runWithCheck(runner, plan, run))
   },
 
   respond: (plan: InsertPlan, result: Result, sink: ResponseSink | undefined): string | Buffer =>

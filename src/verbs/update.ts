@@ -48,7 +48,7 @@ export const update = {
 
 function runUpdate (runner: Runner, plan: UpdatePlan, sink: ResponseSink | undefined): Promise<Result> {
   if (isKeyed(plan)) return runKeyedUpdates(runner, plan, sink)
-  return runWithCheck(runner, plan, { sink, run: () => runChange(runner, plan, { sink }) })
+  return runWithCheck(runner, plan, () => runChange(runner, plan, { sink }))
 }
 
 /** The plan with values in place of moments. @throws VALUE_OUT_OF_RANGE */

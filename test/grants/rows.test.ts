@@ -93,6 +93,7 @@ const id = (engine: EngineName): string => engine === 'sqlite' ? 'id integer pri
 const schema: Schema = (engine) => [
   `create table zones (${id(engine)}, name varchar(20), zone varchar(5), region varchar(5) ${engine === 'sqlite' ? '' : 'character set utf8mb4 '}generated always as (upper(zone)) stored)`,
   "insert into zones (id, name, zone) values (1, 'one', 'eu'), (2, 'two', 'us')",
+  `create table labels (code varchar(5) not null default 'none' primary key, name varchar(5) not null unique, zone varchar(5), region varchar(5) ${engine === 'sqlite' ? '' : 'character set utf8mb4 '}generated always as (upper(zone)) stored)`,
   `create table notes (${id(engine)}, tenant varchar(10) not null, text varchar(20) unique)`,
   "insert into notes values (1, 'acme', 'one'), (2, 'zeta', 'two')",
   'create table tags (code varchar(10) primary key, tenant varchar(10) not null)',
@@ -116,6 +117,7 @@ const schema: Schema = (engine) => [
 const writtenTokens = [
   tokenFor('clerk', {
     zones: { rows: { region: 'EU' } },
+    labels: { rows: { region: 'EU' } },
     notes: { rows: { tenant: 'acme' } },
     tags: { rows: { tenant: 'acme' } },
     logs: { rows: { changed: { $lt: '2010-01-01T00:00:00Z' } } },
@@ -163,6 +165,7 @@ await testWritten('a row with a value that the database computes satisfies the r
   t.match(await send('zones', { verb: 'insert', data: [{ zone: 'eu' }, { zone: 'Eu', name: 'x' }] }), { inserted: 2, id: Number })
   t.match(await send('zones', { verb: 'insert', data: [{ zone: 'eu', name: 'l1' }, { zone: 'eU', name: 'l2' }], returning: ['name', 'region'] }), { inserted: 2, rows: [{ name: 'l1', region: 'EU' }, { name: 'l2', region: 'EU' }] })
   t.match(await send('zones', { verb: 'delete', filters: { name: ['l1', 'l2'] } }), { deleted: 2 })
+  t.match(await send('labels', { verb: 'insert', data: [{ code: 'a', name: 'x', zone: 'eu' }, { name: 'y', zone: 'eu' }], returning: ['code', 'region'] }), { inserted: 2, rows: [{ code: 'a', region: 'EU' }, { code: 'none', region: 'EU' }] }, 'rows that do not all have the primary key are returned')
   t.match(await send('zones', { verb: 'insert', data: { id: 1, zone: 'EU' }, onConflict: { key: ['id'] } }), { inserted: 0, updated: 1 })
   t.match(await send('zones', { verb: 'insert', data: { id: 50, zone: 'eu', name: 'fifty' }, returning: ['id', 'region'] }), { inserted: 1, rows: [{ id: 50, region: 'EU' }] })
   t.same(await send('zones', { verb: 'update', data: { name: 'y' }, filters: { id: { $gte: 0 } } }), { updated: 5 })
