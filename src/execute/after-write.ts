@@ -1,13 +1,13 @@
 /** Checks written rows against the rules of a grant if the database computes some of their values. */
 import { MAX_LIMIT } from '../../schemas/limits.ts'
-import { type Column, mayFillColumns, mayFire } from '../catalog/catalog.ts'
+import { type Column, mayFillColumns } from '../catalog/catalog.ts'
 import { TRAITS } from '../catalog/traits.ts'
 import { refusesRow } from '../dialects/dialect.ts'
 import { noReferencedRow } from '../dialects/violation-details.ts'
 import { foreignKeyViolation, resultTooLarge, type ServiceError, unsupported } from '../errors.ts'
 import { isNull } from '../plan/filters/operators.ts'
 import { combine } from '../plan/filters/scope.ts'
-import { foreignKeyCheckOf, textOf } from '../plan/foreign-keys.ts'
+import { foreignKeyCheckOf } from '../plan/foreign-keys.ts'
 import { mayChange, findInsertKey, knownKey } from '../plan/insert-key.ts'
 import type {
   AfterWrite, Condition, Conflict, ForeignKeyCheck, InsertPlan, Plan, PlannedRow, UpdatePlan, WrittenForeignKey
@@ -17,7 +17,7 @@ import { rowRefused } from '../plan/row-rules.ts'
 import { numberOf, type Result, type RowCounts } from '../response/result.ts'
 import type { Value } from '../types/column-type.ts'
 import { atRow, type WatchRow } from './execute-insert.ts'
-import { areTaken, conditionOf, givenKeys, hasKey, STEP } from './read-rows.ts'
+import { areTaken, conditionOf, givenKeys, hasKey, mayMoveKey, STEP } from './read-rows.ts'
 import type { Runner } from './runner.ts'
 
 // Checks that the rows to which a write refers satisfy the rules of their table.
@@ -135,11 +135,9 @@ async function runUpdate (runner: Runner, plan: CheckedPlan<UpdatePlan>, run: Ru
       `the filters match more than ${MAX_LIMIT} rows, which is the most that can be checked after the write`
     )
   }
-  const after = before.map((values) => hasKey(key, keyAfter(key, values, assignments)))
-  const wasTaken =
-    mayFire(table, 'update') &&
-    assignments.some(({ column }) => key.includes(column)) &&
-    (await areTakenByOthers(runner, plan, { key, before, after }))
+  const keys = before.map((values) => keyAfter(key, values, assignments))
+  const after = keys.map((values) => hasKey(key, values))
+  const wasTaken = mayMoveKey(plan, key) && await areTaken(runner, { table, key, keys, own: before })
   const result = await run().catch(async (error: unknown) => {
     if (!wasTaken && isAfterWrite(error)) await checkWrittenForeignKeys(runner, plan, after)
     throw error
@@ -152,36 +150,6 @@ async function runUpdate (runner: Runner, plan: CheckedPlan<UpdatePlan>, run: Ru
   }
   await requireRows(runner, plan, after)
   return result
-}
-
-/**
- * Whether rows that an update does not change have the keys that it writes. If the update succeeds nevertheless, a
- * BEFORE UPDATE trigger has changed the keys, and they would find other rows.
- */
-async function areTakenByOthers (
-  runner: Runner,
-  { table }: UpdatePlan,
-  {
-    key,
-    before,
-    after
-  }: {
-    readonly key: readonly Column[]
-    readonly before: ReadonlyArray<readonly Value[]>
-    readonly after: readonly Condition[]
-  }
-): Promise<boolean> {
-  const own = new Set(before.map(textOf))
-  for (let from = 0; from < after.length; from += STEP) {
-    const found = await runner.keys({
-      table,
-      columns: key,
-      condition: combine('or', after.slice(from, from + STEP)),
-      limit: STEP
-    })
-    if (found.some((values) => !own.has(textOf(values)))) return true
-  }
-  return false
 }
 
 /** Called before a row is inserted. Returns a function that looks up the inserted row by its key. */

@@ -14,7 +14,7 @@ import { findUnexpected } from '../plan/write-options.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
 import type { Result } from '../response/result.ts'
 import { checkForeignKeys } from './after-write.ts'
-import { areTaken, hasKey, keyChanged, readRows, STEP } from './read-rows.ts'
+import { areTaken, hasKey, keyChanged, mayMoveKey, readRows, STEP } from './read-rows.ts'
 import type { Lookup, Runner } from './runner.ts'
 
 // Finds rows that a delete has selected but not deleted, which its answer must not show as deleted.
@@ -119,15 +119,10 @@ async function updateReturning (runner: Runner, plan: UpdatePlan, sink: Response
   requireCount(plan, found.length)
   if (found.length === 0) return { rows: 0, changed: 0 }
   const keys = found.map((values) => keyAfter(key, values, assignments))
-  // a trigger of SQLite may skip a row, whose new key may then belong to another one
-  const mayLeaveOut =
-    TRAITS[runner.engine].triggersSkipRows &&
-    mayFire(table, 'update', 'before') &&
-    assignments.some(({ column }) => key.includes(column))
-  const wasTaken = mayLeaveOut && await areTaken(runner, { table, key, keys })
+  const wasTaken = mayMoveKey(plan, key) && await areTaken(runner, { table, key, keys, own: found })
   const outcome = await runner.run(plan)
   if (outcome.matched !== undefined && outcome.matched !== found.length) throw changedMeanwhile(plan)
-  if (wasTaken && outcome.changed < found.length) throw keyChanged()
+  if (wasTaken) throw keyChanged()
   await readRows(runner, sink, { table, ...returning, key, keys })
   return { ...outcome, rows: sink.count, changed: outcome.changed, matched: found.length }
 }

@@ -2,7 +2,7 @@
  * Runs an insert or upsert: as one statement if that is certain to do what one statement for each row would, and the
  * database accepts all rows; otherwise row by row.
  */
-import { type Column, mayFillColumns, mayFire, type Table } from '../catalog/catalog.ts'
+import { type Column, mayFillColumns, mayFire } from '../catalog/catalog.ts'
 import { type Engine, TRAITS } from '../catalog/traits.ts'
 import { type StatementResult, refusesRow } from '../dialects/dialect.ts'
 import { uniqueViolationOf } from '../dialects/violation-details.ts'
@@ -11,7 +11,7 @@ import { combine } from '../plan/filters/scope.ts'
 import { isComputedKey } from '../plan/insert-key.ts'
 import { boundValue } from '../plan/moments.ts'
 import {
-  type Assignment, type Condition, type Conflict, givenValue, type InsertPlan, type PlannedRow
+  type Assignment, type Condition, givenValue, type InsertPlan, type PlannedRow
 } from '../plan/plan.ts'
 import { withinRules } from '../plan/rule.ts'
 import { isOneRow } from '../plan/write-options.ts'
@@ -99,35 +99,27 @@ function assignmentsOf ({ rows, conflict: { written, assignments } }: Upsert): A
   return [...given, ...assignments]
 }
 
-// Looks up the rows of an upsert on SQLite, which leaves a row that does not satisfy the rules of a grant unchanged
-// (src/sql/compile-insert.ts): such a row is refused as MySQL's statement refuses it.
-
-type Guarded = Conflict & { readonly within: Condition }
-
-/** The conflict of a plan whose rows must be looked up. */
-function guardOf ({
-  plan: { conflict },
-  runner
-}: {
-  readonly plan: InsertPlan
-  readonly runner: Runner
-}): Guarded | undefined {
-  return conflict?.within !== undefined && TRAITS[runner.engine].namesKey ? (conflict as Guarded) : undefined
-}
-
-/** @throws UNIQUE_VIOLATION for a row that exists in the key and does not satisfy the rules */
+/**
+ * Looks up the rows that an upsert of SQLite has left as they are, which it does with a row that does not satisfy the
+ * rules of a grant (src/sql/compile-insert.ts). Such a row is refused as MySQL's statement refuses it.
+ * @throws UNIQUE_VIOLATION with the index of the row
+ */
 async function requireWithin (
-  { guard: { key, within }, row, table }: { readonly guard: Guarded; readonly row: PlannedRow; readonly table: Table },
+  { table, rows, conflict }: RowBatch,
+  { untouched = [] }: RowCounts,
   runner: Runner
 ): Promise<void> {
+  const { key, within } = conflict as BatchConflict
+  if (within === undefined) return
   const exists = (condition: Condition): Promise<boolean> => runner.exists({ table, columns: key, condition })
-  const sameKey = conditionOf(key, row)
-  if (sameKey === undefined || !(await exists(sameKey)) || (await exists(combine('and', [sameKey, within])))) return
-  throw uniqueViolationOf(
-    table.uniqueKeys.find(
+  for (const row of untouched) {
+    const sameKey = conditionOf(key, rows[row] as PlannedRow)
+    if (sameKey === undefined || !(await exists(sameKey)) || (await exists(combine('and', [sameKey, within])))) continue
+    const unique = table.uniqueKeys.find(
       ({ columns }) => columns.length === key.length && key.every(({ name }) => columns.includes(name))
     )
-  )
+    throw Object.assign(uniqueViolationOf(unique), { row })
+  }
 }
 
 // Finds the id of the row of an upsert if neither the request nor the outcome of the statement has it.
@@ -231,7 +223,7 @@ export async function executeInsert (
     !isCertain(plan, runner.engine) ||
     toParts(plan).length > 1 ||
     mustReadId(plan, runner.engine) ||
-    guardOf(insertRun) !== undefined
+    (plan.conflict?.within !== undefined && TRAITS[runner.engine].namesKey)
   ) { return await transact() }
   record?.compiled()
   try {
@@ -250,28 +242,14 @@ export async function executeInsert (
  */
 export async function runInsert (insertRun: InsertRun): Promise<StatementResult & RowsResult> {
   const { plan, runner } = insertRun
-  await requireAllWithin(insertRun)
   let total: RowCounts | undefined
   for (const part of toParts(plan)) total = addCounts(total, await runTogether(insertRun, part))
   const counts = total as RowCounts
-  // the row that exists may have been inserted by a trigger
-  if (counts.unchanged > 0) await requireAllWithin(insertRun)
   if (!mustReadId(plan, runner.engine)) return resultOf(counts)
   return {
     ...resultOf(counts),
     storedId: await readId(plan, counts, runner),
     existingId: await readExistingId(plan, counts, runner)
-  }
-}
-
-async function requireAllWithin (insertRun: InsertRun): Promise<void> {
-  const guard = guardOf(insertRun)
-  if (guard === undefined) return
-  const { plan, runner } = insertRun
-  for (const row of plan.rows) {
-    await requireWithin({ guard, row, table: plan.table }, runner).catch((error: unknown) => {
-      throw isOfRow(error) ? atRow(error, listIndexOf(row, plan)) : error
-    })
   }
 }
 
@@ -284,6 +262,7 @@ const resultOf = (counts: RowCounts): StatementResult & RowsResult => ({
 
 async function runBatch ({ runner, onBatch }: InsertRun, batch: RowBatch): Promise<RowCounts> {
   const counts = countsOf(batch, await runner.insert(batch))
+  if (batch.conflict !== undefined) await requireWithin(batch, counts, runner)
   await onBatch?.(batch, counts)
   return counts
 }

@@ -1,10 +1,11 @@
 /** Reads rows that a write has changed, by their keys. */
-import type { Column, Table } from '../catalog/catalog.ts'
+import { type Column, mayFire, type Table } from '../catalog/catalog.ts'
 import { type ServiceError, unsupported } from '../errors.ts'
 import { combine } from '../plan/filters/scope.ts'
+import { textOf } from '../plan/foreign-keys.ts'
 import { knownDefault } from '../plan/insert-key.ts'
 import { boundValue } from '../plan/moments.ts'
-import { type Condition, givenValue, type PlannedRow, type Returned } from '../plan/plan.ts'
+import { type Condition, givenValue, type PlannedRow, type Returned, type UpdatePlan } from '../plan/plan.ts'
 import { storedKey } from '../plan/row-keys.ts'
 import { withinRules } from '../plan/rule.ts'
 import { rowRefused } from '../plan/row-rules.ts'
@@ -106,19 +107,27 @@ export function conditionOf (
   return { kind: 'and', conditions }
 }
 
+/** Whether an update writes the key in a table whose triggers may change or leave out what it writes. */
+export const mayMoveKey = ({ table, assignments }: UpdatePlan, key: readonly Column[]): boolean =>
+  mayFire(table, 'update') && assignments.some(({ column }) => key.includes(column))
+
 /**
- * Whether a row already has one of the keys of an insert. If the insert succeeds nevertheless, a BEFORE INSERT trigger
- * has changed the key, and the row with that key is another one.
+ * Whether other rows already have one of the keys that a write gives. If it succeeds nevertheless, a trigger has
+ * changed the key, and the row with that key is another one.
  */
-export async function areTaken (runner: Runner, { table, key, keys }: {
+export async function areTaken (runner: Runner, { table, key, keys, own = [] }: {
   readonly table: Table
   readonly key: readonly Column[]
-  /** The values that the request gives to the key of each row. */
+  /** The values that the write gives to the key of each row. */
   readonly keys: ReadonlyArray<readonly Value[]>
+  /** The keys of the rows that it writes. */
+  readonly own?: ReadonlyArray<readonly Value[]>
 }): Promise<boolean> {
+  const written = new Set(own.map(textOf))
   for (let from = 0; from < keys.length; from += STEP) {
     const condition = combine('or', keys.slice(from, from + STEP).map((values) => hasKey(key, values)))
-    if (await runner.exists({ table, columns: key, condition })) return true
+    const found = await runner.keys({ table, columns: key, condition, limit: STEP })
+    if (found.some((values) => !written.has(textOf(values)))) return true
   }
   return false
 }

@@ -236,6 +236,9 @@ const triggers: Schema = {
     "insert into moved values ('x', 1)",
     "create trigger move before insert on moved for each row set new.code = concat(new.code, '!')",
     'create table counted (id int not null auto_increment primary key, word varchar(10) null)',
+    'create table bumped (id int not null primary key, n int null)',
+    'insert into bumped values (1, 0), (5, 0)',
+    'create trigger bump before update on bumped for each row set new.id = if(new.n = 1, new.id + 100, new.id)',
     'create trigger number before insert on counted for each row set new.id = if(new.id > 0, new.id + 100, new.id)',
     "create table t (id int not null auto_increment primary key, code varchar(10) not null unique, status varchar(10) not null default 'new')",
     'create trigger t_updated before update on t for each row set new.status = new.status',
@@ -280,6 +283,13 @@ await testOwn('a write whose rows a trigger gives another key is undone, for the
 await testOwn('an insert whose key a trigger has changed does not return the row that has the key', async (t, { post, sql }) => {
   isRefusal(t, await post('taken', { verb: 'insert', data: { code: 'a', word: 'x' }, returning: '*' }), { status: 422, code: 'NOT_SUPPORTED', why: 'the row is called a!' })
   t.match(await sql('select * from taken'), [{ code: 'a', word: 'of another' }])
+}, servers)
+
+await testOwn('an update whose key a trigger has changed does not return the row that has the key', async (t, { post, sql }) => {
+  const before = await sql('select * from bumped')
+  isRefusal(t, await post('bumped', { verb: 'update', filters: { id: 1 }, data: { id: 5, n: 1 }, returning: '*' }), { status: 422, code: 'NOT_SUPPORTED', why: 'the row has the number 105' })
+  t.same(await sql('select * from bumped'), before)
+  t.match(await post('bumped', { verb: 'update', filters: { id: 1 }, data: { id: 2, n: 0 }, returning: '*' }), { json: { data: { updated: 1, rows: [{ id: 2, n: 0 }] } } })
 }, servers)
 
 await testShop('errors of the database are those of a plain write, and nothing is changed', async (t, { post, sql }) => {
