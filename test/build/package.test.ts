@@ -42,6 +42,11 @@ t.test('it installs its dependencies and no development tools', async (t) => {
   t.same(Object.keys(devDependencies).filter((name) => !BROUGHT.includes(name) && installed.includes(name)), [])
 })
 
+t.test('npm runs no script of it when it is installed, and warns of none', async (t) => {
+  const { scripts } = JSON.parse(readFileSync(join(folder, 'node_modules/fastify-row-query/package.json'), 'utf8'))
+  t.same(['preinstall', 'install', 'postinstall', 'prepare'].filter((name) => Object.hasOwn(scripts, name)), [])
+})
+
 t.test('the tools for language models need a package, and the start says which one', async (t) => {
   const line = 'row-query: mcp: requires the package @modelcontextprotocol/server; install it with: npm install @modelcontextprotocol/server\n'
   const start = { command: [process.execPath, bin] }

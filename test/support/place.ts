@@ -45,6 +45,6 @@ export async function createPlace (t: Pick<Test, 'teardown'>): Promise<string> {
   mkdirSync(join(folder, 'node_modules/.bin'), { recursive: true })
   for (const name of readdirSync(join(ROOT, 'node_modules'))) if (name !== '.bin') symlinkSync(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name))
   symlinkSync(process.execPath, join(folder, 'node_modules/.bin/node'))
-  await call(folder, 'npm', 'run', 'prepare')
+  await call(folder, 'npm', 'run', 'dependencies')
   return folder
 }
