@@ -1,5 +1,5 @@
 /** `row-query token`: creates tokens, and lists and revokes those of the token file. */
-import { readFileSync, realpathSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { type TokenOptions, TokenSchema } from '../../schemas/options.ts'
 import { createTokenFile, readTokenFile } from '../access/token-file.ts'
 import { createToken, hashToken, parseExpiry } from '../access/tokens.ts'
@@ -47,7 +47,7 @@ function create ({ config, write, ...values }: Values): number {
     ...(expires !== undefined && { expires })
   }
   check(entry as TokenOptions, values)
-  const file = write === true ? openFile({ config }) : undefined
+  const file = write === true ? openFile({ config, create: true }) : undefined
   if (file !== undefined) replace(file, [...file.entries, entry as TokenOptions])
   process.stdout.write(
     `The token, which is not shown again:\n\n  ${secret}\n\n` +
@@ -89,14 +89,20 @@ interface OpenFile {
   readonly check: (text: string) => void
 }
 
-/** The token file of the configuration. @throws ConfigError */
-function openFile (flags: ConfigFlag): OpenFile {
+/** The token file of the configuration; `create`: one that is missing is created. @throws ConfigError */
+function openFile (flags: ConfigFlag & { readonly create?: boolean }): OpenFile {
   const { config } = loadConfig(process.env, { config: flags.config })
   const { tokensFile: path, databases, tokens } = config
   if (path === undefined) {
     throw new ConfigError([
       'tokensFile: is not set; name a file with a JSON list in the configuration, or in API_TOKENS_FILE'
     ])
+  }
+  if (flags.create === true && !existsSync(path)) {
+    orThrow(
+      () => { writeFileSync(path, '[]\n', { flag: 'wx' }) },
+      () => new ConfigError(['tokensFile: the file cannot be created'])
+    )
   }
   const file = createTokenFile(path, { databases, tokens })
   readTokenFile(file)

@@ -1,6 +1,6 @@
 /** The program and those of its commands that print something, in this process; programs.test.ts starts it. */
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
 import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
@@ -163,6 +163,12 @@ t.test('tokens of the token file are written, listed and revoked', async (t) => 
   t.match(await run('revoke', 'reports'), { code: 0, stdout: /"reports" is revoked/ })
   t.equal(readFileSync(env.API_TOKENS_FILE, 'utf8').replaceAll(/\s/g, ''), `[${other}]`, 'the rest is exactly as before')
   t.match(await run('revoke'), { code: 2 })
+  rmSync(env.API_TOKENS_FILE)
+  t.match(await run('list'), { code: 2, stderr: 'tokensFile: the file cannot be read' })
+  t.match(await run('--name', 'first', '--permissions', 'select', '--write'), { code: 0 })
+  t.match(read(), [{ name: 'first' }], 'the first token creates the file')
+  env.API_TOKENS_FILE = join(folder, 'missing', 'tokens.json')
+  t.match(await run('--name', 'first', '--permissions', 'select', '--write'), { code: 2, stdout: '', stderr: 'tokensFile: the file cannot be created' })
   t.match(await run('list', '--name', 'x'), { code: 2, stderr: '--name: is not a flag of token list' })
 })
 
