@@ -34,7 +34,7 @@ for (const engine of await engines()) {
     t.match(await server.post(`/api/${database.name}/people`, insert, TOKEN), { status: 200, json: { data: { inserted: 1, id: 1 } } })
     t.match(await server.post(`/api/${database.name}/people`, select, TOKEN), { json: { data: { rows: [{ id: 1, name: 'Ada' }], count: 1 } } })
     const [line = ''] = /curl .*/.exec(await server.printed(/curl .*\n/)) as RegExpExecArray
-    t.match(JSON.parse(await createShell(t, { API_TOKEN: TOKEN })(line)), { data: { rows: [{ name: 'Ada' }] } }, 'the request that is printed works')
+    t.match(JSON.parse(await createShell(t, { TOKEN })(line)), { data: { rows: [{ name: 'Ada' }] } }, 'the request that is printed works')
     const { stdout, stderr } = await server.stop()
     t.equal(stderr, '')
     t.match(stdout, `\n  address  ${server.address}/api/${database.name}/{people}\n`)
