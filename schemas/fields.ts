@@ -156,7 +156,7 @@ const IncludeReturned = Type.Optional(Type.Unsafe<Include>(Type.Object({}, {
 
 const Changes = Values({
   minProperties: 1,
-  description: 'Columns to change: column to value, or to a form such as {"$inc": 1}.'
+  description: 'Columns to change: column to value, or to an update operator such as {"$inc": 1}.'
 })
 
 /**

@@ -174,7 +174,7 @@ docs/configuration.md lists them.
     }
   },
   demo: {
-    summary: 'print where the embedded demo of this folder is, or make it new',
+    summary: 'print where the embedded demo of this folder is, or reset its rows',
     flags: {
       reset: { type: 'boolean', description: 'replace all its tables and rows; a running server sees the new ones' }
     }

@@ -18,9 +18,9 @@ export async function demo (args: string[]): Promise<number> {
   const path = resolve(DEMO_PATH)
   if (values.reset === true) {
     resetShop(DEMO_PATH)
-    process.stdout.write(`The demo in ${path} is as new. Its token stays the same.\n`)
+    process.stdout.write(`The demo in ${path} is reset. Its token stays the same.\n`)
   } else if (existsSync(path)) {
-    process.stdout.write(`The demo is ${path}; "row-query demo --reset" makes it as new.\n`)
+    process.stdout.write(`The demo is ${path}; "row-query demo --reset" resets its rows.\n`)
   } else {
     process.stdout.write(`There is no demo in this folder yet: "row-query serve" creates ${path}.\n`)
   }

@@ -58,7 +58,7 @@ export function demoBanner ({ address, prefix, path, isNew, docs, token }: {
     `'Content-Type: application/json' -d '${JSON.stringify(body)}'`
   return `
 No database is configured. This is the demo: a small shop, ${isNew ? 'created in' : 'kept in'} ${resolve(path)}.
-"row-query demo --reset" makes it as new.
+"row-query demo --reset" resets its rows.
 Set DATABASE_URL=mysql://user:password@host/database to use your own database.
 
   address  ${address}${prefix}/demo/{customers,categories,products,orders,order_items,order_totals}

@@ -48,7 +48,7 @@ t.test('it has the table for idempotency keys', async (t) => {
   t.equal(created.join('').toLowerCase(), CREATE.sqlite)
 })
 
-t.test('a reset makes it as new, whatever was added', async (t) => {
+t.test('a reset restores its rows, whatever was added', async (t) => {
   const path = newShop(t)
   const before = dump(path)
   inside(path, (database) => database.exec("CREATE TABLE mine (id INT REFERENCES orders (id)); INSERT INTO mine VALUES (1); CREATE VIEW a AS SELECT 1; CREATE TRIGGER b AFTER DELETE ON orders BEGIN SELECT 1; END; DELETE FROM order_items; UPDATE orders SET note = 'x'"))
