@@ -7,6 +7,8 @@ export interface Options extends Effort {
   /** Parts of names; all if undefined. */
   readonly workloads: readonly string[] | undefined
   readonly contenders: readonly string[] | undefined
+  /** The folder of another checkout of this project, which takes part as it is built there. */
+  readonly against: string | undefined
 }
 
 export const HELP = `npm run bench [-- options]
@@ -14,6 +16,7 @@ export const HELP = `npm run bench [-- options]
   --quick              short rounds and little growth: under three minutes, into bench/results/quick
   --workloads a,b      only those whose name contains one of these, or exports, imports; results are printed, not written
   --contenders a,b     the same for who takes part
+  --against folder     also another checkout of this project, after \`npm run build\` there: what a change costs, in one run
   --starts n           how often everybody is started anew for a workload
   --rounds n           rounds of each workload; a multiple of six gives every order of the main contenders
   --seconds n          length of one turn
@@ -32,6 +35,7 @@ export function readOptions (args: string[]): Options | undefined {
       help: { type: 'boolean', default: false },
       workloads: { type: 'string' },
       contenders: { type: 'string' },
+      against: { type: 'string' },
       starts: { type: 'string' },
       rounds: { type: 'string' },
       seconds: { type: 'string' }
@@ -46,7 +50,8 @@ export function readOptions (args: string[]): Options | undefined {
     seconds: toNumber('seconds', values.seconds) ?? effort.seconds,
     quick: values.quick,
     workloads: toNames(values.workloads),
-    contenders: toNames(values.contenders)
+    contenders: toNames(values.contenders),
+    against: values.against
   }
 }
 

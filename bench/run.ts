@@ -6,7 +6,7 @@ import { build } from './build.ts'
 import { checkContender } from './contenders/check.ts'
 import { BARE, CONTENDERS, DATABASE, HAND_WRITTEN, MAIN } from './contenders/contenders.ts'
 import type { Stage } from './contenders/contender.ts'
-import { SERVICE } from './contenders/service.ts'
+import { otherContender, OTHER, SERVICE } from './contenders/service.ts'
 import { createShop, startDatabase, type BenchDatabase } from './database/start.ts'
 import { installDependencies } from './dependencies.ts'
 import { growCatalog } from './growth/catalog-size.ts'
@@ -39,7 +39,7 @@ async function bench (options: Options): Promise<void> {
 
   const workloads = await measureWorkloads(options, database, stage)
   reportFailures(workloads)
-  const partial = options.workloads !== undefined || options.contenders !== undefined
+  const partial = options.workloads !== undefined || options.contenders !== undefined || options.against !== undefined
   if (partial) {
     const transfers = []
     for (const [name, measure] of [['exports', measureExports], ['imports', measureImports]] as const) {
@@ -60,11 +60,12 @@ async function measureWorkloads (options: Options, { connection }: BenchDatabase
   for (const workload of WORKLOADS.filter(({ name }) => isWanted(name, options.workloads))) {
     console.log(`# ${workload.name}`)
     await connection.query('truncate table new_orders')
-    const contenders = CONTENDERS.filter(({ name, workloads }) => isWanted(name, options.contenders) && workloads?.includes(workload.name) !== false)
+    const all = options.against === undefined ? CONTENDERS : [otherContender(DATABASE, options.against), ...CONTENDERS]
+    const contenders = all.filter(({ name, workloads }) => (name === OTHER || isWanted(name, options.contenders)) && workloads?.includes(workload.name) !== false)
     const entries = contenders.map((contender): Entry => ({
       name: contender.name, contender, stage, workload, check: (running) => checkContender(contender, running, workload, connection)
     }))
-    const turns = await measureInTurns(entries, options, contenders.filter(({ name }) => MAIN.includes(name)).length)
+    const turns = await measureInTurns(entries, options, contenders.filter(({ name }) => name === OTHER || MAIN.includes(name)).length)
     results.push({ workload: workload.name, rows: summarize(turns, { baseline: HAND_WRITTEN, alternatives: { name: 'bare mysql2', of: BARE } }), turns })
   }
   return results
