@@ -67,16 +67,16 @@ const refusalOfWrite = ({ stale }: StaleAttempt, plan: Plan): Error =>
   stale.isElsewhere ? new StaleAttempt(stale, plan) : databaseUnavailable()
 
 /** Authorizes a request and plans it. @throws ServiceError */
-async function planRequest<P extends Plan> (
+function planRequest<P extends Plan> (
   { access, body, limits, record }: Pick<PipelineRequest, 'access' | 'limits' | 'record'> & { readonly body: Body },
   plan: (source: TableSource) => P
 ): Promise<P> {
-  const planned = await authorizeAndPlan(access, { body, limits }, (source) => {
+  return authorizeAndPlan(access, { body, limits }, (source) => {
     record?.begin(source.table)
-    return plan(source)
+    const planned = plan(source)
+    record?.planned()
+    return planned
   })
-  record?.planned()
-  return planned
 }
 
 const maxBytesOf = ({ access: { database }, resultLimit = Infinity }: PipelineRequest): number =>

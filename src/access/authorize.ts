@@ -160,9 +160,10 @@ export function authorizeAndPlan<T> (
   { body, limits }: { readonly body: Body, readonly limits: { readonly depth: number } },
   plan: (source: TableSource) => T
 ): Promise<T> {
-  return lookAgain(access.database, async () => {
+  const planIn = (source: TableSource): T => orUnavailable(access, source, plan)
+  return lookAgain(access.database, () => {
     const found = authorize(access, body, limits)
-    return orUnavailable(access, found instanceof Promise ? await found : found, plan)
+    return found instanceof Promise ? found.then(planIn) : planIn(found)
   })
 }
 

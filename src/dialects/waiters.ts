@@ -37,7 +37,7 @@ interface Waiter<T> {
   readonly accepts: (value: T) => boolean
   readonly resolve: (value: T) => void
   readonly reject: (error: Error) => void
-  timer?: NodeJS.Timeout
+  endLimit?: () => void
 }
 
 const SERVICE = ''
@@ -50,16 +50,16 @@ export function createWaiters<T> (
   late: () => ServiceError = overloaded
 ): Waiters<T> {
   /** The waiters of each caller in the order of their arrival; the first caller is next. */
-  const callers = new Map<string, Set<Waiter<T>>>()
+  const callers = new Map<string, Array<Waiter<T>>>()
   let size = 0
   let count = 0
   let waited = 0
 
   const remove = (waiter: Waiter<T>): void => {
-    const own = callers.get(waiter.caller) as Set<Waiter<T>>
-    own.delete(waiter)
-    if (own.size === 0) callers.delete(waiter.caller)
-    clearTimeout(waiter.timer)
+    const own = callers.get(waiter.caller) as Array<Waiter<T>>
+    own.splice(own.indexOf(waiter), 1)
+    if (own.length === 0) callers.delete(waiter.caller)
+    waiter.endLimit?.()
     size--
     waited += performance.now() - waiter.since
   }
@@ -71,15 +71,18 @@ export function createWaiters<T> (
 
   /** Rejects the last waiter of the caller with the most waiters, if it has more than `least`. */
   const shed = (least: number): boolean => {
-    let longest: Set<Waiter<T>> | undefined
-    for (const own of callers.values()) if (own.size > (longest?.size ?? least)) longest = own
+    let longest: ReadonlyArray<Waiter<T>> | undefined
+    for (const own of callers.values()) if (own.length > (longest?.length ?? least)) longest = own
     if (longest === undefined) return false
-    refuse([...longest].at(-1) as Waiter<T>, overloaded())
+    refuse(longest.at(-1) as Waiter<T>, overloaded())
     return true
   }
 
   const find = (value: T): Waiter<T> | undefined => {
-    for (const own of callers.values()) for (const waiter of own) if (waiter.accepts(value)) return waiter
+    for (const own of callers.values()) {
+      const found = own.find(({ accepts }) => accepts(value))
+      if (found !== undefined) return found
+    }
     return undefined
   }
 
@@ -88,11 +91,13 @@ export function createWaiters<T> (
     get last () { return count },
     get waited () { return waited },
     wait ({ caller = SERVICE, more = 0, accepts = () => true }) {
-      if (size >= maxWaiting + more && !shed((callers.get(caller)?.size ?? 0) + 1)) return Promise.reject(overloaded())
+      const own = callers.get(caller)?.length ?? 0
+      if (size >= maxWaiting + more && !shed(own + 1)) return Promise.reject(overloaded())
       return new Promise((resolve, reject) => {
-        const waiter: Waiter<T> = { caller, number: ++count, since: performance.now(), accepts, resolve, reject }
-        waiter.timer = setTimeout(() => refuse(waiter, late()), timeout)
-        getOrCreate(callers, caller, () => new Set<Waiter<T>>()).add(waiter)
+        const since = performance.now()
+        const waiter: Waiter<T> = { caller, number: ++count, since, accepts, resolve, reject }
+        waiter.endLimit = watch(timeout, undefined, () => refuse(waiter, late()))
+        getOrCreate(callers, caller, () => []).push(waiter)
         size++
       })
     },
@@ -101,7 +106,7 @@ export function createWaiters<T> (
       if (waiter === undefined) return false
       remove(waiter)
       const others = callers.get(waiter.caller)
-      if (others !== undefined) {
+      if (others !== undefined && callers.size > 1) {
         // the turn of the caller is over
         callers.delete(waiter.caller)
         callers.set(waiter.caller, others)
@@ -110,27 +115,66 @@ export function createWaiters<T> (
       return true
     },
     reject (reason, last = count) {
-      for (const own of callers.values()) for (const waiter of own) if (waiter.number <= last) refuse(waiter, reason())
+      const all = [...callers.values()].flat()
+      for (const waiter of all) if (waiter.number <= last) refuse(waiter, reason())
     }
   }
 }
 
-/** The interval at which a client is checked, in milliseconds. */
+/** How often limits and clients are checked, in milliseconds: what is stopped may run this much longer. */
 const CHECK_INTERVAL = 100
 
+interface Watched {
+  /** The end of its limit, by `performance.now()`. */
+  readonly until: number
+  readonly client: Client | undefined
+  readonly stop: (reason: ServiceError) => void
+  /** Where it stands in the list; -1 after its end. */
+  index: number
+}
+
 /**
- * Calls `stop` with QUERY_TIMEOUT after the time limit, and with CLIENT_GONE when the client has disconnected. Returns
- * the function that ends this.
+ * What waits or runs, in no order. It has one timer in common, because each request would need three of its own. In a
+ * set of what comes and goes, V8 would keep what has gone until the next full collection.
+ */
+const watched: Watched[] = []
+let checks: NodeJS.Timeout | undefined
+
+function check (): void {
+  const now = performance.now()
+  for (const each of [...watched]) {
+    if (each.index < 0) continue
+    if (now >= each.until) {
+      end(each)
+      each.stop(queryTimeout())
+    } else if (each.client?.destroyed === true) each.stop(clientGone())
+  }
+}
+
+function end (each: Watched): void {
+  if (each.index < 0) return
+  const last = watched.pop() as Watched
+  if (last !== each) {
+    watched[each.index] = last
+    last.index = each.index
+  }
+  each.index = -1
+  if (watched.length > 0) return
+  clearInterval(checks)
+  checks = undefined
+}
+
+/**
+ * Calls `stop` with QUERY_TIMEOUT after the time limit, and until then with CLIENT_GONE while the client has
+ * disconnected. Returns the function that ends this.
  */
 export function watch (
   milliseconds: number,
   client: Client | undefined,
   stop: (reason: ServiceError) => void
 ): () => void {
-  const timer = setTimeout(() => stop(queryTimeout()), milliseconds)
-  const checks = client && setInterval(() => { if (client.destroyed) stop(clientGone()) }, CHECK_INTERVAL)
-  return () => {
-    clearTimeout(timer)
-    clearInterval(checks)
-  }
+  const each = { until: performance.now() + milliseconds, client, stop, index: watched.length }
+  watched.push(each)
+  checks ??= setInterval(check, CHECK_INTERVAL)
+  return () => end(each)
 }

@@ -28,11 +28,11 @@ const APART = [
 ]
 
 /** The properties by name. Plans have some dozens of names, each of which the service has chosen. */
-const properties = new Map<string, Property | undefined>(APART.map((name) => [name, undefined]))
+const properties = new Map<string, Property | null>(APART.map((name) => [name, null]))
 
-function propertyOf (name: string): Property | undefined {
+function propertyOf (name: string): Property | null {
   const known = properties.get(name)
-  if (known !== undefined || properties.has(name)) return known
+  if (known !== undefined) return known
   const property = { character: String.fromCharCode(0xc0 + properties.size), isValue: VALUES.includes(name) }
   properties.set(name, property)
   return property
@@ -61,7 +61,7 @@ class Walk {
   readonly values: Cell[] = []
   readonly #isCopy: boolean
   /** The nodes to which several parts of a plan refer, with their copies. */
-  readonly #named = new Map<object, unknown>()
+  #named: Map<object, unknown> | undefined
   key = ''
 
   constructor (isCopy: boolean) {
@@ -92,21 +92,21 @@ class Walk {
   }
 
   #visitNamed (node: Node): unknown {
-    if (!this.#named.has(node)) {
-      this.#named.set(node, undefined)
-      this.#named.set(node, this.#visitObject(node))
-    } else this.key += `@${[...this.#named.keys()].indexOf(node)};`
-    return this.#named.get(node)
+    const named = (this.#named ??= new Map())
+    if (!named.has(node)) {
+      named.set(node, undefined)
+      named.set(node, this.#visitObject(node))
+    } else this.key += `@${[...named.keys()].indexOf(node)};`
+    return named.get(node)
   }
 
   #visitObject (node: Node): unknown {
     const copy: Record<string, unknown> | undefined = this.#isCopy ? {} : undefined
-    this.key += '{'
     for (const name in node) {
       const value = node[name]
       let visited = value
-      const property = value === undefined ? undefined : propertyOf(name)
-      if (property !== undefined) {
+      const property = value === undefined ? null : propertyOf(name)
+      if (property !== null) {
         this.key += property.character
         visited = property.isValue ? this.#take(value) : this.visit(value)
       }

@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
-  databaseUnavailable, notSupported, outcomeUnknown, queryTimeout, type ServiceError, withReason
+  databaseUnavailable, notSupported, outcomeUnknown, type ServiceError, withReason
 } from '../../errors.ts'
 import { getOrCreate } from '../../get-or-create.ts'
 import type { Statement } from '../../sql/statement.ts'
@@ -250,8 +250,11 @@ class TransactionRun<T> {
     this.#failure ??= this.#stopped
     if (this.#failure !== undefined) throw refusalOf(this.#failure)
     const { request: { readOnly, client, timeLimit: ofWhole }, options } = this.#run
-    const timer = timeLimit === undefined ? undefined : setTimeout(() => this.#stopCurrent?.(queryTimeout()), timeLimit)
-    const end = ofWhole === undefined ? undefined : options.watch(undefined, (reason) => this.#stopCurrent?.(reason))
+    const stop = (reason: ServiceError): void => this.#stopCurrent?.(reason)
+    const ends = [
+      ...timeLimit === undefined ? [] : [watch(timeLimit, undefined, stop)],
+      ...ofWhole === undefined ? [] : [options.watch(undefined, stop)]
+    ]
     try {
       if (this.#isChanged) await this.#restoreVariables()
       const request = { statement, sink, client, transaction: readOnly ? ('read' as const) : ('write' as const) }
@@ -272,8 +275,7 @@ class TransactionRun<T> {
       ) { this.#failure ??= failure }
       throw refusalOf(failure)
     } finally {
-      clearTimeout(timer)
-      end?.()
+      for (const end of ends) end()
     }
   }
 

@@ -90,11 +90,11 @@ export interface RowScope extends FilterScope { readonly relating: Relating }
 
 /** `table`: the table of the filters. `level`: the level of members. */
 export const createRowScope = (
-  { table, limits, ...rows }: Omit<Relating, 'levels' | 'counted'> & { readonly limits: PlanLimits }
+  { table, limits, source, level }: Omit<Relating, 'levels' | 'counted'> & { readonly limits: PlanLimits }
 ): RowScope => ({
   ...createFilterScope(table, limits),
   isSearchable: true,
-  relating: { ...rows, table, levels: limits.include?.levels ?? 0, counted: limits.offset }
+  relating: { source, table, level, levels: limits.include?.levels ?? 0, counted: limits.offset }
 })
 
 /** Joins conditions and folds constants. An empty list is true for `and` and false for `or`. */

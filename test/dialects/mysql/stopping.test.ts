@@ -10,7 +10,7 @@ import { ReadMemory } from '../../../src/dialects/mysql/packets.ts'
 import type { Session } from '../../../src/dialects/mysql/session.ts'
 import { runStatement } from '../../../src/dialects/mysql/execution.ts'
 import { createMysqlPool, type MysqlPool } from '../../../src/dialects/mysql/pool.ts'
-import { watch } from '../../../src/dialects/waiters.ts'
+import { queryTimeout } from '../../../src/errors.ts'
 import { createTestDatabase, engines } from '../../servers/engines.ts'
 import { stoppedClock } from '../../support/clock.ts'
 import { addressOf, run } from '../../support/mysql.ts'
@@ -169,7 +169,10 @@ t.test('a statement that ends while KILL fails is answered once and its connecti
     session,
     request: { statement: statementOf('insert', tableOf({ columns: [mysqlColumn('id', 'int')] }), { pieces: ['do 1'] }), sink: undefined, client: undefined },
     options: {
-      watch: (client, stop) => watch(20, client, stop),
+      watch: (_client, stop) => {
+        const timer = setTimeout(() => stop(queryTimeout()), 20)
+        return () => clearTimeout(timer)
+      },
       known: new WeakMap(),
       differences: createDifferences()
     }
