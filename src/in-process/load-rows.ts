@@ -41,20 +41,18 @@ const OPTIONS: ReadonlySet<string> = new Set([...LOAD_OPTIONS, 'database'])
 /** How long to wait for rows, in milliseconds; the time limit of the import applies before. */
 const PATIENCE = 2 ** 31 - 1
 
-/** What inserts rows for the host app: its databases, and the transaction that is open, if one is. */
-interface LoadContext {
-  readonly databases: ReadonlyMap<string, Database>
-  readonly limits: RequestLimits
-  readonly within?: Transaction
-  readonly isOfHook?: boolean
-}
-
 /**
  * Inserts the rows of a source of bytes, texts or objects. @throws ServiceError; what the source throws; StaleAttempt
  * within a transaction
  */
 export async function loadInProcess (
-  { databases, limits, ...context }: LoadContext,
+  { databases, limits, ...context }: {
+    readonly databases: ReadonlyMap<string, Database>
+    readonly limits: RequestLimits
+    /** The transaction that is open, if one is. */
+    readonly within?: Transaction
+    readonly isOfHook?: boolean
+  },
   request: LoadRequest,
   source: AsyncIterable<unknown> | Iterable<unknown>
 ): Promise<LoadResult> {

@@ -163,28 +163,28 @@ interface Counts {
   readonly delete: { readonly deleted: number }
 }
 
-interface WriteOf<V extends keyof Counts> {
-  readonly grant: { readonly name: string; readonly claims: Claims }
-  readonly database: string
-  readonly table: string
-  readonly verb: V
-  /** The values as the client sent them; integers beyond 2^53 are bigints. */
-  readonly data: unknown
-  readonly filters: unknown
-  /** `data` of the response. */
-  readonly result: Counts[V] & {
-    readonly rows?: ReadonlyArray<Readonly<Record<string, unknown>>>
-    readonly dryRun?: true
-  }
-  /** The number of the attempt, which is more than 1 if the transaction runs again after a deadlock. */
-  readonly attempt: number
-  readonly dryRun: boolean
-  /** Runs requests in the same transaction. They do not call the hook. */
-  readonly tx: Pick<Calls, 'execute' | 'load'>
-}
-
 /** A write that has run but is not committed. Its verb determines the counts of the result. */
-export type WriteEvent = { [V in keyof Counts]: WriteOf<V> }[keyof Counts]
+export type WriteEvent = {
+  [V in keyof Counts]: {
+    readonly grant: { readonly name: string; readonly claims: Claims }
+    readonly database: string
+    readonly table: string
+    readonly verb: V
+    /** The values as the client sent them; integers beyond 2^53 are bigints. */
+    readonly data: unknown
+    readonly filters: unknown
+    /** `data` of the response. */
+    readonly result: Counts[V] & {
+      readonly rows?: ReadonlyArray<Readonly<Record<string, unknown>>>
+      readonly dryRun?: true
+    }
+    /** The number of the attempt, which is more than 1 if the transaction runs again after a deadlock. */
+    readonly attempt: number
+    readonly dryRun: boolean
+    /** Runs requests in the same transaction. They do not call the hook. */
+    readonly tx: Pick<Calls, 'execute' | 'load'>
+  }
+}[keyof Counts]
 
 /**
  * Any error that it throws refuses the write: a fault or a limit (5xx, 429) with its code, any other error with

@@ -150,15 +150,16 @@ export function streamStatement (streamTimeout: number): string {
 
 // What the session reads back, because an engine may accept an assignment and ignore it.
 
-interface ReadBackContext { readonly isMariadb: boolean, readonly statementTimeout: number }
-
 /** A variable on which a promise stands. */
 interface ReadBack {
   readonly name: string
   /** Its value as SQL. */
   readonly sql: string
   /** Whether the session has the value that was set. */
-  readonly isSet: (value: string, session: ReadBackContext) => boolean
+  readonly isSet: (
+    value: string,
+    session: { readonly isMariadb: boolean, readonly statementTimeout: number }
+  ) => boolean
   /** What it means if it does not; undefined if such a server is not used. */
   readonly meaning?: (value: string) => string
 }

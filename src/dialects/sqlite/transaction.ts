@@ -160,12 +160,6 @@ async function findBroken ({ session, limit, writes }: Omit<Commit, 'dryRun'>): 
   return await limit(session, undefined, () => writes.findBroken(session)).catch(() => foreignKeyViolation())
 }
 
-interface SqliteTransaction<T> extends Omit<TransactionOptions, 'isolation' | 'consistency'> {
-  readonly session: Session
-  readonly limit: Limit
-  readonly use: (transaction: Transaction) => Promise<T>
-}
-
 /** The statement by which errors of BEGIN, COMMIT and savepoints are described. */
 const BEGIN = controlStatement('update', 'begin')
 
@@ -182,7 +176,11 @@ export async function runTransaction<T> ({
   isShared = false,
   client,
   timeLimit
-}: SqliteTransaction<T>): Promise<T> {
+}: Omit<TransactionOptions, 'isolation' | 'consistency'> & {
+  readonly session: Session
+  readonly limit: Limit
+  readonly use: (transaction: Transaction) => Promise<T>
+}): Promise<T> {
   const queue = createCommandQueue()
   let failure: Error | undefined
   let isClosed = false
