@@ -2,16 +2,15 @@
  * Runs an insert or upsert: as one statement if that is certain to do what one statement for each row would, and the
  * database accepts all rows; otherwise row by row.
  */
-import { type Column, mayFillColumns, mayFire } from '../catalog/catalog.ts'
+import { mayFillColumns, mayFire } from '../catalog/catalog.ts'
 import { type Engine, TRAITS } from '../catalog/traits.ts'
 import { type StatementResult, refusesRow } from '../dialects/dialect.ts'
 import { uniqueViolationOf } from '../dialects/violation-details.ts'
 import { pointer, ServiceError, withDetails } from '../errors.ts'
 import { combine } from '../plan/filters/scope.ts'
 import { isComputedKey } from '../plan/insert-key.ts'
-import { boundValue } from '../plan/moments.ts'
 import {
-  type Assignment, type Condition, givenValue, type InsertPlan, type PlannedRow
+  type Assignment, type Condition, type InsertPlan, type PlannedRow
 } from '../plan/plan.ts'
 import { withinRules } from '../plan/rule.ts'
 import { isOneRow } from '../plan/write-options.ts'
@@ -159,10 +158,10 @@ async function readExistingId (plan: InsertPlan, counts: RowCounts, runner: Runn
 }
 
 /**
- * Returns the id as JSON, or null if the row is not found; undefined if the id is reported, or if its key has been
- * computed. @throws ServiceError
+ * Returns the id as JSON of the row as it is now, or null if it is not found; undefined if the id is reported, or if
+ * only the statement has found the row. @throws ServiceError
  */
-async function readId (
+async function readStoredId (
   { table, rows, conflict }: InsertPlan,
   { inserted, insertId }: RowCounts,
   runner: Runner
@@ -172,29 +171,24 @@ async function readId (
   if (conflict === undefined || identity === undefined) return undefined
   // a BEFORE INSERT trigger may have changed the key
   const isReported = insertId !== undefined || mayFillColumns(table)
-  if (TRAITS[runner.engine].reportsNumbers && identity.autoIncrement && isReported) {
-    return undefined
+  if (TRAITS[runner.engine].reportsNumbers && identity.autoIncrement && isReported) return undefined
+  const { key, set } = conflict
+  const changes = inserted > 0 || set.kind !== 'assignments' ? [] : set.assignments
+  if (changes.some(({ column, operator }) => operator !== undefined && key.includes(column))) return undefined
+  const written = {
+    columns: [...changes.map(({ column }) => column), ...row.columns],
+    parameters: [...changes.map(({ parameter }) => parameter), ...row.parameters]
   }
-  const changes = inserted > 0 || conflict.set.kind !== 'assignments' ? [] : conflict.set.assignments
-  const columns: Column[] = []
-  const parameters: Parameter[] = []
-  for (const column of conflict.key) {
-    const change = changes.find((each) => each.column === column)
-    const isGiven = change !== undefined || row.columns.includes(column)
-    if (
-      change?.operator !== undefined ||
-      (!isGiven && (column.generated || column.autoIncrement || column.defaultComputed === true))
-    ) { return undefined }
-    if (!isGiven) continue
-    columns.push(column)
-    parameters.push(boundValue(change === undefined ? givenValue(row, column) : change.parameter))
-  }
-  const condition = conditionOf(conflict.key, { columns, parameters })
+  const condition = isComputedKey(key, written) ? undefined : conditionOf(key, written)
   return (
     condition &&
     ((await runner.value({ table, column: identity, condition: withinRules(table, condition) })) ?? 'null')
   )
 }
+
+/** Returns the id as JSON of the row of an upsert; undefined if it is reported. @throws ServiceError */
+export const readId = async (plan: InsertPlan, counts: RowCounts, runner: Runner): Promise<string | undefined> =>
+  await readStoredId(plan, counts, runner) ?? await readExistingId(plan, counts, runner)
 
 export interface InsertRun {
   readonly plan: InsertPlan
@@ -248,7 +242,7 @@ export async function runInsert (insertRun: InsertRun): Promise<StatementResult 
   if (!mustReadId(plan, runner.engine)) return resultOf(counts)
   return {
     ...resultOf(counts),
-    storedId: await readId(plan, counts, runner),
+    storedId: await readStoredId(plan, counts, runner),
     existingId: await readExistingId(plan, counts, runner)
   }
 }

@@ -3,15 +3,14 @@ import { type Column, mayFillColumns, type Table } from '../catalog/catalog.ts'
 import { TRAITS } from '../catalog/traits.ts'
 import type { StatementResult } from '../dialects/dialect.ts'
 import { knownKey } from '../plan/insert-key.ts'
-import type { Conflict, InsertPlan, PlannedRow, Returned } from '../plan/plan.ts'
-import { withinRules } from '../plan/rule.ts'
+import type { InsertPlan, PlannedRow, Returned } from '../plan/plan.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
 import { numberOf, type RowCounts, type RowsResult } from '../response/result.ts'
 import { compileStep } from '../sql/compile.ts'
 import type { RowBatch } from '../sql/row-batches.ts'
 import type { Value } from '../types/column-type.ts'
-import { type InsertRun, runInsert } from './execute-insert.ts'
-import { areTaken, conditionOf, givenKeys, keyChanged, readRows } from './read-rows.ts'
+import { type InsertRun, readId, runInsert } from './execute-insert.ts'
+import { areTaken, givenKeys, keyChanged, readRows } from './read-rows.ts'
 import type { Runner } from './runner.ts'
 
 /** A plan that has the columns to return and the key of the rows. */
@@ -41,11 +40,10 @@ export async function insertReturning (
     }
     const [row] = rows as [PlannedRow]
     if (numbered === undefined || knownKey(plan, row, numbered) !== null) return
-    const isRead = isNumbered && inserted === 0 &&
-      !(TRAITS[runner.engine].reportsNumbers && (insertId !== undefined || mayFillColumns(table)))
-    const first = isRead ? await readNumber(runner, plan, row) : insertId
-    if (isRead && first === undefined && updated > 0) throw keyChanged()
-    if (first === undefined) return
+    const read = isNumbered && inserted === 0 ? await readId({ ...plan, rows }, counts, runner) : undefined
+    if (read === 'null' && updated > 0) throw keyChanged()
+    const first = read ?? insertId
+    if (first === undefined || first === 'null') return
     const step = rows.length > 1 ? await readStep(runner, table) : 1n
     for (const [offset, row] of rows.entries()) {
       numbers.set(row, numberOf(numbered, String(BigInt(first) + BigInt(offset) * step)))
@@ -69,16 +67,6 @@ export async function insertReturning (
     optional: new Set(written.flatMap((row, index) => (untouched.has(row) ? [index] : [])))
   })
   return { ...result, rows: sink.count }
-}
-
-/** The number of the row that exists in the named key; undefined if there is none. */
-async function readNumber (
-  runner: Runner,
-  { table, conflict, key: [column] }: ReturningPlan,
-  row: PlannedRow
-): Promise<string | undefined> {
-  const condition = conditionOf((conflict as Conflict).key, row)
-  return condition && await runner.value({ table, column: column as Column, condition: withinRules(table, condition) })
 }
 
 /**

@@ -8,7 +8,7 @@ import { insertReturning } from '../execute/insert-returning.ts'
 import type { Runner } from '../execute/runner.ts'
 import { findDefaulted, refuseNulls } from '../plan/assignments.ts'
 import { planInsert } from '../plan/inserted-rows.ts'
-import { isComputedKey, withInsertKey } from '../plan/insert-key.ts'
+import { withInsertKey } from '../plan/insert-key.ts'
 import { planReturnedMembers } from '../plan/members.ts'
 import { bindRows, givesMoment, returnsByMoment } from '../plan/moments.ts'
 import { givenValue, type InsertPlan, type PlannedRow, type Returned } from '../plan/plan.ts'
@@ -27,7 +27,6 @@ export const insert = {
     const plan = restrictInsert(withMembers(planned, planReturnedMembers(body, { source, limits: counting(limits) })))
     refuseNullsInRows(plan)
     refuseOnlyDefaults(plan)
-    refuseComputedKeys(plan)
     const complete = isIdMoment(plan) ? Object.freeze({ ...plan, inTransaction: true as const }) : plan
     return complete.returning === undefined ? complete : withInsertKey(complete)
   },
@@ -71,19 +70,6 @@ function refuseOnlyDefaults ({ table, rows, conflict, isList }: InsertPlan): voi
   throw unsupported(
     isList ? pointer('data', row.index) : '/data',
     `the database computes the defaults of all columns of table "${table.name}": send a value`
-  )
-}
-
-/**
- * @throws NOT_SUPPORTED if the database computes the key of a row, and its upserts look up the rows by their keys
- */
-function refuseComputedKeys ({ table, rows, conflict, isList }: InsertPlan): void {
-  if (table.traits?.upsert !== 'byKey' || conflict === undefined) return
-  const row = rows.find((row) => isComputedKey(conflict.key, row))
-  if (row === undefined) return
-  throw unsupported(
-    isList ? pointer('data', row.index) : '/data',
-    'the database computes the key of "onConflict", by which this server cannot find the row: send its columns'
   )
 }
 
