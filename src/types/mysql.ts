@@ -1,25 +1,16 @@
 /** The column types of MySQL and MariaDB, by their names in information_schema.COLUMNS.DATA_TYPE. */
 import { isIPv4, isIPv6 } from 'node:net'
 import { doubleTotals, exactTotals } from './aggregates.ts'
-import { binaryType } from './binary.ts'
+import { binaryType, bitType } from './binary.ts'
 import {
-  COLUMN,
-  createType,
-  GIVEN,
-  RELATED_TEXT,
-  type ColumnType,
-  type SqlTemplate,
-  type TypeFacts,
-  type Wrapping
+  COLUMN, createType, GIVEN, RELATED_TEXT, type ColumnType, type SqlTemplate, type TypeFacts, type Wrapping
 } from './column-type.ts'
 import { decimalType } from './decimal.ts'
 import { computedDoubleType, doubleType, floatType, type FixedPoint } from './float.ts'
 import { incrementDecimal, incrementDouble, incrementInteger, mergeForm, sqlOf, withNow } from './update-operators.ts'
-import { bitType } from './bit.ts'
 import { integerType, tinyBoolType, yearType } from './integer.ts'
 import { geometryType, vectorType } from './geometry.ts'
-import { jsonType, removalsFirst, requireMysqlNumber } from './json.ts'
-import { MARIADB_INSIDE, MYSQL_INSIDE } from './json-inside.ts'
+import { jsonType, removalsFirst, requireMysqlNumber, MARIADB_INSIDE, MYSQL_INSIDE } from './json.ts'
 import { parseMembers, charType, enumType, formType, setType, textType, unknownType } from './text.ts'
 import { MYSQL_PARTS, datetimeType, dateType, timestampBounds, timestampType, timeType } from './temporal.ts'
 import { GEOMETRY_TYPES } from './wkb.ts'

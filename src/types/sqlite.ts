@@ -5,26 +5,14 @@
 import { numberText } from '../json/exact-json.ts'
 import { binaryType } from './binary.ts'
 import {
-  COLUMN,
-  createType,
-  GIVEN,
-  NOT_TEXT,
-  numericOrder,
-  RELATED_TEXT,
-  ValueRefused,
-  ValueUnreadable,
-  type ColumnType,
-  type DriverValue,
-  type SqlTemplate,
-  type TypeFacts,
-  type Value
+  COLUMN, createType, GIVEN, NOT_TEXT, numericOrder, RELATED_TEXT, ValueRefused, ValueUnreadable, type ColumnType,
+  type DriverValue, type SqlTemplate, type TypeFacts, type Value
 } from './column-type.ts'
 import { parseDigits, readDecimal, decimalSchema } from './decimal.ts'
 import { doubleType, jsonNumber } from './float.ts'
 import { incrementDecimal, incrementDouble, incrementInteger, mergeForm, sqlOf, withNow } from './update-operators.ts'
 import { integerType, tinyBoolType } from './integer.ts'
-import { jsonType } from './json.ts'
-import { OWN_JSON, SQLITE_INSIDE } from './json-inside.ts'
+import { jsonType, OWN_JSON, SQLITE_INSIDE } from './json.ts'
 import { isJson } from './json-text.ts'
 import { longBinary, longCheckedJson, longText } from './long-values.ts'
 import { decimalTotals, doubleTotals, integerTotals } from './sqlite-aggregates.ts'

@@ -1,24 +1,101 @@
-/**
- * Runs an update of many rows. It first locks the rows, so that the database says by its own equality which entries
- * find one, and then changes each row by its key, in the order of `data`, or several by one statement where the order
- * is not seen.
- */
-import type { Column } from '../catalog/catalog.ts'
+/** Update of many rows: a list of entries, each with the key of its row and values of its own. */
+import type { UpdateBody } from '../../schemas/body.ts'
+import type { Column, Table, TableSource } from '../catalog/catalog.ts'
 import { isRefusal } from '../dialects/dialect.ts'
-import { at, invalidBody } from '../errors.ts'
+import { at, invalidBody, invalidValue, missingColumn, type Path, type ServiceError } from '../errors.ts'
+import { checkForeignKeys, inRow, refuse, runWithCheck } from '../execute/after-write.ts'
+import { countUpdated, requireCount } from '../execute/change.ts'
+import { hasKey, readRows, STEP } from '../execute/read-rows.ts'
+import type { Runner } from '../execute/runner.ts'
+import { planAssignments, refuseNulls } from '../plan/assignments.ts'
+import { readValue, type References, ResultReference, toReference } from '../plan/columns.ts'
+import { planFilters } from '../plan/filters/resolve-filters.ts'
 import { combine } from '../plan/filters/scope.ts'
 import { textOf } from '../plan/foreign-keys.ts'
 import { sortByKey } from '../plan/insert-key.ts'
+import { planKey } from '../plan/inserted-rows.ts'
+import { planReturnedMembers } from '../plan/members.ts'
 import type { Condition, KeyedUpdates, UpdatePlan } from '../plan/plan.ts'
 import { storedKey } from '../plan/row-keys.ts'
+import { restrictUpdate } from '../plan/row-rules.ts'
+import { withinRules, withTouched } from '../plan/rule.ts'
+import { counting, planChangeOptions, type PlanLimits, refuseWritten } from '../plan/write-options.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
 import type { Result } from '../response/result.ts'
 import { areAlike, columnsAtOnce, type RowsOfValues, valuesFor } from '../sql/compile-rows-of-values.ts'
-import type { Value } from '../types/column-type.ts'
-import { checkForeignKeys, inRow, refuse, runWithCheck } from './after-write.ts'
-import { countUpdated, requireCount } from './change.ts'
-import { hasKey, readRows, STEP } from './read-rows.ts'
-import type { Runner } from './runner.ts'
+import type { Value, Parameter } from '../types/column-type.ts'
+
+type UpdateOfMany = UpdateBody & {
+  readonly data: ReadonlyArray<Readonly<Record<string, unknown>>>
+  readonly key: readonly string[]
+}
+
+/** Whether the update has a list, with which the check of the body requires a key. */
+export const isOfMany = (body: UpdateBody): body is UpdateOfMany => Array.isArray(body.data)
+
+/**
+ * @throws INVALID_BODY for a key that is not unique or nullable, and for an entry that changes nothing; MISSING_COLUMN
+ * for one without the key; the errors of an update, with the path of the entry
+ */
+export function planKeyedUpdates (body: UpdateOfMany, source: TableSource, given: PlanLimits): UpdatePlan {
+  const { table } = source
+  const { verb, data, filters } = body
+  const limits = counting(given)
+  const condition = planFilters(filters, source, limits)
+  const key = planKey(body.key, table, ['key'])
+  const nullable = key.find((column) => column.nullable)
+  if (nullable !== undefined) {
+    throw at(['key'], invalidBody(`"${nullable.name}" may be NULL, so that the key does not find each row`))
+  }
+  const planned = data.map((entry, index) => planEntry({ entry, path: ['data', index], key, table }, limits.references))
+  const members = planReturnedMembers(body, { source, limits })
+  const entries = planned.map(({ values, update }, index) => ({ values, update: restrictEntry(update, index) }))
+  for (const [index, { update }] of entries.entries()) refuseNulls(update.assignments, ['data', index])
+  const plan = { verb, table, condition: withinRules(table, condition), assignments: [], keyed: { key, entries } }
+  const complete: UpdatePlan = { ...plan, ...planChangeOptions(body, { ...limits, table, members }) }
+  refuseWritten({ verb, table, condition, assignments: [] }, source, limits.counted)
+  return Object.freeze(complete)
+}
+
+interface Entry {
+  readonly entry: Readonly<Record<string, unknown>>
+  readonly path: Path
+  readonly key: readonly Column[]
+  readonly table: Table
+}
+
+function planEntry ({ entry, path, key, table }: Entry, references?: References): KeyedUpdates['entries'][number] {
+  const values = key.map((column) => readKeyValue(column, entry, [...path, column.name], references))
+  const named = new Set(key.map(({ name }) => name))
+  const changes = Object.fromEntries(Object.entries(entry).filter(([name]) => !named.has(name)))
+  if (Object.keys(changes).length === 0) throw at(path, invalidBody('an entry must have a column besides the key'))
+  const assignments = planAssignments(changes, table, path, references)
+  return { values, update: { verb: 'update', table, condition: combine('and', []), assignments } }
+}
+
+function readKeyValue (column: Column, entry: Entry['entry'], path: Path, references?: References): Parameter {
+  const { name } = column
+  const given = Object.hasOwn(entry, name) ? entry[name] : null
+  if (given === null) throw at(path, missingColumn(`"${name}"`))
+  const value = toReference(given, column, references, path)
+  if (value instanceof ResultReference && value.value === null) {
+    throw at(path, invalidValue(name, 'the reference leads to null'))
+  }
+  return readValue(column, value, path)
+}
+
+/** Applies the rules of the grant to the values of an entry. @throws PERMISSION_DENIED */
+function restrictEntry (update: UpdatePlan, index: number): UpdatePlan {
+  try {
+    return withTouched(restrictUpdate(update))
+  } catch (error) {
+    const { code, details } = error as ServiceError
+    throw code === 'PERMISSION_DENIED' && details.length === 0 ? at(['data', index], error as ServiceError) : error
+  }
+}
+
+// Runs it: first locks the rows, so that the database says by its own equality which entries find one, and then changes
+// each row by its key, in the order of `data`, or several by one statement where the order is not seen.
 
 type KeyedPlan = UpdatePlan & { readonly keyed: KeyedUpdates }
 
