@@ -160,7 +160,8 @@ export default fp(async function routes (app: FastifyInstance, options: RowsOpti
     schema: { body: OperationsBodySchema, hide: true },
     validatorCompiler: () =>
       toValidator(createOperationsCheck(createBodyCheck(limits.depth), limits.operations)),
-    onRequest: checkDatabase
+    onRequest: checkDatabase,
+    preValidation: checkQuery
   }
   const answerOperations = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const { headers, rowQueryDatabase: database, rowQueryRecord: record } = request

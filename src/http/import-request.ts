@@ -5,7 +5,7 @@ import { createGunzip, type Gunzip } from 'node:zlib'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Access } from '../access/authorize.ts'
 import { clientGone } from '../dialects/dialect.ts'
-import { at, internal, invalidBody, isServiceError, unsupportedMediaType } from '../errors.ts'
+import { at, internal, invalidBody, isServiceError, type ServiceError, unsupportedMediaType } from '../errors.ts'
 import { readKey } from '../idempotency/run-once.ts'
 import { type ImportFormat, readImportOptions } from '../imports/import-options.ts'
 import { Import } from '../imports/run-import.ts'
@@ -83,10 +83,10 @@ export function refuseQuery (request: FastifyRequest): void {
   }
 }
 
-/** The requests whose clients wait for `100 Continue`. */
+/** The requests whose bodies may not go on: their clients wait for `100 Continue`, or they cannot be parsed. */
 const waiting = new WeakSet<IncomingMessage>()
 
-/** Sends no `100 Continue` any more, because there is another response. Returns whether the client waits for it. */
+/** Sends no `100 Continue` any more, because there is another response. Returns whether the body may not go on. */
 export const stopWaiting = (request: IncomingMessage): boolean => waiting.delete(request)
 
 const prefixesOf = new WeakMap<Server, string[]>()
@@ -123,11 +123,19 @@ function continueWhenRead (request: IncomingMessage, response: ServerResponse): 
   }
 }
 
-/** The connections on which the body of an import arrives, to which Node's time limit of requests does not apply. */
-const importing = new WeakSet<object>()
+/**
+ * The connections on which the body of an import arrives, to which Node's time limit of requests does not apply, and
+ * what ends an import whose body cannot be parsed.
+ */
+const importing = new WeakMap<object, (error: ServiceError) => void>()
 export const isImporting = (socket: object): boolean => importing.has(socket)
 /** Called for a connection that is closed when the rest of an import has arrived. */
-export const keepImporting = (socket: object): void => { importing.add(socket) }
+export const keepImporting = (socket: object): void => { importing.set(socket, () => {}) }
+/** Ends the running import of a connection, which is answered as ever. Returns whether there is one. */
+export function failImport (socket: object, error: ServiceError): boolean {
+  importing.get(socket)?.(error)
+  return importing.has(socket)
+}
 
 export interface ImportSettings {
   /** Called if the response is that to an earlier request. */
@@ -156,7 +164,10 @@ export async function answerImport (
   const client = new HttpClient(reply.raw, grant)
   const running = await Import.begin({ ...settings, options, key, onReplay, client, record })
   request.rowQueryIsWriting = true
-  importing.add(raw.socket)
+  importing.set(raw.socket, (error) => {
+    waiting.add(raw)
+    running.fail(error)
+  })
   let gunzip: Gunzip | undefined
   try {
     return await running.run(() => {

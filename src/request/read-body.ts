@@ -201,7 +201,7 @@ const OF_BODY = { bytes: MAX_BYTES, time: 5000, pause: 1000 } as const
 /** The limits for an import, whose client may not look for an answer before it has sent everything. */
 export const OF_IMPORT = { bytes: Infinity, time: 30_000, pause: 30_000 } as const
 
-/** The limits for an import whose client waits for `100 Continue`: it may have begun to send its body without that. */
+/** The limits for an import whose client waits for `100 Continue`, without which it may send its body nevertheless. */
 export const OF_WAITING_IMPORT = { ...OF_IMPORT, pause: OF_BODY.pause } as const
 
 /**

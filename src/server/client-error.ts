@@ -6,7 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import {
   headersTooLarge, invalidRequest, methodNotAllowed, refusalOf, requestTimeout, type ServiceError
 } from '../errors.ts'
-import { isImporting } from '../http/import-request.ts'
+import { failImport, isImporting } from '../http/import-request.ts'
 
 /** Maps the code of a parser error to the error for the client and its additional headers. */
 const refusals = new Map<string | undefined, () => { refusal: ServiceError, lines?: string }>([
@@ -43,7 +43,8 @@ export function answerBrokenRequest (error: Error & { code?: string }, socket: R
     socket.destroy(error)
     return
   }
-  refuse(socket, refusals.get(error.code)?.() ?? { refusal: invalidRequest('it could not be parsed') })
+  const answer = refusals.get(error.code)?.() ?? { refusal: invalidRequest('it could not be parsed') }
+  if (!failImport(socket, answer.refusal)) refuse(socket, answer)
 }
 
 /**

@@ -146,7 +146,7 @@ await test('422 for values that only the database can check', async (t, service)
       { why: 'null from a trigger', table: 'checked', body: insert({ n: 4 }), code: 'NOT_NULL_VIOLATION' },
       { why: 'an exception about a value, with a number that nobody knows', table: 'checked', body: insert({ n: 5 }), code: 'VALUE_OUT_OF_RANGE' },
       { why: 'a character that the column has none for', table: 'checked', body: insert({ l: '😀' }), code: 'VALUE_OUT_OF_RANGE' },
-      { why: 'an update to such a character', table: 'checked', body: { verb: 'update', data: { l: '名' }, filters: { id: 1 } }, code: 'VALUE_OUT_OF_RANGE' },
+      { why: 'an update to such a character', table: 'checked', body: { verb: 'update', data: { l: '名' }, filters: { id: 1 } }, code: 'VALUE_OUT_OF_RANGE', details: [['/data/l', 'column "l"']] },
       { why: 'a computed column that overflows', table: 'checked', body: insert({ n: 100 }), code: 'VALUE_OUT_OF_RANGE' }
     )
     await service.post('checked', insert({ id: 1, n: 0 }))

@@ -139,6 +139,24 @@ await test('a slow body may take longer than http.requestTimeout, but not be sil
   t.equal(await count(service), 1 + 4 + 2000)
 })
 
+await test('a body that is not HTTP ends its import, which says what is committed', async (t, service) => {
+  const before = await count(service)
+  const rows = Array.from({ length: 1500 }, (_, row) => `broken${row}\n`).join('')
+  const path = '/api/shop/items?transaction=batch'
+  for (const [index, end] of ['no chunk\r\n', undefined].entries()) {
+    const socket = await (await listen(service)).open()
+    socket.write(head({ path: `${path}&onConflict=sku`, ...(end === undefined && { length: 1_000_000 }) }))
+    socket.write(end === undefined ? `sku\n${rows}` : chunk(`sku\n${rows}`))
+    await until('the first batch is in', async () => await count(service) === before + 1000 || index > 0)
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    if (end === undefined) socket.end()
+    else socket.write(end)
+    t.match(await received(socket, /\}$/), /^HTTP\/1.1 400 [^]*"INVALID_REQUEST"[^]*"committed":\{"rows":1000,"line":1001\}/)
+    await once(socket, 'close')
+    t.equal(await count(service), before + 1000)
+  }
+})
+
 await test('a client that goes away ends its import', async (t, service) => {
   const before = await count(service)
   const rows = Array.from({ length: 2500 }, (_, row) => `g${row}\n`).join('')

@@ -92,8 +92,11 @@ await test('QUERY of several operations only selects', async (t, service) => {
 
 await test('options in the path are refused as with POST', async (t, { server }) => {
   const authorization = { authorization: `Bearer ${TOKEN}` }
-  const { statusCode, body } = await server.app.inject({ method: 'QUERY' as 'POST', url: '/api/shop/customers?dryRun=true', headers: authorization, payload: {} })
-  t.match([statusCode, JSON.parse(body).error.code], [400, 'INVALID_BODY'])
+  for (const [method, path] of [['QUERY', 'shop/customers'], ['QUERY', 'shop'], ['POST', 'shop']]) {
+    const payload = path === 'shop' ? { operations: [{ table: 'customers', verb: 'select' }] } : {}
+    const { statusCode, body } = await server.app.inject({ method: method as 'POST', url: `/api/${path}?dryRun=true`, headers: authorization, payload })
+    t.match([statusCode, JSON.parse(body).error], [400, { code: 'INVALID_BODY', message: /^The option "dryRun"/ }], `${method} ${path}`)
+  }
 })
 
 await test('every answer to QUERY and OPTIONS names the media type of QUERY, and 405 names the methods', async (t, service) => {

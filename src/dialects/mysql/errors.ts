@@ -21,6 +21,7 @@ import {
   notSupported,
   outcomeUnknown,
   permissionDenied,
+  pointer,
   queryTimeout,
   resultTooLarge,
   statementTooLarge,
@@ -95,6 +96,13 @@ const unique: Refuse = (statement, { message }) =>
 const noNumberLeft = (statement: Statement): ServiceError =>
   withDetails(valueOutOfRange(), ...firesTrigger(statement) ? [] : [{ path: '', message: NO_NUMBER_LEFT }])
 const NO_NUMBER_LEFT = 'the table has no number left for its AUTO_INCREMENT column'
+/** A value does not fit its column; other values are judged by an expression, or the message does not name a column. */
+const outOfRange: Refuse = (statement, { message }) => {
+  const column = columnIn(message, statement)
+  if (column === undefined) return valueOutOfRange()
+  const { name } = column
+  return withDetails(valueOutOfRange(), { path: pointer('data', name), message: `column "${name}"` })
+}
 const referenced: Refuse = (statement, { message }) =>
   rowIsReferenced(!firesTrigger(statement) || message.includes(` REFERENCES \`${statement.table.name}\` `))
 
@@ -162,12 +170,10 @@ const refusals: ReadonlyArray<readonly [Refuse, readonly number[]]> = [
   [raised, [1172, 1369, 1526, 1643, 1644, 1748, 1863]],
   [usedTwice, [1093, 1442, 1443]],
   [noNumberLeft, [167, 1467]],
+  [outOfRange, [1264, 1265, 1292, 1366, 1406]],
   [
     () => valueOutOfRange(),
-    [
-      182, 1118, 1264, 1265, 1267, 1270, 1271, 1292, 1300, 1366, 1367, 1406, 1411, 1416, 1436, 1441, 1690, 3140, 3548,
-      3643, 3854, 4084
-    ]
+    [182, 1118, 1267, 1270, 1271, 1300, 1367, 1411, 1416, 1436, 1441, 1690, 3140, 3548, 3643, 3854, 4084]
   ],
   [() => statementTooLarge(), [PACKET]],
   [cannot, ENGINE_CANNOT],
@@ -393,6 +399,25 @@ function isNumberOf ({ type }: Column, digits: string): boolean {
   } catch {
     return false
   }
+}
+
+/**
+ * Reads `… for column 'price' at row 1`, or MariaDB's `… for column `shop`.`orders`.`price` at row 1`, where a value
+ * may stand before that. Returns no column that the client has not sent or does not see, or that a trigger may have
+ * written.
+ */
+function columnIn (message: string, statement: Statement): Column | undefined {
+  if (firesTrigger(statement)) return undefined
+  const { table, assigned } = statement
+  const text = message.replace(/ at row \d+$/, '')
+  const isNamed = ({ name }: Column): boolean =>
+    text.endsWith(` for column '${name}'`) ||
+    [[table.name, name], [table.name, name].map(doubled)].some(([of, column]) =>
+      text.endsWith(`.\`${of}\`.\`${column}\``)
+    )
+  // a name may end like the text before another name
+  const [found] = assigned.filter(isNamed).sort((one, other) => other.name.length - one.name.length)
+  return found !== undefined && table.columns.has(found.name) ? found : undefined
 }
 
 /**

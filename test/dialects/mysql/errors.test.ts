@@ -195,6 +195,31 @@ t.test('a failed check is named with its columns if it belongs to the table', as
   }
 })
 
+t.test('a value that does not fit is named with its column, if that was sent, is seen, and no trigger may have written it', async (t) => {
+  const messages: Array<[errno: number, message: string, column: string | undefined]> = [
+    [1264, "Out of range value for column 'b' at row 3", 'b'],
+    [1265, "Data truncated for column 'b' at row 1", 'b'],
+    [1406, "Data too long for column 'b' at row 1", 'b'],
+    [1292, "Incorrect datetime value: 'x' for column 'a' at row 1' for column 'b' at row 1", 'b'],
+    [1366, "Incorrect string value: '\\xF0' for column `shop`.`my.items`.`b` at row 1", 'b'],
+    [1366, "Incorrect string value: '\\xF0' for column `shop`.`audit`.`b` at row 1", undefined],
+    [1264, "Out of range value for column 'total' at row 1", undefined],
+    [1292, "Truncated incorrect DOUBLE value: 'for column 'b''", undefined],
+    [1690, "BIGINT value is out of range in 'for column 'b''", undefined]
+  ]
+  const columns = [...table.columnList]
+  const detailsOf = (errno: number, message: string, plan: Statement) => (toServiceError(fromServer(errno, message), plan) as { details?: unknown }).details
+  const written = { ...update(table), assigned: columns.filter(({ name }) => name === 'a' || name === 'b') }
+  t.equal(written.assigned.length, 2)
+  for (const [errno, message, column] of messages) {
+    t.same(detailsOf(errno, message, written), column === undefined ? [] : [{ path: `/data/${column}`, message: `column "${column}"` }], message)
+  }
+  const [errno, message] = messages[0] as [number, string, string]
+  t.same(detailsOf(errno, message, { ...written, assigned: [] }), [])
+  t.same(detailsOf(errno, message, { ...written, table: { ...table, columns: new Map() } }), [])
+  t.same(detailsOf(errno, message, { ...written, table: { ...table, triggers: { known: true, list: [{ timing: 'before', event: 'update' }] } } }), [])
+})
+
 t.test('a violated foreign key is named with its columns; rows that reference this one are not described', async (t) => {
   const child = 'Cannot add or update a child row: a foreign key constraint fails (`db`.`my.items`, CONSTRAINT `a`k` FOREIGN KEY (`a`, `b`) REFERENCES `others` (`x`, `y`))'
   t.match(toServiceError(fromServer(1452, child), insert), { code: 'FOREIGN_KEY_VIOLATION', details: [{ path: '/data/a', message: 'foreign key "a`k" on "a", "b"' }, { path: '/data/b' }] })
