@@ -3,7 +3,7 @@ import { type Column, mayFire, type Table } from '../catalog/catalog.ts'
 import { type ServiceError, unsupported } from '../errors.ts'
 import { combine } from '../plan/filters/scope.ts'
 import { textOf } from '../plan/foreign-keys.ts'
-import { knownDefault } from '../plan/insert-key.ts'
+import { isComputed, knownDefault } from '../plan/insert-key.ts'
 import { boundValue } from '../plan/moments.ts'
 import { type Condition, givenValue, type PlannedRow, type Returned, type UpdatePlan } from '../plan/plan.ts'
 import { storedKey } from '../plan/row-keys.ts'
@@ -95,7 +95,7 @@ export function conditionOf (
     const index = columns.indexOf(column)
     const parameter = index >= 0 ? boundValue(parameters[index]) : column.autoIncrement ? null : knownDefault(column)
     if (parameter === null) return undefined
-    if (parameter === undefined && (column.generated || column.defaultComputed === true)) {
+    if (parameter === undefined && isComputed(column)) {
       throw unsupported('/onConflict/key', `the database computes "${column.name}": send a value`)
     }
     conditions.push(

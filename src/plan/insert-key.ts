@@ -71,7 +71,7 @@ function findNumber (
   if (identity?.autoIncrement !== true || written.includes(identity)) return undefined
   const isFound =
     traitsOf(table).reportsNumbers ||
-    (!key.some((column) => column.generated || column.defaultComputed === true) &&
+    (!key.some(isComputed) &&
       (set.kind !== 'assignments' || !key.some((column) => written.includes(column))))
   return isFound ? identity : undefined
 }
@@ -91,8 +91,9 @@ export function knownKey (
 }
 
 /** The value that a column gets if an insert omits it; undefined if only the database knows it exactly. */
-export function knownDefault ({ type, defaultText, ...column }: Column): Parameter | undefined {
-  if (column.generated || column.autoIncrement || column.defaultComputed === true) return undefined
+export function knownDefault (column: Column): Parameter | undefined {
+  const { type, defaultText, autoIncrement } = column
+  if (autoIncrement || isComputed(column)) return undefined
   if (defaultText === null) return null
   return type.roundsDefaults === true ? undefined : readDefault(type, defaultText)
 }
@@ -220,9 +221,12 @@ function mayReplace (table: Table, event: TriggerEvent): boolean {
   return mayFire(table, event, event === 'insert' ? 'after' : undefined)
 }
 
+/** Whether the database computes the value of the column if an insert omits it. */
+export const isComputed = ({ generated, defaultComputed }: Column): boolean => generated || defaultComputed === true
+
 /** Whether the database computes a column of the key of a row, so that only its statement finds the row that exists. */
 export const isComputedKey = (key: readonly Column[], { columns }: Pick<PlannedRow, 'columns'>): boolean =>
-  key.some((column) => !columns.includes(column) && (column.generated || column.defaultComputed === true))
+  key.some((column) => !columns.includes(column) && isComputed(column))
 
 /** Whether an upsert writes some of these columns to a row that exists, and keeps the others. */
 export function mayMix ({ rows, conflict }: InsertPlan, columns: readonly Column[]): boolean {

@@ -144,7 +144,7 @@ function against<T> ({ columns, parameter }: Match, left: Operands['left']): Ali
 }
 
 /** The relevance of a row, which is higher for a better match. FTS5 ranks the best match lowest. */
-export function compileRelevance (match: Match, builder: TableTokens): Expression<number> {
+function compileRelevance (match: Match, builder: TableTokens): Expression<number> {
   if (match.index.fullText?.rowid === null) return against(match, (column) => sql.ref(builder.outer(column)))
   const { table, rowid } = wordsOf(match, builder)
   const found = sql`select rowid as r, rank as k from ${table} where ${table} match ${match.parameter} limit -1`

@@ -190,7 +190,7 @@ function isMiscounted ({ columns, parameters }: PlannedRow, { key, set }: Confli
 }
 
 /** Whether NULL in the column differs from its default. */
-export const hidesDefault = ({ nullable, defaultText, defaultComputed }: Column): boolean =>
+const hidesDefault = ({ nullable, defaultText, defaultComputed }: Column): boolean =>
   nullable && (defaultText !== null || defaultComputed === true)
 
 function unionOf (rows: readonly PlannedRow[]): readonly Column[] {

@@ -7,7 +7,7 @@ import { checkJson } from './json-text.ts'
 const BASE64_PART = PART / 4 * 3
 
 /** Divides a text between characters. */
-export function * textParts (text: string | Buffer): Generator<string | Buffer> {
+function * textParts (text: string | Buffer): Generator<string | Buffer> {
   for (let from = 0; from < text.length;) {
     const to = typeof text === 'string' ? endOfUnits(text, from + PART) : endOfBytes(text, from + PART)
     yield typeof text === 'string' ? text.slice(from, to) : text.subarray(from, to)
