@@ -118,7 +118,7 @@ function continueWhenRead (request: IncomingMessage, response: ServerResponse): 
   waiting.add(request)
   request._read = function (size) {
     request._read = read
-    if (waiting.delete(request)) response.writeContinue()
+    if (waiting.delete(request) && !response.headersSent) response.writeContinue()
     read.call(request, size)
   }
 }

@@ -89,7 +89,8 @@ await test('100 Continue comes after 401, 403, 404, 413, 415 and options, and be
   const cases: Array<[number, Head]> = [
     [401, { token: 'nobody' }], [403, { token: 'reader' }], [404, { path: '/api/shop/nope' }], [400, { path: '/api/shop/items?x=1' }],
     [415, { lines: ['Content-Encoding: br'] }], [415, { type: 'text/plain' }], [401, { token: 'nobody', type: 'application/json' }],
-    [413, { type: 'application/json', length: 1_000_000_000 }], [405, { method: 'PUT', type: 'application/json' }]
+    [413, { type: 'application/json', length: 1_000_000_000 }], [405, { method: 'PUT', type: 'application/json' }],
+    [200, { method: 'GET', path: '/api/shop/openapi.json' }]
   ]
   for (const [status, given] of cases) {
     const socket = await wire.open()
