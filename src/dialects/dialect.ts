@@ -17,7 +17,7 @@ export interface RowSink {
   /** Called before the first row of each run. `columns`: the columns as the database has them now. */
   begin (columns: readonly Column[]): void
   /**
-   * A row of MySQL's text protocol (mysql/packets.ts), in `bytes` from `from` to `to`. A long row is taken between
+   * A row of MySQL's text protocol (row-bytes.ts), in `bytes` from `from` to `to`. A long row is taken between
    * turns of the event loop: no other row may follow until the promise has settled. @throws UNREADABLE_VALUE, or the
    * promise rejects with it
    */

@@ -1,6 +1,6 @@
 /** Writes the rows of streams: as NDJSON, or as CSV. */
 import type { Column } from '../catalog/catalog.ts'
-import { afterLength, readLength } from '../dialects/mysql/packets.ts'
+import { afterLength, readLength } from '../dialects/row-bytes.ts'
 import { type LongWork, PART } from '../in-pieces.ts'
 import { LINE_ENDS, onOneLine } from '../json/exact-json.ts'
 import { type Cells, cellsOf, type JoinedCells } from '../plan/cells.ts'

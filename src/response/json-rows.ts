@@ -1,6 +1,6 @@
 /** Writes rows as JSON objects: from the bytes of MySQL's text protocol, or from values of a driver. */
 import type { Column } from '../catalog/catalog.ts'
-import { afterLength, readLength } from '../dialects/mysql/packets.ts'
+import { afterLength, readLength } from '../dialects/row-bytes.ts'
 import { unreadableValue } from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import { allOf, inPieces, PART, type LongWork } from '../in-pieces.ts'

@@ -4,7 +4,7 @@
  */
 import { baseTable, type Column, traitsOf } from '../catalog/catalog.ts'
 import { StaleCatalog } from '../dialects/dialect.ts'
-import { afterLength, findStarts, readLength, skipValues } from '../dialects/mysql/packets.ts'
+import { afterLength, findStarts, readLength, skipValues } from '../dialects/row-bytes.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import type { LongWork } from '../in-pieces.ts'
 import { parseExactJson } from '../json/exact-json.ts'

@@ -4,7 +4,7 @@
  */
 import type { Column } from '../catalog/catalog.ts'
 import type { RowSink } from '../dialects/dialect.ts'
-import { copyValues, valuesIn } from '../dialects/mysql/packets.ts'
+import { copyValues, valuesIn } from '../dialects/row-bytes.ts'
 import { overloaded, resultTooLarge, type ServiceError, unsupported } from '../errors.ts'
 import { cellsOf } from '../plan/cells.ts'
 import type { SelectPlan } from '../plan/plan.ts'

@@ -2,7 +2,7 @@
 import type { Column } from '../catalog/catalog.ts'
 import { TRAITS } from '../catalog/traits.ts'
 import type { RowSink } from '../dialects/dialect.ts'
-import { afterLength, readLength, valuesIn } from '../dialects/mysql/packets.ts'
+import { afterLength, readLength, valuesIn } from '../dialects/row-bytes.ts'
 import type { Runner } from '../execute/runner.ts'
 import { cellsOfMember } from '../plan/cells.ts'
 import type { ListMember, ManyMember, RowLock } from '../plan/plan.ts'

@@ -1,6 +1,6 @@
 /** The rows of a page as bytes of MySQL's text protocol, with cells of every length. */
 import t from 'tap'
-import { copyValues, skipValues } from '../../src/dialects/mysql/packets.ts'
+import { copyValues, skipValues } from '../../src/dialects/row-bytes.ts'
 import { createSelectSink, PageSink } from '../../src/response/response-sink.ts'
 import { pageMembers } from '../../src/response/response-sink.ts'
 import type { SelectBody } from '../../schemas/body.ts'
