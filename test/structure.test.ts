@@ -72,6 +72,10 @@ t.test('only src/dialects imports a driver; the demo fills its own SQLite file',
   t.same(importing(outside('src/dialects', 'src/demo'), (name) => name === 'node:sqlite'), [])
 })
 
+t.test('only what opens databases and reads their settings knows one engine', async (t) => {
+  t.same(importing(outside('src/dialects', 'src/databases', 'src/config'), (name) => /^src\/dialects\/(mysql|sqlite)\//.test(name)), [])
+})
+
 t.test('src/dialects imports neither requests, plans nor answers', async (t) => {
   t.same(importing(inside('src/dialects'), (name) => /^src\/(plan|request|response)\//.test(name)), [])
 })
