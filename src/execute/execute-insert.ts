@@ -104,12 +104,11 @@ function assignmentsOf ({ rows, conflict: { written, assignments } }: Upsert): A
  * @throws UNIQUE_VIOLATION with the index of the row
  */
 async function requireWithin (
-  { table, rows, conflict }: RowBatch,
+  { batch: { table, rows, conflict }, within }: { readonly batch: RowBatch, readonly within: Condition },
   { untouched = [] }: RowCounts,
   runner: Runner
 ): Promise<void> {
-  const { key, within } = conflict as BatchConflict
-  if (within === undefined) return
+  const { key } = conflict as BatchConflict
   const exists = (condition: Condition): Promise<boolean> => runner.exists({ table, columns: key, condition })
   for (const row of untouched) {
     const sameKey = conditionOf(key, rows[row] as PlannedRow)
@@ -256,7 +255,8 @@ const resultOf = (counts: RowCounts): StatementResult & RowsResult => ({
 
 async function runBatch ({ runner, onBatch }: InsertRun, batch: RowBatch): Promise<RowCounts> {
   const counts = countsOf(batch, await runner.insert(batch))
-  if (batch.conflict !== undefined) await requireWithin(batch, counts, runner)
+  const { within } = batch.conflict ?? {}
+  if (within !== undefined) await requireWithin({ batch, within }, counts, runner)
   await onBatch?.(batch, counts)
   return counts
 }
