@@ -18,7 +18,7 @@ const TRANSACTIONS: ReadonlyArray<readonly [string, string]> = [['whole', 'all r
 const NOT_POSSIBLE = ['NOT_SUPPORTED', 'PERMISSION_DENIED']
 
 type Step =
-  | { readonly name: 'chosen' }
+  | { readonly name: 'chosen' | 'changed' }
   | { readonly name: 'trying' | 'importing', readonly bytes: number }
   | { readonly name: 'tried' | 'failed', readonly answer: Answer }
   | { readonly name: 'done', readonly data: JsonObject }
@@ -43,6 +43,7 @@ export function ImportForm ({ table, onImported }: { table: Table, onImported: (
   const [conflict, setConflict] = useState('0')
   const [step, setStep] = useState<Step>(CHOSEN)
   const running = useRef<AbortController>(undefined)
+  const input = useRef<HTMLInputElement>(null)
   const conflicts = conflictsOf(table)
   const isRunning = step.name === 'trying' || step.name === 'importing'
   useHold(step.name === 'importing')
@@ -60,6 +61,13 @@ export function ImportForm ({ table, onImported }: { table: Table, onImported: (
     set(value)
     setStep(CHOSEN)
   }
+  /** A browser does not read a file that has changed since it was chosen, and calls the same one no change. */
+  const chooseAgain = (): undefined => {
+    if (input.current !== null) input.current.value = ''
+    setFile(undefined)
+    setStep({ name: 'changed' })
+    requestAnimationFrame(() => input.current?.focus())
+  }
   const send = async (name: 'trying' | 'importing'): Promise<Answer | undefined> => {
     if (file === undefined) return undefined
     const { signal } = running.current = new AbortController()
@@ -68,7 +76,9 @@ export function ImportForm ({ table, onImported }: { table: Table, onImported: (
     })
     setStep({ name, bytes: 0 })
     try {
-      return await service.upload(`${table.path}${options.size > 0 ? `?${options.toString()}` : ''}`, file, { signal, onProgress: (bytes) => setStep({ name, bytes }) })
+      const answer = await service.upload(`${table.path}${options.size > 0 ? `?${options.toString()}` : ''}`, file, { signal, onProgress: (bytes) => setStep({ name, bytes }) })
+      const canRead = answer.status > 0 || await file.slice(0, 1).arrayBuffer().then(() => true, () => false)
+      return canRead ? answer : chooseAgain()
     } catch { // it was cancelled
       setStep(CHOSEN)
       if (name === 'importing') say('Cancelled: see in the table whether rows were written')
@@ -101,11 +111,12 @@ export function ImportForm ({ table, onImported }: { table: Table, onImported: (
     <>
       <p class='muted'>A CSV file with the names of columns in its first line. Nothing in a cell is NULL, <code>""</code> is an empty text. Columns that the file does not have get their defaults.</p>
       <div class='options'>
-        <label>File <input type='file' accept='.csv,.tsv,.txt,text/csv' disabled={isRunning} onChange={({ currentTarget }) => { choose(currentTarget.files?.[0]) }} /></label>
+        <label>File <input ref={input} type='file' accept='.csv,.tsv,.txt,text/csv' disabled={isRunning} onChange={({ currentTarget }) => { choose(currentTarget.files?.[0]) }} /></label>
         <label>Cells are separated by <Choice label='Cells are separated by' value={separator} options={SEPARATORS} onChoice={changed(setSeparator)} isDisabled={isRunning} /></label>
         {conflicts.length > 1 && <label>Rows that exist <Choice label='Rows that exist' value={conflict} options={conflicts.map(({ text }, index) => [String(index), text])} onChoice={changed(setConflict)} isDisabled={isRunning} /></label>}
         <label>Write <Choice label='Write' value={transaction} options={TRANSACTIONS} onChoice={changed(setTransaction)} isDisabled={isRunning} /></label>
       </div>
+      {step.name === 'changed' && <p class='warning' role='alert'>The file has changed since it was chosen: choose it again.</p>}
       {isRunning && <Progress text={step.name === 'trying' ? 'Trying: nothing is written.' : 'Importing.'} bytes={step.bytes} size={file?.size ?? 0} />}
       {isTried && (tried === undefined
         ? <p class='warning'>The service cannot try this import first: {step.answer.failure?.message}</p>
@@ -115,7 +126,7 @@ export function ImportForm ({ table, onImported }: { table: Table, onImported: (
         <button type='button' onClick={() => isRunning ? running.current?.abort() : show(undefined)}>Cancel</button>
         {isTried
           ? <button type='button' class='main' onClick={() => { write() }}>{tried === undefined ? 'Import' : `Import ${describeRows(tried)}`}</button>
-          : <button type='button' class='main' disabled={file === undefined || isRunning} onClick={() => { attempt() }}>Try first</button>}
+          : <button type='button' class='main' disabled={file === undefined} aria-disabled={isRunning} onClick={() => { if (!isRunning) attempt() }}>Try first</button>}
       </p>
     </>
   )

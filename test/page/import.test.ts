@@ -1,7 +1,7 @@
 // night: drives a browser
 /** The page at {prefix}/docs in a browser: a CSV file is tried and imported. */
 import { execFile } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
@@ -46,6 +46,23 @@ await onEachEngine(t, 'a file is tried, then imported', { schema: () => schema, 
     await failure.getByText('Line 1').waitFor()
     t.match(await failure.innerText(), 'COLUMN_NOT_FOUND')
     t.equal(await count(), 1)
+  })
+
+  await t.test('a file that was mended has to be chosen again', async (t) => {
+    const path = join(t.testdir({ 'stock.csv': 'sku,nome\nB,b\n' }), 'stock.csv')
+    await dialog.getByLabel('File').setInputFiles(path)
+    await button(dialog, 'Try first').click()
+    await dialog.getByText('COLUMN_NOT_FOUND').waitFor()
+    writeFileSync(path, 'sku,name\nB,banana\n')
+    utimesSync(path, 1e9, 1e9)
+    await button(dialog, 'Try first').click()
+    await dialog.getByRole('alert').filter({ hasText: 'The file has changed' }).waitFor()
+    await dialog.getByLabel('File').and(page.locator(':focus')).waitFor()
+    await dialog.getByLabel('File').setInputFiles(path)
+    await button(dialog, 'Try first').click()
+    await said.getByText('1 row inserted').waitFor()
+    t.equal(await count(), 1)
+    await button(dialog, 'Import 1 row').and(page.locator(':focus')).waitFor()
   })
 
   await t.test('what would be written is counted first', async (t) => {
