@@ -118,6 +118,7 @@ t.test('a search is part of the filters, beside all others', async (t) => {
   const found = withSearch(table, { n: 1 }, { text: 'aB' })
   t.same(found, { n: 1, $or: ['name', '$$note'].flatMap((key) => ['aB', 'ab', 'AB', 'Ab'].map((text) => ({ [key]: { $contains: text } }))) })
   t.same(readSearch(table, found), { text: 'aB' })
+  t.match(withSearch(table, undefined, { text: "niamh o'b" }), { $or: [{}, {}, {}, { name: { $contains: "Niamh O'B" } }] }, 'names have a capital in each word')
   t.same(readSearch(table, withSearch(table, found, { text: '7%' })), { text: '7%' })
   t.same(withSearch(table, found, { text: '' }), { n: 1 })
   t.equal(withSearch(table, withSearch(table, undefined, { text: 'x' }), { text: '' }), undefined)
