@@ -1,8 +1,8 @@
 /** The answer to a request: rows as a grid or as JSON, counts of a write, or what was wrong. */
 import type { ComponentChildren } from 'preact'
 import { isList, isObject, memberOf, parseJson, writeLines, type Json, type JsonObject } from './json.ts'
-import { useEffect, useState } from 'preact/hooks'
-import { firstBody } from './bodies.ts'
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
+import { firstBody, referringFilters } from './bodies.ts'
 import { copy } from './cell.tsx'
 import { Grid } from './grid.tsx'
 import { readOrder } from './order.ts'
@@ -27,7 +27,7 @@ interface AnswerViewProps {
   readonly onImport: (() => void) | undefined
   /** What can be done with rows that are selected. */
   readonly onSelected: (rows: readonly JsonObject[], action: 'delete' | 'export') => void
-  readonly onEdit: ((row: JsonObject, column: Column, value: Json) => void) | undefined
+  readonly onEdit: ((row: JsonObject, column: Column, value: Json) => Promise<boolean>) | undefined
   /** The key of the row that is open at first. */
   readonly opened: string | undefined
   readonly onOpen: (row: JsonObject | undefined) => void
@@ -51,7 +51,8 @@ const number = (value: number): string => value.toLocaleString('en')
 export function AnswerView ({ table, result: { answer, body }, isOld, shown, setShown, paging, onOrder, onExport, onImport, onSelected, onEdit, opened, onOpen, panel, children }: AnswerViewProps) {
   const { data, failure } = answer
   const [selected, setSelected] = useState<ReadonlyMap<string, JsonObject>>(new Map())
-  useEffect(() => setSelected(new Map()), [answer])
+  // before the next frame: what acts on them takes the focus with it
+  useLayoutEffect(() => setSelected(new Map()), [answer])
   if (failure !== undefined) return <FailureView answer={answer} body={body} table={table} />
   const rows = isList(memberOf(data, 'rows')) ? data?.['rows'] as readonly JsonObject[] : undefined
   const isSelect = memberOf(body, 'verb') === 'select'
@@ -87,14 +88,14 @@ export function AnswerView ({ table, result: { answer, body }, isOld, shown, set
   )
 }
 
-/** The buttons are always all there, in the same place. */
+/** The buttons are always all there, in the same place, and keep the focus where they do nothing. */
 function Pages ({ paging: { onFirst, onPrevious, onNext, onLast } }: { paging: Paging }) {
   return (
     <span class='pages'>
-      <button type='button' disabled={onFirst === undefined} onClick={onFirst}>« <span class='word'>First</span></button>
-      <button type='button' disabled={onPrevious === undefined} onClick={onPrevious}>‹ <span class='word'>Previous</span></button>
-      <button type='button' disabled={onNext === undefined} onClick={onNext}><span class='word'>Next</span> ›</button>
-      <button type='button' disabled={onLast === undefined} onClick={onLast}><span class='word'>Last</span> »</button>
+      <button type='button' aria-disabled={onFirst === undefined} onClick={onFirst}>« <span class='word'>First</span></button>
+      <button type='button' aria-disabled={onPrevious === undefined} onClick={onPrevious}>‹ <span class='word'>Previous</span></button>
+      <button type='button' aria-disabled={onNext === undefined} onClick={onNext}><span class='word'>Next</span> ›</button>
+      <button type='button' aria-disabled={onLast === undefined} onClick={onLast}><span class='word'>Last</span> »</button>
     </span>
   )
 }
@@ -184,8 +185,7 @@ function Referrers ({ table, filters }: { table: Table, filters: Json | undefine
     const look = async (relation: Relation): Promise<void> => {
       const other = document.table(relation.table)
       if (other?.verbs.includes('select') !== true) return
-      const on = Object.fromEntries(relation.on.map(([own, referring]) => [referring, own]))
-      const select = { ...firstBody(other, 'select'), filters: { $some: { [table.name]: { table: table.name, on, ...isObject(filters) && { filters } } } } }
+      const select = { ...firstBody(other, 'select'), filters: referringFilters(table, relation, other, filters) }
       const { data } = await service.look(other.path, writeLines({ ...select, limit: 1, total: MAX_REFERRERS }), controller.signal)
       const total = memberOf(data, 'total')
       if (total !== undefined && total !== 0) setFound((before) => [...before, { name: other.name, total, body: writeLines(select) }])

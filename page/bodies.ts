@@ -58,6 +58,16 @@ export function relatedFilters ({ on }: Relation, row: JsonObject): JsonObject |
   return values.some(([, value]) => value === undefined || value === null) ? undefined : Object.fromEntries(values) as JsonObject
 }
 
+/** The filters of the rows of `other` that refer to those that `filters` of `table` select: of the columns of the foreign key, where the filters name no others, as the form shows them. */
+export function referringFilters (table: Table, { on }: Relation, other: Table, filters: Json | undefined): JsonObject {
+  const given = isObject(filters) ? Object.entries(filters) : []
+  const own = given.map(([name, value]) => [on.find(([referred]) => referred === name)?.[1] ?? '$', value] as const)
+  if (own.length > 0 && own.every(([name]) => !name.startsWith('$'))) return Object.fromEntries(own)
+  const back = other.relations.find((relation) => relation.table === table.name && relation.on.every(([referring, referred]) => on.some((pair) => pair[0] === referred && pair[1] === referring)))
+  const member = back === undefined ? { table: table.name, on: Object.fromEntries(on.map(([referred, referring]) => [referring, referred])) } : relatedMember(back)
+  return { $some: { [back?.name ?? table.name]: { ...member, ...given.length > 0 && { filters: filters as JsonObject } } } }
+}
+
 /** How a member of `include`, `$some` or `$none` with the name of the relation says which rows it means. */
 export const relatedMember = ({ name, table, on, isOnly }: Relation): JsonObject => ({ ...table !== name && { table }, ...!isOnly && { on: Object.fromEntries(on) } })
 

@@ -110,7 +110,7 @@ function Preview ({ table, given, data, before }: PreviewProps) {
   const sorted = set.size === 0 ? columns : [...columns.filter((name) => table.primaryKey.includes(name)), ...columns.filter((name) => set.has(name) && !table.primaryKey.includes(name)), ...columns.filter((name) => !set.has(name) && !table.primaryKey.includes(name))]
   const [only] = values
   const old = values.length === 1 && only !== undefined ? before?.get(rowKey(table, only) ?? '') : undefined
-  if (only !== undefined && old !== undefined) return <Changes names={columns.filter((name) => !isEqual(old[name], only[name]))} old={old} row={only} />
+  if (only !== undefined && old !== undefined) return <Changes names={sorted.filter((name) => table.primaryKey.includes(name) || !isEqual(old[name], only[name]))} old={old} row={only} />
   return (
     <>
       <p class='muted'>A dry run: nothing has been changed yet. {values.length > 0 && (verbOf(given) === 'delete' ? 'These rows would be gone:' : 'The rows would be:')}</p>
@@ -120,7 +120,7 @@ function Preview ({ table, given, data, before }: PreviewProps) {
   )
 }
 
-/** One row: what it has now beside what it would have. */
+/** One row: its key, and what it has now beside what it would have. */
 function Changes ({ names, old, row }: { names: readonly string[], old: JsonObject, row: JsonObject }) {
   return (
     <>
@@ -128,7 +128,7 @@ function Changes ({ names, old, row }: { names: readonly string[], old: JsonObje
       <div class='grid changes' tabIndex={0} role='region' aria-label='Rows of the dry run'>
         <table>
           <thead><tr><th scope='col'>Column</th><th scope='col'>Old</th><th scope='col'>New</th></tr></thead>
-          <tbody>{names.map((name) => <tr key={name}><th scope='row'>{name}</th><td class='text'><LongValue value={old[name]} name={name} /></td><td class='text marked'><LongValue value={row[name]} name={name} /></td></tr>)}</tbody>
+          <tbody>{names.map((name) => <tr key={name}><th scope='row'>{name}</th><td class='text'><LongValue value={old[name]} name={name} /></td><td class={isEqual(old[name], row[name]) ? 'text' : 'text marked'}><LongValue value={row[name]} name={name} /></td></tr>)}</tbody>
         </table>
       </div>
     </>

@@ -31,9 +31,9 @@ export interface GridProps {
   /** The rows that are selected, by their key. */
   readonly selected?: ReadonlyMap<string, JsonObject> | undefined
   readonly onSelected?: ((selected: ReadonlyMap<string, JsonObject>) => void) | undefined
-  /** Writes a value that was entered in its cell. */
-  readonly onEdit?: ((row: JsonObject, column: Column, value: Json) => void) | undefined
-  /** The key of the row that is open at first. */
+  /** Writes a value that was entered in its cell. @returns whether it is written */
+  readonly onEdit?: ((row: JsonObject, column: Column, value: Json) => Promise<boolean>) | undefined
+  /** The key of the row that the address opens. */
   readonly opened?: string | undefined
   readonly onOpen?: ((row: JsonObject | undefined) => void) | undefined
 }
@@ -51,6 +51,8 @@ export function Grid ({ label, rows, columns, table, order = [], onOrder, panel,
   const [open, setOpen] = useState<Open | undefined>(opened === undefined ? undefined : { row: opened, tab: undefined })
   const [edited, setEdited] = useState<{ readonly row: string, readonly name: string }>()
   const [shown, setShown] = useState(MAX_CELLS)
+  const element = useRef<HTMLDivElement>(null)
+  useEffect(() => setOpen((before) => before?.row === opened ? before : opened === undefined ? undefined : { row: opened, tab: undefined }), [opened])
   const known = new Map(table?.columns.map((column) => [column.name, column]))
   const count = Math.max(10, Math.floor(shown / Math.max(1, columns.length)))
   const idOf = (row: JsonObject, index: number): string => rowKey(table, row) ?? String(index)
@@ -58,6 +60,14 @@ export function Grid ({ label, rows, columns, table, order = [], onOrder, panel,
     if (next?.row !== open?.row && !mayLeave()) return
     setOpen(next)
     onOpen?.(next === undefined ? undefined : row)
+  }
+  const close = (): void => {
+    element.current?.querySelector<HTMLElement>('tr.open button')?.focus()
+    openAs(undefined)
+  }
+  const endEdit = (): void => {
+    setEdited(undefined)
+    element.current?.focus({ preventScroll: true })
   }
   const toggle = (key: string, row: JsonObject, tab?: string): void => openAs(open?.row === key && open.tab === tab ? undefined : { row: key, tab }, row)
   const canSelect = onSelected !== undefined && rows.length > 0 && rows.every((row) => rowKey(table, row) !== undefined)
@@ -69,7 +79,7 @@ export function Grid ({ label, rows, columns, table, order = [], onOrder, panel,
   const names = useNames(rows, columns, table)
   const relationOf = (name: string): Relation | undefined => table?.relations.find(({ on, isMany }) => !isMany && on.length === 1 && on[0]?.[0] === name)
   return (
-    <div class='grid' tabIndex={0} role='region' aria-label={label}>
+    <div ref={element} class='grid' tabIndex={0} role='region' aria-label={label}>
       <table>
         <thead>
           <tr>
@@ -95,7 +105,7 @@ export function Grid ({ label, rows, columns, table, order = [], onOrder, panel,
                     const old = memberOf(before?.get(key), name)
                     const canEdit = onEdit !== undefined && column?.isUpdatable === true && value !== undefined && rowKey(table, row) !== undefined
                     if (canEdit && edited?.row === key && edited.name === name) {
-                      return <td key={name}><CellEditor column={column} value={value} onEnd={() => setEdited(undefined)} onValue={(entered) => onEdit(row, column, entered)} /></td>
+                      return <td key={name}><CellEditor column={column} value={value} onEnd={endEdit} onValue={(entered) => onEdit(row, column, entered)} /></td>
                     }
                     return (
                       <td key={name} title={canEdit ? 'Double-click to edit' : undefined} onDblClick={canEdit ? () => setEdited({ row: key, name }) : undefined} class={`${!names.has(name) && isNumeric(column, value) ? 'number' : ''}${marked?.has(name) === true ? ' marked' : ''}`}>
@@ -109,7 +119,7 @@ export function Grid ({ label, rows, columns, table, order = [], onOrder, panel,
                     )
                   })}
                 </tr>
-                {isOpen && panel !== undefined && <tr class='below'><td colSpan={columns.length + 1}><div class='inset'>{panel(row, open.tab, () => openAs(undefined))}</div></td></tr>}
+                {isOpen && panel !== undefined && <tr class='below'><td colSpan={columns.length + 1}><div class='inset'>{panel(row, open.tab, close)}</div></td></tr>}
               </Fragment>
             )
           })}
@@ -123,20 +133,23 @@ export function Grid ({ label, rows, columns, table, order = [], onOrder, panel,
 interface CellEditorProps {
   readonly column: Column
   readonly value: Json
-  readonly onValue: (value: Json) => void
+  readonly onValue: (value: Json) => Promise<boolean>
   readonly onEnd: () => void
 }
 
-/** The input of one value in its cell: Enter shows what would change, Escape leaves it. */
+/** The input of one value in its cell: Enter shows what would change, Escape leaves it. It stays until the value is written. */
 function CellEditor ({ column, value, onValue, onEnd }: CellEditorProps) {
   const element = useRef<HTMLSpanElement>(null)
   const [entered, setEntered] = useState<Json | undefined>(value)
   const isChanged = entered !== undefined && !isEqual(entered, value)
   useEffect(() => element.current?.querySelector<HTMLElement>('input, select, textarea')?.focus(), [])
   useHold(isChanged)
-  const finish = (): void => {
-    onEnd()
-    if (isChanged) onValue(toGiven(column, entered))
+  const isAsking = useRef(false)
+  const finish = async (): Promise<void> => {
+    if (isAsking.current) return
+    isAsking.current = true
+    if (!isChanged || await onValue(toGiven(column, entered))) onEnd()
+    isAsking.current = false
   }
   const press = (event: KeyboardEvent): void => {
     if (event.key === 'Escape') onEnd()
@@ -149,7 +162,7 @@ function CellEditor ({ column, value, onValue, onEnd }: CellEditorProps) {
     <span ref={element} class='cell-editor' onKeyDown={press}>
       <ValueInput label={`New ${column.name}`} column={column} value={entered} otherwise={value} isEdited placeholder={entered === null ? 'NULL' : ''} onValue={setEntered} />
       {column.isNullable && <button type='button' aria-pressed={entered === null} aria-label={`${column.name}: NULL`} onClick={() => setEntered(null)}>NULL</button>}
-      <button type='button' disabled={!isChanged} onClick={finish}>Save …</button>
+      <button type='button' disabled={!isChanged} onClick={() => { finish() }}>Save …</button>
       <button type='button' class='quiet' aria-label='Leave the value as it is' onClick={onEnd}>×</button>
     </span>
   )

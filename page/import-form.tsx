@@ -1,5 +1,5 @@
 /** Imports the rows of a CSV file: a dry run first, then the import if the person agrees. */
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { describeWrite, FailureView } from './answer-view.tsx'
 import { Choice } from './choice.tsx'
 import { findSeparator } from './csv.ts'
@@ -48,6 +48,7 @@ export function ImportForm ({ table, onImported }: { table: Table, onImported: (
   const isRunning = step.name === 'trying' || step.name === 'importing'
   useHold(step.name === 'importing')
   useEffect(() => () => running.current?.abort(), [])
+  useLayoutEffect(() => { if (step.name === 'changed') input.current?.focus() }, [step])
 
   const choose = async (chosen: File | undefined): Promise<void> => {
     setFile(undefined)
@@ -66,7 +67,6 @@ export function ImportForm ({ table, onImported }: { table: Table, onImported: (
     if (input.current !== null) input.current.value = ''
     setFile(undefined)
     setStep({ name: 'changed' })
-    requestAnimationFrame(() => input.current?.focus())
   }
   const send = async (name: 'trying' | 'importing'): Promise<Answer | undefined> => {
     if (file === undefined) return undefined

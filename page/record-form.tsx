@@ -23,8 +23,11 @@ export function RecordForm ({ table, verb, data, row, onChange }: RecordFormProp
     const isUnchanged = row !== undefined && isEqual(toValue(column, value), toValue(column, memberOf(row, column.name)))
     onChange(withMembers(data, { [column.name]: isUnchanged || value === undefined ? undefined : toGiven(column, value) }))
   }
+  const element = useRef<HTMLDivElement>(null)
+  // a button has opened it, which is gone
+  useLayoutEffect(() => { if (row !== undefined) element.current?.focus({ preventScroll: true }) }, [])
   return (
-    <div class='record'>
+    <div ref={element} class='record' tabIndex={-1} role='group' aria-label={row === undefined ? 'Values' : 'Values of the row'}>
       {sorted.map((column) => {
         const given = memberOf(data, column.name)
         const old = memberOf(row, column.name)

@@ -1,5 +1,5 @@
 /** What is shown below a row: its values, the rows that are related to it, and the form that changes it. */
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { isList, isObject, memberOf, withMembers, writeLine, writeLines, type Json, type JsonObject } from './json.ts'
 import { describeWrite, FailureView } from './answer-view.tsx'
 import { firstBody, keyFilters, relatedFilters } from './bodies.ts'
@@ -62,6 +62,7 @@ function Values ({ table, row, onChanged }: Omit<RowPanelProps, 'tab' | 'onClose
   const [edited, setEdited] = useState<{ readonly row: JsonObject, readonly data: JsonObject }>()
   const [answer, setAnswer] = useState<Answer>()
   const [sent, setSent] = useState<JsonObject>()
+  const buttons = useRef<HTMLParagraphElement>(null)
   const filters = keyFilters(table, row)
   const columns = table.columns.filter(({ name }) => memberOf(row, name) !== undefined)
 
@@ -90,6 +91,12 @@ function Values ({ table, row, onChanged }: Omit<RowPanelProps, 'tab' | 'onClose
   const address = (): string => location.origin + location.pathname + writeRoute({ database: stage.document.name, table: table.name, row: writeLine(filters as JsonObject) })
   const changes = edited === undefined ? 0 : Object.keys(edited.data).length
   useHold(changes > 0)
+  const isEdited = edited !== undefined
+  const wasEdited = useRef(false)
+  useLayoutEffect(() => {
+    if (wasEdited.current && !isEdited) buttons.current?.querySelector('button')?.focus()
+    wasEdited.current = isEdited
+  }, [isEdited])
 
   return (
     <>
@@ -109,7 +116,7 @@ function Values ({ table, row, onChanged }: Omit<RowPanelProps, 'tab' | 'onClose
           )
         : <RecordForm table={table} verb='update' data={edited.data} row={edited.row} onChange={(data) => setEdited({ ...edited, data })} />}
       {answer !== undefined && <FailureView answer={answer} body={sent} table={table} />}
-      <p class='buttons'>
+      <p ref={buttons} class='buttons'>
         {edited === undefined
           ? (
             <>

@@ -1,5 +1,5 @@
 /** One table: a request as a form and as text, and its answer. The text of the body is what is sent; the form reads it and writes it. */
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { isList, isObject, memberOf, parseJson, withMembers, writeLine, writeLines, type Json, type JsonObject } from './json.ts'
 import { AnswerView, describeWrite, FailureView, type Paging, type Result, type Shown } from './answer-view.tsx'
 import { changeVerb, firstBody, keyFilters, keysFilters, readBody, verbOf } from './bodies.ts'
@@ -35,6 +35,9 @@ export function Workbench ({ table, route }: { table: Table, route: Route }) {
   const [trail, setTrail] = useState<readonly Json[]>([])
   const running = useRef<AbortController>(undefined)
   const section = useRef<HTMLElement>(null)
+  const form = useRef<HTMLFormElement>(null)
+  /** Whether a button has opened the form of a write. */
+  const isOpened = useRef(false)
   /** The address of the rows, and which of them is open. */
   const address = useRef<Route>(route)
 
@@ -47,14 +50,16 @@ export function Workbench ({ table, route }: { table: Table, route: Route }) {
     storage.keepQueryOpen(isOpened)
   }
 
-  const writeAddress = (next: Route): void => {
+  /** What a person opens is a step of the history, with the pages before it: the browser's back button returns from it. */
+  const writeAddress = (next: Route, before: readonly Json[], isStep: boolean): void => {
     // another address is being opened: its event comes later
     if (!isOf(location.hash, address.current)) return
     address.current = next
-    history.replaceState(null, '', writeRoute(next))
+    const hash = writeRoute(next)
+    history[isStep && hash !== location.hash ? 'pushState' : 'replaceState']({ trail: before }, '', hash)
   }
 
-  const run = async (given = text, before: readonly Json[] = []): Promise<void> => {
+  const run = async (given = text, before: readonly Json[] = [], isStep = true): Promise<void> => {
     running.current?.abort()
     const { signal } = running.current = new AbortController()
     setText(given)
@@ -67,8 +72,10 @@ export function Workbench ({ table, route }: { table: Table, route: Route }) {
       setResult({ answer, body: sent, text: given })
       setTrail(before)
       const isFirst = given === writeLines(firstBody(table))
-      if (isSelect) writeAddress({ database, table: table.name, body: isFirst ? undefined : given, row: address.current.row })
+      if (isSelect) writeAddress({ database, table: table.name, body: isFirst ? undefined : given, row: address.current.row }, before, isStep)
       if (answer.data !== undefined && !isSelect) stage.say(describeWrite(answer.data))
+      // of a row that is gone, or a selection
+      if (isStep) requestAnimationFrame(() => { if (document.activeElement === document.body) section.current?.querySelector<HTMLElement>('.grid')?.focus({ preventScroll: true }) })
       // below a long form
       if (!isSelect) requestAnimationFrame(() => section.current?.scrollIntoView({ block: 'nearest' }))
     } catch { // a later request has taken its place
@@ -79,11 +86,14 @@ export function Workbench ({ table, route }: { table: Table, route: Route }) {
 
   useEffect(() => {
     const given = firstText(table, route)
+    const isOtherRow = route.row !== address.current.row
     address.current = route
     setText(given)
+    // the same rows stay where they are
+    if (isOtherRow && !isRunning && given === result?.text) return undefined
     setResult(undefined)
     // a link to a write waits for Run
-    if (verbOf(readBody(given)) === 'select') run(given)
+    if (verbOf(readBody(given)) === 'select') run(given, (history.state as { readonly trail?: readonly Json[] } | null)?.trail, false)
     return () => running.current?.abort()
   }, [route])
 
@@ -91,13 +101,19 @@ export function Workbench ({ table, route }: { table: Table, route: Route }) {
   const runBody = (changed: JsonObject, before: readonly Json[] = []): void => { if (mayLeave()) run(writeLines(changed), before) }
   const data = memberOf(body, 'data')
   useHold((verb === 'insert' || verb === 'update') && isObject(data) && Object.keys(data).length > 0 && text !== route.body && text !== result?.text)
-  /** Writes what was chosen among the rows, and shows them again. */
-  const write = async (given: JsonObject): Promise<void> => {
+  /** Writes what was chosen among the rows, and shows them again. @returns whether it was written */
+  const write = async (given: JsonObject): Promise<boolean> => {
     const answered = await confirmWrite(stage, { table, path: table.path, body: writeLines(given) })
-    if (answered?.failure !== undefined) stage.show({ title: 'Nothing was written', content: <FailureView answer={answered} body={given} table={table} /> })
-    if (answered?.data === undefined || result === undefined) return
+    if (answered?.failure !== undefined) {
+      stage.show({
+        title: 'Nothing was written',
+        content: <><FailureView answer={answered} body={given} table={table} /><p class='buttons'><button type='button' class='main' onClick={() => stage.show(undefined)}>Close</button></p></>
+      })
+    }
+    if (answered?.data === undefined || result === undefined) return false
     stage.say(describeWrite(answered.data))
     run(result.text, trail)
+    return true
   }
   const download = (given: JsonObject): void => {
     downloadCsv(service, { path: table.path, name: table.name, body: given, columns: columnsOf(table, given, (result?.answer.data?.['rows'] ?? []) as readonly JsonObject[]) }).then(stage.say, (error: Error) => stage.say(error.message))
@@ -119,13 +135,20 @@ export function Workbench ({ table, route }: { table: Table, route: Route }) {
     if (!mayLeave()) return
     const changed = writeLines(changeVerb(table, body ?? {}, chosen))
     if (chosen === 'select') run(changed)
-    else setText(changed)
+    else {
+      setText(changed)
+      isOpened.current = true
+    }
   }
+  useLayoutEffect(() => {
+    if (isOpened.current) form.current?.querySelector<HTMLElement>('.record')?.focus({ preventScroll: true })
+    isOpened.current = false
+  }, [verb])
 
   return (
     <>
       <section class='request' aria-label='Request' onKeyDown={(event) => { if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) { event.preventDefault(); submit() } }}>
-        <form onSubmit={(event) => { event.preventDefault(); submit() }}>
+        <form ref={form} onSubmit={(event) => { event.preventDefault(); submit() }}>
           <div class='line'>
             <div class='segments' role='group' aria-label='Verb'>
               {table.verbs.map((each) => <button key={each} type='button' aria-pressed={verb === each} onClick={() => setVerb(each)}>{NAMES[each]}</button>)}
@@ -163,9 +186,9 @@ export function Workbench ({ table, route }: { table: Table, route: Route }) {
                 onImport={verb === 'select' && table.verbs.includes('insert') ? importRows : undefined}
                 onExport={() => { if (sent !== undefined) download(sent) }}
                 onSelected={onSelected}
-                onEdit={table.verbs.includes('update') ? (row, { name }, value) => { write({ verb: 'update', data: { [name]: value }, filters: keyFilters(table, row) as JsonObject, expect: 1 }) } : undefined}
+                onEdit={table.verbs.includes('update') ? (row, { name }, value) => write({ verb: 'update', data: { [name]: value }, filters: keyFilters(table, row) as JsonObject, expect: 1 }) : undefined}
                 opened={address.current.row}
-                onOpen={(row) => { if (verbOf(sent) === 'select') writeAddress({ ...address.current, body: row === undefined ? address.current.body : result.text, row: row === undefined ? undefined : rowKey(table, row) }) }}
+                onOpen={(row) => { if (verbOf(sent) === 'select') writeAddress({ ...address.current, body: row === undefined ? address.current.body : result.text, row: row === undefined ? undefined : rowKey(table, row) }, trail, row !== undefined && address.current.row === undefined) }}
                 panel={(row, tab, close) => <RowPanel table={table} row={row} tab={tab} onClose={close} onChanged={() => { if (verbOf(sent) === 'select') run(result.text, trail) }} />}
               >
                 {verbOf(sent) !== 'select' && table.verbs.includes('select') && <p class='buttons'><button type='button' onClick={() => showWritten(result, table, runBody)}>Show the rows of {table.name}</button></p>}

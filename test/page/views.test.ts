@@ -90,6 +90,10 @@ await onEachEngine(t, 'on a phone, in the dark: 500 tables, 500 columns, odd nam
   await server.app.close()
   await button(page, 'Run').click()
   await page.getByRole('alert').filter({ hasText: 'cannot be reached' }).waitFor()
+  await button(page, 'Forget the token').click()
+  const start = page.locator('main > section')
+  await start.getByText('Get a token.').waitFor()
+  t.equal(await start.evaluate(({ scrollWidth, clientWidth }: any) => scrollWidth - clientWidth), 0, 'what to do first fits the window')
 })
 
 const hostile = '<img src=http://example.com/a.png onerror=alert(1)> ![](http://example.com/b.png) [link](javascript:alert(1)) <b>not bold</b>'
@@ -183,6 +187,7 @@ await onEachEngine(t, 'types of MySQL, exact numbers and comments that are shown
   await button(page.getByRole('dialog'), 'Update 1 row').click()
   await button(opened, 'Edit').waitFor()
   t.match(await sql('select cast(d as char) as d, cast(dt as char) as dt, cast(t as char) as t, cast(tags as char) as tags, cast(b as char) as b from kinds'), [{ d: '2026-05-06', dt: /^2026-05-06 07:08:00/, t: '07:08:00', tags: 'b,c', b: 'bytes' }])
+  await page.locator('.answer[aria-busy="false"]').waitFor() // rows that are read again are paler
   t.same(await findingsOf(page), [])
   t.same(faults, [])
 })

@@ -19,8 +19,9 @@ const ARGUMENTS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-firs
 /** Reason to skip tests of pages, or false. */
 export const noBrowser: string | false = findChromium() === undefined ? 'Chromium was not found: install it (apt-get install chromium) or set TEST_CHROMIUM to its path' : false
 
+/** Scrollbars take their width, as they do for most people with a mouse. */
 export async function startBrowser (t: Test): Promise<Browser> {
-  const browser = await chromium.launch({ executablePath: findChromium() as string, args: ARGUMENTS })
+  const browser = await chromium.launch({ executablePath: findChromium() as string, args: ARGUMENTS, ignoreDefaultArgs: ['--hide-scrollbars'] })
   t.teardown(() => browser.close())
   return browser
 }
