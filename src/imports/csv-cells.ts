@@ -1,9 +1,11 @@
-/** Converts the cells of CSV to the rows of `data`. Cells have the text form in which a stream shows values. */
+/** Converts the cells of CSV to values. Cells have the text form in which a stream shows values. */
 import type { TSchema } from '@sinclair/typebox'
 import type { Column, Table } from '../catalog/catalog.ts'
-import { at, columnNotFound, invalidValue, type Path, ServiceError } from '../errors.ts'
-import { findSyntaxError, isObject, lookOver, parseExactJson, repeatsKey } from '../json/exact-json.ts'
-import { getWritableColumn, looksLikeForm } from '../plan/assignments.ts'
+import { at, columnNotFound, invalidValue, ServiceError } from '../errors.ts'
+import { findSyntaxError, lookOver, parseExactJson, repeatsKey } from '../json/exact-json.ts'
+import { getWritableColumn, nullOf } from '../plan/assignments.ts'
+import type { ReadRows } from '../plan/inserted-rows.ts'
+import { type Parameter, storing, ValueRefused } from '../types/column-type.ts'
 import { SEPARATORS, type CsvCells } from './csv-parser.ts'
 import { requireFewItems } from './row-parser.ts'
 
@@ -28,49 +30,43 @@ export function findColumns (table: Table, names: readonly string[], separator: 
 const findSeparator = (name: string, separator: string): string | undefined =>
   [...SEPARATORS].find(([, character]) => character !== separator && name.includes(character))?.[0]
 
-/** Converts rows. `first`: the index of the first one in paths. @throws INVALID_VALUE */
-export function toData (rows: readonly CsvCells[], columns: readonly Column[], first = 0): object[] {
-  const cells = columns.map(toCell)
-  return rows.map((texts, row) => {
-    const data: Record<string, unknown> = {}
-    for (let index = 0; index < cells.length; index++) {
-      const { name, isInherited, read } = cells[index] as Cell
-      const text = texts[index]
-      const value = text == null ? null : read(text, first + row)
-      if (isInherited) Object.defineProperty(data, name, { value, ...OWN })
-      else data[name] = value
-    }
-    return data
-  })
-}
-
-const OWN = { enumerable: true, configurable: true, writable: true } as const
-
-/** How the cells of a column are read. */
-interface Cell {
-  readonly name: string
-  /** Whether objects have the name already, such as `__proto__`, which cannot be assigned. */
-  readonly isInherited: boolean
-  /** Converts a cell to the JSON value of its type, which the planner judges as any other. */
-  readonly read: (text: string, row: number) => unknown
-}
-
-function toCell ({ name, type }: Column): Cell {
-  const cell = { name, isInherited: name in Object.prototype }
-  if (type.structured) {
-    const holdsJson = type.holdsJson === true
-    return {
-      ...cell,
-      read (text, row) {
-        const path = ['data', row, name]
-        const value = parseCell(name, text, path)
-        if (value === null && !holdsJson) throw at(path, invalidValue(name, 'for NULL, leave the cell empty'))
-        // null alone is NULL, and an object whose keys begin with `$` would be read as an operator
-        return holdsJson && (value === null || (isObject(value) && looksLikeForm(value))) ? { $eq: value } : value
+/** Converts rows to the parameters of an insert. @throws INVALID_VALUE, BODY_TOO_LARGE, with the path of the cell */
+export function readCells (rows: readonly CsvCells[], columns: readonly Column[]): ReadRows {
+  const readers = columns.map(readerOf)
+  return {
+    columns,
+    rows: rows.map((texts, row) => {
+      const parameters = new Array<Parameter>(readers.length)
+      let index = 0
+      try {
+        for (; index < readers.length; index++) parameters[index] = (readers[index] as ReadCell)(texts[index] ?? null)
+      } catch (error) {
+        const { name } = columns[index] as Column
+        const refusal = error instanceof ValueRefused ? invalidValue(name, error.message) : error
+        throw refusal instanceof ServiceError ? at(['data', row, name], refusal) : error
       }
-    }
+      return parameters
+    })
   }
-  return { ...cell, read: takesText(type.schema) ? (text) => text : readScalar }
+}
+
+type ReadCell = (text: string | null) => Parameter
+
+/** @throws by its result: ValueRefused, BODY_TOO_LARGE */
+function readerOf (column: Column): ReadCell {
+  const { type } = column
+  const [none, store] = [nullOf(column), storing(type)]
+  if (!type.structured) {
+    const read = takesText(type.schema) ? store : (text: string) => store(readScalar(text))
+    return (text) => text === null ? none : read(text)
+  }
+  return (text) => {
+    if (text === null) return none
+    const value = parseCell(text)
+    if (value !== null) return store(value)
+    if (type.ownNull === undefined) throw new ValueRefused('for NULL, leave the cell empty')
+    return type.ownNull
+  }
 }
 
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/
@@ -83,18 +79,19 @@ function readScalar (text: string): unknown {
   return NUMBER.test(text) ? parseExactJson(text) : text
 }
 
-function parseCell (name: string, text: string, path: Path): unknown {
+/** @throws ValueRefused, BODY_TOO_LARGE */
+function parseCell (text: string): unknown {
+  requireFewItems(text)
+  const overview = lookOver(text)
+  let value: unknown
   try {
-    requireFewItems(text)
-    const overview = lookOver(text)
-    const value = parseExactJson(text, overview)
-    if (repeatsKey(overview, value)) throw at(path, invalidValue(name, 'a name appears twice in one object'))
-    return value
+    value = parseExactJson(text, overview)
   } catch (error) {
-    if (error instanceof ServiceError) throw at(path, error)
     const place = error instanceof RangeError ? undefined : findSyntaxError(text)
-    throw at(path, invalidValue(name, ['is not valid JSON', ...(place === undefined ? [] : [place])].join(', ')))
+    throw new ValueRefused(['is not valid JSON', ...(place === undefined ? [] : [place])].join(', '))
   }
+  if (repeatsKey(overview, value)) throw new ValueRefused('a name appears twice in one object')
+  return value
 }
 
 /** Whether texts are values of the type. */

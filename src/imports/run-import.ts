@@ -8,7 +8,7 @@ import type { Readable } from 'node:stream'
 import type { InsertBody, OnConflict } from '../../schemas/body.ts'
 import { type Access, authorizeAndPlan } from '../access/authorize.ts'
 import { principalOf } from '../access/grant.ts'
-import type { Column, Table, TableSource } from '../catalog/catalog.ts'
+import type { Column, Table } from '../catalog/catalog.ts'
 import { TRAITS } from '../catalog/traits.ts'
 import { toStale, withFreshCatalog } from '../databases/stale-catalog.ts'
 import type { Client, Transaction, TransactionOptions } from '../dialects/dialect.ts'
@@ -22,10 +22,10 @@ import { type RequestLimits, requireUndoable } from '../plan/write-options.ts'
 import { finishWrite } from '../response/result.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
 import { answerIn } from '../verbs/execute.ts'
-import { createPlan, refuseView } from '../verbs/index.ts'
+import { createPlan, createPlanOfRows, refuseView } from '../verbs/index.ts'
 import { type Batch, BatchReader } from './batch-reader.ts'
 import { type CsvCells, CsvParser } from './csv-parser.ts'
-import { findColumns, toData } from './csv-cells.ts'
+import { findColumns, readCells } from './csv-cells.ts'
 import type { ImportOptions } from './import-options.ts'
 import { NdjsonParser } from './ndjson-parser.ts'
 import { atLine } from './row-parser.ts'
@@ -221,12 +221,14 @@ export class Import {
   /** Plans a batch by the catalog as it is now. @throws ServiceError, with the places of the rows */
   async #plan (batch: Batch): Promise<Plan> {
     const { access, options: { onConflict, dryRun }, limits } = this.#request
+    const parser = this.#parser
+    const isCsv = parser instanceof CsvParser
+    const named = isCsv ? [Object.fromEntries(parser.names.map((name) => [name, null]))] : batch.rows as object[]
+    const body = { ...bodyOf(named, onConflict), ...(dryRun && { dryRun }) } as InsertBody
     try {
-      const named = bodyOf(this.#dataOf(batch, undefined), onConflict)
-      return await authorizeAndPlan(access, { body: named, limits }, (tables) => {
-        const body = { ...bodyOf(this.#dataOf(batch, tables), onConflict), ...(dryRun && { dryRun }) }
-        return createPlan(body as InsertBody, tables, limits)
-      })
+      return await authorizeAndPlan(access, { body, limits }, (tables) => isCsv
+        ? createPlanOfRows(readCells(batch.rows as CsvCells[], this.#columnsOf(tables.table, parser)), body, tables)
+        : createPlan(body, tables, limits))
     } catch (error) {
       throw placed(error, batch)
     }
@@ -255,15 +257,6 @@ export class Import {
       clearTimeout(timer)
       this.#patience -= performance.now() - since
     }
-  }
-
-  /** The rows of a batch as `data`. Without tables, the objects only have the right names. */
-  #dataOf ({ rows }: Batch, tables: TableSource | undefined): object[] {
-    const parser = this.#parser
-    if (parser instanceof NdjsonParser) return rows as object[]
-    if (tables === undefined) return [Object.fromEntries(parser.names.map((name) => [name, null]))]
-    const columns = this.#columnsOf(tables.table, parser)
-    return toData(rows as CsvCells[], columns)
   }
 
   /** The columns of the header. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE */

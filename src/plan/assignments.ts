@@ -127,7 +127,7 @@ function describeRefusal ({ type, declaration }: Column, keys: readonly string[]
 }
 
 /** SQL NULL, or for a NOT NULL column the null of its type (JSON). */
-const nullOf = ({ nullable, type }: Column): Parameter => nullable ? null : type.ownNull ?? null
+export const nullOf = ({ nullable, type }: Column): Parameter => nullable ? null : type.ownNull ?? null
 
 // Upserts of rows that give no values, for which SQLite has no ON CONFLICT: a column that stands for the others gets
 // its default by name.

@@ -2,7 +2,7 @@ import type { InsertBody, OnConflict } from '../../schemas/body.ts'
 import { baseTable, type Column, type Key, mayFillColumns, type Table, traitsOf } from '../catalog/catalog.ts'
 import { at, invalidBody, mayBeNew, missingColumn, type Path, pointer, withDetails } from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'
-import type { Moment, Parameter } from '../types/column-type.ts'
+import { type Moment, type Parameter, storing } from '../types/column-type.ts'
 import { getWritableColumn, looksLikeForm, planAssignments, planValue } from './assignments.ts'
 import { isAnyOrder, sortByKey } from './insert-key.ts'
 import type { Conflict, InsertPlan, PlannedRow } from './plan.ts'
@@ -69,6 +69,12 @@ export type Data = Readonly<Record<string, unknown>>
 
 type Parameters = Array<Parameter | Moment>
 
+/** Rows with the same columns, whose values have been converted to parameters in the order of the columns. */
+export interface ReadRows {
+  readonly columns: readonly Column[]
+  readonly rows: ReadonlyArray<PlannedRow['parameters']>
+}
+
 interface RowReader {
   readonly columns: readonly Column[]
   /**
@@ -127,7 +133,6 @@ function areNames (columns: readonly Column[], names: readonly string[]): boolea
 function createReader (table: Table, columns: readonly Column[]): RowReader {
   const names = columns.map(({ name }) => name)
   const values = columns.map(createValueReader)
-  const missing = mayFillColumns(table) ? [] : table.requiredColumns.filter((column) => !columns.includes(column))
   const read: RowReader['read'] = (data, references) => {
     const parameters = new Array<Parameter | Moment>(names.length)
     let index = 0
@@ -143,8 +148,11 @@ function createReader (table: Table, columns: readonly Column[]): RowReader {
     }
     return index === names.length ? parameters : undefined
   }
-  return { columns, missing, read }
+  return { columns, missing: findMissing(table, columns), read }
 }
+
+const findMissing = (table: Table, columns: readonly Column[]): readonly Column[] =>
+  mayFillColumns(table) ? [] : table.requiredColumns.filter((column) => !columns.includes(column))
 
 type ReadValue = (given: unknown, references: References | undefined) => Parameter | Moment
 
@@ -152,9 +160,9 @@ type ReadValue = (given: unknown, references: References | undefined) => Paramet
 const isPlain = (given: object | null): given is object => given !== null && !looksLikeForm(given)
 
 function createValueReader (column: Column): ReadValue {
-  const { read, stored, structured } = column.type
+  const { structured } = column.type
   const readObject: ReadValue = (given, references) => readGiven(column, given, references, [])
-  const readPlain = stored === undefined ? read : (given: unknown) => stored(read(given))
+  const readPlain = storing(column.type)
   if (!structured) return (given, found) => typeof given === 'object' ? readObject(given, found) : readPlain(given)
   return (given, found) => typeof given !== 'object' || isPlain(given) ? readPlain(given) : readObject(given, found)
 }
@@ -164,11 +172,35 @@ function createValueReader (column: Column): ReadValue {
  * key of a conflict, NOT_SUPPORTED
  */
 export function planInsert (body: InsertBody, table: Table, references?: References): InsertPlan {
-  const { data, onConflict } = body
-  const conflict = onConflict === undefined ? undefined : planConflict(onConflict, table)
+  const { data } = body
+  const conflict = conflictOf(body, table)
   const isList = Array.isArray(data)
   const planner = new RowPlanner(table, { conflict, isList, references })
-  const planned = isList ? data.map((row, index) => planner.plan(row, index)) : [planner.plan(data, 0)]
+  const rows = isList ? data.map((row, index) => planner.plan(row, index)) : [planner.plan(data, 0)]
+  return toPlan(body, table, { rows, isList, conflict })
+}
+
+/** Plans an insert of rows that have been read. @throws as `planInsert` */
+export function planReadRows ({ columns, rows }: ReadRows, body: Terms, table: Table): InsertPlan {
+  const conflict = conflictOf(body, table)
+  const path = ['data', 0]
+  requireColumns({ missing: findMissing(table, columns) }, path)
+  if (conflict !== undefined) requireForConflict(columns, conflict, { table, path })
+  const planned = rows.map((parameters, index) => ({ index, columns, parameters }))
+  return toPlan(body, table, { rows: planned, isList: true, conflict })
+}
+
+/** The fields of a body besides its rows. */
+export type Terms = Omit<InsertBody, 'data'>
+
+const conflictOf = ({ onConflict }: Terms, table: Table): Conflict | undefined =>
+  onConflict === undefined ? undefined : planConflict(onConflict, table)
+
+function toPlan (
+  body: Terms,
+  table: Table,
+  { rows: planned, isList, conflict }: Pick<InsertPlan, 'rows' | 'isList' | 'conflict'>
+): InsertPlan {
   const isSorted = conflict !== undefined && !traitsOf(table).hasOneWriter && isAnyOrder(planned, conflict, table)
   const rows = isSorted ? sortByKey(planned, conflict.key) : planned
   const terms = isPlainWrite(body) ? undefined : planWriteOptions(body, table)
@@ -223,7 +255,7 @@ class RowPlanner {
 /**
  * Requires a value for every column without a default. `path`: the path of the row in the body. @throws MISSING_COLUMN
  */
-function requireColumns ({ missing }: RowReader, path: Path): void {
+function requireColumns ({ missing }: Pick<RowReader, 'missing'>, path: Path): void {
   if (missing.length === 0) return
   const error = missingColumn(missing.map(({ name }) => `"${name}"`).join(', '))
   throw withDetails(error, ...missing.map(({ name }) => ({ path: pointer(...path, name), message: 'has no default' })))

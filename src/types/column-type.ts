@@ -344,6 +344,10 @@ export function createType (own: Pick<ColumnType, 'schema' | 'read' | 'write'> &
   } satisfies ColumnType)
 }
 
+/** Converts a JSON value (never null) to the parameter of insert and update. @throws by its result: ValueRefused */
+export const storing = ({ read, stored }: ColumnType): ColumnType['read'] =>
+  stored === undefined ? read : (value) => stored(read(value))
+
 /**
  * The order of parameters that JavaScript compares as the database does: integers, and texts of digits in one format,
  * such as dates.

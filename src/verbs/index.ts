@@ -4,6 +4,7 @@ import type { Verb } from '../../schemas/grants.ts'
 import type { Table, TableSource } from '../catalog/catalog.ts'
 import { permissionDenied } from '../errors.ts'
 import type { Runner } from '../execute/runner.ts'
+import type { ReadRows, Terms } from '../plan/inserted-rows.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { PlanLimits } from '../plan/write-options.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
@@ -49,6 +50,12 @@ export const handlerOf = (verb: Verb): VerbHandler<Body, Plan> => verbs[verb] as
 export function createPlan (body: Body, source: TableSource, limits: PlanLimits): Plan {
   refuseView(body.verb, source.table)
   return handlerOf(body.verb).plan(body, source, limits)
+}
+
+/** Plans an insert of rows that have been read, instead of those of a body. @throws as `createPlan` */
+export function createPlanOfRows (rows: ReadRows, terms: Terms, source: TableSource): Plan {
+  refuseView('insert', source.table)
+  return insert.planReadRows(rows, terms, source)
 }
 
 /** @throws PERMISSION_DENIED for a write to a view */

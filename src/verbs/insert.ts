@@ -10,7 +10,7 @@ import { areTaken, givenKeys, keyChanged, readRows } from '../execute/read-rows.
 import type { Runner } from '../execute/runner.ts'
 import { findDefaulted, refuseNulls } from '../plan/assignments.ts'
 import { withInsertKey, knownKey } from '../plan/insert-key.ts'
-import { planInsert } from '../plan/inserted-rows.ts'
+import { planInsert, planReadRows, type ReadRows, type Terms } from '../plan/inserted-rows.ts'
 import { planReturnedMembers } from '../plan/members.ts'
 import { bindRows, givesMoment, returnsByMoment } from '../plan/moments.ts'
 import { givenValue, type InsertPlan, type PlannedRow, type Returned } from '../plan/plan.ts'
@@ -29,12 +29,12 @@ import { withReturnedMembers } from './include.ts'
 export const insert = {
   plan (body: InsertBody, source: TableSource, limits: PlanLimits): InsertPlan {
     const planned = planInsert(body, source.table, limits.references)
-    const plan = restrictInsert(withMembers(planned, planReturnedMembers(body, { source, limits: counting(limits) })))
-    refuseNullsInRows(plan)
-    refuseOnlyDefaults(plan)
-    const complete = isIdMoment(plan) ? Object.freeze({ ...plan, inTransaction: true as const }) : plan
-    return complete.returning === undefined ? complete : withInsertKey(complete)
+    return complete(withMembers(planned, planReturnedMembers(body, { source, limits: counting(limits) })))
   },
+
+  /** Plans an insert of rows that have been read, of which it returns none. */
+  planReadRows: (rows: ReadRows, terms: Terms, { table }: TableSource): InsertPlan =>
+    complete(planReadRows(rows, terms, table)),
 
   hasMoment: (plan: InsertPlan): boolean => givesMoment(plan) || returnsByMoment(plan.returning),
 
@@ -52,6 +52,15 @@ export const insert = {
     finishWrite(plan, insertedText(result.bound ?? plan, result), sink),
 
   rowsOf: (_plan: InsertPlan, { changed }: Result): number => changed
+}
+
+/** Adds what the rules of the grant require, and refuses what the database would not. */
+function complete (planned: InsertPlan): InsertPlan {
+  const restricted = restrictInsert(planned)
+  refuseNullsInRows(restricted)
+  refuseOnlyDefaults(restricted)
+  const plan = isIdMoment(restricted) ? Object.freeze({ ...restricted, inTransaction: true as const }) : restricted
+  return plan.returning === undefined ? plan : withInsertKey(plan)
 }
 
 const withMembers = (plan: InsertPlan, members: Returned['members']): InsertPlan =>

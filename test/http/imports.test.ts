@@ -130,6 +130,7 @@ await test('the rules of a grant hold for each row', async (t, service) => {
 await test('what is refused names its place and line', async (t, service) => {
   for (const [body, status, code, details, options] of [
     ['sku,price\na,1\nb,x\n', 400, 'INVALID_VALUE', [{ path: '/data/1/price', line: 3 }]],
+    ['sku,price,meta\na,x,1\nb,1,{\n', 400, 'INVALID_VALUE', [{ path: '/data/0/price', line: 2 }]],
     ['sku,stock\na,1e30\n', 400, 'INVALID_VALUE', [{ path: '/data/0/stock', line: 2 }]],
     ['sku,stock\na,\n', 422, 'NOT_NULL_VIOLATION', [{ path: '/data/0/stock', line: 2 }]],
     ['sku,meta\na,{\n', 400, 'INVALID_VALUE', [{ path: '/data/0/meta', line: 2 }]],
