@@ -114,8 +114,11 @@ export interface Transaction extends Executor {
   nested<T> (use: (transaction: Transaction) => Promise<T>): Promise<T>
   /** The number of the attempt, from 1. */
   readonly attempt: number
-  /** The number of statements so far. Omitted by dialects whose COMMIT does not refuse single statements. */
-  readonly ran?: number | undefined
+  /**
+   * The number of statements so far. Omitted by dialects whose COMMIT does not refuse single statements. No getter:
+   * V8 keeps what a getter of an object literal holds until the next full collection.
+   */
+  readonly ran?: (() => number) | undefined
 }
 
 /** `readCommitted` is for the service's own statements. */

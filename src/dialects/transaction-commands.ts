@@ -32,7 +32,7 @@ export function createTransaction (
   return {
     attempt: of.attempt,
     run: of.run,
-    get ran () { return of.ran },
+    ran: of.ran,
     async nested (use) {
       await savepoints.set(name)
       let result

@@ -311,7 +311,7 @@ class OperationsRun {
   async #run (tx: Transaction, index: number, results: Results): Promise<void> {
     const { grant, database, body: { dryRun = false } } = this.#request
     const operation = this.#planned[index] as PlannedOperation
-    this.#starts.push(tx.ran ?? 0)
+    this.#starts.push(tx.ran?.() ?? 0)
     try {
       const { answer, rows } = await answerIn(tx, {
         plan: planNow(operation, results),

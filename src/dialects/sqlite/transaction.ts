@@ -230,7 +230,7 @@ export async function runTransaction<T> ({
 
   const transaction = createTransaction({
     attempt: 1,
-    get ran () { return ran },
+    ran: () => ran,
     run: (statement, sink) => queue.run(() => execute(statement, sink))
   }, savepoints)
 
