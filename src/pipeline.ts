@@ -174,7 +174,7 @@ function startStream (
     throw error
   }
   running.begin()
-  const ended = dialect.stream(statement, stream, { client: clientOf(stream, client), consistency }).finally(() => {
+  const ended = dialect.stream(statement, stream, { client: new StreamClient(stream, client), consistency }).finally(() => {
     streams.remove(stream)
     running.end()
     // an iterator that the host app has dropped is never closed; a response always is
@@ -184,10 +184,20 @@ function startStream (
   return { stream, ended }
 }
 
-/** The client that waits for the rows: the reader of the stream, or the response before it is read. */
-const clientOf = ({ readable }: RowStream, client: Client | undefined): Client => ({
-  caller: client?.caller,
-  get destroyed () {
-    return readable.destroyed || client?.destroyed === true
+/**
+ * The client that waits for the rows: the reader of the stream, or the response before it is read. A class, because of
+ * an object with a getter V8 keeps what that refers to until the next full collection.
+ */
+class StreamClient implements Client {
+  readonly caller: string | undefined
+  readonly #readable: RowStream['readable']
+  readonly #client: Client | undefined
+
+  constructor ({ readable }: RowStream, client: Client | undefined) {
+    this.caller = client?.caller
+    this.#readable = readable
+    this.#client = client
   }
-})
+
+  get destroyed (): boolean { return this.#readable.destroyed || this.#client?.destroyed === true }
+}
