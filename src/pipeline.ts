@@ -174,7 +174,8 @@ function startStream (
     throw error
   }
   running.begin()
-  const ended = dialect.stream(statement, stream, { client: new StreamClient(stream, client), consistency }).finally(() => {
+  const reader = new StreamClient(stream, client)
+  const ended = dialect.stream(statement, stream, { client: reader, consistency }).finally(() => {
     streams.remove(stream)
     running.end()
     // an iterator that the host app has dropped is never closed; a response always is
