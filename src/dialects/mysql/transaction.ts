@@ -251,10 +251,8 @@ class TransactionRun<T> {
     if (this.#failure !== undefined) throw refusalOf(this.#failure)
     const { request: { readOnly, client, timeLimit: ofWhole }, options } = this.#run
     const stop = (reason: ServiceError): void => this.#stopCurrent?.(reason)
-    const ends = [
-      ...timeLimit === undefined ? [] : [watch(timeLimit, undefined, stop)],
-      ...ofWhole === undefined ? [] : [options.watch(undefined, stop)]
-    ]
+    const end = timeLimit === undefined ? undefined : watch(timeLimit, undefined, stop)
+    const endOfStatement = ofWhole === undefined ? undefined : options.watch(undefined, stop)
     try {
       if (this.#isChanged) await this.#restoreVariables()
       const request = { statement, sink, client, transaction: readOnly ? ('read' as const) : ('write' as const) }
@@ -275,7 +273,8 @@ class TransactionRun<T> {
       ) { this.#failure ??= failure }
       throw refusalOf(failure)
     } finally {
-      for (const end of ends) end()
+      end?.()
+      endOfStatement?.()
     }
   }
 
