@@ -135,7 +135,7 @@ const Aggregates = Type.Optional(Type.Record(ResultName, AggregateSchema, {
 }))
 
 /**
- * The members of a row by name: rows of other tables. Checked by src/request/check-related.ts, because members have
+ * The members of a row by name: rows of other tables. Checked by src/request/check-fields.ts, because members have
  * members.
  */
 export interface Include { readonly [name: string]: Static<TObject<FieldsIn<'member'>>> }

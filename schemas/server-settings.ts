@@ -103,7 +103,7 @@ export const HttpsSchema = Type.Object(
   { ...closed, description: 'serves HTTPS with TLS 1.2 or later; the files are read again on SIGHUP' }
 )
 
-/** The patterns check addresses only in part; src/config/split-config.ts checks the rest. */
+/** The patterns check addresses only in part; src/config/load.ts checks the rest. */
 export const ServerSchema = Type.Object(
   {
     host: Type.Optional(

@@ -2,7 +2,7 @@ import type { TSchema } from '@sinclair/typebox'
 import { Value, type ValueError, ValueErrorType } from '@sinclair/typebox/value'
 import { didYouMean } from './errors.ts'
 import { isObject } from './json/exact-json.ts'
-import { stepsOf } from './json/pointer.ts'
+import { stepsOf } from './json/plain-values.ts'
 
 /**
  * An invalid configuration. The message has one line for each error, which names the setting and does not contain its

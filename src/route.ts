@@ -15,15 +15,17 @@ import { seesDatabase } from './access/grant.ts'
 import type { Database } from './databases/database.ts'
 import { methodNotAllowed, notFound } from './errors.ts'
 import { answerImport, delayContinue, ImportBody, refuseQuery } from './http/import-request.ts'
-import { completeSelect, hasQuery, refuseWrites, sendAcceptQuery, sendTagged } from './http/query.ts'
-import { findWantedStream, sendStream, type WantedStream, readConsistency } from './http/stream.ts'
+import {
+  completeSelect, hasQuery, refuseWrites, sendAcceptQuery, sendTagged, findWantedStream, sendStream,
+  type WantedStream, readConsistency
+} from './http/stream.ts'
 import { readKey } from './idempotency/run-once.ts'
 import { handle } from './pipeline.ts'
 import { shownInHost } from './openapi/interface-document.ts'
 import { isReadOnly, runOperations } from './verbs/operations.ts'
 import type { RequestLimits } from './plan/write-options.ts'
 import { createBodyCheck, createOperationsCheck, type FindBodyError } from './request/check-body.ts'
-import type { ResponseBudget } from './response/budget.ts'
+import type { ResponseBudget } from './response/output.ts'
 import { OWN_APP, type Collector } from './telemetry/record.ts'
 
 export interface RowsOptions {

@@ -6,8 +6,7 @@ import type { Catalog, TableSource } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
 import { lookAgain } from '../databases/stale-catalog.ts'
 import { at, databaseNotFound, permissionDenied, unauthenticated, didYouMean } from '../errors.ts'
-import { namedTables, type NamedTable } from '../request/check-related.ts'
-import { isUsed } from '../request/check-fields.ts'
+import { namedTables, type NamedTable, isUsed } from '../request/check-fields.ts'
 import { findTableGrant, type Grant, permissionsOn, seesDatabase } from './grant.ts'
 import {
   findMissing, findSeen, temporarilyMissing, orUnavailable, type SeenTables, unseenTable

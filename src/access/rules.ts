@@ -1,7 +1,7 @@
 /** The rules of a grant on the rows of a table: their configured form, and their values for the claims of a caller. */
 import type { Column, Rule, RuleTest } from '../catalog/catalog.ts'
 import { permissionDenied } from '../errors.ts'
-import { findBySteps, stepsOf } from '../json/pointer.ts'
+import { findBySteps, stepsOf } from '../json/plain-values.ts'
 import { isObject } from '../json/exact-json.ts'
 import { isSame, ValueRefused, type ColumnType, type Value } from '../types/column-type.ts'
 

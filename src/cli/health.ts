@@ -1,7 +1,6 @@
 import { request as requestPlain } from 'node:http'
 import { request as requestTls } from 'node:https'
-import { loadConfig } from '../config/load.ts'
-import { splitConfig, type ServerSettings } from '../config/split-config.ts'
+import { loadConfig, splitConfig, type ServerSettings } from '../config/load.ts'
 import { COMMANDS, parseFlags } from './commands.ts'
 
 /** How long the server may take to answer, in milliseconds. */

@@ -1,10 +1,15 @@
 import { VERBS } from '../../schemas/grants.ts'
+import { baseTable, mayFire, type Column, type Table } from '../catalog/catalog.ts'
 import { CREATE } from '../idempotency/keys-table.ts'
 import { parseExactJson } from '../json/exact-json.ts'
 import { createDatabaseDocument } from '../openapi/database-document.ts'
 import { createInterfaceDocument } from '../openapi/interface-document.ts'
-import { writeTypes } from '../openapi/typescript.ts'
-import { visibleTables } from '../openapi/visible.ts'
+import { isOptional } from '../openapi/table-schemas.ts'
+import {
+  createNames, membersOf, pascalCase, type Schema, shownOf, shownSchema, takenSchema
+} from '../openapi/value-schema.ts'
+import { visibleTables, findRelatedTables, writableColumns, type VisibleTable } from '../openapi/visible.ts'
+import { rowKeysOf } from '../plan/row-keys.ts'
 import { chooseDatabase, readCatalog, requireDatabase } from './one-database.ts'
 
 /**
@@ -46,4 +51,129 @@ export async function keys (args: string[]): Promise<number> {
   const { database } = requireDatabase('keys', args)
   process.stdout.write(CREATE[database.address.engine])
   return 0
+}
+
+// Writes tables as TypeScript interfaces, for this package and for Kysely.
+
+/** Names that the file uses for other purposes. */
+const OWN = ['DB', 'Relations', 'Column', 'Int64', 'Json', 'Array']
+
+const head = (database: string): string =>
+  `/** The tables of the database ${quoted(database)} as the service shows them. ` +
+  `Made by \`row-query types\`: not to be changed by hand. */
+
+/** The types of a column in a select, an insert, an update and a sum. Kysely accepts it as its ColumnType. */
+export interface Column<Select, Insert, Update, Sum = never> {
+  readonly __select__: Select
+  readonly __insert__: Insert
+  readonly __update__: Update
+  readonly __sum__?: Sum
+}
+
+/** A whole number of 64 bits: a bigint beyond what a number holds exactly. */
+export type Int64 = number | bigint
+
+/** A value of a JSON column. */
+export type Json = object | string | number | bigint | boolean | null
+`
+
+/** Returns the text of the file. */
+export function writeTypes (database: string, tables: readonly VisibleTable[]): string {
+  const names = createNames(OWN)
+  const named = tables.map(({ table, verbs }) => ({ table, verbs, name: names.take(pascalCase(table.name)) }))
+  const list = named.map(({ table, name }) => `  ${keyOf(table.name)}: ${name}\n`)
+  const interfaces = named.map((each) => `${writeTable(each)}\n`).join('')
+  const db = `export interface DB {\n${list.join('')}  readonly [relations]?: Relations\n}\n`
+  return `${head(database)}\n${interfaces}${writeRelations(tables)}\n${db}`
+}
+
+/**
+ * Writes the keys and relations for the types of related rows. Their name is a symbol, so that it is not a table here
+ * or for Kysely.
+ */
+function writeRelations (tables: readonly VisibleTable[]): string {
+  const related = findRelatedTables(tables)
+  const lines = tables.filter(({ table }) => table.kind === 'table').map(({ table }) => {
+    const others = (related.get(table) ?? []).map(
+      ({ other, on }) =>
+        `${keyOf(other.name)}: { ` +
+        `${on.map(({ column, other }) => `${keyOf(column.name)}: ${quoted(other.name)}`).join(', ')} }`
+    )
+    return `  ${keyOf(table.name)}: { keys: ${keysOf(table)}, id: ${idOf(table)}, ` +
+      `related: {${others.length === 0 ? '' : ` ${others.join(', ')} `}} }\n`
+  })
+  return 'declare const relations: unique symbol\n\n/** The unique keys of each table, ' +
+    'the column whose value is `id` of an insert, and the tables that it is ' +
+    `related to by one relation only: its columns to theirs. */\ninterface Relations {\n${lines.join('')}}\n`
+}
+
+/** The unique keys whose columns can be named. */
+function keysOf (table: Table): string {
+  const keys = rowKeysOf(table).filter((key) => key.every((column) => table.columns.get(column.name) === column))
+  return [...new Set(keys.map((key) => `[${key.map(({ name }) => quoted(name)).join(', ')}]`))].join(' | ') || 'never'
+}
+
+/** The column whose value is `id` of an insert; null if there is none, and besides it if the value may be unknown. */
+function idOf (table: Table): string {
+  const { identity } = table
+  if (identity === undefined || table.columns.get(identity.name) !== identity) return 'null'
+  const isCertain = (identity.autoIncrement || !isOptional(table, identity)) && !mayFire(table, 'insert')
+  return quoted(identity.name) + (isCertain ? '' : ' | null')
+}
+
+/**
+ * Writes the interface of a table. A hidden column is `never` in selects, and a column that cannot be written is
+ * `never` in writes.
+ */
+function writeTable ({ name, table, verbs }: VisibleTable & { readonly name: string }): string {
+  const [insertable, updatable] = (['insert', 'update'] as const).map(
+    (verb) => new Set(verbs.includes(verb) ? writableColumns(table, verb) : [])
+  ) as [Set<Column>, Set<Column>]
+  const columns = baseTable(table).columnList.filter(
+    (column) => table.columns.has(column.name) || insertable.has(column) || updatable.has(column)
+  )
+  const lines = columns.map((column) => {
+    const taken = typeOf(takenSchema(column))
+    const shown = table.columns.has(column.name) ? typeOf(shownSchema(column)) : 'never'
+    const inserted = insertable.has(column) ? `${taken}${isOptional(table, column) ? ' | undefined' : ''}` : 'never'
+    return `${comment(column.comment, '  ')}  ${keyOf(column.name)}: Column<${shown}, ${inserted}, ` +
+      `${updatable.has(column) ? taken : 'never'}${shown === 'never' ? '' : sumOf(column)}>\n`
+  })
+  return `${comment(table.comment, '')}export interface ${name} {\n${lines.join('')}}\n`
+}
+
+/** The type of a sum, if the column has one. */
+function sumOf ({ type: { totals } }: Column): string {
+  return totals === undefined ? '' : `, ${typeOf(shownOf(totals().sum.type.schema))}`
+}
+
+/** Returns the TypeScript type for the schema of a column. */
+function typeOf (schema: Schema): string {
+  return [...new Set(membersOf(schema).flatMap(typesOf))].join(' | ')
+}
+
+function typesOf (schema: Schema): string[] {
+  const { type, enum: members } = schema as { type?: string | string[], enum?: unknown[] }
+  if (type === undefined) return ['Json']
+  if (members !== undefined) return members.map((member) => member === null ? 'null' : quoted(member as string))
+  return [type].flat().map((each) => written[each]?.(schema) ?? each)
+}
+
+/** JSON Schema types with another name in TypeScript. */
+const written: Readonly<Record<string, (schema: Schema) => string>> = {
+  // schemas of 64-bit integers have no maximum (src/types/integer.ts)
+  integer: ({ maximum }) => maximum === undefined ? 'Int64' : 'number',
+  array: ({ items }) => `Array<${typeOf(items as Schema)}>`,
+  object: ({ properties }) => `{ type: ${typeOf((properties as { type: Schema }).type)}, [member: string]: unknown }`
+}
+
+const keyOf = (name: string): string => /^[A-Za-z_$][\w$]*$/.test(name) ? name : quoted(name)
+
+/** Returns a string literal in single quotes. */
+function quoted (text: string): string {
+  return `'${JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`
+}
+
+function comment (text: string, indent: string): string {
+  return text === '' ? '' : `${indent}/** ${text.replaceAll('*/', '*\\/').replace(/\s+/g, ' ')} */\n`
 }

@@ -1,15 +1,12 @@
 import { resolve } from 'node:path'
 import type { RowQueryOptions } from '../../schemas/options.ts'
 import type { Grant } from '../access/grant.ts'
-import { DEMO_TOKEN_PATH, loadConfig, type Loaded } from '../config/load.ts'
+import { DEMO_TOKEN_PATH, loadConfig, type Loaded, splitConfig, keepDemoToken } from '../config/load.ts'
 import { resolveSettings } from '../config/settings.ts'
-import { splitConfig } from '../config/split-config.ts'
 import { createShop } from '../demo/shop.ts'
-import { keepDemoToken } from '../demo/demo-token.ts'
-import { createLog } from '../server/request-logger.ts'
+import { createLog } from '../telemetry/record.ts'
 import { COMMANDS, parseFlags } from './commands.ts'
-import { createGrantReader } from './reload-grants.ts'
-import { describeFirstContact, type ServerConfiguration } from './start-server.ts'
+import { createGrantReader, describeFirstContact, type ServerConfiguration } from './start-server.ts'
 
 const NO_TOKEN_NOTICE = `row-query: no token is configured, so all requests are refused.
 row-query: Set API_TOKEN, or create a token with "row-query token --name me --permissions select"
@@ -82,7 +79,7 @@ export async function serve (args: string[]): Promise<number> {
   // loads only the modules that are needed: the primary process of several workers has no databases
   const readGrants = createGrantReader(config, () => loadConfig(process.env, values))
   const { address, tables } = server.workers > 1
-    ? await (await import('./workers/primary.ts')).startWorkers(config, server, readGrants)
+    ? await (await import('./workers/workers.ts')).startWorkers(config, server, readGrants)
     : await (await import('./start-server.ts')).startServer({ server, options, demoToken: demo?.token, readGrants })
   if (server.logFormat === 'json') return await logStart({ server, options, address, demo })
   const shown = { address, prefix: server.prefix, docs: options.docs === true }

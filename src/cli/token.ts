@@ -1,8 +1,7 @@
 /** `row-query token`: creates tokens, and lists and revokes those of the token file. */
 import { existsSync, readFileSync, realpathSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { type TokenOptions, TokenSchema } from '../../schemas/options.ts'
-import { createTokenFile, readTokenFile } from '../access/token-file.ts'
-import { createToken, hashToken, parseExpiry } from '../access/tokens.ts'
+import { createTokenFile, readTokenFile, createToken, hashToken, parseExpiry } from '../access/tokens.ts'
 import { ConfigError, findConfigErrors, orThrow } from '../config-errors.ts'
 import { loadConfig } from '../config/load.ts'
 import { parseExactJson } from '../json/exact-json.ts'

@@ -7,12 +7,13 @@ import type {
   AnyOperation, DeleteFields, DeleteResult, ExactList, Exactly, InsertFields, InsertResult, OperationResult,
   RowsFields, SelectFields, SelectResult, Streamed, UpdateFields, UpdateResult
 } from '../in-process/requests.ts'
-import { type ClientOptions, RowQueryError, type RequestOptions } from './client-options.ts'
-import { createSend, NDJSON, writeJson, type Send, type Upload } from './send.ts'
+import {
+  type ClientOptions, RowQueryError, type RequestOptions, createSend, NDJSON, writeJson, type Send, type Upload
+} from './send.ts'
 
-export { RowQueryError } from './client-options.ts'
-export type { Committed, ErrorDetail, ErrorFacts } from './client-options.ts'
-export type { ClientOptions, RequestOptions, SendOptions } from './client-options.ts'
+export { RowQueryError } from './send.ts'
+export type { Committed, ErrorDetail, ErrorFacts } from './send.ts'
+export type { ClientOptions, RequestOptions, SendOptions } from './send.ts'
 export type { OperationOf, Reference } from '../in-process/requests.ts'
 export type { Column, Filters, Insert, Position, Row, Update } from '../in-process/field-types.ts'
 

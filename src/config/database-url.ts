@@ -4,7 +4,7 @@ import { isIP } from 'node:net'
 import { basename, extname } from 'node:path'
 import { orThrow, succeeds } from '../config-errors.ts'
 import type { Address } from '../databases/open.ts'
-import type { Host, MysqlAddress } from '../dialects/mysql/options.ts'
+import type { Host, MysqlAddress } from '../dialects/mysql/session-settings.ts'
 import { MEMORY } from '../dialects/sqlite/protocol.ts'
 
 const MYSQL_PORT = 3306

@@ -5,11 +5,11 @@ import { type Verb, VERBS } from '../../schemas/grants.ts'
 import {
   type DatabaseOptions, DatabaseSchema, type McpOptions, McpSchema, OptionsSchema, type RowQueryOptions
 } from '../../schemas/options.ts'
-import type { Grant } from '../access/grant.ts'
-import type { Authenticate } from '../access/host-grant.ts'
-import { type JwtIssuer, readJwtIssuers } from '../access/jwt-settings.ts'
-import { createTokenFile, readTokenFile, type TokenFile } from '../access/token-file.ts'
-import { readEntries, readRoles, type StoredToken } from '../access/tokens.ts'
+import type { Grant, Authenticate } from '../access/grant.ts'
+import { type JwtIssuer, readJwtIssuers } from '../access/key-set.ts'
+import {
+  createTokenFile, readTokenFile, type TokenFile, readEntries, readRoles, type StoredToken
+} from '../access/tokens.ts'
 import { collect, ConfigError, findConfigErrors, withoutInvalid } from '../config-errors.ts'
 import type { DatabaseConfig } from '../databases/open.ts'
 import { MEMORY } from '../dialects/sqlite/protocol.ts'

@@ -3,11 +3,11 @@ import { existsSync } from 'node:fs'
 import type { FastifyBaseLogger } from 'fastify'
 import { ConfigError, orThrow } from '../config-errors.ts'
 import type { Dialect, ServerFacts } from '../dialects/dialect.ts'
-import type { MysqlAddress } from '../dialects/mysql/options.ts'
+import type { MysqlAddress } from '../dialects/mysql/session-settings.ts'
 import type { PoolLimits } from '../dialects/mysql/pool.ts'
 import { MEMORY } from '../dialects/sqlite/protocol.ts'
 import { ServiceError } from '../errors.ts'
-import type { ResponseBudget } from '../response/budget.ts'
+import type { ResponseBudget } from '../response/output.ts'
 import { createDatabase, type Database, limitStreams, Streams, type WriteHook } from './database.ts'
 
 /** The address of a database, parsed from its URL. */

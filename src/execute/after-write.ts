@@ -2,8 +2,7 @@
 import { MAX_LIMIT } from '../../schemas/limits.ts'
 import { type Column, mayFillColumns } from '../catalog/catalog.ts'
 import { TRAITS } from '../catalog/traits.ts'
-import { refusesRow } from '../dialects/dialect.ts'
-import { noReferencedRow } from '../dialects/violation-details.ts'
+import { refusesRow, noReferencedRow } from '../dialects/dialect.ts'
 import { foreignKeyViolation, resultTooLarge, type ServiceError, unsupported } from '../errors.ts'
 import { isNull } from '../plan/filters/operators.ts'
 import { combine } from '../plan/filters/scope.ts'
@@ -17,8 +16,7 @@ import { rowRefused } from '../plan/row-rules.ts'
 import { numberOf, type Result, type RowCounts } from '../response/result.ts'
 import type { Value } from '../types/column-type.ts'
 import { atRow, type WatchRow } from './execute-insert.ts'
-import { areTaken, conditionOf, givenKeys, hasKey, mayMoveKey, STEP } from './read-rows.ts'
-import type { Runner } from './runner.ts'
+import { areTaken, conditionOf, givenKeys, hasKey, mayMoveKey, STEP, type Runner } from './runner.ts'
 
 // Checks that the rows to which a write refers satisfy the rules of their table.
 

@@ -14,8 +14,7 @@ import { findUnexpected } from '../plan/write-options.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
 import type { Result } from '../response/result.ts'
 import { checkForeignKeys } from './after-write.ts'
-import { areTaken, hasKey, keyChanged, mayMoveKey, readRows, STEP } from './read-rows.ts'
-import type { Lookup, Runner } from './runner.ts'
+import { areTaken, hasKey, keyChanged, mayMoveKey, readRows, STEP, type Lookup, type Runner } from './runner.ts'
 
 // Finds rows that a delete has selected but not deleted, which its answer must not show as deleted.
 

@@ -4,27 +4,21 @@
  */
 import { mayFillColumns, mayFire } from '../catalog/catalog.ts'
 import { type Engine, TRAITS } from '../catalog/traits.ts'
-import { type StatementResult, refusesRow } from '../dialects/dialect.ts'
-import { uniqueViolationOf } from '../dialects/violation-details.ts'
+import { type StatementResult, refusesRow, uniqueViolationOf } from '../dialects/dialect.ts'
 import { pointer, ServiceError, withDetails } from '../errors.ts'
 import { combine } from '../plan/filters/scope.ts'
 import { isComputedKey } from '../plan/insert-key.ts'
-import {
-  type Assignment, type Condition, type InsertPlan, type PlannedRow
-} from '../plan/plan.ts'
+import type { Assignment, Condition, InsertPlan, PlannedRow } from '../plan/plan.ts'
 import { withinRules } from '../plan/rule.ts'
 import { isOneRow } from '../plan/write-options.ts'
 import { writeValue } from '../response/json-rows.ts'
-import {
-  addCounts, countsOf, type RowCounts, type RowsResult, shownNumber, withoutHidden
-} from '../response/result.ts'
-import { compileLastId } from '../sql/compile.ts'
+import { addCounts, countsOf, type RowCounts, type RowsResult, shownNumber, withoutHidden } from '../response/result.ts'
+import { compileLastId } from '../sql/statement-cache.ts'
 import { type BatchConflict, isByKey, isCertain, type RowBatch, toBatch, toParts } from '../sql/row-batches.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
 import type { Parameter } from '../types/column-type.ts'
 import { TO_DEFAULT } from '../types/update-operators.ts'
-import { conditionOf } from './read-rows.ts'
-import type { Runner } from './runner.ts'
+import { conditionOf, type Runner } from './runner.ts'
 
 // Writes a row of an upsert by its key: updates the row that exists, or inserts it. This is necessary for a row that
 // collides in a key other than the named one: the server may have checked that key first although the row also collides

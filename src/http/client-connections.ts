@@ -6,7 +6,7 @@ import { principalOf, type Grant } from '../access/grant.ts'
 import type { Client } from '../dialects/dialect.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import { limitUnreadBody } from '../request/read-body.ts'
-import { isClosed } from '../response/budget.ts'
+import { isClosed } from '../response/output.ts'
 import { OWN_APP } from '../telemetry/record.ts'
 
 // The address by which limits count a client.

@@ -1,17 +1,24 @@
 /** Runs requests of the host app without HTTP, with the same pipeline and the same errors. */
+import { Readable } from 'node:stream'
+import { inspect } from 'node:util'
 import type { Body } from '../../schemas/body.ts'
 import type { Verb } from '../../schemas/grants.ts'
 import { getAccess } from '../access/authorize.ts'
-import type { Grant } from '../access/grant.ts'
-import { type CallGrant, toCallGrant } from '../access/host-grant.ts'
+import { type Grant, type CallGrant, toCallGrant } from '../access/grant.ts'
+import type { Column } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
-import { invalidBody, ServiceError, didYouMean } from '../errors.ts'
+import type { Transaction } from '../dialects/dialect.ts'
+import { invalidBody, ServiceError, didYouMean, at, invalidJson } from '../errors.ts'
 import { checkStreamBody, readConsistency } from '../http/stream.ts'
+import { type ImportFormat, type ImportOptions, readImportOptions, Import } from '../imports/run-import.ts'
+import { parseExactJson, type RawNumber } from '../json/exact-json.ts'
+import { isPlain } from '../json/plain-values.ts'
 import { handle, type Handled, openStream, type PipelineRequest } from '../pipeline.ts'
-import type { PlanLimits } from '../plan/write-options.ts'
+import { membersOf } from '../plan/filters/scope.ts'
+import { resultColumns, type Member, type Plan } from '../plan/plan.ts'
+import type { PlanLimits, RequestLimits } from '../plan/write-options.ts'
 import { createBodyCheck, type FindBodyError, parseBody } from '../request/check-body.ts'
 import type { Bigints } from './field-types.ts'
-import { createRowReader, readResponse, toJson } from './to-values.ts'
 
 /**
  * Refuses misspelt options, because `dryrun` would write and `consistancy` would read from a replica. `call`: for the
@@ -74,7 +81,7 @@ export async function executeAs (
   return await handle({ ...options, access, body, limits, consistency: asked })
 }
 
-const OPTIONS: ReadonlySet<string> = new Set<keyof ExecuteRequest>([
+const EXECUTE_OPTIONS: ReadonlySet<string> = new Set<keyof ExecuteRequest>([
   'database',
   'table',
   'body',
@@ -85,7 +92,7 @@ const OPTIONS: ReadonlySet<string> = new Set<keyof ExecuteRequest>([
 
 /** Returns `data` of the response. @throws ServiceError */
 export async function execute (inProcess: InProcess, request: ExecuteRequest): Promise<unknown> {
-  requireKnown(request, OPTIONS, 'execute')
+  requireKnown(request, EXECUTE_OPTIONS, 'execute')
   return await executeWith(toCallGrant(request.grant), inProcess, request)
 }
 
@@ -161,4 +168,225 @@ export function bindGrant (inProcess: StreamInProcess, given: CallGrant) {
     yield * streamWith(grant, inProcess, toRequest('select', ...args))
   }
   return { select: call('select'), insert: call('insert'), update: call('update'), delete: call('delete'), stream }
+}
+
+// Imports of the host app without HTTP.
+
+/** A request for an import. Its options are those of the query string over HTTP. */
+export interface LoadRequest {
+  database: string
+  table: string
+  grant: CallGrant
+  /** The format of bytes and texts; rows as objects need none. */
+  format?: ImportFormat
+  onConflict?: readonly string[]
+  set?: readonly string[]
+  dryRun?: boolean
+  transaction?: 'whole' | 'batch'
+  separator?: ',' | ';' | 'tab'
+}
+
+/** A request within a transaction, which decides what is committed. */
+export type TransactionLoadRequest =
+  Omit<LoadRequest, 'database' | 'dryRun' | 'transaction'> & { transaction?: 'whole' }
+
+/** The numbers of rows of an import. */
+export interface LoadResult { inserted: number, updated: number, unchanged: number, dryRun?: true }
+
+/** The options within a transaction. */
+export const LOAD_OPTIONS: ReadonlySet<string> = new Set<keyof LoadRequest>([
+  'table', 'grant', 'format', 'onConflict', 'set', 'dryRun', 'transaction', 'separator'
+])
+const LOAD_FIELDS: ReadonlySet<string> = new Set([...LOAD_OPTIONS, 'database'])
+
+/** How long to wait for rows, in milliseconds; the time limit of the import applies before. */
+const PATIENCE = 2 ** 31 - 1
+
+/**
+ * Inserts the rows of a source of bytes, texts or objects. @throws ServiceError; what the source throws; StaleAttempt
+ * within a transaction
+ */
+export async function loadInProcess (
+  { databases, limits, ...context }: {
+    readonly databases: ReadonlyMap<string, Database>
+    readonly limits: RequestLimits
+    /** The transaction that is open, if one is. */
+    readonly within?: Transaction
+    readonly isOfHook?: boolean
+  },
+  request: LoadRequest,
+  source: AsyncIterable<unknown> | Iterable<unknown>
+): Promise<LoadResult> {
+  requireKnown(request, LOAD_FIELDS, 'load')
+  const { database, table, grant, format = 'ndjson', onConflict, set, dryRun, transaction, separator } = request
+  const access = getAccess(databases, toCallGrant(grant), { database, table })
+  const query = Object.entries({
+    onConflict: onConflict?.join(),
+    set: set?.join(),
+    dryRun: dryRun === true ? 'true' : undefined,
+    transaction,
+    separator
+  }).filter((entry): entry is [string, string] => entry[1] !== undefined)
+  const options = readImportOptions(format, query)
+  if (context.within !== undefined) requireWhole(options)
+  const running = await Import.begin({ ...context, access, options, limits, bodyTimeout: PATIENCE })
+  const stream = Readable.from(toBytes(source), { objectMode: false })
+  try {
+    const response = await running.run(() => stream)
+    return (JSON.parse(response.toString()) as { readonly data: LoadResult }).data
+  } finally {
+    stream.destroy()
+  }
+}
+
+/** @throws INVALID_BODY for options that only the whole transaction can have */
+function requireWhole ({ transaction, dryRun }: ImportOptions): void {
+  const name = transaction === 'batch' ? 'transaction: batch' : dryRun ? 'dryRun' : undefined
+  if (name === undefined) return
+  throw at('', invalidBody(`"${name}" is not allowed in a transaction, which commits or rolls back the whole`))
+}
+
+/** Objects become lines of NDJSON. */
+async function * toBytes (source: AsyncIterable<unknown> | Iterable<unknown>): AsyncGenerator<Uint8Array | string> {
+  for await (const part of source) {
+    yield typeof part === 'string' || part instanceof Uint8Array ? part : `${toJson(part)}\n`
+  }
+}
+
+// Converts bodies to JSON text and responses to JavaScript values, without rounding integers.
+
+type Values = Record<string, unknown>
+
+/** `next`: a position, which has values of columns, or an offset. */
+interface Data { rows?: Values[], next?: Values | number | null }
+
+/** `data` of the response to a plan. */
+export function readResponse (response: string | Buffer, plan: Plan, bigints: Bigints): unknown {
+  const { data } = parseExactJson(String(response)) as { data: Data }
+  return toValues(data, namesOf(plan), bigints)
+}
+
+/** Creates a function that reads a row of a plan from its JSON text. */
+export function createRowReader (plan: Plan, bigints: Bigints): (text: string) => Values {
+  const names = namesOf(plan)
+  const convert = createConverter(toLargeOf(bigints))
+  return (text) => {
+    const row = parseExactJson(text) as Values
+    convertRow(row, names, convert)
+    return row
+  }
+}
+
+const namesOf = (plan: Plan): RowNames => ({
+  columns: resultColumns(plan),
+  members: namesOfMembers(membersOf(plan))
+})
+
+/** The columns and members behind the names in a row. */
+interface RowNames {
+  readonly columns: ReadonlyMap<string, Column>
+  readonly members: ReadonlyMap<string, RowNames>
+}
+
+const namesOfMembers = (members: readonly Member[]): RowNames['members'] =>
+  new Map(
+    members.map((member) => [
+      member.name,
+      {
+        columns: new Map(member.columns.map((column) => [column.name, column])),
+        members: namesOfMembers(member.kind === 'computed' ? [] : member.members)
+      }
+    ])
+  )
+
+/**
+ * Converts the numbers of a response. Integers that a double cannot represent become bigints or strings of digits if
+ * the column is an integer or JSON column; every other number becomes the nearest double, which is exact for FLOAT and
+ * DOUBLE.
+ */
+function toValues (data: Data, names: RowNames, bigints: Bigints): unknown {
+  const convert = createConverter(toLargeOf(bigints))
+  const { rows = [], next = null } = data
+  for (const row of typeof next === 'object' && next !== null ? [...rows, next] : rows) {
+    convertRow(row, names, convert)
+  }
+  for (const [name, value] of Object.entries(data)) {
+    if (name !== 'rows' && name !== 'next') convert(data, name, value, true)
+  }
+  return data
+}
+
+const toLargeOf = (bigints: Bigints): ((digits: string) => bigint | string) =>
+  bigints === 'string' ? (digits) => digits : BigInt
+
+function convertRow (row: Values, names: RowNames, convert: Convert): void {
+  const { columns, members } = names
+  for (const [name, value] of Object.entries(row)) {
+    const member = members.get(name)
+    if (member === undefined) convert(row, name, value, isExact(columns.get(name)))
+    else {
+      for (const related of [value].flat() as Array<Values | null>) {
+        if (related !== null) convertRow(related, member, convert)
+      }
+    }
+  }
+}
+
+function isExact (column: Column | undefined): boolean {
+  return column?.type.wholeNumbers !== undefined || column?.type.structured === true
+}
+
+type Convert = (holder: object, key: string, value: unknown, isExact: boolean) => void
+
+/** Creates a function that replaces numbers that were parsed as text, at any depth of a JSON value. */
+function createConverter (toLarge: (digits: string) => bigint | string): Convert {
+  const toValue = ({ rawJSON }: RawNumber, isExact: boolean): number | bigint | string =>
+    isExact && /^-?\d+$/.test(rawJSON) && !Number.isSafeInteger(Number(rawJSON)) ? toLarge(rawJSON) : Number(rawJSON)
+
+  const convert: Convert = (holder, key, value, isExact) => {
+    // not an assignment, because the key can be `__proto__`
+    if (JSON.isRawJSON(value)) {
+      Object.defineProperty(holder, key, {
+        value: toValue(value, isExact),
+        writable: true,
+        enumerable: true,
+        configurable: true
+      })
+    } else if (typeof value === 'object' && value !== null) {
+      for (const [name, item] of Object.entries(value)) convert(value, name, item, isExact)
+    }
+  }
+  return convert
+}
+
+/**
+ * Serializes a value; integers may be bigints. @throws INVALID_BODY for values that JSON does not have, INVALID_JSON
+ * for cycles
+ */
+export function toJson (value: unknown): string {
+  try {
+    return JSON.stringify(value, requireJson)
+  } catch (error) {
+    throw error instanceof ServiceError ? error : invalidJson('it cannot be serialized')
+  }
+}
+
+/**
+ * Refuses values that JSON.stringify would change: it would remove a filter that is undefined, and write NaN and an
+ * invalid Date as null and a promise as an empty object.
+ */
+function requireJson (this: Values, key: string, value: unknown): unknown {
+  if (typeof value === 'bigint') return JSON.rawJSON(String(value))
+  if (!isJson(value) || (value === null && this[key] !== null)) {
+    throw invalidBody(`"${key}" is ${inspect(value, { depth: -1 })}, which JSON does not have`)
+  }
+  return value
+}
+
+function isJson (value: unknown): boolean {
+  switch (typeof value) {
+    case 'object': return value === null || Array.isArray(value) || isPlain(value)
+    case 'number': return Number.isFinite(value)
+    default: return ['string', 'boolean'].includes(typeof value)
+  }
 }

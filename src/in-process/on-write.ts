@@ -4,7 +4,7 @@ import { types } from 'node:util'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Body, BodyInTransaction } from '../../schemas/body.ts'
 import { type Access, authorizeAndPlan, getAccess, requireLock } from '../access/authorize.ts'
-import { InvalidGrant, toCallGrant } from '../access/host-grant.ts'
+import { InvalidGrant, toCallGrant } from '../access/grant.ts'
 import type { Claims } from '../access/rules.ts'
 import type { Database, WriteHook } from '../databases/database.ts'
 import { StaleCatalog, type Transaction } from '../dialects/dialect.ts'
@@ -16,14 +16,14 @@ import { answerIn, type PlanToAnswer } from '../verbs/execute.ts'
 import { isObject } from '../json/exact-json.ts'
 import { rejectKnownBroken, StaleAttempt, toUnresolved, toStale } from '../databases/stale-catalog.ts'
 import { createPlan } from '../verbs/index.ts'
-import { isOneStatement } from '../plan/write-options.ts'
+import { isOneStatement, lockRows, type RequestLimits, requireUndoable } from '../plan/write-options.ts'
 import type { References } from '../plan/columns.ts'
-import { lockRows, type RequestLimits, requireUndoable } from '../plan/write-options.ts'
 import { createBodyCheck, type FindBodyError, findErrorInTransaction } from '../request/check-body.ts'
-import { type ExecuteRequest, readBody, requireKnown } from './calls.ts'
+import {
+  type ExecuteRequest, readBody, requireKnown, LOAD_OPTIONS, loadInProcess, type LoadResult,
+  type TransactionLoadRequest, readResponse
+} from './calls.ts'
 import type { Bigints } from './field-types.ts'
-import { LOAD_OPTIONS, loadInProcess, type LoadResult, type TransactionLoadRequest } from './load-rows.ts'
-import { readResponse } from './to-values.ts'
 
 // Runs requests of the host app in an open transaction.
 

@@ -1,6 +1,6 @@
 /** Runs transactions of the host app. */
 import { ISOLATIONS } from '../../schemas/fields.ts'
-import type { CallGrant } from '../access/host-grant.ts'
+import type { CallGrant } from '../access/grant.ts'
 import { type Isolation, StaleCatalog } from '../dialects/dialect.ts'
 import {
   databaseNotFound, databaseUnavailable, didYouMean, invalidBody, type ServiceError, withReason
@@ -9,9 +9,8 @@ import { type StaleAttempt, withFreshCatalog } from '../databases/stale-catalog.
 import type { Consistency } from '../http/stream.ts'
 import type { RequestLimits } from '../plan/write-options.ts'
 import { createCalls, type TransactionRequest } from './on-write.ts'
-import { type InProcess, requireKnown } from './calls.ts'
+import { type InProcess, requireKnown, type LoadResult, type TransactionLoadRequest } from './calls.ts'
 import type { AnyDatabases, Bigints, Name } from './field-types.ts'
-import type { LoadResult, TransactionLoadRequest } from './load-rows.ts'
 import type { FiltersIn, TableName } from './related.ts'
 import type {
   BodyInTransaction, BodyOf, DeleteFields, DeleteResult, Exactly, InsertFields, InsertResult, ResultOf, SelectFields,

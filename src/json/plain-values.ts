@@ -1,6 +1,7 @@
 /** Checks values that a program passes where the service expects JSON. */
 
 /** Whether the object is not an instance of a class such as Map or Promise, and has no fields but its own. */
+
 export function isPlain (value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value)
   // Object.prototype, also that of another realm
@@ -58,3 +59,28 @@ function copyFields (value: object, copyField: (key: string, field: unknown) => 
 }
 
 const nameOf = (path: Path): string => path.length === 0 ? '' : `${path.join('.')}: `
+
+/** JSON Pointers (RFC 6901). */
+
+const INDEX = /^(0|[1-9]\d*)$/
+
+/** Splits a pointer into its steps: `/a~1b/0` has the steps `a/b` and `0`. */
+export function stepsOf (pointer: string): string[] {
+  return pointer.split('/').slice(1).map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+}
+
+/**
+ * Returns the part of a JSON value that the steps lead to; undefined if there is none. Only own properties count, so
+ * `/constructor` finds nothing.
+ */
+export function findBySteps (value: unknown, steps: readonly string[]): unknown {
+  let found = value
+  for (const step of steps) {
+    if (typeof found !== 'object' || found === null || JSON.isRawJSON(found) || !Object.hasOwn(found, step)) {
+      return undefined
+    }
+    if (Array.isArray(found) && !INDEX.test(step)) return undefined // such as "length"
+    found = (found as Record<string, unknown>)[step]
+  }
+  return found
+}

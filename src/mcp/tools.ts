@@ -8,8 +8,7 @@ import { internal, isBug, isServiceError, type ServiceError } from '../errors.ts
 import { parseExactJson } from '../json/exact-json.ts'
 import type { Schema } from '../openapi/value-schema.ts'
 import { logRefusal } from '../telemetry/record.ts'
-import { createDescribeTable } from './describe-table.ts'
-import { createListTables } from './list-tables.ts'
+import { createDescribeTable, createListTables } from './describe-table.ts'
 import { createRowTools, INSTRUCTIONS } from './row-tools.ts'
 import type { Arguments, Principal, Tool, ToolOptions } from './tool.ts'
 

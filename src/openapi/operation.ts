@@ -11,7 +11,7 @@ import {
   unauthenticated, withDetails
 } from '../errors.ts'
 import { mediaTypeOf } from '../http/stream.ts'
-import { type ImportFormat, OPTIONS } from '../imports/import-options.ts'
+import { type ImportFormat, OPTIONS } from '../imports/run-import.ts'
 import { OPERATIONS_REQUEST, OPERATIONS_RESPONSE } from './request-schemas.ts'
 import { pascalCase, refTo, type Schema } from './value-schema.ts'
 import type { DocumentSettings } from './visible.ts'

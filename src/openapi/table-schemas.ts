@@ -10,7 +10,7 @@ import { indexesOfWords } from '../plan/filters/match.ts'
 import { acceptsOperator, operators } from '../plan/filters/operators.ts'
 import { findAggregate } from '../plan/aggregates.ts'
 import { keysOf } from '../plan/inserted-rows.ts'
-import { findPageKey, isPageable } from '../plan/page-after.ts'
+import { findPageKey, isPageable } from '../plan/order.ts'
 import type { UpdateOperator } from '../types/column-type.ts'
 import { NOW } from '../types/moment.ts'
 import {

@@ -1,7 +1,7 @@
 import type { Column } from '../catalog/catalog.ts'
 import { at, columnNotFound, didYouMean, invalidBody, invalidValue, type Path } from '../errors.ts'
 import { isObject } from '../json/exact-json.ts'
-import { stepsOf } from '../json/pointer.ts'
+import { stepsOf } from '../json/plain-values.ts'
 import { type Value, ValueRefused } from '../types/column-type.ts'
 
 // References of operations: `{"$ref": "/1/id"}` in place of a value. All operations are planned without the values

@@ -10,10 +10,10 @@ import {
   at, filtersRequired, invalidBody, invalidJson, pointer, type ServiceError, valueNotAllowed, withDetails, didYouMean
 } from '../errors.ts'
 import { isObject, lookOver, parseExactJson, repeatsKey, findSyntaxError } from '../json/exact-json.ts'
-import { stepsOf } from '../json/pointer.ts'
-import { findAggregateError, findIncludeError, findRelatedError } from './check-related.ts'
+import { stepsOf } from '../json/plain-values.ts'
 import {
-  describeExpected, findCombinationError, findExcluded, findOwnError, findRowsError, withNames
+  findAggregateError, findIncludeError, findRelatedError, describeExpected, findCombinationError, findExcluded,
+  findOwnError, findRowsError, withNames
 } from './check-fields.ts'
 
 /** Returns the first error of a parsed body. */
@@ -51,7 +51,7 @@ export function clampNumbers (body: unknown): unknown {
   return body
 }
 
-/** The same for members, which have fields like the body. Deeper members are refused later (check-related.ts). */
+/** The same for members, which have fields like the body. Deeper members are refused later (check-fields.ts). */
 function clampMembers (include: unknown, level: number): void {
   if (!isObject(include) || level > MAX_INCLUDE.levels) return
   for (const member of Object.values(include)) {

@@ -3,7 +3,7 @@ import type { Column } from '../catalog/catalog.ts'
 import { afterLength, readLength } from '../dialects/row-bytes.ts'
 import { type LongWork, PART } from '../in-pieces.ts'
 import { LINE_ENDS, onOneLine } from '../json/exact-json.ts'
-import { type Cells, cellsOf, type JoinedCells } from '../plan/cells.ts'
+import { type Cells, cellsOf, type JoinedCells } from '../plan/members.ts'
 import type { SelectPlan } from '../plan/plan.ts'
 import { isJson } from '../types/json-text.ts'
 import {

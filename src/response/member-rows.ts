@@ -8,7 +8,7 @@ import { afterLength, findStarts, readLength, skipValues } from '../dialects/row
 import { getOrCreate } from '../get-or-create.ts'
 import type { LongWork } from '../in-pieces.ts'
 import { parseExactJson } from '../json/exact-json.ts'
-import type { Cells, LinkCells, RowCells } from '../plan/cells.ts'
+import type { Cells, LinkCells, RowCells } from '../plan/members.ts'
 import type { ListMember } from '../plan/plan.ts'
 import { NOT_TEXT, RELATED_TEXT, ValueRefused, type DriverValue, type Value } from '../types/column-type.ts'
 import {

@@ -1,5 +1,8 @@
 /** A growing buffer into which a response is written from the driver's bytes, without intermediate strings. */
 
+import type { ServerResponse } from 'node:http'
+import type { Http2ServerResponse } from 'node:http2'
+
 const FIRST_SIZE = 65_536
 /** Up to this size the buffer grows fourfold, because unused memory is cheaper than copying. */
 const LARGE = 1_048_576
@@ -148,3 +151,121 @@ export const BEFORE_ROWS = `${ENVELOPE}{"rows":[`
 
 /** The text after `count` rows. `members`: the members of the data that follow the rows, such as `"count":2`. */
 export const afterRows = (count: number, members: string): string => `${count === 0 ? BEFORE_ROWS : ''}],${members}}}`
+
+// The memory for responses of one registration of the plugin: those being written, and those that clients have not read
+// yet.
+
+/**
+ * Whether a response has been sent, or its client has disconnected. The response of HTTP/2 has no `destroyed` of its
+ * own.
+ */
+export const isClosed = (response: ServerResponse | Http2ServerResponse): boolean =>
+  'stream' in response ? response.stream.destroyed : response.destroyed
+
+/** Sent responses of up to so many bytes are not counted, because they fit into the send buffer of a connection. */
+const SMALL = 16_384
+/**
+ * Responses of up to so many bytes may use the whole budget, larger ones three quarters of it, so that a few large ones
+ * do not block the others.
+ */
+const MEDIUM = 1_048_576
+const FOR_LARGE = 0.75
+
+/** The memory for one response. */
+export interface MemoryBudget {
+  /** The maximum size of the response, in bytes. */
+  readonly largest: number
+  /** The bytes of the earlier parts, if it is a part of a larger response. */
+  readonly before: number
+  take (bytes: number, size: number): boolean
+  give (bytes: number): void
+}
+
+export class ResponseBudget implements MemoryBudget {
+  readonly #bytes: number
+  /** The maximum size of a response, in bytes. */
+  readonly largest: number
+  readonly before = 0
+  #used = 0
+
+  constructor (bytes: number) {
+    this.#bytes = bytes
+    this.largest = Math.floor(bytes * FOR_LARGE)
+  }
+
+  /**
+   * Reserves `bytes` for a response that then has `size` bytes; returns false if fewer are left. The larger a response
+   * is, the more of the budget it may use, so that a nearly complete one is not rejected because of others that have
+   * just begun.
+   */
+  take (bytes: number, size: number): boolean {
+    if (this.#used + bytes > (size > MEDIUM ? (this.largest + size) / 2 : this.#bytes)) return false
+    this.#used += bytes
+    return true
+  }
+
+  give (bytes: number): void {
+    this.#used -= bytes
+  }
+
+  /** The memory for the next part of a response that holds `before` bytes already; sizes are those of the whole. */
+  after (before: number): MemoryBudget {
+    return {
+      largest: this.largest - before,
+      before,
+      take: (bytes, size) => this.take(bytes, before + size),
+      give: (bytes) => this.give(bytes)
+    }
+  }
+
+  /** Counts a response until its client has read it, or has disconnected. */
+  countUnsent (response: ServerResponse, payload: unknown): void {
+    const { length = 0 } = (payload ?? '') as { length?: number }
+    if (length <= SMALL || isClosed(response)) return
+    this.#used += length
+    let isCounted = true
+    const end = (): void => {
+      if (isCounted) this.give(length)
+      isCounted = false
+    }
+    response.once('finish', end).once('close', end)
+  }
+}
+
+/** The budget of responses outside of a registration. */
+export const UNLIMITED = new ResponseBudget(Infinity)
+
+/** The number of bytes that are taken from the budget at a time. */
+const STEP = 1_048_576
+
+/** The memory that one response has taken from the budget. */
+export class ResponseMemory {
+  readonly #budget: MemoryBudget
+  #taken = 0
+
+  constructor (budget: MemoryBudget) {
+    this.#budget = budget
+  }
+
+  /** The number of bytes taken. */
+  get taken (): number {
+    return this.#taken
+  }
+
+  /**
+   * Reserves more, for a response of `length` bytes that becomes no larger than `maxBytes`. Returns false if the budget
+   * is exhausted.
+   */
+  extend (length: number, maxBytes: number): boolean {
+    const more = Math.max(Math.min(STEP, maxBytes - this.#taken), length - this.#taken)
+    if (!this.#budget.take(more, this.#taken + more)) return false
+    this.#taken += more
+    return true
+  }
+
+  /** Gives everything back. */
+  release (): void {
+    this.#budget.give(this.#taken)
+    this.#taken = 0
+  }
+}

@@ -1,18 +1,17 @@
 /**
- * Writes the rows of a select into its response as they arrive: the rows (json-rows.ts, member-rows.ts) and the text
- * around them (output.ts), within its memory (budget.ts).
+ * Writes the rows of a select into its response as they arrive: the rows (json-rows.ts, member-rows.ts), and the text
+ * around them within its memory (output.ts).
  */
 import type { Column } from '../catalog/catalog.ts'
 import type { RowSink } from '../dialects/dialect.ts'
 import { copyValues, valuesIn } from '../dialects/row-bytes.ts'
 import { overloaded, resultTooLarge, type ServiceError, unsupported } from '../errors.ts'
-import { cellsOf } from '../plan/cells.ts'
+import { cellsOf } from '../plan/members.ts'
 import type { SelectPlan } from '../plan/plan.ts'
 import type { DriverValue } from '../types/column-type.ts'
-import { type MemoryBudget, ResponseMemory, UNLIMITED } from './budget.ts'
+import { type MemoryBudget, ResponseMemory, UNLIMITED, afterRows, BEFORE_ROWS, Output } from './output.ts'
 import { isLongRow, JsonRows, type RowFormat, type Values, writeRow, writeValue } from './json-rows.ts'
 import { MemberRows, writeFragment } from './member-rows.ts'
-import { afterRows, BEFORE_ROWS, Output } from './output.ts'
 
 const COMMA = 0x2c
 /** Bytes up to which a response is cheaper to send as a string. */

@@ -5,9 +5,8 @@ import type { Column } from '../catalog/catalog.ts'
 import type { PausableSink, RowSource } from '../dialects/dialect.ts'
 import { valuesIn } from '../dialects/row-bytes.ts'
 import { overloaded, resultTooLarge, withReason } from '../errors.ts'
-import { ResponseMemory, UNLIMITED, type ResponseBudget } from './budget.ts'
+import { ResponseMemory, UNLIMITED, type ResponseBudget, giveBack, Output } from './output.ts'
 import { isLongRow, type Values, writeRow } from './json-rows.ts'
-import { giveBack, Output } from './output.ts'
 import type { StreamRows } from './csv-ndjson-rows.ts'
 
 /** The number of bytes at which rows are passed on, and the milliseconds after which they are passed on anyway. */

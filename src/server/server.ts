@@ -14,17 +14,17 @@ import { health, root } from '../../plugins/root.ts'
 import { FailedLoginsSchema, type RowQueryOptions } from '../../schemas/options.ts'
 import type { HttpsOptions } from '../../schemas/server-settings.ts'
 import { ConfigError, orThrow } from '../config-errors.ts'
-import { HTTP_DEFAULTS, type HttpSettings } from '../config/split-config.ts'
+import { HTTP_DEFAULTS, type HttpSettings } from '../config/load.ts'
 import { withDefaults } from '../config/settings.ts'
 import { invalidRequest, notFound, type ServiceError } from '../errors.ts'
 import { withoutPort } from '../http/client-connections.ts'
 import { BODY_TIMEOUT } from '../http/import-request.ts'
 import { createRowQuery, type RowQuery } from '../index.ts'
 import { limitUnreadBody } from '../request/read-body.ts'
-import { OWN_APP } from '../telemetry/record.ts'
-import { answerBrokenRequest, answerConnect, routeToNothing } from './client-error.ts'
-import { createDrain, type Drain, httpServerOptions, limitConnections } from './connections.ts'
-import { createRequestLogger, type LogFormat, loggerOptions, type LogStream } from './request-logger.ts'
+import { OWN_APP, createRequestLogger, type LogFormat, loggerOptions, type LogStream } from '../telemetry/record.ts'
+import {
+  answerBrokenRequest, answerConnect, routeToNothing, createDrain, type Drain, httpServerOptions, limitConnections
+} from './connections.ts'
 
 // Reads the files of the TLS certificate and checks them.
 

@@ -13,8 +13,9 @@ import type { Parameter, SqlTemplate } from '../types/column-type.ts'
 import {
   compileCondition, compileForm, isTrue, type Operands, orderTerms, selectedColumns, wrap
 } from './conditions.ts'
-import { builderFor, type BuiltStatement, type Rows, type TableBuilder } from './builder.ts'
-import { statementBuilder, type TableTokens } from './aliased-tables.ts'
+import {
+  builderFor, type BuiltStatement, type Rows, type TableBuilder, statementBuilder, type TableTokens
+} from './builder.ts'
 import type { Statement } from './statement.ts'
 
 /**

@@ -8,8 +8,9 @@ import { findSearchKey } from '../plan/row-keys.ts'
 import type { Parameter } from '../types/column-type.ts'
 import { operatorSql } from '../types/update-operators.ts'
 import { bind, compileCondition, compileForm } from './conditions.ts'
-import { type BuiltStatement, queriesOn, type Rows, type TableBuilder, textOf } from './builder.ts'
-import { statementBuilder, type StatementBuilder } from './aliased-tables.ts'
+import {
+  type BuiltStatement, queriesOn, type Rows, type TableBuilder, textOf, statementBuilder, type StatementBuilder
+} from './builder.ts'
 
 const toRow = (assignments: readonly Assignment[], builder: TableBuilder) =>
   Object.fromEntries(

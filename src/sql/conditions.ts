@@ -10,11 +10,10 @@ import {
   type SelectPlan
 } from '../plan/plan.ts'
 import {
-  COLUMN, type ColumnType, FILTER, type SqlTemplate, GIVEN, type JsonInside, type Moment, type Parameter,
-  type Scalar, type ScalarInside, type Value, type Wrapping
+  COLUMN, type ColumnType, FILTER, type SqlTemplate, GIVEN, type JsonInside, type Moment, type Parameter, type Scalar,
+  type ScalarInside, type Value, type Wrapping
 } from '../types/column-type.ts'
-import type { ColumnToken, Rows } from './builder.ts'
-import type { TableTokens } from './aliased-tables.ts'
+import type { ColumnToken, Rows, TableTokens } from './builder.ts'
 
 const eb: ExpressionBuilder<Rows, 't'> = expressionBuilder<Rows, 't'>()
 
@@ -303,7 +302,7 @@ export const collationOf = ({ column, other }: Pair): RawBuilder<unknown> =>
   other.collation === undefined && column.collation !== undefined ? sql` collate ${sql.id(column.collation)}` : sql``
 
 // The terms of ORDER BY. They contain no NULLS FIRST or LAST: MySQL, MariaDB and SQLite sort NULL as the lowest value,
-// first in ascending and last in descending order. The rows after a position depend on this (src/plan/page-after.ts).
+// first in ascending and last in descending order. The rows after a position depend on this (src/plan/order.ts).
 
 /** `expressionOf`: the SQL of the column of a term. `rows`: the table of a search. */
 export function orderTerms (

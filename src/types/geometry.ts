@@ -1,21 +1,21 @@
 import { type TSchema, Type } from '@sinclair/typebox'
+import { PART } from '../in-pieces.ts'
 import { numberText } from '../json/exact-json.ts'
 import { type ColumnType, createType, expected, ValueRefused, ValueUnreadable } from './column-type.ts'
-import { MAX_FLOAT, shortestFloat } from './float.ts'
-import { GEOMETRY_TYPES, readGeometry, readGeometryInParts, writeGeometry } from './wkb.ts'
+import { MAX_FLOAT, shortestFloat, jsonNumber } from './float.ts'
 
 const EPSG = /^EPSG:(\d{1,9})$/
 
-const line = [[0, 0], [1, 1]]
+const LINE = [[0, 0], [1, 1]]
 const ring = [[0, 0], [1, 0], [1, 1], [0, 0]]
 
 /** An example of each GeoJSON type, for OpenAPI documents. */
 const examples: ReadonlyMap<string, object> = new Map(Object.entries({
   Point: { coordinates: [0, 0] },
-  LineString: { coordinates: line },
+  LineString: { coordinates: LINE },
   Polygon: { coordinates: [ring] },
-  MultiPoint: { coordinates: line },
-  MultiLineString: { coordinates: [line] },
+  MultiPoint: { coordinates: LINE },
+  MultiLineString: { coordinates: [LINE] },
   MultiPolygon: { coordinates: [[ring]] },
   GeometryCollection: { geometries: [] }
 }).map(([type, rest]) => [type, { type, ...rest }]))
@@ -172,5 +172,226 @@ function writeEntry (entry: number): string {
 function readEntry (entry: unknown): number {
   const number = Math.fround(Number(numberText(entry) ?? NaN))
   if (!Number.isFinite(number)) throw expected('a list of numbers that fit a FLOAT')
+  return number
+}
+
+// Converts between MySQL's internal geometry format (four bytes of SRID, then WKB: OGC 06-103r4, section 8) and GeoJSON
+// (RFC 7946). ST_AsGeoJSON is not used, because it loses the SRID and its result cannot be converted back to the same
+// bytes.
+
+/**
+ * A position in bytes that are being read, and the JSON text of those before it that is not passed on yet. They may be
+ * invalid, so each step checks the bounds.
+ */
+interface Cursor { readonly bytes: Buffer, at: number, text: string }
+
+/** Reading that stops where the text is as long as a part. */
+type Reading = Generator<undefined, void>
+
+/** Converts one part of a geometry: bytes to JSON text, and parsed JSON to bytes. */
+interface Codec {
+  /** Returns what is left to be done, if it may be much. */
+  readonly read: (cursor: Cursor) => Reading | undefined
+  readonly write: (value: unknown) => Buffer[]
+}
+
+const LITTLE_ENDIAN = 1
+/** Maximum nesting of geometry collections, when writing and when reading. */
+const MAX_DEPTH = 32
+const MAX_READ_DEPTH = 200
+/** Minimum size of a counted item, in bytes. */
+const MIN_ITEM_BYTES = 4
+
+const position: Codec = {
+  read: (cursor) => {
+    cursor.text += `[${double(cursor)},${double(cursor)}]`
+    return undefined
+  },
+  write: (value) => {
+    if (!Array.isArray(value) || value.length !== 2) {
+      throw new ValueRefused('contains a position that is not an array of two numbers')
+    }
+    const bytes = Buffer.alloc(16)
+    value.forEach((ordinate, index) => bytes.writeDoubleLE(finite(ordinate), index * 8))
+    return [bytes]
+  }
+}
+
+const list = (item: Codec): Codec => ({
+  read: (cursor) => readItems(cursor, item.read),
+  write: (value) => {
+    if (!Array.isArray(value)) throw new ValueRefused('contains coordinates that are not nested deeply enough')
+    return [uint32Bytes(value.length), ...value.flatMap(item.write)]
+  }
+})
+
+/** A member of a Multi geometry, which has its own header. */
+const member = (code: number, item: Codec): Codec => ({
+  read: (cursor) => {
+    if (readHeader(cursor) !== code) throw unreadable()
+    return item.read(cursor)
+  },
+  write: (value) => [header(code), ...item.write(value)]
+})
+
+/** Reads a number of items, and then the items as a JSON list. */
+function * readItems (cursor: Cursor, read: Codec['read']): Reading {
+  const length = count(cursor)
+  cursor.text += '['
+  for (let index = 0; index < length; index++) {
+    if (index > 0) cursor.text += ','
+    const rest = read(cursor)
+    if (rest !== undefined) yield * rest
+    if (cursor.text.length >= PART) yield
+  }
+  cursor.text += ']'
+}
+
+const line = list(position)
+const polygon = list(line)
+const shapes: readonly { readonly type: string, readonly code: number, readonly coordinates: Codec }[] = [
+  { type: 'Point', code: 1, coordinates: position },
+  { type: 'LineString', code: 2, coordinates: line },
+  { type: 'Polygon', code: 3, coordinates: polygon },
+  { type: 'MultiPoint', code: 4, coordinates: list(member(1, position)) },
+  { type: 'MultiLineString', code: 5, coordinates: list(member(2, line)) },
+  { type: 'MultiPolygon', code: 6, coordinates: list(member(3, polygon)) }
+]
+const COLLECTION = { type: 'GeometryCollection', code: 7 }
+
+const byCode = new Map(shapes.map((shape) => [shape.code, shape]))
+const byType = new Map(shapes.map((shape) => [shape.type, shape]))
+
+/** The types of GeoJSON geometries. */
+export const GEOMETRY_TYPES: readonly string[] = [...byType.keys(), COLLECTION.type]
+
+/**
+ * Converts stored bytes to the SRID and the members of the GeoJSON object, as JSON text without braces. @throws
+ * ValueUnreadable
+ */
+export function readGeometry (bytes: Buffer): { srid: number, members: string } {
+  const cursor = { bytes, at: 0, text: '' }
+  const srid = uint32(cursor)
+  const reading = readMembers(cursor, 0)
+  while (reading?.next().done === false) continue
+  if (cursor.at !== bytes.length) throw unreadable()
+  return { srid, members: cursor.text }
+}
+
+/** The same with the text in parts, each of which may throw. */
+export function readGeometryInParts (bytes: Buffer): { srid: number, members: Iterable<string> } {
+  const cursor = { bytes, at: 0, text: '' }
+  return { srid: uint32(cursor), members: partsOf(cursor) }
+}
+
+function * partsOf (cursor: Cursor): Generator<string> {
+  const reading = readMembers(cursor, 0)
+  while (reading?.next().done === false) {
+    yield cursor.text
+    cursor.text = ''
+  }
+  if (cursor.at !== cursor.bytes.length) throw unreadable()
+  yield cursor.text
+}
+
+/** Returns what is left to be done, if it may be much. */
+function readMembers (cursor: Cursor, depth: number): Reading | undefined {
+  const code = readHeader(cursor)
+  const shape = byCode.get(code)
+  if (shape !== undefined) {
+    cursor.text += `"type":"${shape.type}","coordinates":`
+    return shape.coordinates.read(cursor)
+  }
+  if (code !== COLLECTION.code || depth > MAX_READ_DEPTH) throw unreadable()
+  cursor.text += `"type":"${COLLECTION.type}","geometries":`
+  return readItems(cursor, (cursor) => readGeometryOfCollection(cursor, depth + 1))
+}
+
+function * readGeometryOfCollection (cursor: Cursor, depth: number): Reading {
+  cursor.text += '{'
+  const rest = readMembers(cursor, depth)
+  if (rest !== undefined) yield * rest
+  cursor.text += '}'
+}
+
+/** Converts a GeoJSON object to stored bytes. @throws ValueRefused */
+export function writeGeometry (geometry: object, srid: number): Buffer {
+  return Buffer.concat([uint32Bytes(srid), ...writeMembers(geometry, 0)])
+}
+
+function writeMembers (geometry: unknown, depth: number): Buffer[] {
+  if (typeof geometry !== 'object' || geometry === null || depth > MAX_DEPTH) {
+    throw new ValueRefused(
+      `contains a geometry that is not a GeoJSON object or is nested deeper than ${MAX_DEPTH} levels`
+    )
+  }
+  const { type, coordinates, geometries, ...rest } = geometry as {
+    type?: unknown
+    coordinates?: unknown
+    geometries?: unknown
+  }
+  const shape = byType.get(type as string)
+  const [unknown] = [
+    ...Object.keys(rest),
+    ...((shape === undefined ? coordinates : geometries) === undefined ? [] : ['coordinates with geometries'])
+  ]
+  if (unknown !== undefined) throw new ValueRefused(`contains the member "${unknown}", which cannot be stored`)
+  if (shape !== undefined) return [header(shape.code), ...shape.coordinates.write(coordinates)]
+  if (type !== COLLECTION.type || !Array.isArray(geometries)) {
+    throw new ValueRefused(`expected a GeoJSON geometry: ${GEOMETRY_TYPES.join(', ')}`)
+  }
+  return [
+    header(COLLECTION.code),
+    uint32Bytes(geometries.length),
+    ...geometries.flatMap((each) => writeMembers(each, depth + 1))
+  ]
+}
+
+function header (code: number): Buffer {
+  return Buffer.concat([Buffer.from([LITTLE_ENDIAN]), uint32Bytes(code)])
+}
+
+function uint32Bytes (number: number): Buffer {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32LE(number)
+  return bytes
+}
+
+const unreadable = (): ValueUnreadable => new ValueUnreadable('contains bytes that are not a geometry')
+
+/** Advances by `length` bytes and returns the position of the first one. */
+function take (cursor: Cursor, length: number): number {
+  const { at } = cursor
+  if (cursor.bytes.length - at < length) throw unreadable()
+  cursor.at += length
+  return at
+}
+
+/** Reads the byte order, which is always little-endian in MySQL, and returns the type code. */
+function readHeader (cursor: Cursor): number {
+  if (cursor.bytes[take(cursor, 1)] !== LITTLE_ENDIAN) throw unreadable()
+  return uint32(cursor)
+}
+
+function uint32 (cursor: Cursor): number {
+  return cursor.bytes.readUInt32LE(take(cursor, 4))
+}
+
+/** Reads a number of items and checks it against the remaining bytes. */
+function count (cursor: Cursor): number {
+  const items = uint32(cursor)
+  if (items > (cursor.bytes.length - cursor.at) / MIN_ITEM_BYTES) throw unreadable()
+  return items
+}
+
+function double (cursor: Cursor): string {
+  const number = cursor.bytes.readDoubleLE(take(cursor, 8))
+  if (!Number.isFinite(number)) throw new ValueUnreadable('contains a geometry with a coordinate that is not a number')
+  return jsonNumber(number)
+}
+
+function finite (ordinate: unknown): number {
+  const number = Number(numberText(ordinate) ?? NaN)
+  if (!Number.isFinite(number)) throw new ValueRefused('contains a coordinate that is not a number')
   return number
 }

@@ -9,11 +9,10 @@ import { decimalType } from './decimal.ts'
 import { computedDoubleType, doubleType, floatType, type FixedPoint } from './float.ts'
 import { incrementDecimal, incrementDouble, incrementInteger, mergeForm, sqlOf, withNow } from './update-operators.ts'
 import { integerType, tinyBoolType, yearType } from './integer.ts'
-import { geometryType, vectorType } from './geometry.ts'
+import { geometryType, vectorType, GEOMETRY_TYPES } from './geometry.ts'
 import { jsonType, removalsFirst, requireMysqlNumber, MARIADB_INSIDE, MYSQL_INSIDE } from './json.ts'
 import { parseMembers, charType, enumType, formType, setType, textType, unknownType } from './text.ts'
 import { MYSQL_PARTS, datetimeType, dateType, timestampBounds, timestampType, timeType } from './temporal.ts'
-import { GEOMETRY_TYPES } from './wkb.ts'
 import { valueClassesOf } from './value-classes.ts'
 
 const UUID_TEXT = /^([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})$/i

@@ -2,23 +2,22 @@
  * The column types of SQLite, by declared type (https://www.sqlite.org/datatype3.html). A column of any declared type
  * can contain values of every storage class, so the JSON depends on the stored value.
  */
-import { numberText } from '../json/exact-json.ts'
-import { binaryType } from './binary.ts'
+import { numberText, isObject, parseExactJson } from '../json/exact-json.ts'
+import { binaryType, readBase64 } from './binary.ts'
 import {
   COLUMN, createType, GIVEN, NOT_TEXT, numericOrder, RELATED_TEXT, ValueRefused, ValueUnreadable, type ColumnType,
-  type DriverValue, type SqlTemplate, type TypeFacts, type Value
+  type DriverValue, type SqlTemplate, type TypeFacts, type Value, type Positions
 } from './column-type.ts'
 import { parseDigits, readDecimal, decimalSchema } from './decimal.ts'
 import { doubleType, jsonNumber } from './float.ts'
-import { incrementDecimal, incrementDouble, incrementInteger, mergeForm, sqlOf, withNow } from './update-operators.ts'
-import { integerType, tinyBoolType } from './integer.ts'
-import { jsonType, OWN_JSON, SQLITE_INSIDE } from './json.ts'
+import { integerType, tinyBoolType, integerBounds } from './integer.ts'
 import { isJson } from './json-text.ts'
+import { jsonType, OWN_JSON, SQLITE_INSIDE, wholeNumber } from './json.ts'
 import { longBinary, longCheckedJson, longText } from './long-values.ts'
 import { decimalTotals, doubleTotals, integerTotals } from './sqlite-aggregates.ts'
-import { positionsOf } from './sqlite-positions.ts'
 import { SQLITE_PARTS, datetimeType, dateType, timestampBounds, timestampType, timeType } from './temporal.ts'
 import { readString, textType, unknownType } from './text.ts'
+import { incrementDecimal, incrementDouble, incrementInteger, mergeForm, sqlOf, withNow } from './update-operators.ts'
 
 /** SQLite stores a DECIMAL as a double, which represents this many decimal digits exactly. */
 const EXACT_DIGITS = 15
@@ -282,4 +281,84 @@ export function sqliteType (facts: TypeFacts): ColumnType {
   if (found === undefined) return native(unknownType(facts.declaration), undefined)
   const [, toType, relatedAs] = found
   return relatedAs === undefined ? toType(facts) : createType({ ...toType(facts), relatedAs: relatedAs(facts) })
+}
+
+// Positions on SQLite. Values of the type and numbers are written as a select shows them. Other texts and bytes are
+// written with their storage class, because a select may show values of the type like them, such as a time with a space
+// like one with a `T`: `{"$text": "2026-11-20T10:15:00"}`, `{"$bytes": "AAH/"}`.
+
+/** The storage classes that a value of a position can name. */
+const CLASSES = new Map<string, (value: unknown) => Value>([['$text', readString], ['$bytes', readBase64]])
+
+const { min, max } = integerBounds(64, false)
+
+/** The positions of the columns of a type. */
+export function positionsOf ({
+  read,
+  write,
+  comparison
+}: Pick<ColumnType, 'read' | 'write' | 'comparison'>): Positions {
+  const readPosition = (value: unknown): Value => {
+    const named = readNamed(value)
+    if (named !== undefined) return named
+    try {
+      return read(value)
+    } catch (error) {
+      // a column of texts stores numbers as texts
+      const number = comparison === 'text' ? undefined : readNumber(value)
+      if (number === undefined) throw error
+      return number
+    }
+  }
+  const isReadAs = (shown: string, value: DriverValue): boolean => {
+    try {
+      return isSame(readPosition(parseExactJson(shown)), value)
+    } catch {
+      return false
+    }
+  }
+  return {
+    read: readPosition,
+    write: (value) => {
+      const shown = write(value)
+      return isReadAs(shown, value) ? shown : nameClass(value)
+    }
+  }
+}
+
+/** Reads a value with its storage class; undefined for any other value. */
+function readNamed (value: unknown): Value | undefined {
+  if (!isObject(value)) return undefined
+  const [[name, given] = ['', undefined], ...others] = Object.entries(value)
+  return others.length > 0 ? undefined : CLASSES.get(name)?.(given)
+}
+
+/** Reads a number that is not one of the type; undefined for another value. */
+function readNumber (value: unknown): Value | undefined {
+  const text = numberText(value)
+  if (text === undefined) return undefined
+  const number = wholeNumber(text, min, max) ?? Number(text)
+  if (number === Infinity || number === -Infinity) throw new ValueRefused('is too large for a floating-point number')
+  return number
+}
+
+/** Whether the parameter has the place of the stored value, which an integer and a float with the same value share. */
+function isSame (parameter: Value, value: DriverValue): boolean {
+  if (typeof value === 'number' || typeof value === 'bigint') {
+    const number = parameter === NEGATIVE_ZERO ? 0 : parameter
+    return (typeof number === 'number' || typeof number === 'bigint') && !(number < value) && !(number > value)
+  }
+  if (typeof value === 'string') return parameter === value
+  return Buffer.isBuffer(parameter) && parameter.equals(value as Uint8Array)
+}
+
+/** The parameter for -0 (float.ts). */
+const NEGATIVE_ZERO = '-0'
+
+function nameClass (value: DriverValue): string {
+  // the digits of a large float are not those of the integer with the same value
+  if (typeof value === 'number') return Number.isInteger(value) ? value.toExponential() : jsonNumber(value)
+  if (typeof value === 'bigint') return String(value)
+  if (typeof value === 'string') return JSON.stringify({ $text: value })
+  return JSON.stringify({ $bytes: Buffer.from(value as Uint8Array).toString('base64') })
 }

@@ -8,10 +8,10 @@ import type { Config } from '../../schemas/options.ts'
 import { hashToken } from '../../src/access/tokens.ts'
 import { ConfigError, findConfigErrors } from '../../src/config-errors.ts'
 import { parseConfigJson } from '../../src/json/exact-json.ts'
-import { DEMO_PATH, DEMO_TOKEN_PATH, type Environment, type Flags, loadConfig } from '../../src/config/load.ts'
-import { keepDemoToken } from '../../src/demo/demo-token.ts'
-import { substitute } from '../../src/config/substitute.ts'
-import { findUnknownVariables, VARIABLES, withoutServices } from '../../src/config/substitute.ts'
+import {
+  DEMO_PATH, DEMO_TOKEN_PATH, type Environment, type Flags, loadConfig, keepDemoToken
+} from '../../src/config/load.ts'
+import { substitute, findUnknownVariables, VARIABLES, withoutServices } from '../../src/config/substitute.ts'
 import { TOKEN } from '../support/service.ts'
 
 const all = ['select', 'insert', 'update', 'delete']

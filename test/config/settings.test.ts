@@ -2,15 +2,17 @@
 import { X509Certificate } from 'node:crypto'
 import type { TObject, TSchema } from '@sinclair/typebox'
 import t from 'tap'
-import { type Config, ConfigSchema, DatabaseSchema, FailedLoginsSchema, LimitsSchema, OptionsSchema, PoolSchema, RateLimitSchema, type RowQueryOptions } from '../../schemas/options.ts'
+import {
+  type Config, ConfigSchema, DatabaseSchema, FailedLoginsSchema, LimitsSchema, OptionsSchema, PoolSchema,
+  RateLimitSchema, type RowQueryOptions
+} from '../../schemas/options.ts'
 import { HttpSchema } from '../../schemas/server-settings.ts'
 import { parseExpiry } from '../../src/access/tokens.ts'
 import { ConfigError } from '../../src/config-errors.ts'
 import { databaseNameOf, parseDatabaseUrl, parseReplicaUrl } from '../../src/config/database-url.ts'
 import { resolveSettings } from '../../src/config/settings.ts'
-import { HTTP_DEFAULTS, splitConfig } from '../../src/config/split-config.ts'
-import { divideConfig } from '../../src/config/split-config.ts'
-import type { MysqlAddress } from '../../src/dialects/mysql/options.ts'
+import { HTTP_DEFAULTS, splitConfig, divideConfig } from '../../src/config/load.ts'
+import type { MysqlAddress } from '../../src/dialects/mysql/session-settings.ts'
 import { createCertificate } from '../support/certificates.ts'
 
 const url = 'mysql://root@db/shop'

@@ -143,7 +143,7 @@ t.test('the first app of docs/plugin.md, which is run with the package, is the o
 
 t.test('docs/host-grants.md: authenticate has the type of the source', async (t) => {
   const words = (text: string): string => text.replaceAll(/\s+/g, '')
-  t.ok(words(readDocument('src/access/host-grant.ts')).includes(words(blockOf('docs/host-grants.md', 'ts signature')).replace(/^.*?:/, '')))
+  t.ok(words(readDocument('src/access/grant.ts')).includes(words(blockOf('docs/host-grants.md', 'ts signature')).replace(/^.*?:/, '')))
 })
 
 // commands in docs/ and CONTRIBUTING.md, and what they print

@@ -1,7 +1,7 @@
 /** Filters by related rows, members, operations and upserts under grants: each table is one that the grant sees, with its own columns and rows. */
 import type { FastifyRequest } from 'fastify'
 import t from 'tap'
-import type { HostGrant } from '../../src/access/host-grant.ts'
+import type { HostGrant } from '../../src/access/grant.ts'
 import { CREATE } from '../../src/idempotency/keys-table.ts'
 import { onEachEngine, type Schema, sharedOnEachEngine } from '../support/service.ts'
 import { ORDERS, outcomeOf, tenants, tokenFor, upsertById } from './support.ts'

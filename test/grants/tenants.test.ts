@@ -6,7 +6,7 @@
 import fc from 'fast-check'
 import type { FastifyRequest } from 'fastify'
 import t from 'tap'
-import type { HostGrant } from '../../src/access/host-grant.ts'
+import type { HostGrant } from '../../src/access/grant.ts'
 import '../support/seed.ts'
 import { onEachEngine, type EngineName, type Schema, type Service } from '../support/service.ts'
 

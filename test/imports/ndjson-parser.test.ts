@@ -1,6 +1,6 @@
 /** The parser of lines of JSON: exact numbers, lines, and what it refuses. */
 import t from 'tap'
-import { type JsonRow, NdjsonParser } from '../../src/imports/ndjson-parser.ts'
+import { type JsonRow, NdjsonParser } from '../../src/imports/row-parser.ts'
 import { parseParts } from '../support/parse-parts.ts'
 
 function parse (text: string, size = text.length): Array<{ readonly row: JsonRow, readonly line: number }> {

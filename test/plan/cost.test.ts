@@ -3,7 +3,7 @@
 import t from 'tap'
 import { alone } from '../../src/catalog/catalog.ts'
 import { createPlan } from '../../src/verbs/index.ts'
-import { planOrder } from '../../src/plan/order-by.ts'
+import { planOrder } from '../../src/plan/order.ts'
 import { findFormat } from '../../src/http/stream.ts'
 import { compilePlan, LIMITS, orders } from '../support/sql.ts'
 

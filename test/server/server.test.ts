@@ -1,6 +1,6 @@
 /** The server around the plugin: what it logs, its root and its prefix. */
 import t from 'tap'
-import { openLogStream, type Output } from '../../src/server/request-logger.ts'
+import { openLogStream, type Output } from '../../src/telemetry/record.ts'
 import { createServer, type CreateServerOptions } from '../../src/server/server.ts'
 import { createFile, select, start } from '../support/file-service.ts'
 

@@ -2,7 +2,7 @@
 import t from 'tap'
 import type { Column } from '../../src/catalog/catalog.ts'
 import type { Condition, ManyMember } from '../../src/plan/plan.ts'
-import { compileStatement } from '../../src/sql/compile.ts'
+import { compileStatement } from '../../src/sql/statement-cache.ts'
 import { compileRelated, type OnValues } from '../../src/sql/related-rows.ts'
 import type { Parameter } from '../../src/types/column-type.ts'
 import { compileBody, compilesTo, orders } from '../support/sql.ts'

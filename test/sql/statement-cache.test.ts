@@ -2,11 +2,11 @@
 /** Statements are kept within one bound, whatever tables there are and whatever is asked of them. */
 import { inspect } from 'node:util'
 import t from 'tap'
-import type { Table } from '../../src/catalog/catalog.ts'
-import { alone } from '../../src/catalog/catalog.ts'
+import { type Table, alone } from '../../src/catalog/catalog.ts'
 import { createPlan } from '../../src/verbs/index.ts'
-import { buildStatement } from '../../src/sql/compile.ts'
-import { createStatementCache, type CachedStatement, type StatementCounts } from '../../src/sql/statement-cache.ts'
+import {
+  buildStatement, createStatementCache, type CachedStatement, type StatementCounts
+} from '../../src/sql/statement-cache.ts'
 import type { SelectPlan, UpdatePlan } from '../../src/plan/plan.ts'
 import { compilePlan, LIMITS } from '../support/sql.ts'
 import { mysqlColumn, tableOf } from '../support/tables.ts'

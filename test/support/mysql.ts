@@ -1,15 +1,12 @@
 /** Parts of the MySQL dialect, for tests that check bytes. */
 import mysql, { type Connection, type ConnectionOptions } from 'mysql2'
-import { createCatalog, type Table } from '../../src/catalog/catalog.ts'
+import { createCatalog, type Table, alone } from '../../src/catalog/catalog.ts'
 import { parseDatabaseUrl } from '../../src/config/database-url.ts'
 import { createMysqlDialect } from '../../src/dialects/mysql/dialect.ts'
-import { writeStatement } from '../../src/dialects/mysql/statement-command.ts'
-import { connectionOptions, type MysqlAddress } from '../../src/dialects/mysql/options.ts'
-import { sendCommand } from '../../src/dialects/mysql/statement-command.ts'
-import { sessionStatement } from '../../src/dialects/mysql/session-settings.ts'
-import { alone } from '../../src/catalog/catalog.ts'
+import { writeStatement, sendCommand } from '../../src/dialects/mysql/statement-command.ts'
+import { connectionOptions, type MysqlAddress, sessionStatement } from '../../src/dialects/mysql/session-settings.ts'
 import { planSelect } from '../../src/verbs/select.ts'
-import { compileStatement } from '../../src/sql/compile.ts'
+import { compileStatement } from '../../src/sql/statement-cache.ts'
 import { ResponseSink } from '../../src/response/response-sink.ts'
 
 const MEGABYTE = 2 ** 20

@@ -1,7 +1,6 @@
 import t from 'tap'
 import { Results } from '../../src/verbs/operations.ts'
-import { ResponseMemory } from '../../src/response/budget.ts'
-import { ResponseBudget } from '../../src/response/budget.ts'
+import { ResponseMemory, ResponseBudget } from '../../src/response/output.ts'
 
 const MEGABYTE = 1_048_576
 const answer = (megabytes: number): Buffer => Buffer.alloc(megabytes * MEGABYTE)

@@ -4,13 +4,13 @@
  */
 import type { Config } from '../../../schemas/options.ts'
 import { ConfigError } from '../../config-errors.ts'
-import { splitConfig } from '../../config/split-config.ts'
+import { splitConfig } from '../../config/load.ts'
 import { createServer, type Server } from '../../server/server.ts'
 import {
-  tuneGarbageCollection, listen, onReload, requestReload, createWorkerShutdown, leaveSignalsToPrimary, reloadServer
+  tuneGarbageCollection, listen, onReload, requestReload, createWorkerShutdown, leaveSignalsToPrimary, reloadServer,
+  type ConfiguredGrants
 } from '../start-server.ts'
 import { silenceSqliteWarning } from '../commands.ts'
-import type { ConfiguredGrants } from '../reload-grants.ts'
 import type { ToPrimary, ToWorker } from './workers.ts'
 
 /** How long a scrape waits for the metrics of all workers, in milliseconds. */

@@ -7,10 +7,13 @@ import type { Server } from 'node:net'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { FastifyBaseLogger } from 'fastify'
+import closeWithGrace from 'close-with-grace'
 import type { Config } from '../../../schemas/options.ts'
 import { ConfigError } from '../../config-errors.ts'
-import type { ConfiguredGrants } from '../reload-grants.ts'
-import type { Started } from '../start-server.ts'
+import { type ServerSettings, divideConfig } from '../../config/load.ts'
+import { createMetricsApp } from '../../server/metrics-app.ts'
+import { createLog } from '../../telemetry/record.ts'
+import { type ConfiguredGrants, type ReadGrants, type Started, listen, onReload } from '../start-server.ts'
 import { type MeasuredWorker, type Snapshot, WorkerMetrics } from './worker-metrics.ts'
 
 // Handles connections that `node:cluster` would leave open. The primary process accepts connections for its workers.
@@ -295,4 +298,55 @@ const STABLE = 60_000
  */
 export function nextPause (before: number | undefined, lived: number): number {
   return before === undefined || lived >= STABLE ? FIRST : Math.min(before * 2, LONGEST)
+}
+
+// The primary process: it accepts the connections for its workers, and does not answer requests itself.
+
+/** How much longer the primary process waits for its workers than they do for their requests, in milliseconds. */
+const LONGER = 2000
+
+/** Starts the workers. Resolves when all listen. @throws ConfigError */
+export async function startWorkers (
+  config: Config,
+  { workers: count, logLevel, logFormat, metrics, shutdown: { delay, timeout } }: ServerSettings,
+  readGrants: ReadGrants
+): Promise<Started> {
+  const accepting = new Accepting()
+  const log = await createLog({ logLevel, logFormat })
+  const workers = new Workers({
+    configs: Array.from({ length: count }, (_, index) => divideConfig(config, count, index)),
+    log,
+    accepting,
+    onLost: (err) => {
+      log.fatal({ err }, 'no worker is left, and a new one cannot start')
+      process.exit(err instanceof ConfigError ? 2 : 1)
+    }
+  })
+  const onTimeout = (): void => {
+    log.error('shutdown timed out: workers are killed')
+    workers.kill()
+  }
+  const { uninstall } = closeWithGrace(
+    { delay: delay + timeout + LONGER, logger: false, skip: ['SIGHUP', 'beforeExit'], onTimeout },
+    async ({ err }) => {
+      if (err !== undefined) log.fatal({ err }, 'shutting down after an uncaught error')
+      const timer = setTimeout(() => accepting.end(), delay)
+      const areClean = await workers.stop()
+      clearTimeout(timer)
+      if (!areClean) process.exit(1)
+    }
+  )
+  try {
+    const started = await workers.start()
+    onReload(() => workers.reload(readGrants(log)))
+    log.info({ workers: count }, `Server listening at ${started.address}`)
+    if (metrics !== undefined) {
+      log.info(`metrics at ${await listen(await createMetricsApp(workers.metrics), metrics, 'metrics.')}/metrics`)
+    }
+    return started
+  } catch (error) {
+    uninstall()
+    workers.kill()
+    throw error
+  }
 }

@@ -3,47 +3,18 @@
  * (https://dev.mysql.com/doc/mysql-errors/en/server-error-reference.html).
  */
 import {
-  baseTable,
-  mayFillColumns,
-  mayFire,
-  type Check,
-  type Column,
-  type ForeignKey,
-  type Key,
-  type Table
+  baseTable, mayFillColumns, mayFire, type Check, type Column, type ForeignKey, type Key, type Table
 } from '../../catalog/catalog.ts'
 import {
-  checkViolation,
-  databaseUnavailable,
-  deadlock,
-  lockTimeout,
-  notNullViolation,
-  notSupported,
-  outcomeUnknown,
-  permissionDenied,
-  pointer,
-  queryTimeout,
-  resultTooLarge,
-  statementTooLarge,
-  textRefused,
-  transactionTooLarge,
-  uniqueViolation,
-  unsupported,
-  valueOutOfRange,
-  ServiceError,
-  withDetails,
-  withReason
+  checkViolation, databaseUnavailable, deadlock, lockTimeout, notNullViolation, notSupported, outcomeUnknown,
+  permissionDenied, pointer, queryTimeout, resultTooLarge, statementTooLarge, textRefused, transactionTooLarge,
+  uniqueViolation, unsupported, valueOutOfRange, ServiceError, withDetails, withReason
 } from '../../errors.ts'
 import type { Statement } from '../../sql/statement.ts'
-import { refusesRow, StaleCatalog, UnknownDatabaseError } from '../dialect.ts'
 import {
-  checkViolationOf,
-  firesTrigger,
-  noReferencedRow,
-  notNullViolationOf,
-  rowIsReferenced,
-  uniqueViolationOf
-} from '../violation-details.ts'
+  refusesRow, StaleCatalog, UnknownDatabaseError, checkViolationOf, firesTrigger, noReferencedRow, notNullViolationOf,
+  rowIsReferenced, uniqueViolationOf
+} from '../dialect.ts'
 
 /** An error of mysql2. Errors of the server have a number, those of the connection only a code. */
 export interface MysqlError extends Error { errno?: number, code?: string, sqlState?: string, fatal?: boolean }

@@ -1,12 +1,11 @@
 import type { QueryError } from 'mysql2'
 import type { Statement } from '../../sql/statement.ts'
 import {
-  type Client, type PausableSink, type RowSink, type RowSource, StaleCatalog, type StatementResult
+  type Client, type PausableSink, type RowSink, type RowSource, StaleCatalog, type StatementResult, firesTrigger
 } from '../dialect.ts'
 import {
   definitionsOf, type KnownDifferences, type KnownStatements, missingConfirmations, tableDefinitions
 } from './definitions.ts'
-import { firesTrigger } from '../violation-details.ts'
 import { outcomeUnknown, transactionTooLarge, withReason, type ServiceError } from '../../errors.ts'
 import { isLost, isRefusedByPlugin, type MysqlError } from './errors.ts'
 import {
@@ -16,7 +15,7 @@ import type { MysqlPool } from './pool.ts'
 import { type OkPacket, WriteResult } from './packets.ts'
 import { sendCommand, writeStatement, type CommandDone } from './statement-command.ts'
 import { destroy, type Session } from './session.ts'
-import { stopStatement, type Stop } from './kill.ts'
+import { stopStatement, type Stop } from './connector.ts'
 
 export interface ExecutionOptions {
   /**

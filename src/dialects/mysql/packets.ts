@@ -2,7 +2,7 @@
 import { connect, type Socket } from 'node:net'
 import type { StatementResult } from '../dialect.ts'
 import { afterLength, readDigits, readLength } from '../row-bytes.ts'
-import { KEEP_ALIVE, type Host } from './options.ts'
+import { KEEP_ALIVE, type Host } from './session-settings.ts'
 
 /** A packet: its bytes from `offset` to `end`, without its header. */
 export interface PacketBytes { readonly buffer: Buffer, readonly offset: number, readonly end: number }

@@ -2,10 +2,9 @@ import { databaseUnavailable, overloaded } from '../../errors.ts'
 import type { Client, PoolUse } from '../dialect.ts'
 import type { Table } from '../../catalog/catalog.ts'
 import { isCrowded, toConnectError } from './errors.ts'
-import { createConnector } from './connector.ts'
-import type { Host, MysqlAddress } from './options.ts'
+import { createConnector, type StoppingSessions } from './connector.ts'
+import type { Host, MysqlAddress } from './session-settings.ts'
 import { createWaiters } from '../waiters.ts'
-import type { StoppingSessions } from './kill.ts'
 import { answers, destroy, quit, restoreSession, type Session } from './session.ts'
 
 export interface PoolLimits {

@@ -3,7 +3,7 @@ import { isIPv4 } from 'node:net'
 import type { Denied, Risks, TableUse } from '../dialect.ts'
 import type { Ask } from './session.ts'
 import type { MysqlError } from './errors.ts'
-import type { MysqlAddress } from './options.ts'
+import type { MysqlAddress } from './session-settings.ts'
 
 /** One line of SHOW GRANTS. */
 interface Granted {

@@ -4,13 +4,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import mysql, { type Connection } from 'mysql2'
 import { getOrCreate } from '../../get-or-create.ts'
 import { engineOf, type ServerEngine, versionProblem } from './engines.ts'
-import { connectionOptions, type Host, type MysqlAddress } from './options.ts'
+import {
+  connectionOptions, type Host, type MysqlAddress, compareSettings, type Ignored, ISOLATION, READ_BACK_LIST,
+  sessionStatement, transactionStatement
+} from './session-settings.ts'
 import { copyValues } from '../row-bytes.ts'
 import { ReadMemory, type OkPacket } from './packets.ts'
 import { sendCommand } from './statement-command.ts'
-import {
-  compareSettings, type Ignored, ISOLATION, READ_BACK_LIST, sessionStatement, transactionStatement
-} from './session-settings.ts'
 
 export interface Session {
   readonly connection: Connection

@@ -3,17 +3,14 @@
  * all of them.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  databaseUnavailable, notSupported, outcomeUnknown, type ServiceError, withReason
-} from '../../errors.ts'
+import { databaseUnavailable, notSupported, outcomeUnknown, type ServiceError, withReason } from '../../errors.ts'
 import { getOrCreate } from '../../get-or-create.ts'
 import type { Statement } from '../../sql/statement.ts'
 import {
   type Client, CLIENT_GONE, type Isolation, isRefusal, refusesRow, type RowSink, type StatementResult,
-  type Transaction, type TransactionOptions
+  type Transaction, type TransactionOptions, firesTrigger
 } from '../dialect.ts'
 import { controlStatement, createCommandQueue, createTransaction, type Savepoints } from '../transaction-commands.ts'
-import { firesTrigger } from '../violation-details.ts'
 import { watch } from '../waiters.ts'
 import type { ServerEngine } from './engines.ts'
 import type { MysqlError } from './errors.ts'

@@ -1,28 +1,15 @@
 /** Maps SQLite's extended result codes (https://www.sqlite.org/rescode.html) to errors of the service. */
 import type { Check, Key } from '../../catalog/catalog.ts'
 import {
-  checkViolation,
-  databaseUnavailable,
-  lockTimeout,
-  notNullViolation,
-  permissionDenied,
-  statementTooLarge,
-  textRefused,
-  valueOutOfRange,
-  withReason,
-  ServiceError
+  checkViolation, databaseUnavailable, lockTimeout, notNullViolation, permissionDenied, statementTooLarge,
+  textRefused, valueOutOfRange, withReason, ServiceError
 } from '../../errors.ts'
 import type { Statement } from '../../sql/statement.ts'
-import { StaleCatalog, UnknownDatabaseError } from '../dialect.ts'
-import { SCHEMA_CHANGED } from './protocol.ts'
 import {
-  checkViolationOf,
-  firesTrigger,
-  foreignKeysWritten,
-  noReferencedRow,
-  rowIsReferenced,
-  uniqueViolationOf
-} from '../violation-details.ts'
+  StaleCatalog, UnknownDatabaseError, checkViolationOf, firesTrigger, foreignKeysWritten, noReferencedRow,
+  rowIsReferenced, uniqueViolationOf
+} from '../dialect.ts'
+import { SCHEMA_CHANGED } from './protocol.ts'
 
 /** `isRolledBack`: the transaction that was open has ended with the error. `row`: the row of a list that failed. */
 export interface SqliteError extends Error { errcode?: number, errstr?: string, isRolledBack?: boolean, row?: number }

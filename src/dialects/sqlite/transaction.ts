@@ -3,10 +3,10 @@ import { baseTable, type ForeignKey } from '../../catalog/catalog.ts'
 import { foreignKeyViolation, outcomeUnknown, ServiceError, withDetails } from '../../errors.ts'
 import type { Statement } from '../../sql/statement.ts'
 import {
-  type Client, isRefusal, type StatementResult, type RowSink, type Transaction, type TransactionOptions
+  type Client, isRefusal, type StatementResult, type RowSink, type Transaction, type TransactionOptions, firesTrigger,
+  foreignKeysWritten, noReferencedRow, rowIsReferenced
 } from '../dialect.ts'
 import { controlStatement, createCommandQueue, createTransaction, type Savepoints } from '../transaction-commands.ts'
-import { firesTrigger, foreignKeysWritten, noReferencedRow, rowIsReferenced } from '../violation-details.ts'
 import { type SqliteError, toServiceError } from './errors.ts'
 import type { TransactionOrder } from './protocol.ts'
 import type { Session } from './session.ts'

@@ -1,9 +1,8 @@
 /** What is sent to a server: the options of a connection, its session and the literals of a statement. */
 import fc from 'fast-check'
 import t from 'tap'
-import { sessionStatement } from '../../../src/dialects/mysql/session-settings.ts'
+import { sessionStatement, connectionOptions } from '../../../src/dialects/mysql/session-settings.ts'
 import { writeStatement } from '../../../src/dialects/mysql/statement-command.ts'
-import { connectionOptions } from '../../../src/dialects/mysql/options.ts'
 import { engineOf, isAtLeast, numbersOf, versionProblem } from '../../../src/dialects/mysql/engines.ts'
 import type { Parameter } from '../../../src/types/column-type.ts'
 import { createTestDatabase, engines } from '../../servers/engines.ts'
