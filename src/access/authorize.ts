@@ -8,9 +8,7 @@ import { lookAgain } from '../databases/stale-catalog.ts'
 import { at, databaseNotFound, permissionDenied, unauthenticated, didYouMean } from '../errors.ts'
 import { namedTables, type NamedTable, isUsed } from '../request/check-fields.ts'
 import { findTableGrant, type Grant, permissionsOn, seesDatabase } from './grant.ts'
-import {
-  findMissing, findSeen, temporarilyMissing, orUnavailable, type SeenTables, unseenTable
-} from './granted-table.ts'
+import { getSeen, type SeenTables, unseenTable } from './granted-table.ts'
 import { checkClaims } from './rules.ts'
 
 // The permissions that a request needs.
@@ -128,10 +126,9 @@ export function accessTo (database: Database, grant: Grant, tableName: string): 
 }
 
 /**
- * The tables as the grant sees them; a promise only while the catalog is being read, for the first time or because a
- * table may have been mended. `depth`: the setting `limits.depth`.
- * @throws PERMISSION_DENIED before TABLE_NOT_FOUND, also for claims that are missing; BROKEN_DEFINITION;
- * DATABASE_UNAVAILABLE if no catalog could be read, or if the table was there a moment ago
+ * The tables as the grant sees them; a promise only while the catalog is being read for the first time. `depth`: the
+ * setting `limits.depth`. @throws PERMISSION_DENIED before TABLE_NOT_FOUND, also for claims that are missing;
+ * BROKEN_DEFINITION; DATABASE_UNAVAILABLE if no catalog could be read
  */
 export function authorize (
   access: Access,
@@ -145,42 +142,32 @@ export function authorize (
   const named = namedTables(body, depth)
   requireMembers(access, named)
   const catalog = database.getCatalog()
-  if (catalog instanceof Promise) return catalog.then((loaded) => getTables(access, loaded, named))
-  if (!mayBeMended(catalog, [tableName, ...named.map(({ table }) => table)])) return getTables(access, catalog, named)
-  return database.refresh().then((loaded) => getTables(access, loaded, named))
+  return catalog instanceof Promise
+    ? catalog.then((loaded) => getTables(access, loaded, named))
+    : getTables(access, catalog, named)
 }
 
 /**
  * Authorizes a request, and plans it with the tables as the grant sees them. What the catalog lacks is looked for
- * before it is refused. @throws as `authorize`, `orUnavailable` and `plan`
+ * before it is refused. @throws as `authorize`, `lookAgain` and `plan`
  */
 export function authorizeAndPlan<T> (
   access: Access,
   { body, limits }: { readonly body: Body, readonly limits: { readonly depth: number } },
   plan: (source: TableSource) => T
 ): Promise<T> {
-  const planIn = (source: TableSource): T => orUnavailable(access, source, plan)
-  return lookAgain(access.database, () => {
-    const found = authorize(access, body, limits)
-    return found instanceof Promise ? found.then(planIn) : planIn(found)
+  return lookAgain(access.database, (database) => {
+    const found = authorize({ ...access, database }, body, limits)
+    return found instanceof Promise ? found.then(plan) : plan(found)
   })
 }
 
-/** How long a table that the database could not open is not looked for again, in milliseconds. */
-const BROKEN_FOR = 5000
-
-const mayBeMended = ({ broken, loadedAt }: Catalog, names: readonly string[]): boolean =>
-  broken !== undefined && Date.now() - loadedAt >= BROKEN_FOR && names.some((name) => broken.has(name))
-
-function getTables (access: Access, catalog: Catalog, tables: readonly NamedTable[]): SeenTables {
-  const { grant, database, tableName } = access
-  const named = { grant, database: database.name, catalog }
-  const seen = findSeen(named, tableName)
-  if (seen === undefined) {
-    throw findMissing(access) === undefined ? unseenTable(named, tableName) : temporarilyMissing()
-  }
-  orUnavailable(access, seen, (source) => {
-    for (const { table, path } of tables) source.see(table, path)
-  })
+function getTables (
+  { grant, database, tableName }: Access,
+  catalog: Catalog,
+  named: readonly NamedTable[]
+): SeenTables {
+  const seen = getSeen({ grant, database: database.name, catalog }, tableName)
+  for (const { table, path } of named) seen.see(table, path)
   return seen
 }

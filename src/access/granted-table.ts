@@ -5,10 +5,8 @@
 import type {
   Catalog, Column, ForeignKey, GrantedAccess, Parent, Rule, Table, TableSource, UncheckedKey
 } from '../catalog/catalog.ts'
-import type { Database } from '../databases/database.ts'
 import {
-  at, brokenDefinition, databaseUnavailable, didYouMean, findNearest, isServiceError, type Path, type ServiceError,
-  tableNotFound, withReason
+  at, brokenDefinition, didYouMean, findNearest, mayBeNew, type Path, type ServiceError, tableNotFound, withReason
 } from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import {
@@ -283,51 +281,16 @@ export function unseenTable (
   return tableNotFound(name, database, didYouMean(name, seen.map((table) => table.name)))
 }
 
-/**
- * The tables for a request to a table on which the grant holds a permission; undefined if the catalog does not have
- * that table. @throws as `see`
- */
-export function findSeen (seen: Seen, name: string): SeenTables | undefined {
+/** The tables for a request to a table on which the grant holds a permission. @throws as `see` */
+export function getSeen (seen: Seen, name: string): SeenTables {
   const table = findNamed(seen, name)
-  return table && new SeenTables(seen, table)
+  if (table === undefined) throw unseenTable(seen, name)
+  return new SeenTables(seen, table)
 }
 
 function findNamed ({ grant, database, catalog }: Seen, name: string): Table | undefined {
   const table = catalog.tables.get(name)
   const reason = table === undefined ? catalog.broken?.get(name) : undefined
-  if (reason !== undefined) throw withReason(brokenDefinition(), reason)
+  if (reason !== undefined) throw mayBeNew(withReason(brokenDefinition(), reason))
   return table && findGrantedTable(grant, database, catalog, table)
 }
-
-/** A table that a request names. */
-interface Named { readonly grant: Grant, readonly database: Database, readonly tableName: string }
-
-/**
- * The tables as the grant saw them, with those that the latest reading of the catalog did not find, in whole or in
- * part; undefined if none is missing or if their removal is confirmed.
- */
-export function findMissing ({ grant, database, tableName }: Named): TableSource | undefined {
-  const catalog = database.latestCatalog()
-  if (catalog?.missing === undefined) return undefined
-  const tables = new Map([...catalog.tables, ...catalog.missing])
-  return findSeen({ grant, database: database.name, catalog: { ...catalog, tables } }, tableName)
-}
-
-/**
- * Calls `work`, which plans, with the tables. If it refuses, but would accept the tables as they were a moment ago, it
- * throws DATABASE_UNAVAILABLE until the removal is confirmed. @throws what `work` throws
- */
-export function orUnavailable<T> (named: Named, source: TableSource, work: (source: TableSource) => T): T {
-  try {
-    return work(source)
-  } catch (error) {
-    const missing = isServiceError(error) ? findMissing(named) : undefined
-    if (missing === undefined) throw error
-    work(missing)
-    throw temporarilyMissing()
-  }
-}
-
-/** The error for a table, or a part of it, that the latest reading of the catalog did not find; it may come back. */
-export const temporarilyMissing = (): ServiceError =>
-  withReason(databaseUnavailable(), 'lost from the catalog a moment ago')

@@ -95,12 +95,10 @@ export function createCatalogStore ({
   let catalog: Catalog | undefined
   let running: Promise<Catalog> | undefined
   let next: Promise<Catalog> | undefined
-  /** By name: the tables that the last reading lacked, as they were, and those that the second reading decides on. */
-  let lacked: ReadonlyMap<string, Table> = new Map()
-  let doubted = lacked
-  /** Whether `refresh` was called for the next reading, and whether it is the second one. */
+  /** The tables that the last reading lacked, as they were, and when the first reading that did so began. */
+  let lacked: ReadonlyMap<string, { readonly table: Table, readonly since: number }> = new Map()
+  /** Whether `refresh` was called for the next reading. */
   let isAsked = false
-  let isSecond = false
   let timer: NodeJS.Timeout | undefined
   /** When the last load began, and how long it took. */
   let began = -Infinity
@@ -109,18 +107,21 @@ export function createCatalogStore ({
 
   const start = (): Promise<Catalog> => {
     const asked = isAsked
-    const decided = isSecond ? doubted : undefined
-    isAsked = isSecond = false
+    isAsked = false
     next = undefined
     const begin = began = performance.now()
     running = load()
       .then((loaded) => {
         took = performance.now() - begin
         const isTornNow = tearsSome(loaded, catalog)
-        const before = [...catalog?.tables ?? [], ...lacked]
-        lacked = new Map(before.filter(([name, table]) => decided?.has(name) !== true && lacks(loaded, table)))
+        const had = new Map(Array.from(catalog?.tables ?? [], ([name, table]) => [name, { table, since: begin }]))
+        for (const [name, each] of lacked) had.set(name, each)
+        lacked = new Map([...had].filter(([, { table, since }]) =>
+          begin - since < SECOND_AFTER && lacks(loaded, table)
+        ))
         if (lacked.size > 0 || isTornNow) readAgain()
-        const kept = asked ? { missing: lacked } : { tables: new Map([...loaded.tables, ...lacked]) }
+        const missing = new Map(Array.from(lacked, ([name, { table }]) => [name, table]))
+        const kept = asked ? { missing } : { tables: new Map([...loaded.tables, ...missing]) }
         catalog = lacked.size === 0 ? loaded : Object.freeze({ ...loaded, ...kept })
         return catalog
       })
@@ -137,13 +138,10 @@ export function createCatalogStore ({
   /** Schedules the second reading, unless it is scheduled. One that fails is repeated. */
   const readAgain = (): void => {
     if (stopped || timer !== undefined) return
-    doubted = lacked
     timer = setTimeout(() => {
       timer = undefined
-      isSecond = true
       enqueue().catch(readAgain)
-    }, SECOND_AFTER)
-    timer.unref()
+    }, SECOND_AFTER).unref()
   }
 
   const background = setInterval(() => { if (running === undefined) start().catch(onError) }, interval)
@@ -319,23 +317,40 @@ export async function withFreshCatalog<T> (
   }
 }
 
+/** The catalogs by which a request is planned. */
+interface Planning extends Pick<KnownDatabase, 'latestCatalog'> {
+  getCatalog (): Catalog | Promise<Catalog>
+  look (): Promise<Catalog>
+}
+
 /**
  * Plans. Before a table, column, key or index is refused that the catalog lacks, the catalog is read once more, so that
- * what is new in the database can be used. If it cannot be read, the catalog that there is decides. @throws what `plan`
- * throws
+ * what is new in the database can be used. If it cannot be read, the catalog that there is decides. `plan` gets the
+ * database with the catalog that it must use. @throws what `plan` throws; DATABASE_UNAVAILABLE if it throws this for
+ * want of what the last reading lacks, until a second reading has confirmed that
  */
-export async function lookAgain<T> (
-  { latestCatalog, look }: { latestCatalog (): Catalog | undefined, look (): Promise<Catalog> },
-  plan: () => T | Promise<T>
+export async function lookAgain<D extends Planning, T> (
+  database: D,
+  plan: (database: D) => T | Promise<T>
 ): Promise<T> {
-  const before = latestCatalog()
-  try {
-    return await plan()
-  } catch (error) {
-    if (!isServiceError(error) || error.mayBeNew !== true) throw error
-    const found = await look().catch(() => before)
-    if (found === before) throw error
-    return await plan()
+  for (let before = database.latestCatalog(); ;) {
+    try {
+      return await plan(database)
+    } catch (error) {
+      if (!isServiceError(error)) throw error
+      const found = error.mayBeNew === true ? await database.look().catch(() => before) : before
+      if (found === before) {
+        if (found?.missing === undefined) throw error
+        const complete = { ...found, tables: new Map([...found.tables, ...found.missing]) }
+        try {
+          await plan({ ...database, getCatalog: () => complete, latestCatalog: () => complete })
+        } catch (again) {
+          if ((again as ServiceError).code === error.code) throw again
+        }
+        throw withReason(databaseUnavailable(), 'lost from the catalog a moment ago')
+      }
+      before = found
+    }
   }
 }
 

@@ -1,9 +1,10 @@
 import { type Access, getAccess, getDatabase } from '../access/authorize.ts'
 import type { Grant } from '../access/grant.ts'
-import { findMissing, temporarilyMissing, unseenTable } from '../access/granted-table.ts'
+import { unseenTable } from '../access/granted-table.ts'
 import type { Catalog, Column, Table } from '../catalog/catalog.ts'
 import { relationsBetween } from '../catalog/relations.ts'
 import type { Database } from '../databases/database.ts'
+import { lookAgain } from '../databases/stale-catalog.ts'
 import { resultTooLarge, isServiceError } from '../errors.ts'
 import { isObject } from '../json/exact-json.ts'
 import { isOptional } from '../openapi/table-schemas.ts'
@@ -139,8 +140,11 @@ async function describe (options: ToolOptions, grant: Grant, args: Arguments): P
     database: requireText('database', database, 'list_tables shows the databases'),
     table: requireText('table', table, 'list_tables shows the tables')
   })
-  const catalog = await access.database.getCatalog()
-  const text = JSON.stringify(describeTable(options, access, catalog, readNames(columns)))
+  const names = readNames(columns)
+  const description = await lookAgain(access.database, async (database) =>
+    describeTable(options, access, await database.getCatalog(), names)
+  )
+  const text = JSON.stringify(description)
   if (Buffer.byteLength(text) > options.resultLimit) {
     throw resultTooLarge(`the description would be larger than ${options.resultLimit} bytes; name fewer "columns"`)
   }
@@ -170,9 +174,7 @@ function describeTable (
   } = access
   const found = usableTables(catalog, grant, { database, verbs: tools }).find(({ table }) => table.name === tableName)
   if (found === undefined) {
-    throw findMissing(access) === undefined
-      ? unseenTable({ grant, database, catalog }, tableName)
-      : temporarilyMissing()
+    throw unseenTable({ grant, database, catalog }, tableName)
   }
   const { table, verbs } = found
   const { name, kind, comment, primaryKey, uniqueKeys } = table

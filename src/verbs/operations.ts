@@ -2,7 +2,6 @@
 import type { Body, Operation, OperationsBody } from '../../schemas/body.ts'
 import { accessTo, authorize, requireLock } from '../access/authorize.ts'
 import type { Grant } from '../access/grant.ts'
-import { orUnavailable } from '../access/granted-table.ts'
 import type { TableSource } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
 import { lookAgain, toStale, withFreshCatalog } from '../databases/stale-catalog.ts'
@@ -58,10 +57,8 @@ async function planOperations ({
   const sources = valuesOf(found, ['PERMISSION_DENIED'])
   const counted = startCount()
   const planned = await settle(operations, (operation, index) => {
-    const before = { ...counted, tables: undefined }
-    return orUnavailable({ grant, database, tableName: operation.table }, sources[index] as TableSource, (source) =>
-      planOperation({ operation, index, source, limits: { ...limits, counted: Object.assign(counted, before) } })
-    )
+    counted.tables = undefined
+    return planOperation({ operation, index, source: sources[index] as TableSource, limits: { ...limits, counted } })
   })
   // last come data that breaks a rule of the grant, and then what the table or the database cannot do
   return valuesOf(planned, undefined, ['PERMISSION_DENIED', 'NOT_SUPPORTED', 'NOT_NULL_VIOLATION'])
@@ -237,7 +234,9 @@ export function runOperations (request: OperationsRequest): Promise<string | Buf
   const { database, body: { operations, dryRun = false }, record } = request
   return withFreshCatalog(database, async () => {
     record?.beginOperations(operations.length)
-    const planned = await lookAgain(database, () => planOperations({ ...request, operations, dryRun }))
+    const planned = await lookAgain(database, (database) =>
+      planOperations({ ...request, database, operations, dryRun })
+    )
     record?.planned()
     return await new OperationsRun(request, planned).execute()
   })
