@@ -178,14 +178,14 @@ export interface StoppingSessions {
   endStopping (session: Session, how: { readonly isUsable: boolean }): void
 }
 
-/** A statement that is being stopped. */
+/** A statement that is being stopped. No getter: V8 would keep its session until the next full collection. */
 export interface Stop {
   /** Must be called when the connection has answered. Resolves when no KILL runs that would hit the next statement. */
   answered (): Promise<void>
   /** Must be called when the connection was lost, because the statement may still run. */
   lost (): void
   /** Whether a KILL was sent. A statement that it hits in a function such as `sleep` ends well, with a wrong value. */
-  readonly wasKilled: boolean
+  wasKilled (): boolean
 }
 
 export interface StopOptions {
@@ -260,6 +260,6 @@ export function stopStatement ({
     lost () {
       state.wake()
     },
-    get wasKilled () { return state.wasKilled }
+    wasKilled: () => state.wasKilled
   }
 }

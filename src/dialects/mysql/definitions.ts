@@ -179,13 +179,13 @@ const TRUST = 1000
 /** Definitions by the pieces of a statement, which remain the same object while the statement is cached. */
 export type KnownStatements = WeakMap<readonly string[], Definitions>
 
-/** The definitions that a select expects; undefined for a statement without rows. */
+/** The definitions that a select expects; undefined without columns, as for a statement that begins a transaction. */
 export function definitionsOf (
   known: KnownStatements,
   { verb, pieces, table, sources, columns, isUnion }: Statement,
   differences: KnownDifferences
 ): Definitions | undefined {
-  if (verb !== 'select') return undefined
+  if (verb !== 'select' || columns.length === 0) return undefined
   return getOrCreate(known, pieces, () =>
     createDefinitions({ table, sources, columns, differences, expected: isUnion === true ? inUnion : inResult })
   )

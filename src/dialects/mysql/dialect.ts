@@ -101,7 +101,7 @@ export function createMysqlDialect ({
     transaction: (use, { consistency, ...transaction }) =>
       runWithRetries(
         transaction.readOnly ? routeToRead(consistency) : routeOf(primaryOnly),
-        { use, client: undefined, ...transaction },
+        { use, ...transaction },
         runTransaction
       ),
     async check () {
@@ -162,8 +162,7 @@ const mayDiffer = (error: unknown): boolean =>
  */
 async function runWithRetries<
   Request extends {
-    readonly client: Client | undefined
-    readonly readOnly?: boolean
+    readonly client?: Client | undefined
     readonly stream?: PausableSink | undefined
   },
   T

@@ -259,7 +259,7 @@ class Execution {
    */
   #mayBeCutShort ({ table }: Statement): boolean {
     if (this.#stop === undefined) return false
-    return this.#run.request.stream !== undefined || (this.#stop.wasKilled && table.name !== '')
+    return this.#run.request.stream !== undefined || (this.#stop.wasKilled() && table.name !== '')
   }
 }
 

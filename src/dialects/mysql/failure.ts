@@ -2,7 +2,7 @@
 import { databaseUnavailable, notSupported, outcomeUnknown, withReason, type ServiceError } from '../../errors.ts'
 import type { Statement } from '../../sql/statement.ts'
 import { type Client, clientGone } from '../dialect.ts'
-import { IN_TRANSACTION } from './packets.ts'
+import { IN_TRANSACTION, type OkPacket } from './packets.ts'
 import { ask, send, type Session, within } from './session.ts'
 import {
   isLost, isNotHere, isReadOnlyTransaction, type MysqlError, namedByMariadb, toServiceError, toTimeout, wasNotSent
@@ -113,27 +113,20 @@ export async function warnsOfRest ({ connection, memory }: Session): Promise<boo
   return warnings.some(([, code]) => code === NOT_COMPLETE_NUMBER)
 }
 
-/**
- * Runs a statement that undoes. @returns whether there are warnings @throws the driver's error; Error if it takes too
- * long
- */
-export async function undo ({ connection, memory }: Session, sql: string): Promise<boolean> {
-  const { warnings } = await within(PATIENCE, send(connection, sql))
+/** Runs a statement without rows. @throws the driver's error, or ETIMEDOUT */
+export async function sendIn ({ connection, memory }: Session, sql: string): Promise<OkPacket> {
+  const ok = await within(PATIENCE, send(connection, sql))
   memory.free()
-  return warnings > 0
+  return ok
 }
 
 /** The error if a part wrote tables without transactions. */
 export const notComplete = (): ServiceError => withReason(outcomeUnknown(), NOT_COMPLETE)
 
-type Owner = Pick<MysqlPool, 'discard'>
-
 /** Whether the server has undone only the last statement. Discards the session if it does not confirm this. */
-export async function isOpen (session: Session, pool: Owner): Promise<boolean> {
+export async function isOpen (session: Session, pool: Pick<MysqlPool, 'discard'>): Promise<boolean> {
   try {
-    const { status } = await within(PATIENCE, send(session.connection, 'do 0'))
-    session.memory.free()
-    return (status & IN_TRANSACTION) !== 0
+    return ((await sendIn(session, 'do 0')).status & IN_TRANSACTION) !== 0
   } catch {
     pool.discard(session)
     return false
@@ -146,19 +139,14 @@ export async function isOpen (session: Session, pool: Owner): Promise<boolean> {
  */
 export async function rollBackTo (
   session: Session,
-  pool: Owner,
+  pool: Pick<MysqlPool, 'discard'>,
   { name, wroteLasting }: { readonly name: string; readonly wroteLasting: boolean }
 ): Promise<ServiceError | undefined> {
   try {
-    const warns = await undo(session, `rollback to savepoint ${name}`)
-    return wroteLasting && warns && (await warnsOfRest(session)) ? notComplete() : undefined
+    const { warnings } = await sendIn(session, `rollback to savepoint ${name}`)
+    return wroteLasting && warnings > 0 && (await warnsOfRest(session)) ? notComplete() : undefined
   } catch (error) {
     pool.discard(session)
     return withReason(databaseUnavailable(), (error as MysqlError).code)
   }
-}
-
-/** Sets the variables of the session again. @throws as `undo` */
-export async function setVariables ({ connection, settingsInTransaction }: Session): Promise<void> {
-  await within(PATIENCE, send(connection, settingsInTransaction))
 }

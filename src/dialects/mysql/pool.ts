@@ -27,8 +27,8 @@ export interface MysqlPool extends StoppingSessions {
   release (session: Session): void
   /** Releases a session that no request has used, so that it may be closed as idle. */
   putBack (session: Session): void
-  /** Resets a session whose variables may have changed, or undoes otherwise what it has left, and releases it. */
-  restore (session: Session, undo?: (session: Session) => Promise<unknown>): void
+  /** Resets a session whose variables may have changed, or runs the statement that undoes all else, and releases it. */
+  restore (session: Session, sql?: string): void
   /** Removes a lost session, and closes the idle ones, which may also be lost. */
   discard (session: Session): void
   /** Reports that the server of the session does not accept the statement. Returns whether another server may. */
@@ -225,8 +225,8 @@ export function createMysqlPool (
     acquire,
     release: (session) => put(session, true),
     putBack: (session) => put(session, false),
-    restore (session, undo = restoreSession) {
-      undo(session).then(
+    restore (session, sql) {
+      restoreSession(session, sql).then(
         () => {
           session.memory.free()
           put(session, true)

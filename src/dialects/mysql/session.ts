@@ -143,21 +143,17 @@ async function confirm (
 const unusable = (code: string): Error => Object.assign(new Error('the session cannot be used'), { code })
 
 /**
- * Restores a session that a trigger or a routine may have changed, also its clock, user variables and temporary tables.
- * @throws the driver's error, or ETIMEDOUT: the session must no longer be used
+ * Restores a session by a statement or, if it is omitted, one that a trigger or a routine may have changed, also its
+ * clock, user variables and temporary tables. @throws the driver's error, or ETIMEDOUT: the session must no longer be
+ * used
  */
-export function restoreSession ({ connection, settings }: Session): Promise<unknown> {
+export function restoreSession ({ connection, settings }: Session, sql?: string): Promise<unknown> {
+  if (sql !== undefined) return within(MOMENT, send(connection, sql))
   const reset = new Promise<void>((resolve, reject) => {
     connection.reset((error) => (error === null ? resolve() : reject(error)))
   })
   return within(MOMENT, reset.then(() => send(connection, settings)).then(() => send(connection, ISOLATION)))
 }
-
-/** Ends the snapshot of a transaction that has only read. @throws as restoreSession */
-export const endSnapshot = ({ connection }: Session): Promise<unknown> => within(MOMENT, send(connection, 'rollback'))
-
-/** Ends the isolation level that a transaction has set for the session. @throws as restoreSession */
-export const resetIsolation = ({ connection }: Session): Promise<unknown> => within(MOMENT, send(connection, ISOLATION))
 
 /** Connects within the time limit, and closes the connection if `use` fails. */
 export async function connectTo<T> (

@@ -4,20 +4,19 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { databaseUnavailable, notSupported, outcomeUnknown, type ServiceError, withReason } from '../../errors.ts'
-import { getOrCreate } from '../../get-or-create.ts'
 import type { Statement } from '../../sql/statement.ts'
 import {
-  type Client, CLIENT_GONE, type Isolation, isRefusal, refusesRow, type RowSink, type StatementResult,
+  CLIENT_GONE, type Isolation, isRefusal, refusesRow, type RowSink, type StatementResult,
   type Transaction, type TransactionOptions, firesTrigger
 } from '../dialect.ts'
 import { controlStatement, createCommandQueue, createTransaction, type Savepoints } from '../transaction-commands.ts'
 import { watch } from '../waiters.ts'
-import type { ServerEngine } from './engines.ts'
 import type { MysqlError } from './errors.ts'
 import { type ExecutionOptions, type Run, runStatement, type SessionOwner } from './execution.ts'
-import { isOpen, notComplete, Retryable, rollBackTo, setVariables, undo, warnsOfRest } from './failure.ts'
+import { isOpen, notComplete, Retryable, rollBackTo, sendIn, warnsOfRest } from './failure.ts'
 import type { WriteResult } from './packets.ts'
-import { endSnapshot, resetIsolation, type Session } from './session.ts'
+import type { Session } from './session.ts'
+import { ISOLATION } from './session-settings.ts'
 
 // A transaction that a deadlock has undone runs again, after a pause. Two transactions that wait for each other's
 // locks would otherwise meet again.
@@ -33,16 +32,8 @@ const GROWTH = 3
 /** Whether the error is a deadlock, or a certification conflict of a cluster, which COMMIT may report. */
 const isDeadlock = (error: unknown): boolean => (error as ServiceError | undefined)?.code === 'DEADLOCK'
 
-/** Whether the `attempt`th attempt may be followed by another one. */
-const mayRetry = (error: unknown, attempt: number): boolean => attempt <= RETRIES && isDeadlock(error)
-
-/** Waits before the attempt after the `attempt`th one. */
-const pauseAfter = (attempt: number): Promise<void> =>
-  sleep(PAUSE * GROWTH ** (attempt - 1) * (0.5 + Math.random()))
-
-interface TransactionRequest<T> extends Omit<TransactionOptions, 'consistency' | 'client'> {
+interface TransactionRequest<T> extends Omit<TransactionOptions, 'consistency'> {
   readonly use: (transaction: Transaction) => Promise<T>
-  readonly client: Client | undefined
 }
 
 /**
@@ -56,23 +47,8 @@ export function runTransaction<T> (run: Run<TransactionRequest<T>>): Promise<T> 
 /** If its connection is lost, the outcome is unknown, as with any write. */
 const COMMIT = controlStatement('update', 'commit')
 
-// The statements that begin a transaction change nothing, so they may be sent again. Sessions are set to REPEATABLE
-// READ (session-settings.ts).
-const snapshots = new Map<string, readonly Statement[]>()
-const snapshotOf = ({ snapshot }: ServerEngine): readonly Statement[] =>
-  getOrCreate(snapshots, snapshot, () => [controlStatement('select', snapshot)])
-const REPEATABLE_READ = [controlStatement('select', 'start transaction')]
-
-/** Without `session`, the first of two statements applies only to the next transaction. */
-const beginAt = (scope: string, level: string): readonly Statement[] =>
-  [controlStatement('select', `set ${scope}transaction isolation level ${level}`), ...REPEATABLE_READ]
-const begins = (scope: string): Readonly<Record<Isolation, readonly Statement[]>> => ({
-  repeatableRead: REPEATABLE_READ,
-  serializable: beginAt(scope, 'serializable'),
-  readCommitted: beginAt(scope, 'read committed')
-})
-const OF_TRANSACTION = begins('')
-const OF_SESSION = begins('session ')
+/** Sessions are set to REPEATABLE READ (session-settings.ts). */
+const OTHER_LEVELS = { serializable: 'serializable', readCommitted: 'read committed' } as const
 
 class TransactionRun<T> {
   readonly #run: Run<TransactionRequest<T>>
@@ -96,8 +72,6 @@ class TransactionRun<T> {
   #wasChanged = false
   /** Whether the session has another isolation level than its own. */
   #isIsolated = false
-  /** Whether the snapshot of a complete result is still open; its end does not delay the answer. */
-  #holdsSnapshot = false
   /** Whether the transaction has given the session up. */
   #isGivenUp = false
   /** The number of statements that may have written a table without transactions. */
@@ -128,7 +102,7 @@ class TransactionRun<T> {
   }
 
   async runAttempts (): Promise<T> {
-    const { pool, options, request: { client, timeLimit } } = this.#run
+    const { pool, options, request: { client, timeLimit, readOnly } } = this.#run
     const stop = (reason: ServiceError): void => this.#stop(reason)
     const end = timeLimit === undefined ? options.watch(client, stop) : watch(timeLimit, client, stop)
     try {
@@ -137,7 +111,7 @@ class TransactionRun<T> {
           return await this.#runAttempt()
         } catch (error) {
           if (!this.#mayRunAgain(error)) throw error
-          await pauseAfter(this.#attempt)
+          await sleep(PAUSE * GROWTH ** (this.#attempt - 1) * (0.5 + Math.random()))
           if (this.#stopped !== undefined) throw error
           this.#failure = undefined
         }
@@ -147,19 +121,20 @@ class TransactionRun<T> {
       // a statement that has not ended keeps the session, which is not used again
       if (!this.#isUsable) this.#isGivenUp = true
       else if (this.#wasChanged) pool.restore(this.#session)
-      else if (this.#isIsolated) pool.restore(this.#session, resetIsolation)
-      else if (this.#holdsSnapshot) pool.restore(this.#session, endSnapshot)
+      else if (this.#isIsolated) pool.restore(this.#session, ISOLATION)
+      // the end of a snapshot does not delay the answer
+      else if (readOnly) pool.restore(this.#session, 'rollback')
       else pool.release(this.#session)
     }
   }
 
   #mayRunAgain (error: unknown): boolean {
-    return error === this.#failure && mayRetry(error, this.#attempt) && this.#isUsable
+    return error === this.#failure && isDeadlock(error) && this.#attempt <= RETRIES && this.#isUsable
   }
 
   async #runAttempt (): Promise<T> {
     const { request: { dryRun = false, readOnly, isolation } } = this.#run
-    await this.#begin(readOnly ? snapshotOf(this.#session.engine) : this.#beginAt(isolation))
+    await this.#begin(readOnly ? [this.#session.engine.snapshot] : this.#beginAt(isolation))
     const attempt = this.#attempt
     let result: T
     try {
@@ -172,17 +147,15 @@ class TransactionRun<T> {
       this.#closed = attempt
       this.#failure ??= this.#stopped
       await this.#queue.drain()
-      await this.#rollBack(this.#failure)
+      if (!readOnly) await this.#rollBack(this.#failure)
       throw this.#mayRunAgain(this.#failure) || this.#failure instanceof Retryable ? this.#failure : error
     }
-    if (readOnly) this.#holdsSnapshot = true
-    else if (dryRun) await this.#rollBack()
-    else await this.#commit()
+    if (!readOnly) await (dryRun ? this.#rollBack() : this.#commit())
     return result
   }
 
-  /** @throws NOT_SUPPORTED if the server does not have the level */
-  #beginAt (isolation: Isolation): readonly Statement[] {
+  /** The statements that begin a transaction. @throws NOT_SUPPORTED if the server does not have the level */
+  #beginAt (isolation: Isolation): readonly string[] {
     const { engine: { name, lacksIsolation, isolationSticks } } = this.#session
     if (lacksIsolation.includes(isolation)) {
       throw withReason(
@@ -190,8 +163,11 @@ class TransactionRun<T> {
         `NO_SUCH_ISOLATION: ${name} does not have it`
       )
     }
-    if (isolationSticks && isolation !== 'repeatableRead') this.#isIsolated = true
-    return (isolationSticks ? OF_SESSION : OF_TRANSACTION)[isolation]
+    if (isolation === 'repeatableRead') return ['start transaction']
+    this.#isIsolated = isolationSticks
+    // without `session`, it applies only to the next transaction
+    const scope = isolationSticks ? 'session ' : ''
+    return [`set ${scope}transaction isolation level ${OTHER_LEVELS[isolation]}`, 'start transaction']
   }
 
   #transactionOf (attempt: number): Transaction {
@@ -276,9 +252,10 @@ class TransactionRun<T> {
   }
 
   /** Not together with the first statement: proxies expect no command before the previous answer. */
-  async #begin (statements: readonly Statement[]): Promise<void> {
+  async #begin (statements: readonly string[]): Promise<void> {
     try {
-      for (const statement of statements) await this.#control(statement)
+      // they change nothing, so they may be sent again
+      for (const sql of statements) await this.#control(controlStatement('select', sql))
     } catch (error) {
       // the first of two statements may have been applied, and would affect the next transaction
       if (this.#isUsable) this.#run.pool.discard(this.#session)
@@ -318,8 +295,8 @@ class TransactionRun<T> {
     this.#isEnding = true
     try {
       const before = isDeadlock(failure) && (await warnsOfRest(this.#session))
-      const warns = await undo(this.#session, 'rollback')
-      if (before || (warns && (await warnsOfRest(this.#session)))) this.#failure = notComplete()
+      const { warnings } = await sendIn(this.#session, 'rollback')
+      if (before || (warnings > 0 && (await warnsOfRest(this.#session)))) this.#failure = notComplete()
       else return
     } catch {
       this.#run.pool.discard(this.#session)
@@ -337,7 +314,7 @@ class TransactionRun<T> {
 
   async #restoreVariables (): Promise<void> {
     try {
-      await setVariables(this.#session)
+      await sendIn(this.#session, this.#session.settingsInTransaction)
       this.#isChanged = false
     } catch (error) {
       this.#run.pool.discard(this.#session)
