@@ -29,8 +29,8 @@ interface RequestKey {
 export interface Reservation {
   /** The hash of the key and its owner. */
   readonly key: Buffer
-  /** The hash of the request; final when `complete` has run. */
-  readonly request: Buffer
+  /** The hash of the request; final when `complete` has run. No getter: V8 would keep the import's plan for long. */
+  request (): Buffer
   /** Reads the rest of a body whose hash is known only at its end. Omitted if the body has been read. */
   readonly complete?: () => Promise<void>
 }
@@ -70,10 +70,8 @@ export function createReservation ({ key, grant, database, path, tables }: {
 }): Reservation {
   const { owner } = grant
   if (owner === undefined) throw unsupported('', 'A JWT without "sub" cannot use Idempotency-Key')
-  return {
-    key: digest([owner, key.text]),
-    request: digest([database, path ?? null, key.body, tables.map(describe)])
-  }
+  const request = digest([database, path ?? null, key.body, tables.map(describe)])
+  return { key: digest([owner, key.text]), request: () => request }
 }
 
 const digest = (parts: unknown): Buffer =>
@@ -155,7 +153,7 @@ export class KeysInUse {
 
   end (reservation: Reservation, once: Once | undefined): void {
     const name = reservation.key.toString('latin1')
-    this.#running.get(name)?.resolve(once && { request: reservation.request, answer: once.answer })
+    this.#running.get(name)?.resolve(once && { request: reservation.request(), answer: once.answer })
     this.#running.delete(name)
   }
 }
@@ -165,7 +163,7 @@ const inProgress = (): ServiceError => withRetryAfter(idempotencyInProgress(), 1
 /** @throws IDEMPOTENCY_KEY_REUSED */
 async function replay ({ request, answer }: Done, reservation: Reservation): Promise<Once> {
   await reservation.complete?.()
-  if (!request.equals(reservation.request)) throw idempotencyKeyReused()
+  if (!request.equals(reservation.request())) throw idempotencyKeyReused()
   return { answer, isReplayed: true }
 }
 
@@ -206,7 +204,7 @@ async function runInTransaction (
         if (answer.length > MAX_ANSWER) {
           throw resultTooLarge(`an answer with an Idempotency-Key may have ${MAX_ANSWER} bytes`)
         }
-        await tx.run(updateAnswer[dialect.engine](reservation.request, Buffer.from(answer), reservation.key))
+        await tx.run(updateAnswer[dialect.engine](reservation.request(), Buffer.from(answer), reservation.key))
         return { answer, isReplayed: false }
       },
       transaction
@@ -228,7 +226,7 @@ async function runInTransaction (
 /** Reserves the key, or returns the answer that is stored under it. */
 async function reserveKey (tx: Transaction, dialect: Dialect, reservation: Reservation): Promise<Done | undefined> {
   try {
-    await tx.run(insertReservation[dialect.engine](reservation.key, reservation.request), undefined, PATIENCE)
+    await tx.run(insertReservation[dialect.engine](reservation.key, reservation.request()), undefined, PATIENCE)
     return undefined
   } catch (error) {
     if ((error as ServiceError).code !== 'UNIQUE_VIOLATION') throw toReservationError(error)
@@ -316,11 +314,7 @@ export async function transactOnce (
     createReservation({ key: { ...key, body }, grant, database: database.name, path, tables })
   const reservation: Reservation = reading === undefined
     ? reserve()
-    : {
-        key: reserve().key,
-        get request () { return reserve(reading.bodyHash()).request },
-        complete: reading.complete
-      }
+    : { key: reserve().key, request: () => reserve(reading.bodyHash()).request(), complete: reading.complete }
   const { answer, isReplayed } = await runOnce({ dialect, keysInUse, reservation, transaction }, work)
   database.keyCleanUp.noteUse()
   if (isReplayed) request.onReplay?.()
