@@ -2,120 +2,77 @@
 export type Engine = 'mysql' | 'sqlite'
 
 /**
- * What the kinds of engines do differently. Each fact is stated once, here, and named where the program depends on it.
- * What servers of one kind do differently is in `ServerTraits` (catalog.ts).
+ * What the kinds of engines do differently, each fact with the kind for which it is true. Each fact is stated once,
+ * here, and named where the program depends on it. What servers of one kind do differently is in `ServerTraits`
+ * (catalog.ts).
  */
-export interface Traits {
+const TRUE_FOR = {
   // Triggers
 
   /** Whether a BEFORE trigger may set columns of the row; that of SQLite may only write the table again. */
-  readonly triggersSetColumns: boolean
+  triggersSetColumns: 'mysql',
   /** Whether a BEFORE trigger may leave out a row without an error (`raise(ignore)`). */
-  readonly triggersSkipRows: boolean
+  triggersSkipRows: 'sqlite',
   /** Whether rows that a trigger inserts into the table take numbers between those of one statement. */
-  readonly triggersTakeNumbers: boolean
+  triggersTakeNumbers: 'sqlite',
 
   // Inserts
 
   /** Whether DEFAULT may stand in place of a single value. */
-  readonly hasDefault: boolean
+  hasDefault: 'mysql',
   /**
    * Whether an upsert names the key by which it finds a row (ON CONFLICT). ON DUPLICATE KEY UPDATE finds a row by any
    * unique key, and can only refer to columns that the insert names.
    */
-  readonly namesKey: boolean
+  namesKey: 'sqlite',
   /** Whether an insert reports an AUTO_INCREMENT number, and an upsert that of the row that it has found. */
-  readonly reportsNumbers: boolean
+  reportsNumbers: 'mysql',
   /** Whether the distance of numbers is a setting (`auto_increment_increment`). */
-  readonly numbersInSteps: boolean
+  numbersInSteps: 'mysql',
 
   // Updates and deletes
 
   /** Whether they have LIMIT, and report how many rows they have matched. */
-  readonly limitsChanges: boolean
+  limitsChanges: 'mysql',
   /** Whether an update can join its table with a list of values, from which the join begins. */
-  readonly joinsChanges: boolean
+  joinsChanges: 'mysql',
   /** Whether they find rows by a full-text index; otherwise a select must find them. */
-  readonly searchesInWrites: boolean
+  searchesInWrites: 'sqlite',
 
   // Selects
 
   /** Whether a select can lock its rows; a transaction of SQLite locks the file. */
-  readonly locksRows: boolean
+  locksRows: 'mysql',
   /** Whether a statement can name the index that it uses. */
-  readonly namesIndexes: boolean
+  namesIndexes: 'mysql',
   /** Whether `a > ? or (a = ? and b > ?)` reads a range of an index on `(a, b)`. */
-  readonly findsRangeInOr: boolean
+  findsRangeInOr: 'mysql',
   /** Whether all rows of an `in (…)` are sorted, so that each value costs the same as if it were alone. */
-  readonly readsListsAtOnce: boolean
+  readsListsAtOnce: 'mysql',
   /** Whether an aggregate can have FILTER. */
-  readonly filtersAggregates: boolean
+  filtersAggregates: 'sqlite',
   /** Whether `$match` can have its mode `boolean`. */
-  readonly hasBooleanSearch: boolean
+  hasBooleanSearch: 'mysql',
   /** Whether a comparison converts a text to a number, so that `abc` equals 0 in a column whose type has changed. */
-  readonly convertsCompared: boolean
+  convertsCompared: 'mysql',
   /** Whether values come as JavaScript values, not as text, and equal a column as parameters without a cast. */
-  readonly sendsValues: boolean
+  sendsValues: 'sqlite',
 
   // Sessions
 
   /** Whether one writer excludes all others. */
-  readonly hasOneWriter: boolean
+  hasOneWriter: 'sqlite',
   /** Whether a refused statement is always undone as a whole; SQLite has `raise(fail)`. */
-  readonly undoesRefused: boolean
+  undoesRefused: 'mysql',
   /** Whether a violation names its foreign key. */
-  readonly namesForeignKeys: boolean
+  namesForeignKeys: 'mysql',
   /** Whether its clock is that of this machine. */
-  readonly usesLocalClock: boolean
-}
+  usesLocalClock: 'sqlite'
+} as const satisfies Record<string, Engine>
 
-export const TRAITS: Readonly<Record<Engine, Traits>> = {
-  mysql: {
-    triggersSetColumns: true,
-    triggersSkipRows: false,
-    triggersTakeNumbers: false,
-    hasDefault: true,
-    namesKey: false,
-    reportsNumbers: true,
-    numbersInSteps: true,
-    limitsChanges: true,
-    joinsChanges: true,
-    searchesInWrites: false,
-    locksRows: true,
-    namesIndexes: true,
-    findsRangeInOr: true,
-    readsListsAtOnce: true,
-    filtersAggregates: false,
-    hasBooleanSearch: true,
-    convertsCompared: true,
-    sendsValues: false,
-    hasOneWriter: false,
-    undoesRefused: true,
-    namesForeignKeys: true,
-    usesLocalClock: false
-  },
-  sqlite: {
-    triggersSetColumns: false,
-    triggersSkipRows: true,
-    triggersTakeNumbers: true,
-    hasDefault: false,
-    namesKey: true,
-    reportsNumbers: false,
-    numbersInSteps: false,
-    limitsChanges: false,
-    joinsChanges: false,
-    searchesInWrites: true,
-    locksRows: false,
-    namesIndexes: false,
-    findsRangeInOr: false,
-    readsListsAtOnce: false,
-    filtersAggregates: true,
-    hasBooleanSearch: false,
-    convertsCompared: false,
-    sendsValues: true,
-    hasOneWriter: true,
-    undoesRefused: false,
-    namesForeignKeys: false,
-    usesLocalClock: true
-  }
-}
+type Traits = Readonly<Record<keyof typeof TRUE_FOR, boolean>>
+
+const traitsOf = (engine: Engine): Traits =>
+  Object.fromEntries(Object.entries(TRUE_FOR).map(([trait, having]) => [trait, having === engine])) as Traits
+
+export const TRAITS: Readonly<Record<Engine, Traits>> = { mysql: traitsOf('mysql'), sqlite: traitsOf('sqlite') }

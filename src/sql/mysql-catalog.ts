@@ -2,102 +2,46 @@
 import { sql } from 'kysely'
 import { queriesOn, textOf } from './builder.ts'
 
+/** Rows are read as text, by the position of their columns. */
 type Text = string | null
+type Columns<Names extends string> = Record<Names, Text>
 
 const db = queriesOn<{
-  'information_schema.TABLES': {
-    TABLE_SCHEMA: string
-    TABLE_NAME: string
-    TABLE_TYPE: string
-    TABLE_COMMENT: string
-    ENGINE: Text
-  }
-  'information_schema.COLUMNS': {
-    TABLE_SCHEMA: string
-    TABLE_NAME: string
-    COLUMN_NAME: string
-    ORDINAL_POSITION: number
-    DATA_TYPE: string
-    COLUMN_TYPE: string
-    IS_NULLABLE: string
-    COLUMN_DEFAULT: Text
-    EXTRA: Text
-    GENERATION_EXPRESSION: Text
-    COLUMN_COMMENT: string
-    CHARACTER_MAXIMUM_LENGTH: number | null
-    CHARACTER_OCTET_LENGTH: number | null
-    NUMERIC_PRECISION: number | null
-    NUMERIC_SCALE: number | null
-    DATETIME_PRECISION: number | null
-    CHARACTER_SET_NAME: Text
-    COLLATION_NAME: Text
-    PRIVILEGES: string
-    /** MySQL */
-    SRS_ID: number | null
-  }
-  'information_schema.STATISTICS': {
-    TABLE_SCHEMA: string
-    TABLE_NAME: string
-    INDEX_NAME: string
-    COLUMN_NAME: Text
-    NON_UNIQUE: number
-    SEQ_IN_INDEX: number
-    COLLATION: Text
-    SUB_PART: number | null
-    INDEX_TYPE: string
-    /** MariaDB */
-    IGNORED: string
-    /** MySQL */
-    IS_VISIBLE: string
-  }
-  'information_schema.KEY_COLUMN_USAGE': {
-    TABLE_SCHEMA: string
-    TABLE_NAME: string
-    CONSTRAINT_NAME: string
-    COLUMN_NAME: Text
-    ORDINAL_POSITION: number
-    REFERENCED_TABLE_SCHEMA: Text
-    REFERENCED_TABLE_NAME: Text
-    REFERENCED_COLUMN_NAME: Text
-  }
-  'information_schema.REFERENTIAL_CONSTRAINTS': {
-    CONSTRAINT_SCHEMA: string
-    TABLE_NAME: string
-    CONSTRAINT_NAME: string
-    UNIQUE_CONSTRAINT_NAME: Text
-  }
-  'information_schema.TABLE_CONSTRAINTS': {
-    TABLE_SCHEMA: string
-    TABLE_NAME: string
-    CONSTRAINT_SCHEMA: string
-    CONSTRAINT_NAME: string
-    CONSTRAINT_TYPE: string
-  }
-  'information_schema.CHECK_CONSTRAINTS': {
-    CONSTRAINT_SCHEMA: string
-    CONSTRAINT_NAME: string
-    CHECK_CLAUSE: string
-    /** MariaDB */
-    TABLE_NAME: string
-  }
-  'information_schema.ENGINES': { ENGINE: string; TRANSACTIONS: Text }
-  'information_schema.TRIGGERS': {
-    TRIGGER_SCHEMA: string
-    TRIGGER_NAME: string
-    EVENT_OBJECT_SCHEMA: string
-    EVENT_OBJECT_TABLE: string
-    ACTION_TIMING: string
-    EVENT_MANIPULATION: string
-    ACTION_STATEMENT: Text
-  }
-  'information_schema.USER_PRIVILEGES': { GRANTEE: string; PRIVILEGE_TYPE: string }
-  'information_schema.SCHEMA_PRIVILEGES': { GRANTEE: string; TABLE_SCHEMA: string; PRIVILEGE_TYPE: string }
-  'information_schema.TABLE_PRIVILEGES': {
-    GRANTEE: string
-    TABLE_SCHEMA: string
-    TABLE_NAME: string
-    PRIVILEGE_TYPE: string
-  }
+  'information_schema.TABLES': Columns<'TABLE_SCHEMA' | 'TABLE_NAME' | 'TABLE_TYPE' | 'TABLE_COMMENT' | 'ENGINE'>
+  /** `SRS_ID`: MySQL only. */
+  'information_schema.COLUMNS': Columns<
+    'TABLE_SCHEMA' | 'TABLE_NAME' | 'COLUMN_NAME' | 'ORDINAL_POSITION' | 'DATA_TYPE' | 'COLUMN_TYPE' | 'IS_NULLABLE' |
+    'COLUMN_DEFAULT' | 'EXTRA' | 'GENERATION_EXPRESSION' | 'COLUMN_COMMENT' | 'CHARACTER_MAXIMUM_LENGTH' |
+    'CHARACTER_OCTET_LENGTH' | 'NUMERIC_PRECISION' | 'NUMERIC_SCALE' | 'DATETIME_PRECISION' | 'CHARACTER_SET_NAME' |
+    'COLLATION_NAME' | 'PRIVILEGES' | 'SRS_ID'
+  >
+  /** `IGNORED`: MariaDB; `IS_VISIBLE`: MySQL. */
+  'information_schema.STATISTICS': Columns<
+    'TABLE_SCHEMA' | 'TABLE_NAME' | 'INDEX_NAME' | 'COLUMN_NAME' | 'NON_UNIQUE' | 'SEQ_IN_INDEX' | 'COLLATION' |
+    'SUB_PART' | 'INDEX_TYPE' | 'IGNORED' | 'IS_VISIBLE'
+  >
+  'information_schema.KEY_COLUMN_USAGE': Columns<
+    'TABLE_SCHEMA' | 'TABLE_NAME' | 'CONSTRAINT_NAME' | 'COLUMN_NAME' | 'ORDINAL_POSITION' | 'REFERENCED_TABLE_SCHEMA' |
+    'REFERENCED_TABLE_NAME' | 'REFERENCED_COLUMN_NAME'
+  >
+  'information_schema.REFERENTIAL_CONSTRAINTS': Columns<
+    'CONSTRAINT_SCHEMA' | 'TABLE_NAME' | 'CONSTRAINT_NAME' | 'UNIQUE_CONSTRAINT_NAME'
+  >
+  'information_schema.TABLE_CONSTRAINTS': Columns<
+    'TABLE_SCHEMA' | 'TABLE_NAME' | 'CONSTRAINT_SCHEMA' | 'CONSTRAINT_NAME' | 'CONSTRAINT_TYPE'
+  >
+  /** `TABLE_NAME`: MariaDB. */
+  'information_schema.CHECK_CONSTRAINTS': Columns<
+    'CONSTRAINT_SCHEMA' | 'CONSTRAINT_NAME' | 'CHECK_CLAUSE' | 'TABLE_NAME'
+  >
+  'information_schema.ENGINES': Columns<'ENGINE' | 'TRANSACTIONS'>
+  'information_schema.TRIGGERS': Columns<
+    'TRIGGER_SCHEMA' | 'TRIGGER_NAME' | 'EVENT_OBJECT_SCHEMA' | 'EVENT_OBJECT_TABLE' | 'ACTION_TIMING' |
+    'EVENT_MANIPULATION' | 'ACTION_STATEMENT'
+  >
+  'information_schema.USER_PRIVILEGES': Columns<'GRANTEE' | 'PRIVILEGE_TYPE'>
+  'information_schema.SCHEMA_PRIVILEGES': Columns<'GRANTEE' | 'TABLE_SCHEMA' | 'PRIVILEGE_TYPE'>
+  'information_schema.TABLE_PRIVILEGES': Columns<'GRANTEE' | 'TABLE_SCHEMA' | 'TABLE_NAME' | 'PRIVILEGE_TYPE'>
 }>()
 const toText = (query: Parameters<typeof textOf>[0]): string => textOf(query, 'mysql')
 const lit = sql.lit
@@ -121,18 +65,9 @@ export const columnsQuery = (isMariadb: boolean): string =>
   toText(
     db
       .selectFrom('information_schema.COLUMNS')
-      .select([
-        'TABLE_NAME',
-        'COLUMN_NAME',
-        'DATA_TYPE',
-        'COLUMN_TYPE',
-        'IS_NULLABLE',
-        'COLUMN_DEFAULT',
-        'EXTRA',
-        'GENERATION_EXPRESSION',
-        'COLUMN_COMMENT'
-      ])
       .select((eb) => [
+        'TABLE_NAME', 'COLUMN_NAME', 'DATA_TYPE', 'COLUMN_TYPE', 'IS_NULLABLE', 'COLUMN_DEFAULT', 'EXTRA',
+        'GENERATION_EXPRESSION', 'COLUMN_COMMENT',
         eb.fn.coalesce('CHARACTER_MAXIMUM_LENGTH', 'NUMERIC_PRECISION').as('length'),
         'CHARACTER_OCTET_LENGTH',
         eb.fn.coalesce('DATETIME_PRECISION', 'NUMERIC_SCALE').as('scale'),
@@ -153,17 +88,10 @@ export const columnsQuery = (isMariadb: boolean): string =>
 export const indexesQuery = (isMariadb: boolean): string => {
   const query = db
     .selectFrom('information_schema.STATISTICS')
-    .select([
-      'TABLE_NAME',
-      'INDEX_NAME',
-      'COLUMN_NAME',
-      'NON_UNIQUE',
-      'SEQ_IN_INDEX',
-      'COLLATION',
-      'SUB_PART',
-      'INDEX_TYPE'
+    .select((eb) => [
+      'TABLE_NAME', 'INDEX_NAME', 'COLUMN_NAME', 'NON_UNIQUE', 'SEQ_IN_INDEX', 'COLLATION', 'SUB_PART', 'INDEX_TYPE',
+      (isMariadb ? eb('IGNORED', '=', lit('NO')) : eb('IS_VISIBLE', '=', lit('YES'))).as('usable')
     ])
-    .select((eb) => (isMariadb ? eb('IGNORED', '=', lit('NO')) : eb('IS_VISIBLE', '=', lit('YES'))).as('usable'))
     .where('TABLE_SCHEMA', '=', HERE)
   return toText(isMariadb ? query : query.orderBy('TABLE_NAME').orderBy('INDEX_NAME').orderBy('SEQ_IN_INDEX'))
 }
@@ -177,11 +105,7 @@ export const foreignKeysQuery = (isMariadb: boolean): string => {
   const keys = db
     .selectFrom('information_schema.KEY_COLUMN_USAGE')
     .select((eb) => [
-      'TABLE_NAME',
-      'CONSTRAINT_NAME',
-      'COLUMN_NAME',
-      'REFERENCED_TABLE_NAME',
-      'REFERENCED_COLUMN_NAME',
+      'TABLE_NAME', 'CONSTRAINT_NAME', 'COLUMN_NAME', 'REFERENCED_TABLE_NAME', 'REFERENCED_COLUMN_NAME',
       eb('REFERENCED_TABLE_SCHEMA', '=', HERE).as('isHere'),
       'ORDINAL_POSITION'
     ])
@@ -191,13 +115,9 @@ export const foreignKeysQuery = (isMariadb: boolean): string => {
   const names = db
     .selectFrom('information_schema.TABLE_CONSTRAINTS')
     .select([
-      'TABLE_NAME',
-      'CONSTRAINT_NAME',
-      none.as('COLUMN_NAME'),
-      none.as('REFERENCED_TABLE_NAME'),
-      none.as('REFERENCED_COLUMN_NAME'),
-      none.$castTo<never>().as('isHere'),
-      lit(0).as('ORDINAL_POSITION')
+      'TABLE_NAME', 'CONSTRAINT_NAME', none.as('COLUMN_NAME'), none.as('REFERENCED_TABLE_NAME'),
+      none.as('REFERENCED_COLUMN_NAME'), none.$castTo<never>().as('isHere'),
+      lit(0).$castTo<Text>().as('ORDINAL_POSITION')
     ])
     .where('TABLE_SCHEMA', '=', HERE)
     .where('CONSTRAINT_TYPE', '=', lit('FOREIGN KEY'))

@@ -5,13 +5,16 @@
 import { sql } from 'kysely'
 import { queriesOn, textOf } from './builder.ts'
 
-const db = queriesOn<{ sqlite_schema: { name: string, type: string, tbl_name: string, sql: string } }>()
+/** The types of values are those that introspect.ts gives to the rows of a query. */
+type Row<Columns extends string> = Record<Columns, any>
+
+const db = queriesOn<{ sqlite_schema: Row<'name' | 'type' | 'tbl_name' | 'sql'> }>()
 const toText = (query: Parameters<typeof textOf>[0]): string => textOf(query, 'sqlite')
 const lit = sql.lit
 
 /** Excludes virtual tables and their shadow tables, which store their rows. */
 const ordinary = db
-  .selectFrom(sql<{ schema: string; name: string; type: string }>`pragma_table_list`.as('l'))
+  .selectFrom(sql<Row<'schema' | 'name' | 'type'>>`pragma_table_list`.as('l'))
   .select('name')
   .where('schema', '=', lit('main'))
   .where('type', 'in', [lit('table'), lit('view')])
@@ -49,9 +52,7 @@ export const FULL_TEXTS = toText(
 /** The parameter is the name of the table. */
 export const COLUMNS = toText(
   db
-    .selectFrom(
-      sql<ColumnRow & { cid: number }>`pragma_table_xinfo(${null})`.as('c')
-    )
+    .selectFrom(sql<ColumnRow & { cid: number }>`pragma_table_xinfo(${null})`.as('c'))
     .select(['name', 'type', 'notnull', 'dflt_value', 'pk', 'hidden'])
     .orderBy('cid')
 )
@@ -61,29 +62,11 @@ export const INDEXES = toText(
   db
     .selectFrom([
       objects.as('t'),
-      sql<{
-        seq: number
-        name: string
-        unique: number
-        origin: 'c' | 'u' | 'pk'
-        partial: number
-      }>`pragma_index_list(t.name)`.as('i'),
-      sql<{
-        seqno: number
-        cid: number
-        name: string | null
-        desc: number
-        coll: string
-        key: number
-      }>`pragma_index_xinfo(i.name)`.as('c')
+      sql<Row<'seq' | 'name' | 'unique' | 'origin' | 'partial'>>`pragma_index_list(t.name)`.as('i'),
+      sql<Row<'seqno' | 'name' | 'desc' | 'coll' | 'key'>>`pragma_index_xinfo(i.name)`.as('c')
     ])
     .select([
-      't.name as table',
-      'i.name as key',
-      'i.unique as isUnique',
-      'i.origin',
-      'c.name as column',
-      'c.coll as collation',
+      't.name as table', 'i.name as key', 'i.unique as isUnique', 'i.origin', 'c.name as column', 'c.coll as collation',
       'c.desc as isDescending'
     ])
     .where('t.type', '=', lit('table'))
@@ -98,23 +81,10 @@ export const FOREIGN_KEYS = toText(
   db
     .selectFrom([
       objects.as('t'),
-      sql<{
-        id: number
-        seq: number
-        table: string
-        from: string
-        to: string | null
-        on_update: string
-        on_delete: string
-      }>`pragma_foreign_key_list(t.name)`.as('f')
+      sql<Row<'id' | 'seq' | 'table' | 'from' | 'to' | 'on_update' | 'on_delete'>>`pragma_foreign_key_list(t.name)`.as('f')
     ])
     .select([
-      't.name as table',
-      'f.id',
-      'f.table as referenced',
-      'f.from',
-      'f.to',
-      'f.on_update as onUpdate',
+      't.name as table', 'f.id', 'f.table as referenced', 'f.from', 'f.to', 'f.on_update as onUpdate',
       'f.on_delete as onDelete'
     ])
     .where('t.type', '=', lit('table'))
@@ -129,6 +99,6 @@ export const TRIGGERS = toText(
     .selectFrom([objects.as('t'), 'sqlite_schema as s'])
     .select(['t.name as table', 's.sql'])
     .where('s.type', '=', lit('trigger'))
-    .where('s.tbl_name', '=', (eb) => sql<string>`${eb.ref('t.name')} collate nocase`)
+    .where('s.tbl_name', '=', sql<string>`${sql.ref('t.name')} collate nocase`)
     .orderBy('s.name')
 )
