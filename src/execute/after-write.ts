@@ -1,22 +1,18 @@
 /** Checks written rows against the rules of a grant if the database computes some of their values. */
-import { MAX_LIMIT } from '../../schemas/limits.ts'
-import { type Column, mayFillColumns } from '../catalog/catalog.ts'
+import { mayFillColumns } from '../catalog/catalog.ts'
 import { TRAITS } from '../catalog/traits.ts'
 import { refusesRow, noReferencedRow } from '../dialects/dialect.ts'
-import { foreignKeyViolation, resultTooLarge, type ServiceError, unsupported } from '../errors.ts'
+import { foreignKeyViolation, pointer, type ServiceError, unsupported, withDetails } from '../errors.ts'
 import { isNull } from '../plan/filters/operators.ts'
 import { combine } from '../plan/filters/scope.ts'
 import { foreignKeyCheckOf } from '../plan/foreign-keys.ts'
 import { mayChange, findInsertKey, knownKey } from '../plan/insert-key.ts'
 import type {
-  AfterWrite, Condition, Conflict, ForeignKeyCheck, InsertPlan, Plan, PlannedRow, UpdatePlan, WrittenForeignKey
+  AfterWrite, Condition, ForeignKeyCheck, InsertPlan, Plan, PlannedRow, UpdatePlan, WrittenForeignKey
 } from '../plan/plan.ts'
-import { keyAfter } from '../plan/row-keys.ts'
 import { rowRefused } from '../plan/row-rules.ts'
 import { numberOf, type Result, type RowCounts } from '../response/result.ts'
-import type { Value } from '../types/column-type.ts'
-import { atRow, type WatchRow } from './execute-insert.ts'
-import { areTaken, conditionOf, givenKeys, hasKey, mayMoveKey, STEP, type Runner } from './runner.ts'
+import { areTaken, conditionOf, givenKeys, hasKey, keyChanged, STEP, type Runner } from './runner.ts'
 
 // Checks that the rows to which a write refers satisfy the rules of their table.
 
@@ -91,95 +87,28 @@ async function checkForeignKey (runner: Runner, plan: Plan, check: ForeignKeyChe
 const refusalOf = ({ table }: Plan, { key }: ForeignKeyCheck) =>
   noReferencedRow(table.foreignKeys.filter((each) => each === key))
 
-type Run = (watchRow?: WatchRow) => Promise<Result>
-
 /** A plan whose rows are looked up after the write. */
 type CheckedPlan<P> = P & { readonly afterWrite: AfterWrite }
 
 /** Whether the rows of a plan are looked up after the write. */
-const isCheckedAfterWrite = (plan: InsertPlan | UpdatePlan): plan is CheckedPlan<InsertPlan | UpdatePlan> =>
+export const isCheckedAfterWrite = <P extends InsertPlan | UpdatePlan>(plan: P): plan is CheckedPlan<P> =>
   plan.afterWrite !== undefined
 
 /**
- * Runs a write by `run`, and checks its rows if its plan has checks. @throws PERMISSION_DENIED if a row does not
- * satisfy the rules, FOREIGN_KEY_VIOLATION if it refers to one that does not, RESULT_TOO_LARGE, NOT_SUPPORTED: each
- * must undo the transaction
+ * Runs a write by `run`. If it is refused, checks the foreign keys that only the written rows show by the values of the
+ * request. @throws FOREIGN_KEY_VIOLATION; what `run` throws
  */
-export function runWithCheck (runner: Runner, plan: InsertPlan | UpdatePlan, run: Run): Promise<Result> {
-  return isCheckedAfterWrite(plan) ? runAndCheck(runner, plan, run) : run()
-}
-
-async function runAndCheck (
+export async function runWithCheck (
   runner: Runner,
-  plan: CheckedPlan<InsertPlan | UpdatePlan>,
-  run: Run
+  plan: InsertPlan | UpdatePlan,
+  run: () => Promise<Result>
 ): Promise<Result> {
-  const { foreignKeys, given } = plan.afterWrite
-  const running = plan.verb === 'update' ? runUpdate(runner, plan, run) : runInserts(runner, plan, run)
-  if (foreignKeys.length === 0) return await running
-  const refused = running.catch(async (error: unknown) => await refuse(runner, plan, { error, checks: given }))
+  if (!isCheckedAfterWrite(plan) || plan.afterWrite.foreignKeys.length === 0) return await run()
+  const { given } = plan.afterWrite
+  const refused = run().catch(async (error: unknown) => await refuse(runner, plan, { error, checks: given }))
   return await refused.catch((error: unknown) => {
     throw TRAITS[runner.engine].namesForeignKeys ? error : withoutKey(error)
   })
-}
-
-/** Locks the rows before the update, and finds them again by their keys. */
-async function runUpdate (runner: Runner, plan: CheckedPlan<UpdatePlan>, run: Run): Promise<Result> {
-  const { table, condition, assignments, afterWrite } = plan
-  const key = afterWrite.key as readonly Column[]
-  const before = await runner.keys({ table, columns: key, condition, limit: MAX_LIMIT + 1, lock: 'update' })
-  if (before.length > MAX_LIMIT) {
-    throw resultTooLarge(
-      `the filters match more than ${MAX_LIMIT} rows, which is the most that can be checked after the write`
-    )
-  }
-  const keys = before.map((values) => keyAfter(key, values, assignments))
-  const after = keys.map((values) => hasKey(key, values))
-  const wasTaken = mayMoveKey(plan, key) && await areTaken(runner, { table, key, keys, own: before })
-  const result = await run().catch(async (error: unknown) => {
-    if (!wasTaken && isAfterWrite(error)) await checkWrittenForeignKeys(runner, plan, after)
-    throw error
-  })
-  if (wasTaken) {
-    throw unsupported(
-      '',
-      `a trigger of table "${table.name}" has changed keys, so that the updated rows cannot be found to be checked`
-    )
-  }
-  await requireRows(runner, plan, after)
-  return result
-}
-
-/** Called before a row is inserted. Returns a function that looks up the inserted row by its key. */
-async function watchInsert (
-  runner: Runner,
-  plan: CheckedPlan<InsertPlan>,
-  row: PlannedRow
-): Promise<(insertId: string | undefined) => Promise<void>> {
-  const { table } = plan
-  const key = findInsertKey(table, [row])
-  if (key === undefined) {
-    throw unsupported(
-      '',
-      `the new row of table "${table.name}" must be checked after the insert, and has no unique key whose values are ` +
-      'known'
-    )
-  }
-  const keyChanged = () =>
-    unsupported(
-      '',
-      `a trigger of table "${table.name}" has changed the key of the new row, so that it cannot be found to be checked`
-    )
-  const wasTaken = mayFillColumns(table) && (await areTaken(runner, { table, key, keys: givenKeys(key, [row]) }))
-  return async (insertId) => {
-    if (wasTaken) throw keyChanged()
-    const values = key.map((column): Value => {
-      const known = knownKey({ table }, row, column)
-      if (known === null && insertId === undefined) throw keyChanged()
-      return known ?? numberOf(column, insertId as string)
-    })
-    await requireRows(runner, plan, [hasKey(key, values)])
-  }
 }
 
 /** Names the row that an error is about. */
@@ -189,49 +118,71 @@ export function inRow (error: unknown, index: number | undefined): unknown {
     : error
 }
 
-/**
- * Writes the rows singly, because triggers may number them in any way, and a later row may hide the foreign key of an
- * earlier one. Finds each row by the key of the conflict; a row without a value for it is new.
- */
-async function runInserts (runner: Runner, plan: CheckedPlan<InsertPlan>, run: Run): Promise<Result> {
-  const { isList, afterWrite, conflict } = plan
-  if (conflict !== undefined && changesKey(conflict)) {
-    throw unsupported(
-      '/onConflict/set',
-      'the written rows must be checked after the write, and "set" changes the key by which they are found'
-    )
-  }
-  // a row that exists keeps the columns that are not written, so their foreign keys are not checked
-  const foreignKeys = (row: PlannedRow) => afterWrite.foreignKeys.filter(({ from }) => mayChange(plan, row, from))
-  return await run(async (row) => {
-    const condition = conflict && conditionOf(conflict.key, row)
-    const watched = condition === undefined ? await watchInsert(runner, plan, row) : undefined
-    const check = async ({ inserted, insertId }: RowCounts): Promise<void> =>
-      condition === undefined
-        ? await watched?.(insertId)
-        : await requireRows(
-          runner,
-          inserted > 0 ? plan : { ...plan, afterWrite: { ...afterWrite, foreignKeys: foreignKeys(row) } },
-          [condition]
-        )
-    // a row that was neither inserted nor updated may not exist, because a trigger of SQLite has skipped it
-    return async (counts) =>
-      counts.inserted + counts.updated === 0
-        ? undefined
-        : await check(counts).catch((error: unknown) => {
-          throw isList ? inRow(error, row.index) : error
-        })
-  })
+/** Adds the position of the row in `data`, if that is a list, to the details of a refusal. */
+export function atRow (error: ServiceError, index: number | undefined): ServiceError {
+  if (index === undefined) return error
+  const row = pointer('data', index)
+  const { details } = error
+  if (details.length === 0) return withDetails(error, { path: row, message: error.message })
+  return withDetails(
+    error,
+    ...details.map(({ path, message }) => ({ path: row + path.replace(/^\/data/, ''), message }))
+  )
 }
 
-const changesKey = ({ key, set }: Conflict): boolean =>
-  set.kind === 'assignments' && set.assignments.some(({ column }) => key.includes(column))
+/**
+ * Called before a row is inserted. Returns a function that checks it when it has been written, before the next one is,
+ * because triggers may number rows in any way, and a later row may hide the foreign key of an earlier one. Finds the
+ * row by the key of the conflict; without a value for it, it is new.
+ */
+export async function watchRow (
+  runner: Runner,
+  plan: CheckedPlan<InsertPlan>,
+  row: PlannedRow
+): Promise<(counts: RowCounts) => Promise<void>> {
+  const { isList, afterWrite, conflict } = plan
+  const condition = conflict && conditionOf(conflict.key, row)
+  const find = condition === undefined ? await watchNew(runner, plan, row) : () => condition
+  return async ({ inserted, updated, insertId }) => {
+    // a row that was neither inserted nor updated may not exist, because a trigger of SQLite has skipped it
+    if (inserted + updated === 0) return
+    // a row that exists keeps the columns that are not written, so their foreign keys are not checked
+    const foreignKeys = afterWrite.foreignKeys.filter(({ from }) => inserted > 0 || mayChange(plan, row, from))
+    try {
+      await requireRows(runner, { ...plan, afterWrite: { ...afterWrite, foreignKeys } }, [find(insertId)])
+    } catch (error) {
+      throw isList ? inRow(error, row.index) : error
+    }
+  }
+}
+
+/** Returns a function that finds the new row by a key, if no trigger has changed that. */
+async function watchNew (
+  runner: Runner,
+  { table }: InsertPlan,
+  row: PlannedRow
+): Promise<(insertId: string | undefined) => Condition> {
+  const key = findInsertKey(table, [row])
+  if (key === undefined) {
+    throw unsupported(
+      '',
+      `the new row of table "${table.name}" must be checked after the insert, and has no unique key whose values are ` +
+      'known'
+    )
+  }
+  const wasTaken = mayFillColumns(table) && (await areTaken(runner, { table, key, keys: givenKeys(key, [row]) }))
+  return (insertId) => hasKey(key, key.map((column) => {
+    const value = knownKey({ table }, row, column) ?? (insertId === undefined ? undefined : numberOf(column, insertId))
+    if (wasTaken || value === undefined) throw keyChanged('')
+    return value
+  }))
+}
 
 /**
  * Each condition selects one row, which must satisfy the rules, as must the rows that it refers to. These are checked
  * first, because the database has already refused rows that refer to missing ones.
  */
-async function requireRows (
+export async function requireRows (
   runner: Runner,
   plan: CheckedPlan<InsertPlan | UpdatePlan>,
   conditions: readonly Condition[]

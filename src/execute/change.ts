@@ -13,7 +13,7 @@ import { writesHidden } from '../plan/rule.ts'
 import { findUnexpected } from '../plan/write-options.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
 import type { Result } from '../response/result.ts'
-import { checkForeignKeys } from './after-write.ts'
+import { checkForeignKeys, isCheckedAfterWrite, requireRows } from './after-write.ts'
 import { areTaken, hasKey, keyChanged, mayMoveKey, readRows, STEP, type Lookup, type Runner } from './runner.ts'
 
 // Finds rows that a delete has selected but not deleted, which its answer must not show as deleted.
@@ -65,9 +65,10 @@ export function runChange (
   plan: UpdatePlan | DeletePlan,
   { sink }: { readonly sink: ResponseSink | undefined }
 ): Promise<StatementResult> {
-  if (sink !== undefined) {
-    return plan.verb === 'update' ? updateReturning(runner, plan, sink) : deleteReturning(runner, plan, sink)
+  if (plan.verb === 'update' && (sink !== undefined || isCheckedAfterWrite(plan))) {
+    return updateByKey(runner, plan, sink)
   }
+  if (plan.verb === 'delete' && sink !== undefined) return deleteReturning(runner, plan, sink)
   return plan.expect === undefined && plan.maximum === undefined ? runner.run(plan) : runCounted(runner, plan)
 }
 
@@ -108,12 +109,14 @@ async function runCounted (runner: Runner, plan: UpdatePlan | DeletePlan): Promi
   return outcome
 }
 
-/** Locks the rows and keeps their keys, changes them, and reads them again. */
-async function updateReturning (runner: Runner, plan: UpdatePlan, sink: ResponseSink): Promise<StatementResult> {
-  const { table, assignments, returning, key } = plan as UpdatePlan & {
-    readonly returning: Returned
-    readonly key: readonly Column[]
-  }
+/** Locks the rows and keeps their keys, changes them, and finds them again to check them and to return them. */
+async function updateByKey (
+  runner: Runner,
+  plan: UpdatePlan,
+  sink: ResponseSink | undefined
+): Promise<StatementResult> {
+  const { table, assignments, returning } = plan
+  const key = plan.key as readonly Column[]
   const found = await runner.keys(lockingLookup(plan, key))
   requireCount(plan, found.length)
   if (found.length === 0) return { rows: 0, changed: 0 }
@@ -121,9 +124,10 @@ async function updateReturning (runner: Runner, plan: UpdatePlan, sink: Response
   const wasTaken = mayMoveKey(plan, key) && await areTaken(runner, { table, key, keys, own: found })
   const outcome = await runner.run(plan)
   if (outcome.matched !== undefined && outcome.matched !== found.length) throw changedMeanwhile(plan)
-  if (wasTaken) throw keyChanged()
-  await readRows(runner, sink, { table, ...returning, key, keys })
-  return { ...outcome, rows: sink.count, changed: outcome.changed, matched: found.length }
+  if (wasTaken) throw keyChanged(sink === undefined ? '' : '/returning')
+  if (isCheckedAfterWrite(plan)) await requireRows(runner, plan, keys.map((values) => hasKey(key, values)))
+  if (sink !== undefined) await readRows(runner, sink, { table, ...returning as Returned, key, keys })
+  return { ...outcome, rows: sink?.count ?? 0, matched: found.length }
 }
 
 /**
@@ -154,18 +158,19 @@ function mostRows (plan: UpdatePlan | DeletePlan): number {
   return Math.max(-1, Math.min(plan.expect?.most ?? Infinity, ceilingOf(plan)))
 }
 
-const ceilingOf = ({ maximum = Infinity, returning }: UpdatePlan | DeletePlan): number =>
-  Math.min(maximum, returning === undefined ? Infinity : MAX_LIMIT)
+const ceilingOf = ({ maximum = Infinity, returning, afterWrite }: UpdatePlan | DeletePlan): number =>
+  Math.min(maximum, returning === undefined && afterWrite === undefined ? Infinity : MAX_LIMIT)
 
 /** `matched`: at most one more than `mostRows`. */
 function findRefusal (plan: UpdatePlan | DeletePlan, matched: number): ServiceError | undefined {
   const { expect } = plan
   const ceiling = ceilingOf(plan)
   if (matched > ceiling && (expect === undefined || expect.most > ceiling)) {
-    return resultTooLarge(
-      `the filters match more than ${ceiling} rows, which is the most that ` +
-      `${ceiling === plan.maximum ? 'an update or delete may change' : '"returning" allows'}`
-    )
+    const most =
+      ceiling === plan.maximum
+        ? 'an update or delete may change'
+        : plan.returning === undefined ? 'can be checked after the write' : '"returning" allows'
+    return resultTooLarge(`the filters match more than ${ceiling} rows, which is the most that ${most}`)
   }
   return expect === undefined ? undefined : findUnexpected(expect, matched, plan.table.name)
 }

@@ -4,20 +4,21 @@
  */
 import { mayFillColumns, mayFire } from '../catalog/catalog.ts'
 import { type Engine, TRAITS } from '../catalog/traits.ts'
-import { type StatementResult, refusesRow, uniqueViolationOf } from '../dialects/dialect.ts'
-import { pointer, ServiceError, withDetails } from '../errors.ts'
+import { refusesRow, uniqueViolationOf } from '../dialects/dialect.ts'
+import { ServiceError } from '../errors.ts'
 import { combine } from '../plan/filters/scope.ts'
 import { isComputedKey } from '../plan/insert-key.ts'
-import type { Assignment, Condition, InsertPlan, PlannedRow } from '../plan/plan.ts'
+import { type Assignment, boundValue, type Condition, type InsertPlan, type PlannedRow } from '../plan/plan.ts'
 import { withinRules } from '../plan/rule.ts'
 import { isOneRow } from '../plan/write-options.ts'
 import { writeValue } from '../response/json-rows.ts'
-import { addCounts, countsOf, type RowCounts, type RowsResult, shownNumber, withoutHidden } from '../response/result.ts'
+import { addCounts, countsOf, type Result, type RowCounts, shownNumber, withoutHidden } from '../response/result.ts'
 import { compileLastId } from '../sql/statement-cache.ts'
 import { type BatchConflict, isByKey, isCertain, type RowBatch, toBatch, toParts } from '../sql/row-batches.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
-import type { Parameter } from '../types/column-type.ts'
+import type { Parameter, Value } from '../types/column-type.ts'
 import { TO_DEFAULT } from '../types/update-operators.ts'
+import { atRow, isCheckedAfterWrite, watchRow } from './after-write.ts'
 import { conditionOf, type Runner } from './runner.ts'
 
 // Writes a row of an upsert by its key: updates the row that exists, or inserts it. This is necessary for a row that
@@ -114,7 +115,48 @@ async function requireWithin (
   }
 }
 
-// Finds the id of the row of an upsert if neither the request nor the outcome of the statement has it.
+// Finds the id of the row of an insert.
+
+/**
+ * The id as JSON of the first row of an insert, or of the only row of an upsert as it is after the statement; null if
+ * it is not certain. @throws ServiceError
+ */
+async function idOf (plan: InsertPlan, counts: RowCounts, runner: Runner): Promise<string> {
+  const { table, table: { identity }, rows, isList, conflict } = plan
+  if (identity === undefined || (isList && conflict !== undefined)) return 'null'
+  const mustRead = mustReadId(plan, runner.engine)
+  const stored = mustRead ? await readStoredId(plan, counts, runner) : undefined
+  if (stored !== undefined) return stored
+  const { columns, parameters } = rows[0] as PlannedRow
+  const index = columns.indexOf(identity)
+  const given = index < 0 ? null : boundValue(parameters[index])
+  const { inserted, insertId } = counts
+  const known = given === null ? 'null' : identity.type.storedJson(given)
+  if (conflict === undefined || inserted > 0) {
+    // a trigger of SQLite may skip the row, or change its key afterwards
+    if (inserted === 0 || insertId === undefined) return 'null'
+    // a BEFORE INSERT trigger may set the key, and the database only reports the value of an AUTO_INCREMENT column
+    if (given !== null && !mayFillColumns(table)) return known
+    return identity.autoIncrement ? shownNumber(identity, insertId) : 'null'
+  }
+  const { key, set } = conflict
+  const assigned = set.kind === 'assignments' ? set.assignments.find(({ column }) => column === identity) : undefined
+  if (assigned !== undefined) {
+    return assigned.operator === undefined && assigned.parameter !== null
+      ? identity.type.storedJson(boundValue(assigned.parameter) as Value)
+      : 'null'
+  }
+  const isWritten = set.kind === 'columns' ? set.columns.includes(identity) : set.kind === 'given'
+  if (!isWritten || index < 0) {
+    if (identity.autoIncrement && insertId !== undefined) return shownNumber(identity, insertId)
+    const existing = mustRead ? await readExistingId(plan, counts, runner) : undefined
+    if (existing !== undefined) return existing
+  }
+  // a row that was found by another key has another id, and a BEFORE INSERT trigger may have made it the key of another
+  // row
+  const isOfRow = isWritten || key.includes(identity)
+  return isOfRow && (identity.autoIncrement || !mayFillColumns(table)) ? known : 'null'
+}
 
 /**
  * Whether the id may need a SELECT after the upsert. MySQL reports the value of an AUTO_INCREMENT column
@@ -183,16 +225,27 @@ async function readStoredId (
 export const readId = async (plan: InsertPlan, counts: RowCounts, runner: Runner): Promise<string | undefined> =>
   await readStoredId(plan, counts, runner) ?? await readExistingId(plan, counts, runner)
 
+/** The plan with values in place of moments, so that its keys are known. @throws VALUE_OUT_OF_RANGE */
+export async function bindMoments (plan: InsertPlan, runner: Runner): Promise<InsertPlan> {
+  const { conflict } = plan
+  const rows: PlannedRow[] = []
+  for (const row of plan.rows) {
+    const parameters = await runner.bind(row.parameters).catch((error: unknown) => {
+      throw atRow(error as ServiceError, listIndexOf(row, plan))
+    })
+    rows.push(parameters === row.parameters ? row : { ...row, parameters })
+  }
+  if (conflict?.set.kind !== 'assignments') return { ...plan, rows }
+  const assignments = await runner.bindAssignments(conflict.set.assignments)
+  return { ...plan, rows, conflict: { ...conflict, set: { ...conflict.set, assignments } } }
+}
+
 export interface InsertRun {
   readonly plan: InsertPlan
   readonly runner: Runner
   /** Called with each batch of rows that one statement has written. */
   readonly onBatch?: ((batch: RowBatch, counts: RowCounts) => Promise<void>) | undefined
-  readonly watchRow?: WatchRow | undefined
 }
-
-/** Called before each row of a plan with `afterWrite` is written. The returned function is called after the write. */
-export type WatchRow = (row: PlannedRow) => Promise<(counts: RowCounts) => Promise<unknown>>
 
 /**
  * Runs an insert by itself: as one statement if possible, otherwise in a transaction. @throws ServiceError, which names
@@ -202,9 +255,9 @@ export async function executeInsert (
   insertRun: InsertRun,
   { record, transact }: {
     readonly record: RequestRecord | null | undefined
-    readonly transact: () => Promise<StatementResult & RowsResult>
+    readonly transact: () => Promise<Result>
   }
-): Promise<StatementResult & RowsResult> {
+): Promise<Result> {
   const { plan, runner } = insertRun
   if (
     !isCertain(plan, runner.engine) ||
@@ -214,7 +267,7 @@ export async function executeInsert (
   ) { return await transact() }
   record?.compiled()
   try {
-    return resultOf(await runBatch(insertRun, toBatch(plan, plan.rows, runner.engine)))
+    return await resultOf(plan, await runBatch(insertRun, toBatch(plan, plan.rows, runner.engine)), runner)
   } catch (error) {
     const { code, row } = error as ServiceError
     if (row !== undefined) throw atRow(error as ServiceError, listIndexOf(plan.rows[row] as PlannedRow, plan))
@@ -227,25 +280,18 @@ export async function executeInsert (
  * Runs the insert in a transaction. @throws ServiceError, which names the row that was refused and must undo the
  * transaction
  */
-export async function runInsert (insertRun: InsertRun): Promise<StatementResult & RowsResult> {
+export async function runInsert (insertRun: InsertRun): Promise<Result> {
   const { plan, runner } = insertRun
   let total: RowCounts | undefined
   for (const part of toParts(plan)) total = addCounts(total, await runTogether(insertRun, part))
   const counts = total as RowCounts
-  if (!mustReadId(plan, runner.engine)) return resultOf(counts)
-  return {
-    ...resultOf(counts),
-    storedId: await readStoredId(plan, counts, runner),
-    existingId: await readExistingId(plan, counts, runner)
-  }
+  return await resultOf(plan, counts, runner)
 }
 
-const resultOf = (counts: RowCounts): StatementResult & RowsResult => ({
-  rows: 0,
-  changed: counts.inserted + counts.updated,
-  insertId: counts.insertId,
-  counts
-})
+async function resultOf (plan: InsertPlan, counts: RowCounts, runner: Runner): Promise<Result> {
+  const { inserted, updated } = counts
+  return { rows: 0, changed: inserted + updated, counts, id: await idOf(plan, counts, runner) }
+}
 
 async function runBatch ({ runner, onBatch }: InsertRun, batch: RowBatch): Promise<RowCounts> {
   const counts = countsOf(batch, await runner.insert(batch))
@@ -268,9 +314,10 @@ async function runTogether (insertRun: InsertRun, rows: readonly PlannedRow[]): 
 }
 
 async function runOneByOne (insertRun: InsertRun, rows: readonly PlannedRow[]): Promise<RowCounts> {
+  const { plan, runner } = insertRun
   let total: RowCounts | undefined
   for (const row of rows) {
-    const check = await insertRun.watchRow?.(row)
+    const check = isCheckedAfterWrite(plan) ? await watchRow(runner, plan, row) : undefined
     const counts = await runRow(insertRun, row)
     await check?.(counts)
     total = addCounts(total, counts)
@@ -303,15 +350,3 @@ const listIndexOf = ({ index }: PlannedRow, { isList }: InsertPlan): number | un
 
 /** Whether the database has refused a row, without which the transaction can continue. */
 const isOfRow = (error: unknown): error is ServiceError => error instanceof ServiceError && refusesRow(error)
-
-/** Adds the position of the row in `data`, if that is a list, to the details of a refusal. */
-export function atRow (error: ServiceError, index: number | undefined): ServiceError {
-  if (index === undefined) return error
-  const row = pointer('data', index)
-  const { details } = error
-  if (details.length === 0) return withDetails(error, { path: row, message: error.message })
-  return withDetails(
-    error,
-    ...details.map(({ path, message }) => ({ path: row + path.replace(/^\/data/, ''), message }))
-  )
-}

@@ -1,5 +1,5 @@
 import { type Column, type Table, mayFire } from '../catalog/catalog.ts'
-import type { Engine } from '../catalog/traits.ts'
+import { type Engine, TRAITS } from '../catalog/traits.ts'
 import type { Database } from '../databases/database.ts'
 import type { Executor, StatementResult, RowSink } from '../dialects/dialect.ts'
 import { resultTooLarge, unsupported, type ServiceError } from '../errors.ts'
@@ -7,19 +7,20 @@ import { parseExactJson } from '../json/exact-json.ts'
 import { combine } from '../plan/filters/scope.ts'
 import { textOf } from '../plan/foreign-keys.ts'
 import { isComputed, knownDefault } from '../plan/insert-key.ts'
-import { boundValue } from '../plan/moments.ts'
 import {
-  type Condition, type CountPlan, type SelectPlan, givenValue, type PlannedRow, type Returned, type UpdatePlan
+  type Assignment, boundValue, type Condition, type CountPlan, type SelectPlan, givenValue, type PlannedRow,
+  type Returned, type UpdatePlan
 } from '../plan/plan.ts'
 import { storedKey } from '../plan/row-keys.ts'
 import { rowRefused } from '../plan/row-rules.ts'
 import { withinRules } from '../plan/rule.ts'
 import { ResponseSink, CountSink, RowCounter, ValueSink } from '../response/response-sink.ts'
 import { compileInsert, compileRowsOfValues, type RowsOfValues } from '../sql/compile-insert.ts'
-import { type CompiledPlan, compileStatement } from '../sql/statement-cache.ts'
+import { compileClock, type CompiledPlan, compileStatement } from '../sql/statement-cache.ts'
 import type { RowBatch } from '../sql/row-batches.ts'
-import type { Statement } from '../sql/statement.ts'
-import type { DriverValue, Value } from '../types/column-type.ts'
+import { bindCells, type Statement } from '../sql/statement.ts'
+import type { Cell, DriverValue, Parameter, Value } from '../types/column-type.ts'
+import { type Clock, fromMicros, isMoment, systemClock } from '../types/moment.ts'
 
 /** Maximum size of the keys of a write, in bytes: enough for a thousand keys of the size that an index allows. */
 const MAX_BYTES = 4 * 1024 * 1024
@@ -71,15 +72,44 @@ export type Lookup = Pick<SelectPlan, 'table' | 'columns' | 'condition' | 'limit
  */
 export class Runner {
   readonly database: Database
-  readonly #run: Executor['run']
+  readonly #execute: Executor['run']
+  readonly #table: Table | undefined
+  #clock: Clock | undefined
 
-  constructor (run: Executor['run'], database: Database) {
-    this.#run = run
+  /**
+   * `table`: that of a plan of several statements, which all see the same moment. Without it, the database puts the
+   * time of each statement in place of its moments.
+   */
+  constructor (execute: Executor['run'], database: Database, table?: Table) {
+    this.#execute = execute
+    this.#table = table
     this.database = database
   }
 
   get engine (): Engine {
     return this.database.dialect.engine
+  }
+
+  /** Puts values in place of the moments of a plan of several statements. @throws VALUE_OUT_OF_RANGE */
+  async bind<C extends Cell> (cells: readonly C[]): Promise<readonly C[]> {
+    if (this.#table === undefined || !cells.some(isMoment)) return cells
+    const clock = this.#clock ??= TRAITS[this.engine].usesLocalClock
+      ? systemClock()
+      : fromMicros(BigInt(await this.number(compileClock(this.#table))))
+    return bindCells(cells, () => clock) as readonly C[]
+  }
+
+  async bindAssignments (assignments: readonly Assignment[]): Promise<readonly Assignment[]> {
+    if (!assignments.some(({ parameter }) => isMoment(parameter))) return assignments
+    const parameters = await this.bind(assignments.map(({ parameter }) => parameter))
+    return assignments.map((each, index) => ({ ...each, parameter: parameters[index] as Parameter }))
+  }
+
+  #run (statement: Statement, sink?: RowSink): Promise<StatementResult> {
+    const { parameters } = statement
+    return this.#table !== undefined && parameters.some(isMoment)
+      ? this.bind(parameters).then((bound) => this.#execute({ ...statement, parameters: bound }, sink))
+      : this.#execute(statement, sink)
   }
 
   /** Runs the statement of a plan. `sink`: for a select. @throws the refusal of the sink of an answer */
@@ -218,7 +248,7 @@ export async function readRows (
 /** A missing row probably does not satisfy the rules, if there are any. */
 const notFound = ({ granted }: Table): ServiceError => granted !== undefined && granted.rules.length > 0
   ? rowRefused()
-  : unsupported('/returning', 'a row cannot be found after the write: a trigger may have changed its key')
+  : keyChanged('/returning')
 
 /** The condition of the row with these values of a unique key. */
 export const hasKey = (key: readonly Column[], values: readonly Value[]): Condition =>
@@ -285,5 +315,6 @@ export function givenKeys (key: readonly Column[], rows: readonly PlannedRow[]):
   return keys.filter((values): values is Value[] => !values.includes(null))
 }
 
-export const keyChanged = (): ServiceError =>
-  unsupported('/returning', 'a trigger has changed the key of a row, or left it out')
+/** `path`: the field of the body for which rows are found again; empty for the rules of the grant. */
+export const keyChanged = (path: string): ServiceError =>
+  unsupported(path, 'a row cannot be found after the write: a trigger has changed its key, or left it out')

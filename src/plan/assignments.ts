@@ -3,7 +3,6 @@ import { at, columnNotWritable, invalidValue, notNullViolation, type Path } from
 import { COLUMN, type Parameter } from '../types/column-type.ts'
 import { operatorSql } from '../types/update-operators.ts'
 import { getColumn, readValue, readWith } from './columns.ts'
-import { isFields } from './filters/operators.ts'
 import { knownDefault } from './insert-key.ts'
 import type { Assignment } from './plan.ts'
 import { type References, ResultReference, toReference } from './columns.ts'
@@ -65,7 +64,7 @@ function planAssignment (column: Column, given: unknown, table: Table, path: Pat
  * with the stored value are allowed; an insert has none. @throws INVALID_VALUE
  */
 export function planValue (column: Column, given: unknown, path: Path, forms: boolean): Assignment {
-  return isFields(given) && looksLikeForm(given)
+  return looksLikeForm(given)
     ? planForm(column, given, path, forms)
     : toAssignment(column, given, path)
 }
@@ -82,8 +81,9 @@ function readStored (column: Column, value: unknown, path: Path): Parameter {
 
 const DOLLAR = 0x24
 
-/** Whether all keys of an object begin with `$`, as in filters. */
-export function looksLikeForm (given: object): boolean {
+/** Whether a value is an object all of whose keys begin with `$`, as in filters. */
+function looksLikeForm (given: unknown): given is Record<string, unknown> {
+  if (typeof given !== 'object') return false
   let hasKeys = false
   for (const key in given) {
     if (!Object.hasOwn(given, key)) continue

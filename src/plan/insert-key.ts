@@ -6,8 +6,7 @@ import { unsupported } from '../errors.ts'
 import type { Moment, Parameter, Value } from '../types/column-type.ts'
 import { readDefault } from '../types/update-operators.ts'
 import { isMoment } from '../types/moment.ts'
-import { boundValue } from './moments.ts'
-import { type Conflict, givenValue, type InsertPlan, type PlannedRow, type UpdatePlan } from './plan.ts'
+import { boundValue, type Conflict, givenValue, type InsertPlan, type PlannedRow, type UpdatePlan } from './plan.ts'
 import { rowKeysOf, storedKey } from './row-keys.ts'
 
 /**

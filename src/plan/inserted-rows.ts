@@ -1,9 +1,8 @@
 import type { InsertBody, OnConflict } from '../../schemas/body.ts'
 import { baseTable, type Column, type Key, mayFillColumns, type Table, traitsOf } from '../catalog/catalog.ts'
 import { at, invalidBody, mayBeNew, missingColumn, type Path, pointer, withDetails } from '../errors.ts'
-import { getOrCreate } from '../get-or-create.ts'
 import { type Moment, type Parameter, storing } from '../types/column-type.ts'
-import { getWritableColumn, looksLikeForm, planAssignments, planValue } from './assignments.ts'
+import { getWritableColumn, planAssignments, planValue } from './assignments.ts'
 import { isAnyOrder, sortByKey } from './insert-key.ts'
 import type { Conflict, InsertPlan, PlannedRow } from './plan.ts'
 import { type References, toReference } from './columns.ts'
@@ -62,109 +61,12 @@ export function keysOf (table: Table): Key[] {
   return table.uniqueKeys.filter((key) => indexes.every((index) => index.name !== key.name || isWhole(index)))
 }
 
-// Reads the rows of an insert. Each table and list of columns has one reader, made from the types of the columns,
-// because most rows have the same columns as the row before.
-
-export type Data = Readonly<Record<string, unknown>>
-
-type Parameters = Array<Parameter | Moment>
+type Data = Readonly<Record<string, unknown>>
 
 /** Rows with the same columns, whose values have been converted to parameters in the order of the columns. */
 export interface ReadRows {
   readonly columns: readonly Column[]
   readonly rows: ReadonlyArray<PlannedRow['parameters']>
-}
-
-interface RowReader {
-  readonly columns: readonly Column[]
-  /**
-   * The missing columns without a default, except if a BEFORE INSERT trigger may fill them, which only the database
-   * knows.
-   */
-  readonly missing: readonly Column[]
-  /**
-   * Returns the parameters of a row in the order of the columns; undefined if the row has other columns or a refused
-   * value.
-   */
-  readonly read: (data: Data, references?: References) => Parameters | undefined
-}
-
-/** Maximum number of readers of a table; the least recently used ones are dropped, and all of them with the table. */
-export const MAX_READERS = 16
-
-const cachedReaders = new WeakMap<Table, RowReader[]>()
-
-/**
- * The reader of rows with the same columns in the same order. `path`: the path of the row. @throws COLUMN_NOT_FOUND,
- * COLUMN_NOT_WRITABLE
- */
-export function findReader (table: Table, data: Data, path: Path): RowReader {
-  const readers = getOrCreate(cachedReaders, table, () => [])
-  const names = Object.keys(data)
-  const index = readers.findIndex(({ columns }) => areNames(columns, names))
-  if (index === 0) return readers[0] as RowReader
-  const reader =
-    index < 0
-      ? createReader(
-        table,
-        names.map((name) => getWritableColumn(table, name, [...path, name], 'insert'))
-      )
-      : (readers[index] as RowReader)
-  if (index > 0) readers.splice(index, 1)
-  readers.unshift(reader)
-  if (readers.length > MAX_READERS) readers.pop()
-  return reader
-}
-
-/** Reads a row of these columns. @throws INVALID_VALUE, with the path of the value */
-export function readRow (columns: readonly Column[], data: Data, path: Path, references?: References): Parameters {
-  return columns.map((column) => readGiven(column, data[column.name], references, [...path, column.name]))
-}
-
-const readGiven = (column: Column, given: unknown, references: References | undefined, path: Path) =>
-  planValue(column, toReference(given, column, references, path), path, false).parameter
-
-function areNames (columns: readonly Column[], names: readonly string[]): boolean {
-  if (columns.length !== names.length) return false
-  for (let index = 0; index < names.length; index++) if ((columns[index] as Column).name !== names[index]) return false
-  return true
-}
-
-function createReader (table: Table, columns: readonly Column[]): RowReader {
-  const names = columns.map(({ name }) => name)
-  const values = columns.map(createValueReader)
-  const read: RowReader['read'] = (data, references) => {
-    const parameters = new Array<Parameter | Moment>(names.length)
-    let index = 0
-    try {
-      for (const name in data) {
-        if (names[index] !== name) return undefined
-        parameters[index] = (values[index] as ReadValue)(data[name], references)
-        index++
-      }
-    } catch {
-      // readRow reads the row again to find the path of the value
-      return undefined
-    }
-    return index === names.length ? parameters : undefined
-  }
-  return { columns, missing: findMissing(table, columns), read }
-}
-
-const findMissing = (table: Table, columns: readonly Column[]): readonly Column[] =>
-  mayFillColumns(table) ? [] : table.requiredColumns.filter((column) => !columns.includes(column))
-
-type ReadValue = (given: unknown, references: References | undefined) => Parameter | Moment
-
-/** Whether an object is a plain value: no operator, and no reference to an earlier result, which looks like one. */
-const isPlain = (given: object | null): given is object => given !== null && !looksLikeForm(given)
-
-function createValueReader (column: Column): ReadValue {
-  const { structured } = column.type
-  const readObject: ReadValue = (given, references) => readGiven(column, given, references, [])
-  const readPlain = storing(column.type)
-  if (!structured) return (given, found) => typeof given === 'object' ? readObject(given, found) : readPlain(given)
-  return (given, found) => typeof given !== 'object' || isPlain(given) ? readPlain(given) : readObject(given, found)
 }
 
 /**
@@ -175,8 +77,7 @@ export function planInsert (body: InsertBody, table: Table, references?: Referen
   const { data } = body
   const conflict = conflictOf(body, table)
   const isList = Array.isArray(data)
-  const planner = new RowPlanner(table, { conflict, isList, references })
-  const rows = isList ? data.map((row, index) => planner.plan(row, index)) : [planner.plan(data, 0)]
+  const rows = planRows(isList ? data : [data], table, { conflict, isList, references })
   return toPlan(body, table, { rows, isList, conflict })
 }
 
@@ -184,7 +85,7 @@ export function planInsert (body: InsertBody, table: Table, references?: Referen
 export function planReadRows ({ columns, rows }: ReadRows, body: Terms, table: Table): InsertPlan {
   const conflict = conflictOf(body, table)
   const path = ['data', 0]
-  requireColumns({ missing: findMissing(table, columns) }, path)
+  requireColumns(columns, table, path)
   if (conflict !== undefined) requireForConflict(columns, conflict, { table, path })
   const planned = rows.map((parameters, index) => ({ index, columns, parameters }))
   return toPlan(body, table, { rows: planned, isList: true, conflict })
@@ -208,54 +109,52 @@ function toPlan (
 }
 
 /**
- * The number of readers that are tried before a row's columns are looked up: most lists have rows of one or two kinds.
+ * The number of lists of columns with which the names of a row are compared before its columns are looked up: most
+ * lists have rows of one or two kinds.
  */
 const FEW = 4
 
-/** Plans rows one by one. */
-class RowPlanner {
-  readonly #table: Table
-  readonly #conflict: Conflict | undefined
-  readonly #isList: boolean
-  readonly #references: References | undefined
-  /** The readers of earlier rows, whose columns have passed the checks. */
-  readonly #readers: RowReader[] = []
-
-  constructor (
-    table: Table,
-    { conflict, isList, references }: {
-      readonly conflict: Conflict | undefined
-      readonly isList: boolean
-      readonly references: References | undefined
-    }
-  ) {
-    this.#table = table
-    this.#conflict = conflict
-    this.#isList = isList
-    this.#references = references
+/** Plans rows, whose columns keep the order of their names. */
+function planRows (
+  data: readonly Data[],
+  table: Table,
+  {
+    conflict, isList, references
+  }: Pick<InsertPlan, 'isList' | 'conflict'> & { readonly references: References | undefined }
+): PlannedRow[] {
+  /** The columns of earlier rows, which have passed the checks. */
+  const known: Array<readonly Column[]> = []
+  const read = (column: Column, given: unknown, path: Path): Parameter | Moment => {
+    try {
+      if (typeof given !== 'object') return storing(column.type)(given)
+    } catch { /* read again, with the path of the value */ }
+    const valuePath = [...path, column.name]
+    return planValue(column, toReference(given, column, references, valuePath), valuePath, false).parameter
   }
-
-  /** Plans a row, whose columns keep the order of its names. */
-  plan (data: Data, index: number): PlannedRow {
-    for (const { columns, read } of this.#readers) {
-      const parameters = read(data, this.#references)
-      if (parameters !== undefined) return { index, columns, parameters }
+  return data.map((row, index) => {
+    const path = isList ? ['data', index] : ['data']
+    const names = Object.keys(row)
+    const found = known.find((columns) => areNames(columns, names))
+    const columns = found ?? names.map((name) => getWritableColumn(table, name, [...path, name], 'insert'))
+    const parameters = columns.map((column) => read(column, row[column.name], path))
+    if (found === undefined) {
+      requireColumns(columns, table, path)
+      if (conflict !== undefined) requireForConflict(columns, conflict, { table, path })
+      if (known.length < FEW) known.push(columns)
     }
-    const path = this.#isList ? ['data', index] : ['data']
-    const reader = findReader(this.#table, data, path)
-    const { columns } = reader
-    const parameters = reader.read(data, this.#references) ?? readRow(columns, data, path, this.#references)
-    requireColumns(reader, path)
-    if (this.#conflict !== undefined) requireForConflict(columns, this.#conflict, { table: this.#table, path })
-    if (this.#readers.length < FEW) this.#readers.push(reader)
     return { index, columns, parameters }
-  }
+  })
 }
 
+const areNames = (columns: readonly Column[], names: readonly string[]): boolean =>
+  columns.length === names.length && columns.every(({ name }, index) => name === names[index])
+
 /**
- * Requires a value for every column without a default. `path`: the path of the row in the body. @throws MISSING_COLUMN
+ * Requires a value for every column without a default, except if a BEFORE INSERT trigger may fill it, which only the
+ * database knows. `path`: the path of the row in the body. @throws MISSING_COLUMN
  */
-function requireColumns ({ missing }: Pick<RowReader, 'missing'>, path: Path): void {
+function requireColumns (columns: readonly Column[], table: Table, path: Path): void {
+  const missing = mayFillColumns(table) ? [] : table.requiredColumns.filter((column) => !columns.includes(column))
   if (missing.length === 0) return
   const error = missingColumn(missing.map(({ name }) => `"${name}"`).join(', '))
   throw withDetails(error, ...missing.map(({ name }) => ({ path: pointer(...path, name), message: 'has no default' })))

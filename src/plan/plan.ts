@@ -6,6 +6,7 @@ import type { Column, ForeignKey, Index, Table } from '../catalog/catalog.ts'
 import type { Pair } from '../catalog/relations.ts'
 import type { Path } from '../errors.ts'
 import type { SqlTemplate, Moment, Parameter, Scalar, Value } from '../types/column-type.ts'
+import { isMoment } from '../types/moment.ts'
 
 export interface Assignment {
   readonly column: Column
@@ -184,8 +185,6 @@ export interface AfterWrite {
   readonly foreignKeys: readonly WrittenForeignKey[]
   /** The checks of the same foreign keys with the values of the request, as far as those are known. */
   readonly given: readonly ForeignKeyCheck[]
-  /** The unique key of updated rows; that of each inserted row depends on its values. */
-  readonly key?: readonly Column[]
 }
 
 /** A foreign key to a table for which a grant has rules. */
@@ -358,6 +357,12 @@ export function givenValue ({ columns, parameters }: PlannedRow, column: Column)
   return parameters[columns.indexOf(column)] ?? null
 }
 
+/** A value of a plan whose moments have values (src/execute/runner.ts). @throws if it is a moment or missing */
+export function boundValue (parameter: Parameter | Moment | undefined): Parameter {
+  if (parameter === undefined || isMoment(parameter)) throw new Error('no clock has been bound to a moment')
+  return parameter
+}
+
 /** The change of a row that exists in the unique key `key`. */
 export interface Conflict {
   readonly key: readonly Column[]
@@ -400,7 +405,7 @@ export interface UpdatePlan extends Common, ChangeOptions {
   readonly verb: 'update'
   readonly assignments: readonly Assignment[]
   readonly condition: Condition
-  /** The unique key by which the rows to return are found again. */
+  /** The unique key by which the rows to check or to return are found again. */
   readonly key?: readonly Column[]
   /** Rows that get values of their own; `assignments` is empty, and `condition` applies to all of them. */
   readonly keyed?: KeyedUpdates

@@ -2,8 +2,7 @@
 import { baseTable, type Column, type Index, type Table } from '../catalog/catalog.ts'
 import { parseExactJson } from '../json/exact-json.ts'
 import type { Value } from '../types/column-type.ts'
-import { boundValue } from './moments.ts'
-import type { Assignment } from './plan.ts'
+import { type Assignment, boundValue } from './plan.ts'
 
 /**
  * The unique keys of the catalog's table, because the answer does not show them: the primary key, then those of NOT

@@ -172,24 +172,30 @@ function withCheckAfterWrite<P extends InsertPlan | UpdatePlan> (
         rules.map(({ column }) => column)
       ))
   ) { return plan }
-  const afterWrite = planAfterWrite(plan, { rules: planRules(rules), foreignKeys, given })
-  if (afterWrite === undefined || !plan.table.transactional) {
+  const { table } = plan
+  const key = plan.verb === 'update' ? findUpdateKey(table, plan.assignments) : undefined
+  if ((plan.verb === 'update' ? key === undefined : !isFoundAgain(plan)) || !table.transactional) {
     throw unsupported(
       '',
-      `the rows of table "${plan.table.name}" must be checked after the write, which needs transactions and a unique ` +
-      'key whose values are known'
+      `the rows of table "${table.name}" must be checked after the write, which needs transactions and a unique key ` +
+      'whose values are known'
     )
   }
-  return { ...plan, afterWrite, inTransaction: true }
+  return {
+    ...plan,
+    ...(key && { key }),
+    afterWrite: { rules: planRules(rules), foreignKeys, given },
+    inTransaction: true
+  }
 }
 
-function planAfterWrite (plan: InsertPlan | UpdatePlan, found: Omit<AfterWrite, 'key'>): AfterWrite | undefined {
-  if (plan.verb === 'update') {
-    const key = findUpdateKey(plan.table, plan.assignments)
-    return key && { ...found, key }
-  }
-  // rows of an upsert are found by the key of the conflict
-  return plan.conflict === undefined && !plan.rows.every((row) => findInsertKey(plan.table, [row]) !== undefined)
-    ? undefined
-    : found
+/** Whether rows can be found after they were inserted; those of an upsert by the key of the conflict. */
+function isFoundAgain ({ table, rows, conflict }: InsertPlan): boolean {
+  if (conflict === undefined) return rows.every((row) => findInsertKey(table, [row]) !== undefined)
+  const { key, set } = conflict
+  if (set.kind !== 'assignments' || !set.assignments.some(({ column }) => key.includes(column))) return true
+  throw unsupported(
+    '/onConflict/set',
+    'the written rows must be checked after the write, and "set" changes the key by which they are found'
+  )
 }

@@ -4,24 +4,15 @@ import type { TableSource } from '../catalog/catalog.ts'
 import { runChange } from '../execute/change.ts'
 import { requireSearchKey } from '../plan/filters/match.ts'
 import { planRequiredFilters } from '../plan/filters/resolve-filters.ts'
-import { namesMoment, bindCondition } from '../plan/moments.ts'
 import type { DeletePlan } from '../plan/plan.ts'
 import { restrictRows } from '../plan/row-rules.ts'
 import { counting, isPlainChange, planChangeOptions, type PlanLimits, refuseWritten } from '../plan/write-options.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
 import { finishWrite, type Result } from '../response/result.ts'
-import type { Clock } from '../types/moment.ts'
 
 export const remove = {
   plan: (body: DeleteBody, source: TableSource, limits: PlanLimits): DeletePlan =>
     restrictRows(planDelete(body, source, limits)),
-
-  hasMoment: ({ condition }: DeletePlan): boolean => namesMoment(condition),
-
-  bindClock: (plan: DeletePlan, clock: Clock): DeletePlan => ({
-    ...plan,
-    condition: bindCondition(plan.condition, clock)
-  }),
 
   run: runChange,
 

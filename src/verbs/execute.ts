@@ -1,6 +1,4 @@
 /** Runs a plan: a plain one as a single statement, any other in a transaction. */
-import type { Table } from '../catalog/catalog.ts'
-import { TRAITS } from '../catalog/traits.ts'
 import type { Database, PendingWrite } from '../databases/database.ts'
 import type { Executor, ReadOptions, Transaction } from '../dialects/dialect.ts'
 import { checkForeignKeys, refuse } from '../execute/after-write.ts'
@@ -13,17 +11,8 @@ import { MemberRows } from '../response/member-rows.ts'
 import type { MemoryBudget } from '../response/output.ts'
 import { createSelectSink, ResponseSink } from '../response/response-sink.ts'
 import type { Result } from '../response/result.ts'
-import { compileClock } from '../sql/statement-cache.ts'
-import { bindCells } from '../sql/statement.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
-import { type Clock, fromMicros, systemClock } from '../types/moment.ts'
 import { handlerOf } from './index.ts'
-
-/** Reads the clock of the database in a transaction. */
-async function readClock (runner: Runner, table: Table): Promise<Clock> {
-  if (TRAITS[runner.engine].usesLocalClock) return systemClock()
-  return fromMicros(BigInt(await runner.number(compileClock(table))))
-}
 
 /** The arguments of running a plan, without a session. */
 interface Execution {
@@ -71,35 +60,14 @@ function transact (execution: Execution, { client, consistency }: ReadOptions): 
 /**
  * Runs a plan in a transaction, which its caller commits or rolls back. Whatever is thrown must undo the transaction.
  */
-async function runIn (tx: Executor, execution: Execution): Promise<Result> {
-  const { plan, database, sink } = execution
-  const runner = new Runner((statement, rows) => tx.run(statement, rows), database)
-  const hasMoment = !isOneStatement(plan) && handlerOf(plan.verb).hasMoment(plan)
-  const result = await (hasMoment ? runAtMoment(tx, runner, execution) : runAll(runner, execution))
-  if (sink?.refusal !== undefined) throw sink.refusal
-  return result
-}
-
-/**
- * Runs a plan whose statements all see one moment. Binds the clock to the plan of a write before it runs, and to the
- * statements of a select and of members as they run.
- */
-async function runAtMoment (tx: Executor, runner: Runner, execution: Execution): Promise<Result> {
-  const { plan, database } = execution
-  const clock = await readClock(runner, plan.table)
-  const bound = handlerOf(plan.verb).bindClock?.(plan, clock) ?? plan
-  const binding = new Runner(
-    (statement, rows) => tx.run({ ...statement, parameters: bindCells(statement.parameters, () => clock) }, rows),
-    database
-  )
-  const result = await runAll(binding, { ...execution, plan: bound })
-  return bound.verb === 'insert' ? { ...result, bound } : result
-}
-
-function runAll (runner: Runner, { plan, sink, record }: Execution): Promise<Result> {
+async function runIn (tx: Executor, { plan, database, sink, record }: Execution): Promise<Result> {
+  const table = isOneStatement(plan) ? undefined : plan.table
+  const runner = new Runner((statement, rows) => tx.run(statement, rows), database, table)
   record?.compiled()
   const running = handlerOf(plan.verb).run(runner, plan, { sink })
-  return plan.foreignKeyChecks === undefined ? running : withForeignKeyChecks(runner, plan, running)
+  const result = await (plan.foreignKeyChecks === undefined ? running : withForeignKeyChecks(runner, plan, running))
+  if (sink?.refusal !== undefined) throw sink.refusal
+  return result
 }
 
 /**

@@ -9,7 +9,6 @@ import type { Plan } from '../plan/plan.ts'
 import type { PlanLimits } from '../plan/write-options.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
 import type { Result } from '../response/result.ts'
-import type { Clock } from '../types/moment.ts'
 import { remove } from './delete.ts'
 import { insert } from './insert.ts'
 import { select } from './select.ts'
@@ -18,13 +17,6 @@ import { update } from './update.ts'
 interface VerbHandler<B extends Body, P extends Plan> {
   /** Plans a checked body, within the rules of the grant. @throws ServiceError */
   plan (body: B, source: TableSource, limits: PlanLimits): P
-  /** Whether the plan has a moment (`{"$now": …}`). */
-  hasMoment (plan: P): boolean
-  /**
-   * The plan with values in place of moments; omitted for a select, whose statements get the values as they run.
-   * @throws VALUE_OUT_OF_RANGE
-   */
-  bindClock? (plan: P, clock: Clock): P
   /**
    * Runs the plan with a runner, which may be that of a transaction. `sink`: takes the rows of the response. @throws
    * ServiceError, StaleCatalog

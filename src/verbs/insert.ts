@@ -2,23 +2,19 @@
 import type { InsertBody } from '../../schemas/body.ts'
 import { type Column, type TableSource, traitsOf, mayFillColumns, type Table } from '../catalog/catalog.ts'
 import { TRAITS } from '../catalog/traits.ts'
-import type { StatementResult } from '../dialects/dialect.ts'
 import { at, notNullViolation, pointer, unsupported } from '../errors.ts'
 import { runWithCheck } from '../execute/after-write.ts'
-import { runInsert, type WatchRow, type InsertRun, readId } from '../execute/execute-insert.ts'
+import { bindMoments, runInsert, readId } from '../execute/execute-insert.ts'
 import { areTaken, givenKeys, keyChanged, readRows, type Runner } from '../execute/runner.ts'
 import { findDefaulted, refuseNulls } from '../plan/assignments.ts'
 import { withInsertKey, knownKey } from '../plan/insert-key.ts'
 import { planInsert, planReadRows, type ReadRows, type Terms } from '../plan/inserted-rows.ts'
 import { planReturnedMembers } from '../plan/members.ts'
-import { bindRows, givesMoment, returnsByMoment } from '../plan/moments.ts'
 import { givenValue, type InsertPlan, type PlannedRow, type Returned } from '../plan/plan.ts'
 import { restrictInsert } from '../plan/row-rules.ts'
 import { counting, type PlanLimits } from '../plan/write-options.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
-import {
-  findParameter, finishWrite, idOfInserted, idOfUpserted, type Result, type RowCounts, numberOf, type RowsResult
-} from '../response/result.ts'
+import { finishWrite, numberOf, type Result, type RowCounts } from '../response/result.ts'
 import { compileStep } from '../sql/statement-cache.ts'
 import type { RowBatch } from '../sql/row-batches.ts'
 import type { Value } from '../types/column-type.ts'
@@ -35,20 +31,19 @@ export const insert = {
   planReadRows: (rows: ReadRows, terms: Terms, { table }: TableSource): InsertPlan =>
     complete(planReadRows(rows, terms, table)),
 
-  hasMoment: (plan: InsertPlan): boolean => givesMoment(plan) || returnsByMoment(plan.returning),
-
-  bindClock: bindRows,
-
-  run (runner: Runner, plan: InsertPlan, { sink }: { readonly sink: ResponseSink | undefined }): Promise<Result> {
-    const run = (watchRow?: WatchRow): Promise<Result> =>
-      sink === undefined
-        ? runInsert({ plan, runner, watchRow })
-        : insertReturning({ plan, runner, watchRow }, sink)
-    return withReturnedMembers(runner, sink, runWithCheck(runner, plan, run))
+  async run (
+    runner: Runner,
+    planned: InsertPlan,
+    { sink }: { readonly sink: ResponseSink | undefined }
+  ): Promise<Result> {
+    const plan = await bindMoments(planned, runner)
+    const run = (): Promise<Result> =>
+      sink === undefined ? runInsert({ plan, runner }) : insertReturning(plan as ReturningPlan, runner, sink)
+    return await withReturnedMembers(runner, sink, runWithCheck(runner, plan, run))
   },
 
   respond: (plan: InsertPlan, result: Result, sink: ResponseSink | undefined): string | Buffer =>
-    finishWrite(plan, insertedText(result.bound ?? plan, result), sink),
+    finishWrite(plan, insertedText(plan, result), sink),
 
   rowsOf: (_plan: InsertPlan, { changed }: Result): number => changed
 }
@@ -106,14 +101,9 @@ function findNull ({ columns, parameters }: PlannedRow): Column | undefined {
   return undefined
 }
 
-function insertedText (plan: InsertPlan, outcome: Result): string {
-  const { table, rows, isList, conflict } = plan
-  if (conflict === undefined) {
-    const given = findParameter(rows[0] as PlannedRow, table.identity)
-    return `"inserted":${outcome.changed},"id":${idOfInserted(table, given, outcome)}`
-  }
-  const { inserted, updated, unchanged } = outcome.counts as RowCounts
-  const id = isList ? 'null' : idOfUpserted(plan, outcome)
+function insertedText ({ conflict }: InsertPlan, { changed, counts, id }: Result): string {
+  if (conflict === undefined) return `"inserted":${changed},"id":${id}`
+  const { inserted, updated, unchanged } = counts as RowCounts
   return `"inserted":${inserted},"updated":${updated},"unchanged":${unchanged},"id":${id}`
 }
 
@@ -123,12 +113,7 @@ function insertedText (plan: InsertPlan, outcome: Result): string {
 type ReturningPlan = InsertPlan & { readonly returning: Returned, readonly key: readonly Column[] }
 
 /** @throws NOT_SUPPORTED if a trigger has changed the key of a row; ServiceError */
-async function insertReturning (
-  insertRun: InsertRun,
-  sink: ResponseSink
-): Promise<StatementResult & RowsResult> {
-  const { runner } = insertRun
-  const plan = insertRun.plan as ReturningPlan
+async function insertReturning (plan: ReturningPlan, runner: Runner, sink: ResponseSink): Promise<Result> {
   const { table, rows, conflict, returning, key, isNumbered = false } = plan
   const numbered = key.find(({ autoIncrement }) => autoIncrement)
   const wasTaken =
@@ -147,7 +132,7 @@ async function insertReturning (
     const [row] = rows as [PlannedRow]
     if (numbered === undefined || knownKey(plan, row, numbered) !== null) return
     const read = isNumbered && inserted === 0 ? await readId({ ...plan, rows }, counts, runner) : undefined
-    if (read === 'null' && updated > 0) throw keyChanged()
+    if (read === 'null' && updated > 0) throw keyChanged('/returning')
     const first = read ?? insertId
     if (first === undefined || first === 'null') return
     const step = rows.length > 1 ? await readStep(runner, table) : 1n
@@ -155,14 +140,14 @@ async function insertReturning (
       numbers.set(row, numberOf(numbered, String(BigInt(first) + BigInt(offset) * step)))
     }
   }
-  const result = await runInsert({ ...insertRun, onBatch })
-  if (wasTaken && result.changed > 0) throw keyChanged()
+  const result = await runInsert({ plan, runner, onBatch })
+  if (wasTaken && result.changed > 0) throw keyChanged('/returning')
   const written = rows
     .filter((row) => !untouched.has(row) || (conflict !== undefined && (!isNumbered || numbers.has(row))))
     .sort((a, b) => a.index - b.index)
   const keys = written.map((row) => key.map((column) => {
     const value = knownKey(plan, row, column) ?? numbers.get(row)
-    if (value === undefined) throw keyChanged()
+    if (value === undefined) throw keyChanged('/returning')
     return value
   }))
   await readRows(runner, sink, {

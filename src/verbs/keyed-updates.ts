@@ -4,7 +4,7 @@ import type { Column, Table, TableSource } from '../catalog/catalog.ts'
 import { isRefusal } from '../dialects/dialect.ts'
 import { at, invalidBody, invalidValue, missingColumn, type Path, type ServiceError } from '../errors.ts'
 import { checkForeignKeys, inRow, refuse, runWithCheck } from '../execute/after-write.ts'
-import { countUpdated, requireCount } from '../execute/change.ts'
+import { countUpdated, requireCount, runChange } from '../execute/change.ts'
 import { hasKey, readRows, STEP, type Runner } from '../execute/runner.ts'
 import { planAssignments, refuseNulls } from '../plan/assignments.ts'
 import { readValue, type References, ResultReference, toReference } from '../plan/columns.ts'
@@ -56,14 +56,14 @@ export function planKeyedUpdates (body: UpdateOfMany, source: TableSource, given
   return Object.freeze(complete)
 }
 
-interface Entry {
+interface GivenEntry {
   readonly entry: Readonly<Record<string, unknown>>
   readonly path: Path
   readonly key: readonly Column[]
   readonly table: Table
 }
 
-function planEntry ({ entry, path, key, table }: Entry, references?: References): KeyedUpdates['entries'][number] {
+function planEntry ({ entry, path, key, table }: GivenEntry, references?: References): Entry {
   const values = key.map((column) => readKeyValue(column, entry, [...path, column.name], references))
   const named = new Set(key.map(({ name }) => name))
   const changes = Object.fromEntries(Object.entries(entry).filter(([name]) => !named.has(name)))
@@ -72,7 +72,7 @@ function planEntry ({ entry, path, key, table }: Entry, references?: References)
   return { values, update: { verb: 'update', table, condition: combine('and', []), assignments } }
 }
 
-function readKeyValue (column: Column, entry: Entry['entry'], path: Path, references?: References): Parameter {
+function readKeyValue (column: Column, entry: GivenEntry['entry'], path: Path, references?: References): Parameter {
   const { name } = column
   const given = Object.hasOwn(entry, name) ? entry[name] : null
   if (given === null) throw at(path, missingColumn(`"${name}"`))
@@ -96,6 +96,8 @@ function restrictEntry (update: UpdatePlan, index: number): UpdatePlan {
 // Runs it: first locks the rows, so that the database says by its own equality which entries find one, and then changes
 // each row by its key, in the order of `data`, or several by one statement where the order is not seen.
 
+type Entry = KeyedUpdates['entries'][number]
+
 type KeyedPlan = UpdatePlan & { readonly keyed: KeyedUpdates }
 
 export const isKeyed = (plan: UpdatePlan): plan is KeyedPlan => plan.keyed !== undefined
@@ -106,10 +108,15 @@ export const isKeyed = (plan: UpdatePlan): plan is KeyedPlan => plan.keyed !== u
  */
 export async function runKeyedUpdates (
   runner: Runner,
-  plan: KeyedPlan,
+  planned: KeyedPlan,
   sink: ResponseSink | undefined
 ): Promise<Result> {
-  const { table, keyed: { key, entries }, returning } = plan
+  const { table, keyed: { key }, returning } = planned
+  const entries: Entry[] = []
+  for (const { values, update } of planned.keyed.entries) {
+    entries.push({ values, update: { ...update, assignments: await runner.bindAssignments(update.assignments) } })
+  }
+  const plan = { ...planned, keyed: { key, entries } }
   const found = await lockRows(runner, plan)
   refuseRepeats(found)
   const keys = found.filter((values) => values !== undefined)
@@ -213,7 +220,7 @@ function refuseRepeats (found: ReadonlyArray<readonly Value[] | undefined>): voi
 }
 
 function runOne (runner: Runner, update: UpdatePlan): Promise<Result> {
-  const running = runWithCheck(runner, update, () => runner.run(update))
+  const running = runWithCheck(runner, update, () => runChange(runner, update, { sink: undefined }))
   const { foreignKeyChecks: checks } = update
   return checks === undefined ? running : running.catch((error: unknown) => refuse(runner, update, { error, checks }))
 }

@@ -9,7 +9,6 @@ import { findRelevance } from '../plan/filters/match.ts'
 import { planFilters } from '../plan/filters/resolve-filters.ts'
 import { planGroups } from '../plan/groups.ts'
 import { planMembers } from '../plan/members.ts'
-import { filtersByMoment } from '../plan/moments.ts'
 import { planOrder, completeOrder, findKey, planPage } from '../plan/order.ts'
 import type { Condition, Member, Order, SelectPlan } from '../plan/plan.ts'
 import { findUnexpected, counting, type PlanLimits } from '../plan/write-options.ts'
@@ -21,8 +20,6 @@ import { readMembers } from './include.ts'
 export const select = {
   plan: (body: SelectBody, source: TableSource, limits: PlanLimits): SelectPlan =>
     restrictRows(planSelect(body, source, limits)),
-
-  hasMoment: filtersByMoment,
 
   run: runSelect,
 

@@ -9,7 +9,6 @@ import { planAssignments, refuseNulls } from '../plan/assignments.ts'
 import { requireSearchKey } from '../plan/filters/match.ts'
 import { planRequiredFilters } from '../plan/filters/resolve-filters.ts'
 import { planReturnedMembers } from '../plan/members.ts'
-import { assignsMoment, namesMoment, bindAssignments, bindCondition, returnsByMoment } from '../plan/moments.ts'
 import type { UpdatePlan } from '../plan/plan.ts'
 import { findUpdateKey } from '../plan/row-keys.ts'
 import { restrictUpdate } from '../plan/row-rules.ts'
@@ -17,7 +16,6 @@ import { withTouched } from '../plan/rule.ts'
 import { counting, isPlainChange, planChangeOptions, type PlanLimits, refuseWritten } from '../plan/write-options.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
 import { finishWrite, type Result } from '../response/result.ts'
-import type { Clock } from '../types/moment.ts'
 import { withReturnedMembers } from './include.ts'
 import { isKeyed, isOfMany, planKeyedUpdates, runKeyedUpdates } from './keyed-updates.ts'
 
@@ -29,12 +27,6 @@ export const update = {
     return withTouched(plan)
   },
 
-  hasMoment: ({ condition, assignments, keyed, returning }: UpdatePlan): boolean =>
-    namesMoment(condition) || assignsMoment(assignments) || returnsByMoment(returning) ||
-    keyed?.entries.some(({ update }) => assignsMoment(update.assignments)) === true,
-
-  bindClock,
-
   run (runner: Runner, plan: UpdatePlan, { sink }: { readonly sink: ResponseSink | undefined }): Promise<Result> {
     return withReturnedMembers(runner, sink, runUpdate(runner, plan, sink))
   },
@@ -45,25 +37,11 @@ export const update = {
   rowsOf: countUpdated
 }
 
-function runUpdate (runner: Runner, plan: UpdatePlan, sink: ResponseSink | undefined): Promise<Result> {
-  if (isKeyed(plan)) return runKeyedUpdates(runner, plan, sink)
-  return runWithCheck(runner, plan, () => runChange(runner, plan, { sink }))
-}
-
-/** The plan with values in place of moments. @throws VALUE_OUT_OF_RANGE */
-function bindClock (plan: UpdatePlan, clock: Clock): UpdatePlan {
-  const { condition, assignments, keyed } = plan
-  return {
-    ...plan,
-    condition: bindCondition(condition, clock),
-    assignments: bindAssignments(assignments, clock),
-    ...(keyed !== undefined && {
-      keyed: {
-        ...keyed,
-        entries: keyed.entries.map(({ values, update }) => ({ values, update: bindClock(update, clock) }))
-      }
-    })
-  }
+async function runUpdate (runner: Runner, planned: UpdatePlan, sink: ResponseSink | undefined): Promise<Result> {
+  const assignments = await runner.bindAssignments(planned.assignments)
+  const plan = assignments === planned.assignments ? planned : { ...planned, assignments }
+  if (isKeyed(plan)) return await runKeyedUpdates(runner, plan, sink)
+  return await runWithCheck(runner, plan, () => runChange(runner, plan, { sink }))
 }
 
 /**

@@ -5,7 +5,6 @@ import { at, invalidBody } from '../../src/errors.ts'
 import { getColumn, readValue } from '../../src/plan/columns.ts'
 import { createPlan } from '../../src/verbs/index.ts'
 import type { SelectPlan } from '../../src/plan/plan.ts'
-import { type Data, findReader, MAX_READERS, readRow } from '../../src/plan/inserted-rows.ts'
 import { planSelect } from '../../src/verbs/select.ts'
 import { conditionText, orderText } from '../support/condition-text.ts'
 import { LIMITS, orders } from '../support/sql.ts'
@@ -97,43 +96,4 @@ t.test('a value that does not fit its column is rejected with its path; a bug is
 t.test('a path is a JSON Pointer, with ~ and / in names escaped', async (t) => {
   const error = at(['filters', 'a/b', '~', 0], invalidBody('wrong'))
   t.same(error.details, [{ path: '/filters/a~1b/~0/0', message: 'wrong' }])
-})
-
-const names = Array.from({ length: MAX_READERS + 5 }, (_, index) => `c${index}`)
-const createTable = () => tableOf({ columns: names.map((name) => mysqlColumn(name, 'int')) })
-const parse = (json: string): Data => JSON.parse(json) as Data
-
-t.test('rows with the same columns share a reader, and a table keeps those that were used last', async (t) => {
-  const table = createTable()
-  const find = (name: string) => findReader(table, { [name]: 1 }, ['data'])
-  const first = find('c0')
-  t.equal(find('c0'), first)
-  for (const name of names) {
-    find(name)
-    t.equal(find('c0'), first, 'it is used all the time')
-  }
-  const second = find('c1')
-  for (const name of names.slice(2, MAX_READERS + 1)) find(name)
-  t.equal(find('c1'), second)
-  for (const name of names.slice(2, MAX_READERS + 2)) find(name)
-  t.not(find('c1'), second, 'it was dropped')
-  t.not(findReader(createTable(), { c0: 1 }, ['data']), first)
-})
-
-t.test('a reader takes no row with other columns, in another order, or with a value that is refused', async (t) => {
-  const { read, columns } = findReader(createTable(), { c1: 1, c0: 1 }, ['data'])
-  t.same(read(parse('{"c1":5,"c0":null}')), [5n, null])
-  for (const json of ['{}', '{"c1":1}', '{"c0":1,"c1":1}', '{"c1":1,"c0":1,"c2":1}', '{"c1":1,"c2":1}', '{"c1":"x","c0":1}']) t.equal(read(parse(json)), undefined, json)
-  t.throws(() => readRow(columns, { c1: 1, c0: 'x' }, ['data', 3]), { code: 'INVALID_VALUE', details: [{ path: '/data/3/c0' }] })
-})
-
-t.test('inherited properties are no values of a row', async (t) => {
-  const table = createTable()
-  const { read, columns } = findReader(table, { c0: 1 }, ['data'])
-  const shared: { c2?: number } = Object.prototype
-  Object.defineProperty(shared, 'c2', { value: 1, enumerable: true, configurable: true })
-  t.teardown(() => { delete shared.c2 })
-  t.equal(read({ c0: 1 }), undefined)
-  t.equal(findReader(table, { c0: 1 }, ['data']).columns, columns)
-  t.same(readRow(columns, { c0: 1 }, ['data']), [1n])
 })

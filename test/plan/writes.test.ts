@@ -32,6 +32,22 @@ t.test('data becomes columns and parameters, in its order', async (t) => {
   t.same(planned('{}'), [])
 })
 
+t.test('rows with the same columns share them, whatever values they have', async (t) => {
+  const rows = planInsert({ verb: 'insert', data: JSON.parse('[{"id":1,"name":"x"},{"name":"x","id":1},{},{"id":null,"name":null},{"id":2},{"id":3,"name":"y"}]') }, table).rows
+  t.same(rows.map(({ columns, parameters }) => [columns.map(({ name }) => name).join(), parameters]), [
+    ['id,name', [1n, 'x']], ['name,id', ['x', 1n]], ['', []], ['id,name', [null, null]], ['id', [2n]], ['id,name', [3n, 'y']]
+  ])
+  t.equal(rows[3]?.columns, rows[0]?.columns)
+  t.throws(() => planInsert({ verb: 'insert', data: [{ id: 1 }, { id: 'x' }] }, table), { code: 'INVALID_VALUE', details: [{ path: '/data/1/id' }] })
+})
+
+t.test('inherited properties are no values of a row', async (t) => {
+  const shared: { name?: string } = Object.prototype
+  Object.defineProperty(shared, 'name', { value: 'x', enumerable: true, configurable: true })
+  t.teardown(() => { delete shared.name })
+  t.same(planned('{"id":1}'), [['id', 1n]])
+})
+
 const now = { form: table.columns.get('at')?.type.moment, use: 'data' }
 const update = ['data']
 

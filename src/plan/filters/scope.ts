@@ -127,16 +127,6 @@ export function leavesOf (condition: Condition): Leaf[] {
   }
 }
 
-/** A copy of a condition with its leaves changed. */
-export function mapLeaves (condition: Condition, change: (leaf: Leaf) => Condition): Condition {
-  switch (condition.kind) {
-    case 'and':
-    case 'or': return { ...condition, conditions: condition.conditions.map((each) => mapLeaves(each, change)) }
-    case 'not': return { ...condition, condition: mapLeaves(condition.condition, change) }
-    default: return change(condition)
-  }
-}
-
 /** The `exists` conditions in a condition, outer ones first. */
 export function existsIn (condition: Condition): Exists[] {
   return leavesOf(condition).flatMap((leaf) => leaf.kind === 'exists' ? [leaf, ...existsIn(leaf.condition)] : [])
