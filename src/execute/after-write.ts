@@ -71,15 +71,11 @@ function withoutKey (error: unknown): unknown {
 
 /** `isUndone`: whether the write has failed, so that its own rows do not exist. @throws FOREIGN_KEY_VIOLATION */
 async function checkForeignKey (runner: Runner, plan: Plan, check: ForeignKeyCheck, isUndone = false): Promise<void> {
-  const { all, lookups, table, columns } = check
-  const lock = 'share'
-  if (
-    all !== undefined &&
-    (await runner.countRead({ table, columns, condition: all, limit: lookups.length, lock })) === lookups.length
-  ) { return }
+  const { all, lookups, table } = check
+  if (all !== undefined && Number(await runner.count(table, all, undefined, 'share')) === lookups.length) return
   for (const { condition, index, isOwn } of lookups) {
     if (isUndone && isOwn) continue
-    if (!await runner.exists({ table, columns, condition, lock })) throw atRow(refusalOf(plan, check), index)
+    if (!await runner.exists(table, condition, 'share')) throw atRow(refusalOf(plan, check), index)
   }
 }
 

@@ -47,7 +47,7 @@ async function watchDelete (
         'or',
         keys.slice(from, from + STEP).map((values) => hasKey(key, values))
       )
-      remaining += await runner.countRead({ table, columns: key, condition: any, limit: STEP })
+      remaining += Number(await runner.count(table, any))
     }
     return remaining
   }

@@ -36,7 +36,7 @@ async function resolveRow (batch: Upsert, runner: Runner): Promise<RowCounts> {
   const condition =
     sameKey === undefined || conflict.within === undefined ? sameKey : combine('and', [sameKey, conflict.within])
   // without a lock, because locking a row that does not exist prevents others from inserting theirs
-  const isThere = condition !== undefined && await runner.count(table, condition, 1) !== '0'
+  const isThere = condition !== undefined && await runner.exists(table, condition)
   const counts = isThere ? await changeRow(batch, runner, condition) : undefined
   if (counts !== undefined) return counts
   const { conflict: _, ...plain } = batch
@@ -104,10 +104,10 @@ async function requireWithin (
   runner: Runner
 ): Promise<void> {
   const { key } = conflict as BatchConflict
-  const exists = (condition: Condition): Promise<boolean> => runner.exists({ table, columns: key, condition })
   for (const row of untouched) {
     const sameKey = conditionOf(key, rows[row] as PlannedRow)
-    if (sameKey === undefined || !(await exists(sameKey)) || (await exists(combine('and', [sameKey, within])))) continue
+    if (sameKey === undefined || !await runner.exists(table, sameKey)) continue
+    if (await runner.exists(table, combine('and', [sameKey, within]))) continue
     const unique = table.uniqueKeys.find(
       ({ columns }) => columns.length === key.length && key.every(({ name }) => columns.includes(name))
     )

@@ -142,15 +142,9 @@ export class Runner {
     return sink.digits
   }
 
-  /** Reads rows, which it can lock, and returns their number. */
-  async countRead (lookup: Lookup): Promise<number> {
-    const sink = new RowCounter()
-    await this.select(lookup, sink)
-    return sink.count
-  }
-
-  async exists (lookup: Omit<Lookup, 'limit'>): Promise<boolean> {
-    return (await this.countRead({ ...lookup, limit: 1 })) > 0
+  /** Whether a row satisfies a condition; locks it if requested. */
+  async exists (table: Table, condition: Condition, lock?: CountPlan['lock']): Promise<boolean> {
+    return await this.count(table, condition, 1, lock) !== '0'
   }
 
   /** Reads the values of keys. @throws NOT_SUPPORTED for NULL */

@@ -117,7 +117,10 @@ export function isAnyOrder (rows: readonly PlannedRow[], { key, set }: Conflict,
   const others = new Set(uniqueKeys.flatMap(({ columns }) => columns))
   const isOther = (column: Column): boolean => others.has(column.name) && !key.includes(column)
   switch (set.kind) {
-    case 'given': return !Array.from(new Set(rows.map(({ columns }) => columns))).flat().some(isOther)
+    case 'given': {
+      const given = Array.from(new Set(rows.map(({ columns }) => columns))).flat()
+      return !given.some((column) => isOther(column) && set.except?.has(column) !== true)
+    }
     case 'columns': return !set.columns.some((column) => others.has(column.name))
     case 'assignments': return !set.assignments.some(({ column }) => others.has(column.name))
   }
@@ -131,26 +134,23 @@ export function isAnyOrder (rows: readonly PlannedRow[], { key, set }: Conflict,
 export function sortByKey (rows: readonly PlannedRow[], key: readonly Column[]): readonly PlannedRow[] {
   if (rows.length === 1) return rows
   const defaults = key.map(sortValueOfDefault)
-  let columns: readonly Column[] | undefined
-  let indexes: readonly number[] = []
-  const sorted: Keyed[] = []
-  for (const row of rows) {
-    if (row.columns !== columns) {
-      columns = row.columns
-      indexes = key.map((column) => row.columns.indexOf(column))
-    }
-    const values: Keyed['values'][number][] = []
-    for (const [part, index] of indexes.entries()) {
-      const value = index < 0 ? defaults[part] : sortValueOf(row.parameters[index] as Parameter)
-      if (value === undefined) return rows
-      values.push(value)
-    }
-    sorted.push({ row, values })
-  }
-  return sorted.sort(compare).map(({ row }) => row)
+  const sorted = rows.map((row) => ({
+    row,
+    values: key.map((column, part) => {
+      const index = row.columns.indexOf(column)
+      return index < 0 ? defaults[part] : sortValueOf(row.parameters[index] as Parameter)
+    })
+  }))
+  return sorted.some(({ values }) => values.includes(undefined)) ? rows : sorted.sort(compare).map(({ row }) => row)
 }
 
-interface Keyed { readonly row: PlannedRow, readonly values: ReadonlyArray<NonNullable<SortValue>> }
+/** Numbers come before texts. */
+function compare ({ values }: { readonly values: SortValue[] }, { values: others }: { readonly values: SortValue[] }) {
+  const index = values.findIndex((value, part) => value !== others[part])
+  const [a, b] = [values[index] as string, others[index] as string]
+  if (index < 0) return 0
+  return (typeof a === typeof b ? a < b : typeof a === 'number') ? -1 : 1
+}
 
 /**
  * The sort value of rows that omit a column of the key: constant if the database numbers it, which is always new, or
@@ -180,22 +180,6 @@ function sortValueOf (parameter: Parameter | Moment): SortValue {
  */
 function fold (text: string): string {
   return text.toLowerCase().replace(/[jy]/g, 'i').replace(/[vw]/g, 'u').replace(/([cdglnstz])\1([szi])/g, '$1$2$1$2')
-}
-
-function compare ({ values }: Keyed, { values: others }: Keyed): number {
-  for (let index = 0; index < values.length; index++) {
-    const order = compareValues(values[index] as NonNullable<SortValue>, others[index] as NonNullable<SortValue>)
-    if (order !== 0) return order
-  }
-  return 0
-}
-
-/** Compares sort values; numbers come before texts. */
-function compareValues (a: NonNullable<SortValue>, b: NonNullable<SortValue>): number {
-  if (a === b) return 0
-  const isText = typeof a === 'string'
-  if (isText !== (typeof b === 'string')) return isText ? 1 : -1
-  return a < b ? -1 : 1
 }
 
 // Finds out which values of a written row are not known before the write.

@@ -1,9 +1,8 @@
 import type { InsertBody, OnConflict } from '../../schemas/body.ts'
-import { baseTable, type Column, type Key, mayFillColumns, type Table, traitsOf } from '../catalog/catalog.ts'
+import { baseTable, type Column, type Key, mayFillColumns, type Table } from '../catalog/catalog.ts'
 import { at, invalidBody, mayBeNew, missingColumn, type Path, pointer, withDetails } from '../errors.ts'
 import { type Moment, type Parameter, storing } from '../types/column-type.ts'
 import { getWritableColumn, planAssignments, planValue } from './assignments.ts'
-import { isAnyOrder, sortByKey } from './insert-key.ts'
 import type { Conflict, InsertPlan, PlannedRow } from './plan.ts'
 import { type References, toReference } from './columns.ts'
 import { isWhole } from './row-keys.ts'
@@ -100,10 +99,8 @@ const conflictOf = ({ onConflict }: Terms, table: Table): Conflict | undefined =
 function toPlan (
   body: Terms,
   table: Table,
-  { rows: planned, isList, conflict }: Pick<InsertPlan, 'rows' | 'isList' | 'conflict'>
+  { rows, isList, conflict }: Pick<InsertPlan, 'rows' | 'isList' | 'conflict'>
 ): InsertPlan {
-  const isSorted = conflict !== undefined && !traitsOf(table).hasOneWriter && isAnyOrder(planned, conflict, table)
-  const rows = isSorted ? sortByKey(planned, conflict.key) : planned
   const terms = isPlainWrite(body) ? undefined : planWriteOptions(body, table)
   return Object.freeze({ verb: 'insert', table, rows, isList, conflict, ...terms })
 }

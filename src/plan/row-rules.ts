@@ -1,6 +1,6 @@
 /** Applies the rules of a grant to a plan. */
 import type { Column, GrantedAccess, Rule } from '../catalog/catalog.ts'
-import { permissionDenied, pointer, type ServiceError, unsupported, withDetails } from '../errors.ts'
+import { at, permissionDenied, type ServiceError, unsupported } from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import type {
   AfterWrite, Assignment, DeletePlan, ForeignKeyCheck, InsertPlan, PlannedRow, SelectPlan, UpdatePlan
@@ -106,7 +106,7 @@ function completeRows (plan: InsertPlan, rules: readonly Rule[]): InsertPlan {
   )
   const rows = plan.rows.map((row): PlannedRow => {
     const assignments = completeRow(rules, toWritten(row).assignments)
-    if (assignments === undefined) throw firstRefused(plan, rules)
+    if (assignments === undefined) throw plan.isList ? at(['data', row.index], rowRefused()) : rowRefused()
     const columns = assignments.map(({ column }) => column)
     return {
       ...row,
@@ -126,18 +126,6 @@ function completeRows (plan: InsertPlan, rules: readonly Rule[]): InsertPlan {
             within: planRules(rules)
           }
   }
-}
-
-/** Names the first refused row in the order of the request, because the rows of an upsert are sorted. */
-function firstRefused ({ isList, rows }: InsertPlan, rules: readonly Rule[]): ServiceError {
-  const refused = rows.filter((row) => completeRow(rules, toWritten(row).assignments) === undefined)
-  const error = rowRefused()
-  return isList
-    ? withDetails(error, {
-      path: pointer('data', Math.min(...refused.map(({ index }) => index))),
-      message: error.message
-    })
-    : error
 }
 
 /** Checks the foreign keys of new rows, and of rows that exist once they are updated. */

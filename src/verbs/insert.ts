@@ -7,7 +7,7 @@ import { runWithCheck } from '../execute/after-write.ts'
 import { bindMoments, runInsert, readId } from '../execute/execute-insert.ts'
 import { areTaken, givenKeys, keyChanged, readRows, type Runner } from '../execute/runner.ts'
 import { findDefaulted, refuseNulls } from '../plan/assignments.ts'
-import { withInsertKey, knownKey } from '../plan/insert-key.ts'
+import { isAnyOrder, knownKey, sortByKey, withInsertKey } from '../plan/insert-key.ts'
 import { planInsert, planReadRows, type ReadRows, type Terms } from '../plan/inserted-rows.ts'
 import { planReturnedMembers } from '../plan/members.ts'
 import { givenValue, type InsertPlan, type PlannedRow, type Returned } from '../plan/plan.ts'
@@ -53,7 +53,14 @@ function complete (planned: InsertPlan): InsertPlan {
   const restricted = restrictInsert(planned)
   refuseNullsInRows(restricted)
   refuseOnlyDefaults(restricted)
-  const plan = isIdMoment(restricted) ? Object.freeze({ ...restricted, inTransaction: true as const }) : restricted
+  const { table, rows, conflict } = restricted
+  const plan = Object.freeze({
+    ...restricted,
+    rows: conflict !== undefined && !traitsOf(table).hasOneWriter && isAnyOrder(rows, conflict, table)
+      ? sortByKey(rows, conflict.key)
+      : rows,
+    ...(isIdMoment(restricted) && { inTransaction: true as const })
+  })
   return plan.returning === undefined ? plan : withInsertKey(plan)
 }
 
@@ -81,24 +88,12 @@ function refuseOnlyDefaults ({ table, rows, conflict, isList }: InsertPlan): voi
   )
 }
 
-/** Names the first refused row in the order of the request, because the rows of an upsert are sorted. */
 function refuseNullsInRows ({ isList, rows, conflict }: InsertPlan): void {
-  let first: { readonly index: number, readonly column: Column } | undefined
-  for (const row of rows) {
-    const column = findNull(row)
-    if (column !== undefined && (first === undefined || row.index < first.index)) first = { index: row.index, column }
-  }
-  if (first !== undefined) {
-    throw at([...(isList ? ['data', first.index] : ['data']), first.column.name], notNullViolation())
+  for (const { index, columns, parameters } of rows) {
+    const column = columns.find(({ nullable }, place) => !nullable && parameters[place] === null)
+    if (column !== undefined) throw at([...(isList ? ['data', index] : ['data']), column.name], notNullViolation())
   }
   if (conflict?.set.kind === 'assignments') refuseNulls(conflict.set.assignments, ['onConflict', 'set'])
-}
-
-function findNull ({ columns, parameters }: PlannedRow): Column | undefined {
-  for (let index = 0; index < parameters.length; index++) {
-    if (parameters[index] === null && !(columns[index] as Column).nullable) return columns[index]
-  }
-  return undefined
 }
 
 function insertedText ({ conflict }: InsertPlan, { changed, counts, id }: Result): string {
