@@ -105,7 +105,8 @@ export class Runner {
     return assignments.map((each, index) => ({ ...each, parameter: parameters[index] as Parameter }))
   }
 
-  #run (statement: Statement, sink?: RowSink): Promise<StatementResult> {
+  /** Runs a statement. `sink`: for one that reads rows. */
+  runStatement (statement: Statement, sink?: RowSink): Promise<StatementResult> {
     const { parameters } = statement
     return this.#table !== undefined && parameters.some(isMoment)
       ? this.bind(parameters).then((bound) => this.#execute({ ...statement, parameters: bound }, sink))
@@ -114,18 +115,18 @@ export class Runner {
 
   /** Runs the statement of a plan. `sink`: for a select. @throws the refusal of the sink of an answer */
   run (plan: CompiledPlan, sink?: RowSink): Promise<StatementResult> {
-    const running = this.#run(compileStatement(plan, this.engine, this.database.statementCounts), sink)
+    const running = this.runStatement(compileStatement(plan, this.engine, this.database.statementCounts), sink)
     return sink instanceof ResponseSink ? running.then((outcome) => requireRoom(sink, outcome)) : running
   }
 
   /** Runs the statement of a batch of rows. */
   insert (batch: RowBatch): Promise<StatementResult> {
-    return this.#run(compileInsert(batch, this.engine, this.database.statementCounts))
+    return this.runStatement(compileInsert(batch, this.engine, this.database.statementCounts))
   }
 
   /** Updates rows with values of their own. */
   updateRows (rows: RowsOfValues): Promise<StatementResult> {
-    return this.#run(compileRowsOfValues(rows, this.engine, this.database.statementCounts))
+    return this.runStatement(compileRowsOfValues(rows, this.engine, this.database.statementCounts))
   }
 
   /** Reads rows into a sink. @throws as `run` */
@@ -137,9 +138,8 @@ export class Runner {
    * Counts the rows that a condition selects, up to a limit, and locks them if requested. Returns the number as digits.
    */
   async count (table: Table, condition: Condition, limit?: number, lock?: CountPlan['lock']): Promise<string> {
-    const sink = new CountSink()
-    await this.run({ verb: 'count', table, condition, limit, ...(lock !== undefined && { lock }) }, sink)
-    return sink.digits
+    const plan: CountPlan = { verb: 'count', table, condition, limit, ...(lock !== undefined && { lock }) }
+    return await this.number(compileStatement(plan, this.engine, this.database.statementCounts))
   }
 
   /** Whether a row satisfies a condition; locks it if requested. */
@@ -154,15 +154,10 @@ export class Runner {
     return list.keys
   }
 
-  /** Runs a statement that reads rows. */
-  read (statement: Statement, sink: RowSink): Promise<StatementResult> {
-    return this.#run(statement, sink)
-  }
-
   /** Reads the one number that a statement selects, as digits. */
   async number (statement: Statement): Promise<string> {
     const sink = new CountSink()
-    await this.#run(statement, sink)
+    await this.runStatement(statement, sink)
     return sink.digits
   }
 

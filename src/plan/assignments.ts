@@ -1,6 +1,6 @@
 import { baseTable, type Column, type Table } from '../catalog/catalog.ts'
 import { at, columnNotWritable, invalidValue, notNullViolation, type Path } from '../errors.ts'
-import { COLUMN, type Parameter } from '../types/column-type.ts'
+import { COLUMN, type Parameter, storing } from '../types/column-type.ts'
 import { operatorSql } from '../types/update-operators.ts'
 import { getColumn, readValue, readWith } from './columns.ts'
 import { knownDefault } from './insert-key.ts'
@@ -33,17 +33,11 @@ export function planAssignments (
  * @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE
  */
 export function getWritableColumn (table: Table, name: string, path: Path, verb: 'insert' | 'update'): Column {
-  const column = getGrantedColumn(table, name, path, verb)
+  const writable = table.granted?.writable[verb]
+  const column = writable?.get(name) ?? getColumn(table, name, path, writable)
+  if (writable?.has(name) === false) throw at(path, columnNotWritable(name, `${verb} is not allowed on it`))
   if (column.generated) throw at(path, columnNotWritable(name, 'the database computes it'))
   if (!column.type.writable) throw at(path, columnNotWritable(name, `the type ${column.declaration} is not supported`))
-  return column
-}
-
-function getGrantedColumn (table: Table, name: string, path: Path, verb: 'insert' | 'update'): Column {
-  const writable = table.granted?.writable[verb].get(name)
-  if (writable !== undefined) return writable
-  const column = getColumn(table, name, path, table.granted?.writable[verb])
-  if (table.granted !== undefined) throw at(path, columnNotWritable(name, `${verb} is not allowed on it`))
   return column
 }
 
@@ -71,12 +65,7 @@ export function planValue (column: Column, given: unknown, path: Path, forms: bo
 
 function toAssignment (column: Column, given: unknown, path: Path): Assignment {
   const value = given instanceof ResultReference && given.value === null ? null : given
-  return { column, parameter: value === null ? nullOf(column) : readStored(column, value, path) }
-}
-
-function readStored (column: Column, value: unknown, path: Path): Parameter {
-  const parameter = readValue(column, value, path)
-  return column.type.stored === undefined ? parameter : column.type.stored(parameter)
+  return { column, parameter: value === null ? nullOf(column) : readValue(column, value, path, storing(column.type)) }
 }
 
 const DOLLAR = 0x24

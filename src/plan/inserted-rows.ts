@@ -7,7 +7,7 @@ import type { Conflict, InsertPlan, PlannedRow } from './plan.ts'
 import { type References, toReference } from './columns.ts'
 import { isWhole } from './row-keys.ts'
 import { onlyValueOf } from './rule.ts'
-import { isPlainWrite, planWriteOptions } from './write-options.ts'
+import { planWriteOptions } from './write-options.ts'
 
 // Plans `onConflict`: the unique key that decides whether a row exists, and the values that are written to it.
 
@@ -101,8 +101,7 @@ function toPlan (
   table: Table,
   { rows, isList, conflict }: Pick<InsertPlan, 'rows' | 'isList' | 'conflict'>
 ): InsertPlan {
-  const terms = isPlainWrite(body) ? undefined : planWriteOptions(body, table)
-  return Object.freeze({ verb: 'insert', table, rows, isList, conflict, ...terms })
+  return Object.freeze({ verb: 'insert', table, rows, isList, conflict, ...planWriteOptions(body, { table }) })
 }
 
 /**

@@ -1,11 +1,11 @@
 /** Plans `returning`, `expect` and `dryRun` of a write, and the setting `limits.changed`. */
-import type { DeleteBody, Expect, InsertBody, UpdateBody } from '../../schemas/body.ts'
+import type { Expect, InsertBody, UpdateBody } from '../../schemas/body.ts'
 import type { Column, Table, TableSource } from '../catalog/catalog.ts'
 import { writtenBy } from '../catalog/triggers.ts'
 import { at, expectationFailed, invalidBody, type Path, pointer, type ServiceError, unsupported } from '../errors.ts'
 import { getColumn } from './columns.ts'
 import type {
-  ChangeOptions, DeletePlan, InsertPlan, Plan, Returned, RowRange, UpdatePlan, WriteOptions
+  ChangeOptions, DeletePlan, InsertPlan, Plan, Returned, RowRange, UpdatePlan
 } from './plan.ts'
 import type { References } from './columns.ts'
 
@@ -102,15 +102,6 @@ export interface RequestLimits extends PlanLimits {
   readonly importRows?: number | undefined
 }
 
-/** Whether a write has none of these, so that one statement is enough. */
-export function isPlainWrite ({ returning, dryRun }: Pick<InsertBody, 'returning' | 'dryRun'>): boolean {
-  return returning === undefined && dryRun !== true
-}
-
-export function isPlainChange (body: UpdateBody | DeleteBody, { changed }: PlanLimits): boolean {
-  return isPlainWrite(body) && body.expect === undefined && changed === undefined
-}
-
 /** Whether a plan needs only one statement, which the database undoes if it fails. */
 export const isOneStatement = (plan: Plan): boolean =>
   plan.inTransaction !== true && (plan.verb !== 'insert' || isOneRow(plan))
@@ -125,32 +116,24 @@ export function requireUndoable ({ name, transactional }: Table, path: string): 
   }
 }
 
-/** @throws COLUMN_NOT_FOUND, NOT_SUPPORTED: to be called when all else is planned */
+/**
+ * The options that make one statement not enough; none if the request has none. @throws COLUMN_NOT_FOUND,
+ * NOT_SUPPORTED: to be called when all else is planned
+ */
 export function planWriteOptions (
-  { returning, dryRun }: Pick<InsertBody, 'returning' | 'dryRun'>,
-  table: Table,
-  members?: Returned['members']
-): WriteOptions {
-  const columns = returning === undefined ? undefined : planReturning(returning, table)
-  if (dryRun === true) requireUndoable(table, '/dryRun')
-  return {
-    inTransaction: true,
-    ...(columns !== undefined && { returning: { columns, members } }),
-    ...(dryRun === true && { dryRun })
-  }
-}
-
-/** @throws COLUMN_NOT_FOUND, NOT_SUPPORTED: to be called when all else is planned */
-export function planChangeOptions (
-  body: UpdateBody | DeleteBody,
+  { returning, dryRun, expect }: Pick<InsertBody, 'returning' | 'dryRun'> & Pick<UpdateBody, 'expect'>,
   { table, changed, members }: Pick<PlanLimits, 'changed'> & {
     readonly table: Table
     readonly members?: Returned['members']
   }
 ): ChangeOptions {
-  const { expect } = body
+  const columns = returning === undefined ? undefined : planReturning(returning, table)
+  if (dryRun === true) requireUndoable(table, '/dryRun')
+  if (columns === undefined && dryRun !== true && expect === undefined && changed === undefined) return {}
   return {
-    ...planWriteOptions(body, table, members),
+    inTransaction: true,
+    ...(columns !== undefined && { returning: { columns, members } }),
+    ...(dryRun === true && { dryRun }),
     ...(expect !== undefined && { expect: planRange(expect) }),
     ...(changed !== undefined && { maximum: changed })
   }

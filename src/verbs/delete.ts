@@ -6,7 +6,7 @@ import { requireSearchKey } from '../plan/filters/match.ts'
 import { planRequiredFilters } from '../plan/filters/resolve-filters.ts'
 import type { DeletePlan } from '../plan/plan.ts'
 import { restrictRows } from '../plan/row-rules.ts'
-import { counting, isPlainChange, planChangeOptions, type PlanLimits, refuseWritten } from '../plan/write-options.ts'
+import { counting, type PlanLimits, planWriteOptions, refuseWritten } from '../plan/write-options.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
 import { finishWrite, type Result } from '../response/result.ts'
 
@@ -28,7 +28,7 @@ function planDelete (body: DeleteBody, source: TableSource, given: PlanLimits): 
   const limits = counting(given)
   const { verb, filters } = body
   const plan: DeletePlan = { verb, table, condition: planRequiredFilters(verb, filters, source, limits) }
-  const planned = isPlainChange(body, limits) ? plan : { ...plan, ...planChangeOptions(body, { ...limits, table }) }
+  const planned = { ...plan, ...planWriteOptions(body, { ...limits, table }) }
   refuseWritten(plan, source, limits.counted)
   requireSearchKey(plan)
   return Object.freeze(planned)

@@ -248,6 +248,6 @@ async function readFirst (
 }
 
 async function read ({ runner, answer, sink }: ReadingList, statement: Statement): Promise<void> {
-  await runner.read(statement, sink)
+  await runner.runStatement(statement, sink)
   if (answer.refusal !== undefined) throw answer.refusal
 }

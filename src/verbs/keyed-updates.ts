@@ -18,7 +18,7 @@ import type { Condition, KeyedUpdates, UpdatePlan } from '../plan/plan.ts'
 import { storedKey } from '../plan/row-keys.ts'
 import { restrictUpdate } from '../plan/row-rules.ts'
 import { withinRules, withTouched } from '../plan/rule.ts'
-import { counting, planChangeOptions, type PlanLimits, refuseWritten } from '../plan/write-options.ts'
+import { counting, type PlanLimits, planWriteOptions, refuseWritten } from '../plan/write-options.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
 import type { Result } from '../response/result.ts'
 import { areAlike, columnsAtOnce, type RowsOfValues, valuesFor } from '../sql/compile-insert.ts'
@@ -50,10 +50,17 @@ export function planKeyedUpdates (body: UpdateOfMany, source: TableSource, given
   const members = planReturnedMembers(body, { source, limits })
   const entries = planned.map(({ values, update }, index) => ({ values, update: restrictEntry(update, index) }))
   for (const [index, { update }] of entries.entries()) refuseNulls(update.assignments, ['data', index])
-  const plan = { verb, table, condition: withinRules(table, condition), assignments: [], keyed: { key, entries } }
-  const complete: UpdatePlan = { ...plan, ...planChangeOptions(body, { ...limits, table, members }) }
-  refuseWritten({ verb, table, condition, assignments: [] }, source, limits.counted)
-  return Object.freeze(complete)
+  const plan: UpdatePlan = {
+    verb,
+    table,
+    condition: withinRules(table, condition),
+    assignments: [],
+    keyed: { key, entries },
+    inTransaction: true,
+    ...planWriteOptions(body, { ...limits, table, members })
+  }
+  refuseWritten(plan, source, limits.counted)
+  return Object.freeze(plan)
 }
 
 interface GivenEntry {

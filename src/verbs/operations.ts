@@ -44,46 +44,37 @@ interface OperationsToPlan {
  * PERMISSION_DENIED, TABLE_NOT_FOUND, the errors of planning; `details` name the operation
  */
 async function planOperations ({
-  grant,
-  database,
   operations,
-  limits,
-  dryRun
+  ...options
 }: OperationsToPlan): Promise<readonly PlannedOperation[]> {
+  const { limits } = options
   // waits for the first catalog before any table is refused as missing
-  const found = await settle(operations, (operation) =>
-    authorizeOperation({ grant, database, limits, dryRun }, operation)
+  const sources = await inStage(operations, { first: ['PERMISSION_DENIED'] }, (operation) =>
+    authorizeOperation(options, operation)
   )
-  const sources = valuesOf(found, ['PERMISSION_DENIED'])
   const counted = startCount()
-  const planned = await settle(operations, (operation, index) => {
+  // last come data that breaks a rule of the grant, and then what the table or the database cannot do
+  const last = ['PERMISSION_DENIED', 'NOT_SUPPORTED', 'NOT_NULL_VIOLATION']
+  return await inStage(operations, { last }, (operation, index) => {
     counted.tables = undefined
     return planOperation({ operation, index, source: sources[index] as TableSource, limits: { ...limits, counted } })
   })
-  // last come data that breaks a rule of the grant, and then what the table or the database cannot do
-  return valuesOf(planned, undefined, ['PERMISSION_DENIED', 'NOT_SUPPORTED', 'NOT_NULL_VIOLATION'])
 }
 
-function authorizeOperation (
+async function authorizeOperation (
   { grant, database, limits, dryRun }: Omit<OperationsToPlan, 'operations'>,
   operation: Operation
-): TableSource | Promise<TableSource> {
+): Promise<TableSource> {
   const { table, verb, lock } = operation
-  const refuse = (error: unknown): never => {
-    const { code, details } = error as ServiceError
-    throw code === 'TABLE_NOT_FOUND' && details.length === 0 ? at('/table', error as ServiceError) : error
-  }
   try {
     const access = accessTo(database, grant, table)
     if (lock === true) requireLock(access.permissions)
-    const found = authorize(access, dryRun && verb !== 'select' ? { ...operation, dryRun } : operation, limits)
-    const check = (source: TableSource): TableSource => {
-      refuseView(verb, source.table)
-      return source
-    }
-    return found instanceof Promise ? found.then(check).catch(refuse) : check(found)
+    const source = await authorize(access, dryRun && verb !== 'select' ? { ...operation, dryRun } : operation, limits)
+    refuseView(verb, source.table)
+    return source
   } catch (error) {
-    return refuse(error)
+    const { code, details } = error as ServiceError
+    throw code === 'TABLE_NOT_FOUND' && details.length === 0 ? at('/table', error as ServiceError) : error
   }
 }
 
@@ -115,42 +106,28 @@ function planOperation ({
   }
 }
 
-type Settled<T> = { readonly value: T } | { readonly error: ServiceError }
-
-async function settle<T> (
+/**
+ * Does the work of one stage for all operations. @throws the first error; errors with the codes `first` come before all
+ * others, those with the codes `last` after them, in this order
+ */
+async function inStage<T> (
   operations: readonly Operation[],
+  { first = [], last = [] }: { readonly first?: readonly string[], readonly last?: readonly string[] },
   work: (operation: Operation, index: number) => T | Promise<T>
-): Promise<Array<Settled<T>>> {
-  const settled: Array<Settled<T>> = []
+): Promise<T[]> {
+  const done: T[] = []
+  const refused: Array<{ readonly index: number, readonly error: ServiceError }> = []
   for (const [index, operation] of operations.entries()) {
     try {
-      const value = work(operation, index)
-      settled.push({ value: value instanceof Promise ? await value : value })
+      done.push(await work(operation, index))
     } catch (error) {
-      settled.push({ error: error as ServiceError })
+      refused.push({ index, error: error as ServiceError })
     }
   }
-  return settled
-}
-
-/**
- * @throws the first error; errors with the codes `first` come before all others, those with the codes `last` after
- * them, in this order
- */
-function valuesOf<T> (
-  settled: ReadonlyArray<Settled<T>>,
-  first: readonly string[] = [],
-  last: readonly string[] = []
-): T[] {
   const rankOf = ({ code }: ServiceError): number => (first.includes(code) ? -1 : last.indexOf(code) + 1)
-  const errors = settled
-    .flatMap((each, index) => ('error' in each ? [{ index, error: each.error }] : []))
-    .sort((a, b) => rankOf(a.error) - rankOf(b.error))
-  const [refused] = errors
-  if (refused !== undefined) {
-    throw refused.error.statusCode < 500 ? inOperation(refused.index, refused.error) : refused.error
-  }
-  return settled.map((each) => (each as { value: T }).value)
+  const [worst] = refused.sort((a, b) => rankOf(a.error) - rankOf(b.error))
+  if (worst === undefined) return done
+  throw worst.error.statusCode < 500 ? inOperation(worst.index, worst.error) : worst.error
 }
 
 // The pipeline of a request with several operations: authorize, plan, execute in one transaction, respond.

@@ -13,7 +13,7 @@ import type { UpdatePlan } from '../plan/plan.ts'
 import { findUpdateKey } from '../plan/row-keys.ts'
 import { restrictUpdate } from '../plan/row-rules.ts'
 import { withTouched } from '../plan/rule.ts'
-import { counting, isPlainChange, planChangeOptions, type PlanLimits, refuseWritten } from '../plan/write-options.ts'
+import { counting, type PlanLimits, planWriteOptions, refuseWritten } from '../plan/write-options.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
 import { finishWrite, type Result } from '../response/result.ts'
 import { withReturnedMembers } from './include.ts'
@@ -56,13 +56,11 @@ function planUpdate (body: UpdateBody, source: TableSource, given: PlanLimits): 
   const assignments = planAssignments(data as Readonly<Record<string, unknown>>, table, ['data'], limits.references)
   const members = planReturnedMembers(body, { source, limits })
   const plan: UpdatePlan = { verb, table, condition, assignments }
-  const planned = isPlainChange(body, limits)
-    ? plan
-    : {
-        ...plan,
-        ...planChangeOptions(body, { ...limits, table, members }),
-        ...(body.returning !== undefined && { key: getUpdateKey(plan) })
-      }
+  const planned = {
+    ...plan,
+    ...planWriteOptions(body, { ...limits, table, members }),
+    ...(body.returning !== undefined && { key: getUpdateKey(plan) })
+  }
   refuseWritten(plan, source, limits.counted)
   requireSearchKey(plan)
   return Object.freeze(planned)
