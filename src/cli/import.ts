@@ -35,7 +35,7 @@ export async function importRows (args: string[]): Promise<number> {
       Import.begin({ access, options, limits: settings.limits, bodyTimeout: PATIENCE, fromLine })
     )
     stop.onStop = (error) => begun.fail(error)
-    const stopProgress = showProgress(() => ({ passed: begun.rows, bytes: begun.bytes }))
+    const stopProgress = showProgress(() => ({ passed: begun.committed.rows, bytes: begun.bytes }))
     const response = await begun.run(() => input).finally(stopProgress)
     const { data } = JSON.parse(response.toString()) as { readonly data: Readonly<Record<string, unknown>> }
     process.stdout.write(`${Object.entries(data).map(([name, value]) => `${name}: ${value}`).join(', ')}\n`)
@@ -43,7 +43,7 @@ export async function importRows (args: string[]): Promise<number> {
   } catch (error) {
     if (error instanceof ConfigError) throw error
     process.stderr.write(`row-query: ${describeWithLine(error as Error)}\n`)
-    if (running !== undefined && options.transaction === 'batch' && running.rows > 0) {
+    if (running !== undefined && options.transaction === 'batch' && running.committed.rows > 0) {
       const { rows, line } = running.committed
       process.stderr.write(`row-query: ${rows} rows up to line ${line} are in; continue with --from-line ${line + 1}\n`)
     }

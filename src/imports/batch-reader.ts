@@ -43,10 +43,7 @@ export interface BatchLimits {
   readonly fromLine?: number
 }
 
-interface Waiter<Row> {
-  readonly resolve: (batch: Batch<Row> | undefined) => void
-  readonly reject: (error: unknown) => void
-}
+type Waiter<Row> = PromiseWithResolvers<Batch<Row> | undefined>
 
 export class BatchReader<Row = unknown> {
   readonly #stream: Readable
@@ -91,22 +88,15 @@ export class BatchReader<Row = unknown> {
     stream.pause()
   }
 
-  /** Whether no further rows are wanted: the reason why reading was ended. */
-  get failure (): unknown {
-    return this.#failure?.error
-  }
-
   /**
    * Returns the next batch; undefined after the last one. @throws INVALID_BODY, INVALID_JSON, BODY_TOO_LARGE,
    * REQUEST_TIMEOUT; the reason of `fail`
    */
   next (): Promise<Batch<Row> | undefined> {
-    return new Promise((resolve, reject) => {
-      this.#waiter = { resolve, reject }
-      this.#proceed()
-      if (this.#waiter === undefined) return
-      this.#timer = setTimeout(() => this.fail(requestTimeout()), this.#limits.timeout)
-    })
+    const waiter: Waiter<Row> = this.#waiter = Promise.withResolvers()
+    this.#proceed()
+    if (this.#waiter !== undefined) this.#timer = setTimeout(() => this.fail(requestTimeout()), this.#limits.timeout)
+    return waiter.promise
   }
 
   /** Ends reading with an error; the stream stays as it is. */

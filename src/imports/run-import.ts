@@ -55,11 +55,9 @@ export class Import {
   /** The table as the grant sees it. */
   readonly #table: Table
   readonly #parser: CsvParser | NdjsonParser
-  readonly #separator: string
   #reader: BatchReader | undefined
   #counts: Counts = { inserted: 0, updated: 0, unchanged: 0 }
-  /** The batches that have been written, their rows, and the line in which they end. */
-  #written = 0
+  /** The rows that have been written, and the line in which they end. */
   #rows = 0
   #line = 0
   #patience = PATIENCE
@@ -87,7 +85,6 @@ export class Import {
     this.#request = request
     this.#table = table
     const { format, separator } = request.options
-    this.#separator = separator
     const parser = this.#parser = format === 'csv' ? new CsvParser(separator) : new NdjsonParser()
     // before the first batch is complete
     if (parser instanceof CsvParser) parser.onNames = () => { this.#columnsOf(table, parser) }
@@ -96,10 +93,6 @@ export class Import {
   /** Bytes that have been read. */
   get bytes (): number {
     return this.#reader?.bytes ?? 0
-  }
-
-  get rows (): number {
-    return this.#rows
   }
 
   /** The rows that have been written and, with a transaction for each batch, committed. */
@@ -165,12 +158,11 @@ export class Import {
     const work = async (tx: Transaction): Promise<string | Buffer> => {
       record?.attempted(tx.attempt)
       // the rows of earlier batches are gone
-      if (this.#written > 0) throw tx.attempt > 1 ? deadlock() : databaseUnavailable()
+      if (this.#rows > 0) throw tx.attempt > 1 ? deadlock() : databaseUnavailable()
       for (;;) {
         const batch = await this.#take(batches)
         if (batch === undefined) return this.#respond()
-        this.#add(await this.#writeIn(tx, batch, await this.#plan(batch)))
-        this.#note(batch)
+        this.#note(batch, await this.#writeIn(tx, batch, await this.#plan(batch)))
         batches.advance()
       }
     }
@@ -196,14 +188,13 @@ export class Import {
     for (;;) {
       const batch = await this.#take(batches)
       if (batch === undefined) return this.#respond()
-      this.#add(await withFreshCatalog(database, async () => {
+      this.#note(batch, await withFreshCatalog(database, async () => {
         const plan = await this.#plan(batch)
         return await database.dialect.transaction(async (tx) => {
           record?.attempted(tx.attempt)
           return await this.#writeIn(tx, batch, plan)
         }, this.#transaction).catch((error: unknown) => { throw placed(error, batch) })
       }))
-      this.#note(batch)
       batches.advance()
     }
   }
@@ -259,19 +250,16 @@ export class Import {
   /** The columns of the header. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE */
   #columnsOf (table: Table, { names, headerLine }: CsvParser): Column[] {
     try {
-      return findColumns(table, names, this.#separator)
+      return findColumns(table, names, this.#request.options.separator)
     } catch (error) {
       throw atLine(error as ServiceError, headerLine)
     }
   }
 
-  #note ({ rows, lastLine }: Batch): void {
-    this.#written++
+  /** Counts a batch that has been written. */
+  #note ({ rows, lastLine }: Batch, answer: string | Buffer): void {
     this.#rows += rows.length
     this.#line = lastLine
-  }
-
-  #add (answer: string | Buffer): void {
     const { data } = JSON.parse(answer.toString()) as { readonly data: Partial<Counts> }
     for (const name of ['inserted', 'updated', 'unchanged'] as const) this.#counts[name] += data[name] ?? 0
   }

@@ -46,9 +46,20 @@ export function withInsertKey (plan: InsertPlan): InsertPlan {
 }
 
 /** The key named by `onConflict`, unless the upsert changes it: only this key also finds rows that exist. */
-function findConflictKey ({ key, set }: Conflict, rows: readonly PlannedRow[]): readonly Column[] | undefined {
-  const isKept = set.kind !== 'assignments' || set.assignments.every(({ column }) => !key.includes(column))
-  return isKept && isGiven(key, rows) ? key : undefined
+const findConflictKey = (conflict: Conflict, rows: readonly PlannedRow[]): readonly Column[] | undefined =>
+  keepsKey(conflict) && isGiven(conflict.key, rows) ? conflict.key : undefined
+
+/** Whether `set` of an upsert leaves the key as it is. */
+export const keepsKey = ({ key, set }: Conflict): boolean =>
+  set.kind !== 'assignments' || set.assignments.every(({ column }) => !key.includes(column))
+
+/** The columns that an upsert writes to a row that exists. `columns`: those of the new row. */
+export function writtenColumns ({ key, set }: Conflict, columns: readonly Column[]): readonly Column[] {
+  switch (set.kind) {
+    case 'given': return columns.filter((column) => !key.includes(column) && set.except?.has(column) !== true)
+    case 'columns': return set.columns
+    case 'assignments': return set.assignments.map(({ column }) => column)
+  }
 }
 
 /**
@@ -110,20 +121,12 @@ const NUMBER = /^-?\d+(\.\d+)?$/
  * Whether the order of the rows makes no difference: no row refers to another one, none releases a value of another
  * unique key that the next one may take, and no trigger gives two of them the same key.
  */
-export function isAnyOrder (rows: readonly PlannedRow[], { key, set }: Conflict, table: Table): boolean {
+export function isAnyOrder (rows: readonly PlannedRow[], conflict: Conflict, table: Table): boolean {
   const { name, foreignKeys, uniqueKeys } = baseTable(table)
-  if (mayFillColumns(table)) return false
-  if (foreignKeys.some(({ referencedTable }) => referencedTable === name)) return false
-  const others = new Set(uniqueKeys.flatMap(({ columns }) => columns))
-  const isOther = (column: Column): boolean => others.has(column.name) && !key.includes(column)
-  switch (set.kind) {
-    case 'given': {
-      const given = Array.from(new Set(rows.map(({ columns }) => columns))).flat()
-      return !given.some((column) => isOther(column) && set.except?.has(column) !== true)
-    }
-    case 'columns': return !set.columns.some((column) => others.has(column.name))
-    case 'assignments': return !set.assignments.some(({ column }) => others.has(column.name))
-  }
+  if (mayFillColumns(table) || foreignKeys.some(({ referencedTable }) => referencedTable === name)) return false
+  const unique = new Set(uniqueKeys.flatMap(({ columns }) => columns))
+  const given = Array.from(new Set(rows.map(({ columns }) => columns))).flat()
+  return !writtenColumns(conflict, given).some((column) => unique.has(column.name))
 }
 
 /**
@@ -234,10 +237,5 @@ export function mayDefault ({ rows, conflict }: InsertPlan, columns: readonly Co
 export function mayChange (plan: InsertPlan, row: PlannedRow, columns: readonly Column[]): boolean {
   const { conflict } = plan
   if (conflict === undefined || mayCompute(plan, columns)) return true
-  const { key, set } = conflict
-  switch (set.kind) {
-    case 'given': return row.columns.some((column) => columns.includes(column) && !key.includes(column))
-    case 'columns': return set.columns.some((column) => columns.includes(column))
-    case 'assignments': return set.assignments.some(({ column }) => columns.includes(column))
-  }
+  return writtenColumns(conflict, row.columns).some((column) => columns.includes(column))
 }

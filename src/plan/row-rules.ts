@@ -6,7 +6,7 @@ import type {
   AfterWrite, Assignment, DeletePlan, ForeignKeyCheck, InsertPlan, PlannedRow, SelectPlan, UpdatePlan
 } from './plan.ts'
 import { divideParents, planForeignKeyChecks, refuseUnchecked, toWritten } from './foreign-keys.ts'
-import { findInsertKey, mayCompute } from './insert-key.ts'
+import { findInsertKey, keepsKey, mayCompute } from './insert-key.ts'
 import { findUpdateKey } from './row-keys.ts'
 import { onlyValueOf, planRules, satisfies, within } from './rule.ts'
 
@@ -180,8 +180,7 @@ function withCheckAfterWrite<P extends InsertPlan | UpdatePlan> (
 /** Whether rows can be found after they were inserted; those of an upsert by the key of the conflict. */
 function isFoundAgain ({ table, rows, conflict }: InsertPlan): boolean {
   if (conflict === undefined) return rows.every((row) => findInsertKey(table, [row]) !== undefined)
-  const { key, set } = conflict
-  if (set.kind !== 'assignments' || !set.assignments.some(({ column }) => key.includes(column))) return true
+  if (keepsKey(conflict)) return true
   throw unsupported(
     '/onConflict/set',
     'the written rows must be checked after the write, and "set" changes the key by which they are found'

@@ -1,7 +1,7 @@
 /** Decides whether one statement writes all rows of an insert, and what it does. */
 import { mayFillColumns, mayFire, type Column, type Table, traitsOf } from '../catalog/catalog.ts'
 import { type Engine, TRAITS } from '../catalog/traits.ts'
-import { isComputedKey, knownKey } from '../plan/insert-key.ts'
+import { isComputedKey, knownKey, writtenColumns } from '../plan/insert-key.ts'
 import { touchedBy } from '../plan/rule.ts'
 import { findDefaulted } from '../plan/assignments.ts'
 import type { Assignment, Condition, Conflict, InsertPlan, PlannedRow } from '../plan/plan.ts'
@@ -45,12 +45,7 @@ export function toBatch (plan: InsertPlan, rows: readonly PlannedRow[], engine: 
   const columns = unionOf(rows)
   if (conflict === undefined || isNew(first, conflict, table)) return { table, columns, rows, isList: true }
   const { key, set, within } = conflict
-  const written =
-    set.kind === 'given'
-      ? columns.filter((column) => isGiven(column, { key, set }))
-      : set.kind === 'columns'
-        ? set.columns
-        : []
+  const written = set.kind === 'assignments' ? [] : writtenColumns(conflict, columns)
   const assigned = set.kind === 'assignments' ? set.assignments : []
   const identity =
     plan.isList && plan.isNumbered !== true ? undefined : findReported(table, isComputedKey(key, { columns }), engine)
@@ -140,7 +135,7 @@ export function isByKey ({ table, conflict, afterWrite }: InsertPlan, row: Plann
   if (conflict === undefined || TRAITS[engine].namesKey || isNew(row, conflict, table)) return false
   if (table.traits?.upsert === 'byKey' || (afterWrite !== undefined && mayFillColumns(table))) return true
   const isVersioned = table.versioned === true
-  if (writesNothing(row, conflict)) return isVersioned || mayFire(table, 'update')
+  if (writtenColumns(conflict, row.columns).length === 0) return isVersioned || mayFire(table, 'update')
   return isMiscounted(row, conflict) ||
     ((isVersioned || mayFire(table, 'update', 'before')) && !isComputedKey(conflict.key, row))
 }
@@ -153,40 +148,20 @@ export function isByKey ({ table, conflict, afterWrite }: InsertPlan, row: Plann
 const isNew = ({ columns }: PlannedRow, { key }: Conflict, table: Table): boolean =>
   !mayFillColumns(table) && key.some((column) => column.autoIncrement && !columns.includes(column))
 
-/** Whether the column of a row is written to the row that exists, without `set` in the request. */
-function isGiven (
-  column: Column,
-  { key, set }: { readonly key: Conflict['key']; readonly set: Extract<Conflict['set'], { readonly kind: 'given' }> }
-): boolean {
-  return !key.includes(column) && set.except?.has(column) !== true
-}
-
-/** Whether a row that exists stays as it is. */
-function writesNothing ({ columns }: PlannedRow, { key, set }: Conflict): boolean {
-  switch (set.kind) {
-    case 'given': return !columns.some((column) => isGiven(column, { key, set }))
-    case 'columns': return set.columns.length === 0
-    case 'assignments': return false
-  }
-}
-
 /**
  * Whether the servers may count the row as inserted although it exists: they do so if the bytes of the new row differ
  * from those of the old one but the values do not. This occurs if NULL is written over NULL in a column with another
  * default, also by a BEFORE UPDATE trigger, and on MySQL if such a trigger undoes the change.
  */
-function isMiscounted ({ columns, parameters }: PlannedRow, { key, set }: Conflict): boolean {
+function isMiscounted ({ columns, parameters }: PlannedRow, conflict: Conflict): boolean {
+  const { set } = conflict
   if (set.kind === 'assignments') {
     return set.assignments.some(
       ({ column, parameter, operator }) => hidesDefault(column) && (operator !== undefined || parameter === null)
     )
   }
-  return columns.some(
-    (column, index) =>
-      parameters[index] === null &&
-      hidesDefault(column) &&
-      (set.kind === 'given' ? isGiven(column, { key, set }) : set.columns.includes(column))
-  )
+  const written = writtenColumns(conflict, columns)
+  return columns.some((column, index) => parameters[index] === null && hidesDefault(column) && written.includes(column))
 }
 
 /** Whether NULL in the column differs from its default. */
