@@ -4,7 +4,7 @@ import { Counter, Gauge, Histogram, type LabelValues, type MetricConfiguration, 
 import type { Catalog } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
 import type { PoolUse } from '../dialects/dialect.ts'
-import type { Collector, StreamEnd } from './record.ts'
+import type { Collector, RequestRecord } from './record.ts'
 
 // Metrics of databases, connections and catalogs, whose current values each scrape reads.
 
@@ -65,31 +65,19 @@ function addDatabaseMetrics (registry: Registry, databases: ReadonlyMap<string, 
     'Time since the catalog was read, in seconds; absent until it has been read once',
     ({ loadedAt }) => (Date.now() - loadedAt) / 1000
   )
-  add(Gauge, { name: 'row_query_streams_running', help: 'Streams that run', labelNames: ['database'] }, () =>
-    [...databases].map(([database, { streams }]) => [{ database }, streams.running])
-  )
-  add(Gauge, { name: 'row_query_imports_running', help: 'Imports that run', labelNames: ['database'] }, () =>
-    [...databases].map(([database, { streams }]) => [{ database }, streams.count('imports')])
-  )
-  add(
-    Counter,
-    {
-      name: 'row_query_statements_total',
-      help: 'Statements, by source of their SQL text: kept (from the cache) or built',
-      labelNames: ['database', 'source']
-    },
-    () =>
-      [...databases].flatMap(
-        ([
-          database,
-          {
-            statementCounts: { cached, built }
-          }
-        ]) => [
-          [{ database, source: 'kept' }, cached],
-          [{ database, source: 'built' }, built]
-        ]
-      )
+  const ofDatabases = (name: string, help: string, read: (database: Database) => number) =>
+    add(Gauge, { name, help, labelNames: ['database'] }, () =>
+      [...databases].map(([name, database]) => [{ database: name }, read(database)])
+    )
+  ofDatabases('row_query_streams_running', 'Streams that run', ({ streams }) => streams.running)
+  ofDatabases('row_query_imports_running', 'Imports that run', ({ streams }) => streams.count('imports'))
+  const name = 'row_query_statements_total'
+  const help = 'Statements, by source of their SQL text: kept (from the cache) or built'
+  add(Counter, { name, help, labelNames: ['database', 'source'] }, () =>
+    [...databases].flatMap(([database, { statementCounts: { cached, built } }]) => [
+      [{ database, source: 'kept' }, cached],
+      [{ database, source: 'built' }, built]
+    ])
   )
 }
 
@@ -125,137 +113,90 @@ function addBuildInfo (registry: Registry): void {
 /** Upper bounds of the histogram buckets in seconds, from a lookup by primary key to the default statement timeout. */
 const BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
+/** Upper bounds in seconds, up to the default time limit of a stream and of an import. */
+const STREAM_BUCKETS = [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120]
+const IMPORT_BUCKETS = [...STREAM_BUCKETS, 300, 600]
+
 /**
  * Adds the metrics of requests: counts and durations by verb, database and result; operations and retries of
- * transactions. The labels are bounded: verbs, configured databases and error codes.
+ * transactions; the streams and imports that have ended. The labels are bounded: verbs, configured databases, error
+ * codes and, for the end of a stream, the reasons of src/route.ts.
  */
 function addRequestMetrics (registry: Registry): Collector {
   const registers = [registry]
-  const requests = new Counter({
-    name: 'row_query_requests_total',
-    help: 'Requests, by verb, database, HTTP status and error code',
-    labelNames: ['verb', 'database', 'status', 'code'],
-    registers
-  })
-  const duration = new Histogram({
-    name: 'row_query_request_duration_seconds',
-    help: 'Time from the header of a request to its response, in seconds',
-    labelNames: ['verb', 'database'],
-    buckets: BUCKETS,
-    registers
-  })
-  const databaseDuration = new Histogram({
-    name: 'row_query_database_duration_seconds',
-    help: 'Time of waiting for a connection and the database, for requests that sent a statement, in seconds',
-    labelNames: ['verb', 'database'],
-    buckets: BUCKETS,
-    registers
-  })
-  const operationsTotal = new Counter({
-    name: 'row_query_operations_total',
-    help: 'Operations in requests with several of them, by database',
-    labelNames: ['database'],
-    registers
-  })
-  const retriesTotal = new Counter({
-    name: 'row_query_transaction_retries_total',
-    help: 'Further runs of transactions after deadlocks, by database',
-    labelNames: ['database'],
-    registers
-  })
-  const collectStream = addStreamMetrics(registers)
-  const collectImport = addImportMetrics(registers)
+  const counter = (name: string, help: string, labelNames = ['database']) =>
+    new Counter({ name, help, labelNames, registers })
+  const histogram = (name: string, help: string, buckets: number[], labelNames = ['database']) =>
+    new Histogram({ name, help, buckets, labelNames, registers })
+  const requests = counter(
+    'row_query_requests_total',
+    'Requests, by verb, database, HTTP status and error code',
+    ['verb', 'database', 'status', 'code']
+  )
+  const duration = histogram(
+    'row_query_request_duration_seconds',
+    'Time from the header of a request to its response, in seconds',
+    BUCKETS,
+    ['verb', 'database']
+  )
+  const databaseDuration = histogram(
+    'row_query_database_duration_seconds',
+    'Time of waiting for a connection and the database, for requests that sent a statement, in seconds',
+    BUCKETS,
+    ['verb', 'database']
+  )
+  const operationsTotal = counter(
+    'row_query_operations_total',
+    'Operations in requests with several of them, by database'
+  )
+  const retriesTotal = counter(
+    'row_query_transaction_retries_total',
+    'Further runs of transactions after deadlocks, by database'
+  )
+  const streams = counter(
+    'row_query_streams_total',
+    'Streams that have ended, by database, whether they were complete, and the reason why not',
+    ['database', 'complete', 'reason']
+  )
+  const ofStreams = {
+    rows: counter('row_query_stream_rows_total', 'Rows of streams, by database'),
+    bytes: counter('row_query_stream_bytes_total', 'Bytes of streams, by database'),
+    duration: histogram(
+      'row_query_stream_duration_seconds',
+      'Time from the header of a request to the end of its stream, in seconds',
+      STREAM_BUCKETS
+    )
+  }
+  // requests have the number of imports
+  const ofImports = {
+    rows: counter('row_query_import_rows_total', 'Rows that imports have written, by database'),
+    bytes: counter('row_query_import_bytes_total', 'Bytes of imports, decompressed, by database'),
+    duration: histogram(
+      'row_query_import_duration_seconds',
+      'Time from the header of a request to the end of its import, in seconds',
+      IMPORT_BUCKETS
+    )
+  }
+  const collectEnd = (ended: typeof ofStreams, { database, rows = 0, total }: RequestRecord, bytes: number): void => {
+    ended.rows.inc({ database }, rows)
+    ended.bytes.inc({ database }, bytes)
+    ended.duration.observe({ database }, total / 1000)
+  }
   return {
     isDetailed: false,
     accepts: () => true,
     collect (record) {
-      const { verb, database, status, operations, retries, refusal, rows = 0, stream, importedBytes, total } = record
-      const { inDatabase } = record
+      const { verb, database, status, operations, retries, refusal, stream, importedBytes, total, inDatabase } = record
       if (operations > 0) operationsTotal.inc({ database }, operations)
       if (retries > 0) retriesTotal.inc({ database }, retries)
       requests.inc({ verb, database, status, code: refusal?.code ?? '' })
-      if (stream !== undefined) return collectStream({ ...stream, database, rows, seconds: total / 1000 })
-      if (importedBytes !== undefined) {
-        return collectImport({ database, rows, bytes: importedBytes, seconds: total / 1000 })
+      if (stream !== undefined) {
+        streams.inc({ database, complete: String(stream.complete), reason: stream.reason ?? '' })
+        return collectEnd(ofStreams, record, stream.bytes)
       }
+      if (importedBytes !== undefined) return collectEnd(ofImports, record, importedBytes)
       duration.observe({ verb, database }, total / 1000)
       if (inDatabase !== undefined) databaseDuration.observe({ verb, database }, inDatabase / 1000)
     }
-  }
-}
-
-/** Upper bounds in seconds, up to the default time limit of a stream. */
-const STREAM_BUCKETS = [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120]
-
-/**
- * Adds the metrics of streams that have ended: their number by reason, rows, bytes and durations. The reasons are codes
- * of errors, and those of src/route.ts.
- */
-function addStreamMetrics (
-  registers: Registry[]
-): (stream: StreamEnd & { readonly database: string; readonly rows: number; readonly seconds: number }) => void {
-  const ends = new Counter({
-    name: 'row_query_streams_total',
-    help: 'Streams that have ended, by database, whether they were complete, and the reason why not',
-    labelNames: ['database', 'complete', 'reason'],
-    registers
-  })
-  const rowsTotal = new Counter({
-    name: 'row_query_stream_rows_total',
-    help: 'Rows of streams, by database',
-    labelNames: ['database'],
-    registers
-  })
-  const bytesTotal = new Counter({
-    name: 'row_query_stream_bytes_total',
-    help: 'Bytes of streams, by database',
-    labelNames: ['database'],
-    registers
-  })
-  const duration = new Histogram({
-    name: 'row_query_stream_duration_seconds',
-    help: 'Time from the header of a request to the end of its stream, in seconds',
-    labelNames: ['database'],
-    buckets: STREAM_BUCKETS,
-    registers
-  })
-  return ({ database, complete, reason = '', rows, bytes, seconds }) => {
-    ends.inc({ database, complete: String(complete), reason })
-    rowsTotal.inc({ database }, rows)
-    bytesTotal.inc({ database }, bytes)
-    duration.observe({ database }, seconds)
-  }
-}
-
-/** Upper bounds in seconds, up to the default time limit of an import. */
-const IMPORT_BUCKETS = [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
-
-/** Adds the metrics of imports that have ended: rows, bytes and durations. Those of requests have their number. */
-function addImportMetrics (
-  registers: Registry[]
-): (ended: Readonly<Record<'rows' | 'bytes' | 'seconds', number>> & { readonly database: string }) => void {
-  const rowsTotal = new Counter({
-    name: 'row_query_import_rows_total',
-    help: 'Rows that imports have written, by database',
-    labelNames: ['database'],
-    registers
-  })
-  const bytesTotal = new Counter({
-    name: 'row_query_import_bytes_total',
-    help: 'Bytes of imports, decompressed, by database',
-    labelNames: ['database'],
-    registers
-  })
-  const duration = new Histogram({
-    name: 'row_query_import_duration_seconds',
-    help: 'Time from the header of a request to the end of its import, in seconds',
-    labelNames: ['database'],
-    buckets: IMPORT_BUCKETS,
-    registers
-  })
-  return ({ database, rows, bytes, seconds }) => {
-    rowsTotal.inc({ database }, rows)
-    bytesTotal.inc({ database }, bytes)
-    duration.observe({ database }, seconds)
   }
 }

@@ -187,41 +187,24 @@ export function logEnd (log: FastifyBaseLogger, record: RequestRecord): void {
 
 /** Returns the fields of a log line; empty fields are undefined. */
 export function lineOf (record: RequestRecord) {
-  const {
-    requestId,
-    verb,
-    database,
-    table,
-    tool,
-    token,
-    route,
-    status,
-    rows,
-    operations,
-    retries,
-    refusal,
-    stream,
-    importedBytes,
-    total,
-    inDatabase
-  } = record
+  const { requestId, status, rows, refusal, stream, inDatabase } = record
   return {
     requestId,
-    verb: verb || undefined,
-    database: database || undefined,
-    table: table || undefined,
-    route: route || undefined,
-    tool: tool || undefined,
-    token: token || undefined,
+    verb: record.verb || undefined,
+    database: record.database || undefined,
+    table: record.table || undefined,
+    route: record.route || undefined,
+    tool: record.tool || undefined,
+    token: record.token || undefined,
     status,
     code: refusal?.code,
     reason: stream?.reason ?? (refusal && reasonOf(refusal)),
     rows,
-    bytes: stream?.bytes ?? importedBytes,
+    bytes: stream?.bytes ?? record.importedBytes,
     complete: stream?.complete,
-    operations: operations || undefined,
-    retries: retries || undefined,
-    ms: round(total),
+    operations: record.operations || undefined,
+    retries: record.retries || undefined,
+    ms: round(record.total),
     databaseMs: inDatabase === undefined ? undefined : round(inDatabase)
   }
 }
