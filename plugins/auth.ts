@@ -121,7 +121,7 @@ export default fp(async function auth (app: FastifyInstance, options: AuthOption
     verifyErrorLogLevel: 'debug',
     auth: (token: string, request: FastifyRequest) => {
       const sha256 = hashToken(token)
-      request.rowQueryGrant = tokens.findGrantByHash(sha256) ?? null
+      request.rowQueryGrant = tokens.findGrant(sha256) ?? null
       if (request.rowQueryGrant !== null) return true
       const expired = tokens.findExpired(sha256)
       if (expired !== undefined) {

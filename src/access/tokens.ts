@@ -19,10 +19,8 @@ export interface StoredToken {
 }
 
 export interface TokenStore {
-  /** Looks up the grant of a token. @returns undefined if the token is unknown or expired */
-  findGrant (token: string, now?: number): Grant | undefined
-  /** The same by the hash of the token. */
-  findGrantByHash (sha256: string, now?: number): Grant | undefined
+  /** Looks up the grant of a token by its hash. @returns undefined if the token is unknown or expired */
+  findGrant (sha256: string, now?: number): Grant | undefined
   /** The name of an expired token, for the log. */
   findExpired (sha256: string, now?: number): string | undefined
   /** Replaces the tokens of the token file, and those of the configuration if they are given. */
@@ -62,13 +60,11 @@ export function createTokenStore (configured: readonly StoredToken[], ofFile: re
     new Map([...configured, ...tokens].map((token) => [token.sha256, token]))
   let byHash = index(ofFile)
   const isExpired = ({ expiresAt }: StoredToken, now: number): boolean => expiresAt !== undefined && expiresAt <= now
-  const findGrantByHash = (sha256: string, now = Date.now()): Grant | undefined => {
-    const stored = byHash.get(sha256)
-    return stored === undefined || isExpired(stored, now) ? undefined : stored.grant
-  }
   return {
-    findGrant: (token, now) => findGrantByHash(hashToken(token), now),
-    findGrantByHash,
+    findGrant: (sha256, now = Date.now()) => {
+      const stored = byHash.get(sha256)
+      return stored === undefined || isExpired(stored, now) ? undefined : stored.grant
+    },
     findExpired: (sha256, now = Date.now()) => {
       const stored = byHash.get(sha256)
       return stored !== undefined && isExpired(stored, now) ? stored.grant.name : undefined

@@ -69,7 +69,7 @@ function followGrant (
   const watch = tokenFile && watchTokens({ file: tokenFile.file, log, onChange: store.replace })
   return {
     current: () => {
-      const found = store.findGrantByHash(token.sha256)
+      const found = store.findGrant(token.sha256)
       if (found === undefined) throw unauthenticated(`The token "${grant.name}" has expired or was removed`)
       return found
     },

@@ -248,7 +248,7 @@ interface KnownDatabase {
  */
 export function toUnresolved (
   { broken, latestCatalog }: KnownDatabase,
-  { stale: { reason, missing, isRebuilt }, tables }: Pick<StaleAttempt, 'stale' | 'tables'>,
+  { stale: { reason, missing, isRebuilt = false }, tables }: Pick<StaleAttempt, 'stale' | 'tables'>,
   before: readonly Table[]
 ): ServiceError {
   if (isRebuilt) return withReason(databaseUnavailable(), reason)
@@ -286,7 +286,7 @@ export class StaleAttempt extends Error {
     super(stale.message)
     this.stale = stale
     this.tables = tablesOf(plan)
-    this.isUndone = isUndone || stale.isUndone
+    this.isUndone = isUndone || stale.isUndone === true
   }
 }
 

@@ -235,37 +235,19 @@ export interface PoolUse {
 /** The catalog is stale: the database lacks a table or column of it, or has another type for a column. */
 export class StaleCatalog extends Error {
   /** For the log only: the database's name for the error and, if it is safe, the name of the missing object. */
-  readonly reason: string | undefined
+  declare readonly reason: string | undefined
   /** Whether the table itself may be complete, and a trigger, view or routine names the missing object. */
-  readonly isElsewhere: boolean
+  declare readonly isElsewhere?: boolean
   /** The missing table or column as the database names it. Not for the log. */
-  readonly missing: string | undefined
+  declare readonly missing?: string | undefined
   /** Whether nothing is missing: the table was rebuilt after the snapshot of the transaction. */
-  readonly isRebuilt: boolean
+  declare readonly isRebuilt?: boolean
   /** Whether the statement has changed nothing for certain, so that a write can run again. */
-  readonly isUndone: boolean
+  declare readonly isUndone?: boolean
 
-  constructor (
-    reason?: string,
-    {
-      isElsewhere = false,
-      missing,
-      isRebuilt = false,
-      isUndone = false
-    }: {
-      isElsewhere?: boolean
-      missing?: string | undefined
-      isRebuilt?: boolean
-      isUndone?: boolean
-    } = {}
-  ) {
+  constructor (reason?: string, facts: Pick<StaleCatalog, 'isElsewhere' | 'missing' | 'isRebuilt' | 'isUndone'> = {}) {
     super('the catalog is stale')
-    this.name = 'StaleCatalog'
-    this.reason = reason
-    this.isElsewhere = isElsewhere
-    this.missing = missing
-    this.isRebuilt = isRebuilt
-    this.isUndone = isUndone
+    Object.assign(this, { name: 'StaleCatalog', reason, ...facts })
   }
 }
 

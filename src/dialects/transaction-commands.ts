@@ -9,14 +9,14 @@ export interface Savepoints {
   /** Whether the transaction has ended, or can only be rolled back. */
   isOver (): boolean
   /** Sets a savepoint. @throws the error that has ended the transaction */
-  set (name: string): Promise<void>
+  set (name: string): Promise<unknown>
   /**
    * Undoes everything since the savepoint. @throws the error that ends the transaction, such as OUTCOME_UNKNOWN if a
    * table without transactions was written since
    */
-  undo (name: string): Promise<void>
+  undo (name: string): Promise<unknown>
   /** Releases the savepoint; omitted by engines that replace it when it is set again. */
-  release? (name: string): Promise<void>
+  release? (name: string): Promise<unknown>
 }
 
 /**

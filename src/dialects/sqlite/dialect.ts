@@ -12,7 +12,7 @@ import { toReadError, toServiceError } from './errors.ts'
 import { type Ask, introspectSqlite } from './introspect.ts'
 import { createMemoryFile, MEMORY } from './protocol.ts'
 import { createSessions, type Session, type SessionLimits } from './session.ts'
-import { runSelect, runWrite, streamSelect } from './statements.ts'
+import { runSelect, runWrite } from './statements.ts'
 
 /** Permission bits of POSIX: everybody may write, and only the owner of a file may remove it from a folder. */
 const WRITABLE = 0o002
@@ -82,23 +82,30 @@ export async function openSqlite ({
     client: Client | undefined
   ): Promise<StatementResult> => {
     let refusal: ServiceError | undefined
-    let wake = (): void => {}
+    let paused: PromiseWithResolvers<void> | undefined
+    const resume = (): void => {
+      paused?.resolve()
+      paused = undefined
+    }
     const stop = (reason: ServiceError): void => {
       refusal ??= reason
       session.kill()
-      // the sink may have paused the stream
-      wake()
+      sink.discard()
+      resume()
     }
     const started = watch(statementTimeout, undefined, stop)
     const end = watch(streamTimeout, client, stop)
     let isOver = false
+    sink.from({
+      started,
+      // after the end the process may run another stream
+      stop: () => { if (!isOver) stop(clientGone()) },
+      pause: () => { paused ??= Promise.withResolvers() },
+      resume,
+      forget () {}
+    })
     try {
-      const result = await streamSelect(session, statement, sink, {
-        started,
-        // after the end the process may run another stream
-        stop: () => { if (!isOver) stop(clientGone()) },
-        onKill: (resume) => { wake = resume }
-      })
+      const result = await runSelect(session, statement, sink, { limit: Infinity, paused: () => paused?.promise })
       if (refusal !== undefined) throw refusal
       return result
     } catch (error) {

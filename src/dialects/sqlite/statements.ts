@@ -1,78 +1,34 @@
 /** Runs single statements in a session. The caller is responsible for time limits and COMMIT. */
 import { mayFire } from '../../catalog/catalog.ts'
 import { findAssigned, type Statement, bindCells } from '../../sql/statement.ts'
-import type { StatementResult, PausableSink, RowSink, RowSource } from '../dialect.ts'
+import type { StatementResult, RowSink } from '../dialect.ts'
 import type { Value } from '../../types/column-type.ts'
 import { systemClock } from '../../types/moment.ts'
 import type { Session } from './session.ts'
 
-/** Runs a select until its last row or until `sink` is full. @throws SqliteError; what the sink throws */
+/**
+ * Runs a select until its last row or until `sink` is full. `limit`: the maximum size of its texts and blobs, in bytes;
+ * `paused`: what the next row must wait for. @throws SqliteError; what the sink throws
+ */
 export async function runSelect (
   session: Session,
   { sql, parameters, columns, table: { version } }: Statement,
-  sink: RowSink
+  sink: RowSink,
+  { limit = sink.maxBytes, paused = () => undefined }: {
+    readonly limit?: number
+    readonly paused?: () => Promise<void> | undefined
+  } = {}
 ): Promise<StatementResult> {
   sink.begin(columns)
   const isWhole = await session.read(
-    { sql, parameters: bindCells(parameters, systemClock), limit: sink.maxBytes, version },
+    { sql, parameters: bindCells(parameters, systemClock), limit, version },
     (row) => {
-      const taking = sink.row(row)
-      return taking === undefined ? !sink.full : taking.then(() => !sink.full)
+      const waiting = sink.row(row) ?? paused()
+      return waiting === undefined ? !sink.full : waiting.then(paused).then(() => !sink.full)
     }
   )
   if (!isWhole && !sink.full) sink.overflow()
   return { rows: sink.count, changed: 0 }
-}
-
-/** Ends a stream, and limits its time. */
-export interface StreamControl extends Pick<RowSource, 'stop' | 'started'> {
-  /** Sets the function that is called when the session is killed, even while the sink has paused the stream. */
-  onKill (wake: () => void): void
-}
-
-/** Runs a select. `sink` can pause it between two rows. @throws SqliteError; what the sink throws */
-export async function streamSelect (
-  session: Session,
-  { sql, parameters, columns, table: { version } }: Statement,
-  sink: PausableSink,
-  { stop, started, onKill }: StreamControl
-): Promise<StatementResult> {
-  let paused: PromiseWithResolvers<void> | undefined
-  const resume = (): void => {
-    paused?.resolve()
-    paused = undefined
-  }
-  onKill(() => {
-    sink.discard()
-    resume()
-  })
-  sink.from({
-    stop,
-    started,
-    pause: () => {
-      paused ??= Promise.withResolvers()
-    },
-    resume,
-    forget () {}
-  })
-  sink.begin(columns)
-  let reply = await session.ask({
-    kind: 'read',
-    sql,
-    parameters: bindCells(parameters, systemClock),
-    limit: Infinity,
-    version
-  })
-  for (;;) {
-    for (const row of reply.rows ?? []) {
-      await paused?.promise
-      const taking = sink.row(row)
-      if (taking !== undefined) await taking
-    }
-    await paused?.promise
-    if (reply.more !== true) return { rows: sink.count, changed: 0 }
-    reply = await session.ask({ kind: 'more' })
-  }
 }
 
 /** Runs an insert, update or delete. `begin`: whether it begins a transaction. @throws SqliteError */

@@ -193,33 +193,32 @@ export async function runTransaction<T> ({
       throw toRefusal(error, BEGIN)
     })
 
-  const execute = async (statement: Statement, sink: RowSink | undefined): Promise<StatementResult> => {
-    if (isClosed) throw new Error('The transaction has ended')
-    if (failure !== undefined) throw failure
-    const index = ran++
-    try {
-      if (sink !== undefined) return await runSelect(session, statement, sink)
-      const write = (): Promise<StatementResult> => runWrite(session, statement, false)
-      const result = await (timeLimit === undefined ? write() : limit(session, undefined, write))
-      writes.add(statement, index)
-      return result
-    } catch (error) {
-      const refusal = toRefusal(error as Error, statement)
-      if ((error as SqliteError).isRolledBack === true || !isRefusal(refusal)) failure ??= refusal
-      throw refusal
-    }
-  }
-
-  const script = (sql: string): Promise<void> =>
+  /** Runs a statement, or a step of the transaction itself, whose error ends it. */
+  const inTurn = <R>(statement: Statement, work: () => Promise<R>): Promise<R> =>
     queue.run(async () => {
       if (isClosed) throw new Error('The transaction has ended')
       if (failure !== undefined) throw failure
       try {
-        await session.ask({ kind: 'script', sql })
+        return await work()
       } catch (error) {
-        throw (failure = toRefusal(error as Error, BEGIN))
+        const refusal = toRefusal(error as Error, statement)
+        if (statement === BEGIN || (error as SqliteError).isRolledBack === true || !isRefusal(refusal)) {
+          failure ??= refusal
+        }
+        throw refusal
       }
     })
+
+  const execute = async (statement: Statement, sink: RowSink | undefined): Promise<StatementResult> => {
+    const index = ran++
+    if (sink !== undefined) return await runSelect(session, statement, sink)
+    const write = (): Promise<StatementResult> => runWrite(session, statement, false)
+    const result = await (timeLimit === undefined ? write() : limit(session, undefined, write))
+    writes.add(statement, index)
+    return result
+  }
+
+  const script = (sql: string): Promise<unknown> => inTurn(BEGIN, () => session.ask({ kind: 'script', sql }))
 
   const savepoints: Savepoints = {
     isOver: () => isClosed || failure !== undefined,
@@ -231,7 +230,7 @@ export async function runTransaction<T> ({
   const transaction = createTransaction({
     attempt: 1,
     ran: () => ran,
-    run: (statement, sink) => queue.run(() => execute(statement, sink))
+    run: (statement, sink) => inTurn(statement, () => execute(statement, sink))
   }, savepoints)
 
   const useAll = async (): Promise<T> => {
