@@ -11,6 +11,7 @@ import { type Grant, getHostGrant, type Authenticate } from '../src/access/grant
 import { createJwtVerifier, type JwtVerifier } from '../src/access/jwt.ts'
 import { type TokenWatch, watchTokens, hashToken, type TokenStore } from '../src/access/tokens.ts'
 import type { Settings } from '../src/config/settings.ts'
+import { BoundedMap } from '../src/get-or-create.ts'
 import { clientAddress } from '../src/http/client-connections.ts'
 import { toRefusal } from './errors.ts'
 
@@ -189,7 +190,7 @@ const MAX_ADDRESSES = 5000
 /** Temporarily blocks addresses that send too many invalid tokens: 429, before the next token is looked up. */
 export const failedLogins = fp(async function failedLogins (app: FastifyInstance, { max, window }: RateLimit) {
   if (max === 0) return
-  const failures = new Map<string, { count: number, readonly until: number }>()
+  const failures = new BoundedMap<string, { count: number, readonly until: number }>(MAX_ADDRESSES)
   // the end of the last window in which an address is blocked; 0 (the common case) if none is
   let latest = 0
 
@@ -209,9 +210,7 @@ export const failedLogins = fp(async function failedLogins (app: FastifyInstance
     const found = failures.get(address)
     const counted = found === undefined || found.until <= now ? { count: 0, until: now + window } : found
     counted.count++
-    failures.delete(address)
     failures.set(address, counted)
-    if (failures.size > MAX_ADDRESSES) failures.delete(failures.keys().next().value as string)
     if (counted.count < max) return
     latest = Math.max(latest, counted.until)
     request.log.warn(

@@ -2,13 +2,14 @@
  * Derives the table that a grant sees from the table of the catalog. No field that the planner reads contains a hidden
  * column.
  */
-import type {
-  Catalog, Column, ForeignKey, GrantedAccess, Parent, Rule, Table, TableSource, UncheckedKey
+import {
+  baseTable, type Catalog, type Column, type ForeignKey, type GrantedAccess, type Parent, type Rule, type Table,
+  type TableSource, type UncheckedKey
 } from '../catalog/catalog.ts'
 import {
   at, brokenDefinition, didYouMean, findNearest, mayBeNew, type Path, type ServiceError, tableNotFound, withReason
 } from '../errors.ts'
-import { getOrCreate } from '../get-or-create.ts'
+import { BoundedMap, getOrCreate } from '../get-or-create.ts'
 import {
   type ColumnGrant, type DatabaseGrant, findTableGrant, type Grant, permissionsOn, type TableGrant
 } from './grant.ts'
@@ -145,7 +146,7 @@ function tryBind (configured: readonly ConfiguredRule[], { claims }: Grant, { co
 const MAX_COLUMNS = 200_000
 
 /** The derived tables of each catalog, dropped with it. */
-const sharedTables = new WeakMap<Catalog, { readonly tables: Map<string, Table>, columns: number }>()
+const sharedTables = new WeakMap<Catalog, BoundedMap<string, Table>>()
 
 /**
  * The derived tables of a catalog, without the values of rules: grants that see the same share one. The least recently
@@ -157,7 +158,9 @@ function getSharedTable (
   columns: ColumnGrant | undefined,
   rules: readonly ConfiguredRule[]
 ): Table {
-  const cached = getOrCreate(sharedTables, catalog, () => ({ tables: new Map<string, Table>(), columns: 0 }))
+  const cached = getOrCreate(sharedTables, catalog, () =>
+    new BoundedMap<string, Table>(Infinity, MAX_COLUMNS, (table) => baseTable(table).columnList.length)
+  )
   const [filled, given] = [true, false].map((isEquality) =>
     rules
       .filter((rule) => rule.isEquality === isEquality)
@@ -170,18 +173,9 @@ function getSharedTable (
     filled,
     given
   ])
-  const found = cached.tables.get(key)
-  const shape = found ?? createSharedTable(base, columns, { filled: new Set(filled), given: new Set(given) })
-  cached.tables.delete(key)
-  cached.tables.set(key, shape)
-  if (found === undefined) {
-    cached.columns += base.columnList.length
-    for (const [oldest, { granted }] of cached.tables) {
-      if (cached.columns <= MAX_COLUMNS || oldest === key) break
-      cached.tables.delete(oldest)
-      cached.columns -= (granted as GrantedAccess).base.columnList.length
-    }
-  }
+  const shape =
+    cached.get(key) ?? createSharedTable(base, columns, { filled: new Set(filled), given: new Set(given) })
+  cached.set(key, shape)
   return shape
 }
 

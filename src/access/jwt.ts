@@ -4,6 +4,7 @@ import { KeyObject } from 'node:crypto'
 import type { FastifyBaseLogger } from 'fastify'
 import type { CryptoKey, JWTHeaderParameters } from 'jose'
 import { isTemporary, permissionDenied, ServiceError, unauthenticated, withReason } from '../errors.ts'
+import { BoundedMap } from '../get-or-create.ts'
 import { findBySteps, stepsOf } from '../json/plain-values.ts'
 import { isObject, lookOver, type RawNumber, repeatsKey, parseSafely } from '../json/exact-json.ts'
 import { type Grant, withClaims } from './grant.ts'
@@ -24,51 +25,24 @@ interface RememberedToken {
   readonly size: number
 }
 
-interface RememberLimits {
-  readonly tokens: number
-  /**
-   * Maximum length of all tokens together, in characters. The claims of a token take up to 20 times its length in
-   * memory.
-   */
-  readonly size: number
-}
-
-export const REMEMBER_LIMITS: RememberLimits = { tokens: 10_000, size: 4 * 2 ** 20 }
+/**
+ * `size`: the maximum length of all tokens together, in characters. The claims of a token take up to 20 times its
+ * length in memory.
+ */
+export const REMEMBER_LIMITS = { tokens: 10_000, size: 4 * 2 ** 20 }
 
 /** Beyond the limits, the oldest tokens are dropped, and verified again if they are still in use. */
-export function createRememberedTokens (limits: RememberLimits = REMEMBER_LIMITS): {
-  /** Returns undefined if the token is unknown or has expired, or if its key was withdrawn. */
-  find (sha256: string, now?: number): RememberedToken | undefined
-  add (sha256: string, token: RememberedToken): void
-  clear (): void
-} {
-  const tokens = new Map<string, RememberedToken>()
-  let size = 0
-
-  const drop = (sha256: string, token: RememberedToken | undefined): void => {
-    if (tokens.delete(sha256)) size -= (token as RememberedToken).size
+export class RememberedTokens extends BoundedMap<string, RememberedToken> {
+  constructor (limits = REMEMBER_LIMITS) {
+    super(limits.tokens, limits.size, ({ size }) => size)
   }
 
-  return {
-    find (sha256, now = Date.now()) {
-      const token = tokens.get(sha256)
-      if (token === undefined || (token.expiresAt > now && token.key?.withdrawn !== true)) return token
-      drop(sha256, token)
-      return undefined
-    },
-    add (sha256, token) {
-      drop(sha256, tokens.get(sha256)) // two requests may have verified it at the same time
-      tokens.set(sha256, token)
-      size += token.size
-      for (const [oldest, each] of tokens) {
-        if (tokens.size <= limits.tokens && size <= limits.size) break
-        drop(oldest, each)
-      }
-    },
-    clear () {
-      tokens.clear()
-      size = 0
-    }
+  /** Returns undefined if the token is unknown or has expired, or if its key was withdrawn. */
+  find (sha256: string, now = Date.now()): RememberedToken | undefined {
+    const token = this.get(sha256)
+    if (token === undefined || (token.expiresAt > now && token.key?.withdrawn !== true)) return token
+    this.delete(sha256)
+    return undefined
   }
 }
 
@@ -121,7 +95,7 @@ export async function createJwtVerifier ({
   }))
   for (const { keySet } of sources) keySet?.refresh()
   let roles = first
-  const remembered = createRememberedTokens()
+  const remembered = new RememberedTokens()
 
   const remember = async (token: string, sha256: string): Promise<RememberedToken> => {
     const claims = readClaims(token)
@@ -134,7 +108,7 @@ export async function createJwtVerifier ({
       .map((name) => roles.get(name))
       .find((grant) => grant !== undefined)
     const verified = { grant: role && withClaims(role, claims, ownerOf(claims)), expiresAt, key, size: token.length }
-    remembered.add(sha256, verified)
+    remembered.set(sha256, verified)
     return verified
   }
 

@@ -7,6 +7,7 @@ import type { CryptoKey, JWK, JWTHeaderParameters } from 'jose'
 import type { JwtOptions, SignatureAlgorithm } from '../../schemas/options.ts'
 import { collect, orThrow, succeeds } from '../config-errors.ts'
 import { keysUnavailable, withReason, withRetryAfter } from '../errors.ts'
+import { BoundedMap } from '../get-or-create.ts'
 import { hashToken } from './tokens.ts'
 
 // Downloads JSON Web Key Sets (RFC 7517).
@@ -112,6 +113,11 @@ interface StoredKey extends SigningKey {
   withdrawn: boolean
 }
 
+/**
+ * In place of `createRemoteJWKSet` of jose: its cooldown begins with a success, so that each token would cause a
+ * download while an issuer is down, it cannot be stopped, and it tells neither which keys were withdrawn nor which are
+ * known to be absent.
+ */
 export function createKeySet ({ url, setting, log, createSelector }: {
   readonly url: URL
   /** Name of the setting, for the log, which must not contain the URL. */
@@ -124,7 +130,7 @@ export function createKeySet ({ url, setting, log, createSelector }: {
   /**
    * Each `kid` that was asked for or removed and that the last download did not have, as a hash because it can be long.
    */
-  const absent = new Set<string>()
+  const absent = new BoundedMap<string, true>(MAX_ABSENT)
   let startedAt = -Infinity
   /** Whether the last download failed; also true before the first one. */
   let hasFailed = true
@@ -138,10 +144,7 @@ export function createKeySet ({ url, setting, log, createSelector }: {
     return age >= 0 && age < COOLDOWN ? COOLDOWN - age : 0
   }
 
-  const noteAbsent = (kid: string): void => {
-    absent.add(hashToken(kid))
-    if (absent.size > MAX_ABSENT) absent.delete(absent.keys().next().value as string)
-  }
+  const noteAbsent = (kid: string): void => absent.set(hashToken(kid), true)
 
   const replace = (downloaded: NamedKey[]): void => {
     const groups = Map.groupBy(downloaded, ({ kid }) => kid)
@@ -195,7 +198,7 @@ export function createKeySet ({ url, setting, log, createSelector }: {
       await refresh()
       const found = keys.get(kid)
       if (found !== undefined) return found
-      if (hasFailed || !(isLookedUp || absent.has(hashToken(kid)))) {
+      if (hasFailed || !(isLookedUp || absent.get(hashToken(kid)) === true)) {
         throw withRetryAfter(withReason(keysUnavailable(), 'unknown key'), untilAllowed())
       }
       if (isLookedUp) noteAbsent(kid)

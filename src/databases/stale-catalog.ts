@@ -8,6 +8,7 @@ import { StaleCatalog } from '../dialects/dialect.ts'
 import {
   brokenDefinition, databaseUnavailable, isServiceError, type ServiceError, withReason, withRetryAfter
 } from '../errors.ts'
+import { BoundedMap } from '../get-or-create.ts'
 import { tablesOf } from '../plan/filters/scope.ts'
 import type { Plan } from '../plan/plan.ts'
 
@@ -189,8 +190,8 @@ const FORGOTTEN = 15_000
  * the same error.
  */
 export class BrokenDefinitions {
-  readonly #known = new Map<string, { readonly facts: string, readonly until: number }>()
-  readonly #suspected = new Map<string, { readonly facts: string, readonly since: number, readonly last: number }>()
+  readonly #known = new BoundedMap<string, { facts: string, until: number }>(MAX_KNOWN)
+  readonly #suspected = new BoundedMap<string, { facts: string, since: number, last: number }>(MAX_KNOWN)
   readonly #now: () => number
 
   constructor (now: () => number = () => performance.now()) {
@@ -204,7 +205,7 @@ export class BrokenDefinitions {
 
   note (tables: readonly Table[], reason: string | undefined): void {
     if (reason === undefined) return // it cannot be distinguished from other errors
-    set(this.#known, keyOf(tables, reason), { facts: factsOf(tables), until: this.#now() + KNOWN_FOR })
+    this.#known.set(keyOf(tables, reason), { facts: factsOf(tables), until: this.#now() + KNOWN_FOR })
   }
 
   /**
@@ -216,16 +217,9 @@ export class BrokenDefinitions {
     const facts = factsOf(tables)
     const before = this.#suspected.get(key)
     const since = before?.facts === facts && now - before.last < FORGOTTEN ? before.since : now
-    set(this.#suspected, key, { facts, since, last: now })
+    this.#suspected.set(key, { facts, since, last: now })
     return LASTS - (now - since)
   }
-}
-
-/** Sets the newest entry, and removes the oldest one if there are too many. */
-function set<T> (map: Map<string, T>, key: string, value: T): void {
-  map.delete(key)
-  map.set(key, value)
-  if (map.size > MAX_KNOWN) map.delete(map.keys().next().value as string)
 }
 
 const keyOf = (tables: readonly Table[], reason: string | undefined): string =>

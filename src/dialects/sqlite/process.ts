@@ -4,6 +4,7 @@
  * not write.
  */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+import { BoundedMap } from '../../get-or-create.ts'
 import { openFile, encodingOf, TextCheck, type Encoding } from './open-file.ts'
 import type { DriverValue } from '../../types/column-type.ts'
 import {
@@ -31,7 +32,7 @@ const NOTE = 'row_query_note'
 /** Executes the orders of one client, one after the other. */
 class Connection {
   readonly #database: DatabaseSync
-  readonly #prepared = new Map<string, StatementSync>()
+  readonly #prepared = new BoundedMap<string, StatementSync>(MAX_PREPARED)
   /** Whether a transaction order has begun a transaction that is still open. */
   #isOpen = false
   #rows: {
@@ -256,9 +257,7 @@ class Connection {
   /** Returns a prepared statement, and drops the least recently used one if there are too many. */
   #prepare (sql: string): StatementSync {
     const statement = this.#prepared.get(sql) ?? this.#database.prepare(sql)
-    this.#prepared.delete(sql)
     this.#prepared.set(sql, statement)
-    if (this.#prepared.size > MAX_PREPARED) this.#prepared.delete(this.#prepared.keys().next().value as string)
     return statement
   }
 }
