@@ -1,69 +1,139 @@
-import { type AliasableExpression, type Expression, type RawBuilder, sql, type SqlBool } from 'kysely'
-import { baseTable, type Column, type Index, partsOf, type Table } from '../catalog/catalog.ts'
-import { type Engine, TRAITS } from '../catalog/traits.ts'
+/** Compiles selects of rows, with the members that are joined to them. */
 import {
-  type ComputedColumn, type Condition, type CountPlan, type Groups, isComputed, isRelated, type OneMember, type Order,
-  type RowLock, type SelectPlan
-} from '../plan/plan.ts'
+  type AliasableExpression, type AliasedExpression, type Expression, type RawBuilder, sql, type SqlBool
+} from 'kysely'
+import { baseTable, type Column, type Index, partsOf, statementTable, type Table } from '../catalog/catalog.ts'
+import { type Engine, TRAITS } from '../catalog/traits.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import { matchesIn } from '../plan/filters/match.ts'
-import { groupMembers } from '../plan/filters/scope.ts'
-import { COUNT_ROWS } from '../types/aggregates.ts'
-import type { Parameter, SqlTemplate } from '../types/column-type.ts'
+import { type Cells, cellsOf, haveView, tablesIn, tablesRead } from '../plan/members.ts'
+import type { ComputedColumn, ComputedMember, Condition, OneMember, Order, RowLock, SelectPlan } from '../plan/plan.ts'
+import type { Parameter } from '../types/column-type.ts'
 import {
-  compileCondition, compileForm, isTrue, type Operands, orderTerms, selectedColumns, wrap
-} from './conditions.ts'
-import {
-  builderFor, type BuiltStatement, type Rows, type TableBuilder, statementBuilder, type TableTokens
+  type BuiltStatement, builderFor, statementBuilder, type StatementBuilder, type TableTokens
 } from './builder.ts'
-import type { Statement } from './statement.ts'
+import { compileCondition, compileForm, isTrue, orderTerms, wrap } from './conditions.ts'
+import type { Statement, Template } from './statement.ts'
 
 /**
- * `select <columns>, <aggregates> from <table> [left join <table> on …] where … group by … having … order by … limit
- * n`. The columns of the table are named with it, because the joined tables may have the same names.
+ * `select <cells> from <table> [left join <table> on …] where … order by … limit n [lock in share mode]`. Columns are
+ * in the order of the plan and read by position.
  */
-function compileGroups (plan: SelectPlan, groups: Groups, engine: Engine): BuiltStatement {
-  const { by, aggregates, having } = groups
-  const { table, columns, condition, order, page } = plan
-  const builder = statementBuilder(engine, table)
-  const own: TableTokens = { ...builder, token: builder.outer }
-  const joined = new Map(groupMembers(groups).map((member) => [member, builder.add(member.table, undefined)]))
-  const alias = createAlias([table, ...Array.from(joined.keys(), (member) => member.table)])
-  const column = (each: Column): AliasableExpression<Parameter> =>
-    sql.ref(isRelated(each) ? (joined.get(each.member) as TableTokens).token(each.origin) : own.token(each))
-  const [only] = aggregates
-  // with a condition on all rows, and not on those of the aggregate, SQLite finds `$max` by an index
-  const ownRows =
-    only === undefined || columns.length > 1 || only.condition !== undefined ? undefined : ownValues(only, own)
-  const computed = (each: ComputedColumn) =>
-    compute(countingVisible(each, condition), engine, own, ownRows === undefined)
-  const expressions = new Map(
-    [...by, ...aggregates].map((each) => [each as Column, isComputed(each) ? computed(each) : column(each)])
-  )
-  const selected = columns.map((each, index) =>
-    wrap(each.type.selected, expressions.get(each) as AliasableExpression<Parameter>).as(alias(index))
-  )
-  const operands: Operands = {
-    // the alias, because an expression would be computed again and has parameters
-    left: (each) => isComputed(each) ? sql.id(alias(columns.indexOf(each))) : wrap(each.type.grouped, column(each)),
-    wrapping: ({ type }) => type.computed ?? type.compared
-  }
-  const joins = Array.from(joined, ([member, other]) => leftJoin(member, { other, from: other.from, outer: own }))
-  let query = from(builder, joins).select(selected)
-  if (!isTrue(condition)) query = query.where(compileCondition(condition, own))
-  if (ownRows !== undefined) query = query.where(ownRows)
-  if (by.length > 0) query = query.groupBy(by.map((each) => expressions.get(each) as AliasableExpression<Parameter>))
-  if (!isTrue(having)) query = query.having(compileCondition(having, own, operands))
-  for (const term of orderTerms(order, ({ column: each }) => operands.left(each))) query = query.orderBy(term)
-  query = query.limit(plan.read ?? plan.limit)
-  return builder.build(page?.by === 'offset' ? query.offset(page.offset) : query)
+export function compileSelect (plan: SelectPlan, engine: Engine): BuiltStatement {
+  const { table, condition, page, order, sequence } = plan
+  const cells = cellsOf(plan)
+  const locks = locksOf(table, plan.lock, engine)
+  const tables = statementBuilder(engine, tablesIn(table, cells), { lock: locks?.inner })
+  const forced = findIndex(plan, engine)
+  const conditions = [condition, ...page?.by === 'position' ? [page.after] : []]
+  const rows = selectRows(tables, cells, {
+    index: forced?.index,
+    order: forced?.order ?? order,
+    sequence,
+    conditions,
+    engine
+  })
+  let query = rows.select(selectCells(tables, cells)).limit(plan.read ?? plan.limit)
+  if (page?.by === 'offset') query = query.offset(page.offset)
+  return tables.build(withLock(query, locks))
 }
 
-/** `$count` of all rows, also by a column that is not NULL in any. */
-const countingVisible = (each: ComputedColumn, condition: Condition): ComputedColumn =>
-  each.call !== '$count' || each.condition !== undefined || each.source?.nullable === true
-    ? each
-    : { ...each, sql: countedRows(condition, each.sql) }
+/**
+ * Selects the cells as `v0`, `v1`, …, or from a later number if other cells precede them (`from`). They have aliases
+ * because mysql2 cannot read rows with a column called `__proto__`.
+ */
+export const selectCells = (
+  tables: StatementBuilder,
+  { cells }: Cells,
+  from = 0
+): Array<AliasedExpression<Parameter, string>> =>
+  cells.map(({ column, table }, index) =>
+    wrap(column.type.selected, sql.ref<Parameter>(tables.at(table).token(column))).as(`v${from + index}`)
+  )
+
+/** From FROM up to ORDER BY. */
+export function selectRows (
+  tables: StatementBuilder,
+  { joined }: Pick<Cells, 'joined'>,
+  { index, order = [], sequence, conditions, related = [], beside, own = tables.at(0), engine }: {
+    readonly index?: Index | undefined
+    readonly order?: readonly Order[]
+    readonly sequence?: SelectPlan['sequence']
+    readonly engine: Engine
+    readonly conditions: readonly Condition[]
+    /** Conditions that relate the rows to others, and decide by which index they are found. */
+    readonly related?: readonly Condition[]
+    /** What is joined to the table before its members. */
+    readonly beside?: { readonly rows: AliasedExpression<object, string>, readonly on: Expression<SqlBool> }
+    /** The tokens in conditions. */
+    readonly own?: TableTokens
+  }
+) {
+  let query = tables.isAlone && index === undefined
+    ? tables.db.selectFrom('t')
+    : tables.db.selectFrom(tables.from(0, index))
+  if (beside !== undefined) query = query.innerJoin(beside.rows, (join) => join.on(beside.on)) as typeof query
+  for (const [each, { member, parent }] of joined.entries()) {
+    const on = compileOn(member, tables.at(each + 1), tables.at(parent))
+    query = query.leftJoin(tables.from(each + 1), (join) => join.on(on)) as typeof query
+  }
+  for (const condition of related) query = query.where(tables.relate(compileCondition(condition, own)))
+  for (const condition of conditions) if (!isTrue(condition)) query = query.where(compileCondition(condition, own))
+  for (const term of termsOf(order, tables, { joined }, engine)) query = query.orderBy(term)
+  return sequence === undefined ? query : query.orderBy(positionIn(sequence, own))
+}
+
+/** What joins a member, with its filters and rules. `outer`: the table whose rows have it. */
+function compileOn ({ on, condition }: OneMember, other: TableTokens, outer: TableTokens): Expression<SqlBool> {
+  // the column on the left decides the collation on SQLite
+  const pairs: Array<Expression<unknown>> = on.map(
+    (pair) => sql`${sql.ref(other.token(pair.other))} = ${sql.ref(outer.token(pair.column))}`
+  )
+  if (!isTrue(condition)) pairs.push(compileCondition(condition, other))
+  return sql<SqlBool>`${sql.join(pairs, sql` and `)}`
+}
+
+/** `case when … then 0 when … then 1 end` */
+function positionIn (conditions: readonly Condition[], builder: TableTokens): Expression<number> {
+  return sql`case ${sql.join(
+    conditions.map((condition, index) => sql`when ${compileCondition(condition, builder)} then ${sql.lit(index)}`),
+    sql` `
+  )} end`
+}
+
+/**
+ * The terms of an order by columns of the table, and by its members. They name the table, because aliases take
+ * precedence over columns.
+ */
+export function termsOf (
+  order: readonly Order[],
+  tables: StatementBuilder,
+  { joined }: Pick<Cells, 'joined'>,
+  engine: Engine
+): Array<RawBuilder<unknown>> {
+  const own = tables.at(0)
+  return orderTerms(order, ({ of, column }) => {
+    if (of?.kind === 'computed') return computeRelated(column as ComputedColumn, of, own, engine)
+    const tokens = of === undefined ? own : tables.at(joined.findIndex(({ member }) => member === of) + 1)
+    return sql.ref(tokens.outer(column))
+  }, own)
+}
+
+/** `(select <aggregate> from <table> where <on> and …)` */
+function computeRelated (
+  column: ComputedColumn,
+  { table, on, condition, index }: ComputedMember,
+  own: TableTokens,
+  engine: Engine
+): RawBuilder<unknown> {
+  const other = own.add(table, index?.index)
+  const conditions = on.map((pair): Expression<unknown> =>
+    other.relate(sql`${sql.ref(other.token(pair.other))} = ${sql.ref(own.outer(pair.column))}`)
+  )
+  if (!isTrue(condition)) conditions.push(compileCondition(condition, other))
+  const value = compute(column, engine, other)
+  return sql`(select ${value} from ${other.from} where ${sql.join(conditions, sql` and `)})`
+}
 
 /**
  * Compiles an aggregate or a part of time. The servers compute the aggregate of a CASE, which is NULL for the other
@@ -96,7 +166,7 @@ export function compute (
 const OF_VALUES = new Set(['$sum', '$avg', '$min', '$max'])
 
 /** The condition that an aggregate of values has on SQLite; undefined if there is none. */
-function ownValues (
+export function ownValues (
   { call, source }: ComputedColumn,
   { token }: Pick<TableTokens, 'token'>
 ): Expression<SqlBool> | undefined {
@@ -104,17 +174,6 @@ function ownValues (
   return own === undefined || !OF_VALUES.has(call)
     ? undefined
     : sql<SqlBool>`${compileForm(own, { column: sql.ref(token(source as Column)) })}`
-}
-
-/**
- * Creates aliases that no column of the tables has, because HAVING prefers columns to aliases: any on SQLite, those of
- * GROUP BY on MySQL.
- */
-function createAlias (tables: readonly Table[]): (index: number) => string {
-  const columns = tables.flatMap((table) => baseTable(table).columnList)
-  let prefix = 'v'
-  while (columns.some(({ name }) => name.toLowerCase().startsWith(prefix))) prefix += '_'
-  return (index) => `${prefix}${index}`
 }
 
 /**
@@ -181,114 +240,57 @@ function isEquality (condition: Condition): boolean {
   )
 }
 
-/**
- * `select <columns> from <table> where … order by … limit n`. Columns are in the order of the plan and read by
- * position. They have aliases because mysql2 cannot read rows with a column called `__proto__`. The order names the
- * table because aliases take precedence over columns there.
- */
-export function compileSelect (plan: SelectPlan, engine: Engine): BuiltStatement {
-  if (plan.groups !== undefined) return compileGroups(plan, plan.groups, engine)
-  const lock = plan.lock && lockOf(plan.table, plan.lock, engine)
-  const builder = statementBuilder(engine, plan.table, lock && lockedIn(plan.table))
-  const forced = findIndex(plan, engine)
-  // one call for all columns, because each call copies the query
-  const hint = forced && [sql`force index (${sql.id(builder.indexToken(forced.index))})`]
-  let query = from(builder, hint).select(({ ref }) =>
-    selectedColumns(plan).map((column, index) => wrap(column.type.selected, ref(builder.token(column))).as(`v${index}`))
-  )
-  for (const condition of [plan.condition, ...plan.page?.by === 'position' ? [plan.page.after] : []]) {
-    if (!isTrue(condition)) query = query.where(compileCondition(condition, builder))
-  }
-  const columnOf = ({ column }: Order): Expression<unknown> => sql.ref(`t.${builder.token(column)}`)
-  for (const term of orderTerms(forced?.order ?? plan.order, columnOf, builder)) query = query.orderBy(term)
-  if (plan.sequence !== undefined) query = query.orderBy(positionIn(plan.sequence, builder))
-  query = query.limit(plan.read ?? plan.limit)
-  if (plan.page?.by === 'offset') query = query.offset(plan.page.offset)
-  return builder.build(lock === undefined ? query : query.modifyEnd(lock))
-}
-
-/** `case when … then 0 when … then 1 end` */
-export function positionIn (conditions: readonly Condition[], builder: TableTokens): Expression<number> {
-  return sql`case ${sql.join(
-    conditions.map((condition, index) => sql`when ${compileCondition(condition, builder)} then ${sql.lit(index)}`),
-    sql` `
-  )} end`
-}
-
-/**
- * `from <table>`, or `from <table> as <table> force index (<index>)` and the like: Kysely has no hints, but accepts any
- * expression as an alias.
- */
-function from ({ db }: TableBuilder, behind: ReadonlyArray<RawBuilder<unknown>> = []) {
-  if (behind.length === 0) return db.selectFrom('t')
-  return db.selectFrom(sql<Rows['t']>`${sql.table('t')}`.as<'t'>(sql`${sql.id('t')} ${sql.join(behind, sql` `)}`))
-}
-
-/** `left join <table> on …`, with the filters and rules of a member. `outer`: the table whose rows have it. */
-export function leftJoin (
-  { on, condition }: OneMember,
-  { other, from, outer }: {
-    readonly other: TableTokens
-    readonly from: RawBuilder<unknown>
-    readonly outer: Pick<TableTokens, 'token'>
-  }
-): RawBuilder<unknown> {
-  // the column on the left decides the collation on SQLite
-  const pairs: Array<Expression<unknown>> = on.map(
-    (pair) => sql`${sql.ref(other.token(pair.other))} = ${sql.ref(outer.token(pair.column))}`
-  )
-  if (!isTrue(condition)) pairs.push(compileCondition(condition, other))
-  return sql`left join ${from} on ${sql.join(pairs, sql` and `)}`
-}
-
-/** The number of rows. */
-const countRows = (condition: Condition): AliasableExpression<Parameter> =>
-  compileForm(countedRows(condition, COUNT_ROWS.sql), { column: sql`*` })
-
-/**
- * MySQL answers `count(*)` with only a search from the index of words, which also has rows that the transaction has
- * deleted or does not see.
- */
-const countedRows = (condition: Condition, usual: SqlTemplate): SqlTemplate =>
-  matchesIn(condition).length === 0 ? usual : ['cast(coalesce(sum(1), 0) as signed)']
-
-/**
- * `select count(*) from <table> where …`. With a limit or a lock it counts the rows of a subquery, which stops at the
- * limit.
- */
-export function compileCount ({ table, condition, limit, lock }: CountPlan, engine: Engine): BuiltStatement {
-  const locks = lock && lockOf(table, lock, engine)
-  const builder = statementBuilder(engine, table, locks && lockedIn(table))
-  const rows = isTrue(condition)
-    ? builder.db.selectFrom('t')
-    : builder.db.selectFrom('t').where(compileCondition(condition, builder))
-  if (limit === undefined && locks === undefined) return builder.build(rows.select(countRows(condition).as('v0')))
-  const ones = rows.select(sql<number>`1`.as('v0'))
-  const limited = limit === undefined ? ones : ones.limit(limit)
-  return builder.build(
-    builder.db
-      .selectFrom((locks === undefined ? limited : limited.modifyEnd(locks)).as('matching'))
-      .select(countRows(condition).as('v0'))
-  )
-}
+interface Locks { readonly rows: RawBuilder<unknown>, readonly inner: RawBuilder<unknown> }
 
 const SHARE = sql`lock in share mode`
 const UPDATE = sql`for update`
 
-/** The lock. MariaDB has no FOR SHARE. */
-function lockOf ({ traits }: Table, lock: NonNullable<RowLock>, engine: Engine): RawBuilder<unknown> | undefined {
-  if (!TRAITS[engine].locksRows) return undefined
-  return lock === 'share' && traits?.sharesLocks !== false ? SHARE : UPDATE
+/**
+ * The locks of a select: on its rows, and on those of its subqueries, which would otherwise read older ones than the
+ * select. MariaDB has no FOR SHARE.
+ */
+export function locksOf (
+  { traits }: Table,
+  lock: RowLock,
+  engine: Engine
+): Locks | undefined {
+  if (lock === undefined || !TRAITS[engine].locksRows) return undefined
+  const shared = traits?.sharesLocks === false ? UPDATE : SHARE
+  return { rows: lock === 'share' ? shared : UPDATE, inner: sql` ${shared}` }
 }
 
-/** The clause that locks the rows of a select on several tables, with a space before it; empty without a lock. */
-export function lockClause (table: Table, lock: RowLock, engine: Engine): RawBuilder<unknown> {
-  const clause = lock && lockOf(table, lock, engine)
-  return clause === undefined ? sql`` : sql` ${clause}`
-}
+export const withLock = <Q extends { modifyEnd (clause: RawBuilder<unknown>): Q }> (
+  query: Q,
+  locks: Locks | undefined
+): Q => locks === undefined ? query : query.modifyEnd(locks.rows)
 
-/** The lock of subqueries in a select that locks its rows; without it they would read older rows than the select. */
-const lockedIn = ({ traits }: Table): RawBuilder<unknown> => sql` ${traits?.sharesLocks === false ? UPDATE : SHARE}`
+/** Describes a statement that selects cells for a dialect. */
+export function describeCells (
+  { table, cells, conditions, order = [], engine }: {
+    readonly table: Table
+    readonly cells: Cells
+    /** The order of the rows of the table, whose aggregates need the tables of their members. */
+    readonly order?: readonly Order[]
+    /** The conditions on the columns of the table. */
+    readonly conditions: readonly Condition[]
+    readonly engine: Engine
+  },
+  built: BuiltStatement
+): Template {
+  const tables = tablesIn(table, cells)
+  const read = tablesRead(table, cells, conditions, order)
+  return {
+    verb: 'select',
+    table: statementTable(table),
+    ...built,
+    columns: cells.cells.map(({ column }) => column),
+    sources: cells.cells.map((cell) => statementTable(tables[cell.table] as Table)),
+    assigned: [],
+    isSearch: conditions.some((condition) => matchesIn(condition).length > 0),
+    readsView: haveView(read),
+    confirmations: confirmationsOf(engine, read)
+  }
+}
 
 const confirmations = new WeakMap<Table, Statement>()
 

@@ -8,9 +8,7 @@ import { findSearchKey } from '../plan/row-keys.ts'
 import type { Parameter } from '../types/column-type.ts'
 import { operatorSql } from '../types/update-operators.ts'
 import { bind, compileCondition, compileForm } from './conditions.ts'
-import {
-  type BuiltStatement, queriesOn, type Rows, type TableBuilder, textOf, statementBuilder, type StatementBuilder
-} from './builder.ts'
+import { type BuiltStatement, builderFor, queriesOn, type Rows, type TableBuilder, textOf } from './builder.ts'
 
 const toRow = (assignments: readonly Assignment[], builder: TableBuilder) =>
   Object.fromEntries(
@@ -43,7 +41,7 @@ const orAbort = ({ hasConflictClause }: Table): RawBuilder<unknown> =>
  */
 export function compileUpdate (plan: UpdatePlan, engine: Engine): BuiltStatement {
   const { table, assignments, condition, limit } = plan
-  const builder = statementBuilder(engine, table)
+  const builder = builderFor(engine, table)
   const { db, build, token } = builder
   if (!TRAITS[engine].searchesInWrites && matchesIn(condition).length > 0) {
     const { rows, matching } = joinFound(plan, builder)
@@ -88,7 +86,7 @@ const EVERY_ROW = sql.lit(Number.MAX_SAFE_INTEGER)
  */
 function joinFound (
   { table, condition, limit }: UpdatePlan | DeletePlan,
-  builder: StatementBuilder
+  builder: TableBuilder
 ) {
   const { db, token } = builder
   const key = findSearchKey(table) as readonly Column[]
@@ -105,7 +103,7 @@ function joinFound (
 /** `delete from <table> where …` */
 export function compileDelete (plan: DeletePlan, engine: Engine): BuiltStatement {
   const { table, condition, limit } = plan
-  const builder = statementBuilder(engine, table)
+  const builder = builderFor(engine, table)
   if (!TRAITS[engine].searchesInWrites && matchesIn(condition).length > 0) {
     const { rows, matching } = joinFound(plan, builder)
     return builder.build(sql`delete ${sql.table('t')} from ${rows} on ${matching}`)

@@ -6,8 +6,7 @@ import type { Column } from '../catalog/catalog.ts'
 import type { Pair } from '../catalog/relations.ts'
 import { ESCAPE } from '../plan/filters/operators.ts'
 import {
-  type At, type Condition, type Exists, isRelevance, type JsonTest, type Match, type Operator, type Order,
-  type SelectPlan
+  type At, type Condition, type Exists, isRelevance, type JsonTest, type Match, type Operator, type Order
 } from '../plan/plan.ts'
 import {
   COLUMN, type ColumnType, FILTER, type SqlTemplate, GIVEN, type JsonInside, type Moment, type Parameter, type Scalar,
@@ -313,9 +312,4 @@ export function orderTerms (
   const compiled = (term: Order): Expression<unknown> =>
     isRelevance(term.column) ? compileRelevance(term.column.match, rows as TableTokens) : expressionOf(term)
   return order.map((term) => sql`${compiled(term)} ${sql.raw(term.direction)}`)
-}
-
-/** The columns of the rows that a select reads: those of the answer, then those that only the position needs. */
-export function selectedColumns ({ columns, page }: SelectPlan): readonly Column[] {
-  return page?.by === 'position' && page.hidden.length > 0 ? [...columns, ...page.hidden] : columns
 }

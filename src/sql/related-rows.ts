@@ -2,7 +2,7 @@
  * The statements of a member that needs its own. Each value of `on` has a part of a UNION ALL, which selects the rows
  * related to it and stops at the limit, because only the database knows which texts are equal.
  */
-import { type RawBuilder, sql } from 'kysely'
+import { type AliasedExpression, type RawBuilder, sql, type SqlBool } from 'kysely'
 import { OF_RESULT, type Column, type Table } from '../catalog/catalog.ts'
 import type { Pair } from '../catalog/relations.ts'
 import { type Engine, TRAITS } from '../catalog/traits.ts'
@@ -11,9 +11,8 @@ import type { ComputedMember, Condition, ListMember, ManyMember, RowLock } from 
 import { type Cell, type Parameter, type Value, RELATED_TEXT, type Wrapping } from '../types/column-type.ts'
 import { integerType } from '../types/integer.ts'
 import { valueClassesOf } from '../types/value-classes.ts'
-import { type BuiltStatement, severalTables, type TableTokens } from './builder.ts'
-import { describeCells, selectCells, selectRows, termsOf } from './compile-members.ts'
-import { compute, lockClause } from './compile-select.ts'
+import { type BuiltStatement, statementBuilder, type TableTokens } from './builder.ts'
+import { compute, describeCells, locksOf, selectCells, selectRows, termsOf, withLock } from './compile-select.ts'
 import { wrap, collationOf, columnsOf, compileCondition } from './conditions.ts'
 import { fill, findTemplate, keyOf, type StatementCounts } from './statement-cache.ts'
 import type { Statement, Template } from './statement.ts'
@@ -28,8 +27,8 @@ export interface OnValues {
  * Maximum number of parameters of a statement, of which SQLite allows 32,766, and of characters of its text, of which
  * servers take at least 16 MB.
  */
-export const MAX_PARAMETERS = 30_000
-export const MAX_LENGTH = 2_000_000
+const MAX_PARAMETERS = 30_000
+const MAX_LENGTH = 2_000_000
 
 /** The column for the id of the values of a part, with the type that the servers send. */
 const VALUE_ID: Column = {
@@ -87,32 +86,43 @@ export function * compileRelated (
     describeMember(withSlots.member, engine, buildPart(withSlots, engine))
   )
   const memberValues = partValues.slice(part.parameters.length)
-  let parameters: Cell[] = []
-  let [count, length] = [0, 0]
-  for (const { id, values } of onValues) {
-    const own = fill(template, [id, ...values, ...memberValues])
-    const size = own.reduce<number>((sum, each) => sum + lengthOf(each), template.sql.length)
-    if (count > 0 && (parameters.length + own.length > MAX_PARAMETERS || length + size > MAX_LENGTH)) {
-      yield unitePart(template, count, parameters, engine)
-      parameters = []
-      count = length = 0
-    }
-    for (const each of own) parameters.push(each)
-    count++
-    length += size
+  const length = fill(template, partValues).reduce<number>((sum, each) => sum + lengthOf(each), template.sql.length)
+  for (const some of divide(onValues, { parameters: template.slots.length, length, times: 1 })) {
+    const parameters = some.flatMap(({ id, values }) => fill(template, [id, ...values, ...memberValues]))
+    yield { ...template, ...unite(template, some.length, engine), parameters, isUnion: true }
   }
-  if (count > 0) yield unitePart(template, count, parameters, engine)
 }
 
-const unitePart = (template: Template, count: number, parameters: readonly Cell[], engine: Engine): Statement => ({
-  ...template,
-  ...unite(template, count, engine),
-  parameters,
-  isUnion: true
-})
+/**
+ * Divides values among statements that are not too large. `parameters`: those for each row of values; `length`: the
+ * characters without them; `times`: how often they are there.
+ */
+function * divide (
+  onValues: readonly OnValues[],
+  { parameters, length, times, room = MAX_PARAMETERS }: {
+    readonly parameters: number
+    readonly length: number
+    readonly times: number
+    readonly room?: number
+  }
+): Generator<OnValues[]> {
+  let some: OnValues[] = []
+  let total = 0
+  for (const each of onValues) {
+    const size = length + times * each.values.reduce<number>((sum, value) => sum + lengthOf(value), 0)
+    if (some.length > 0 && ((some.length + 1) * parameters > room || total + size > MAX_LENGTH)) {
+      yield some
+      some = []
+      total = 0
+    }
+    some.push(each)
+    total += size
+  }
+  if (some.length > 0) yield some
+}
 
 /** The approximate number of characters of a literal; each byte has two. */
-export const lengthOf = (cell: Cell): number =>
+const lengthOf = (cell: Cell): number =>
   typeof cell === 'string' ? cell.length : Buffer.isBuffer(cell) ? 2 * cell.length : 8
 
 /** `limit`: the number of rows; `parameters`: the values of `on`. */
@@ -144,22 +154,19 @@ function describeFirst ({ table, parameters, limit, member, lock }: First): Temp
   const { condition, index, order } = member
   const [{ other }] = member.on as [Pair]
   const cells = cellsOfMember(member)
-  const locking = lockClause(table, lock, 'mysql')
-  const tables = severalTables('mysql', tablesIn(table, cells), locking)
+  const locks = locksOf(table, lock, 'mysql')
+  const tables = statementBuilder('mysql', tablesIn(table, cells), { lock: locks?.inner })
   const among: Condition = { kind: 'in', column: other, negated: false, parameters: parameters as readonly Value[] }
+  const value = sql.ref(tables.at(0).token(other)).as('v0')
   const related = selectRows(tables, cells, {
     index: index?.index,
     conditions: [among, condition],
     order: [{ column: other, direction: index?.direction ?? 'asc' }, ...order],
     engine: 'mysql'
-  })
-  const value = sql`${sql.ref(tables.at(0).token(other))} as ${sql.id('v0')}`
+  }).select([value, ...selectCells(tables, cells, 1)]).limit(limit)
   return withFirstColumn(
     other,
-    describeCells(
-      { table, cells, conditions: [condition], engine: 'mysql' },
-      tables.build(sql`select ${value}, ${selectCells(tables, cells, 1)} ${related} limit ${limit}${locking}`)
-    )
+    describeCells({ table, cells, conditions: [condition], engine: 'mysql' }, tables.build(withLock(related, locks)))
   )
 }
 
@@ -188,32 +195,32 @@ export function describeMember (member: ListMember, engine: Engine, built: Built
 function buildPart ({ member, lock, parameters: [id, ...values] }: Part, engine: Engine): BuiltStatement {
   const { table, on, condition, index } = member
   const cells = cellsOfMember(member)
-  const locking = lockClause(table, lock, engine)
-  const tables = severalTables(engine, member.kind === 'many' ? tablesIn(table, cells) : [table], locking)
+  const locks = locksOf(table, lock, engine)
+  const tables = statementBuilder(engine, member.kind === 'many' ? tablesIn(table, cells) : [table], {
+    lock: locks?.inner
+  })
   const related = on.map(({ other }, index): Condition =>
     ({ kind: 'compare', column: other, operator: '=', parameter: values[index] as Parameter })
   )
   const rows = { index: index?.index, related, conditions: [condition], engine }
-  const idColumn = sql`${id} as ${sql.id('v0')}`
-  if (member.kind === 'many') {
-    const selected = selectRows(tables, cells, { ...rows, order: member.order })
-    const limited = sql`${selected} limit ${member.limit}${locking}`
-    return tables.build(sql`select ${idColumn}, ${selectCells(tables, cells, 1)} ${limited}`)
+  const idColumn = sql<Parameter>`${id}`.as('v0')
+  if (member.kind === 'computed') {
+    const selected = [idColumn, ...computedCells(member, engine, tables.at(0))]
+    return tables.build(selectRows(tables, { joined: [] }, rows).select(selected))
   }
-  const computed = computedCells(member, engine, tables.at(0))
-  return tables.build(
-    sql`select ${idColumn}, ${computed} ${selectRows(tables, { joined: [] }, { ...rows, order: [] })}`
-  )
+  const query = selectRows(tables, cells, { ...rows, order: member.order })
+    .select([idColumn, ...selectCells(tables, cells, 1)])
+    .limit(member.limit)
+  return tables.build(withLock(query, locks))
 }
 
 /** Selects the values of a computed member as `v1`, `v2`, … */
-export const computedCells = ({ columns }: ComputedMember, engine: Engine, table: TableTokens): RawBuilder<unknown> =>
-  sql.join(
-    columns.map((column, index) => {
-      const value = compute(column, engine, table)
-      return sql`${wrap(column.type.selected, value)} as ${sql.id(`v${index + 1}`)}`
-    })
-  )
+const computedCells = (
+  { columns }: ComputedMember,
+  engine: Engine,
+  table: TableTokens
+): Array<AliasedExpression<Parameter, string>> =>
+  columns.map((column, index) => wrap(column.type.selected, compute(column, engine, table)).as(`v${index + 1}`))
 
 /** What stands around a part of a UNION that has an order and a limit. */
 const PART: Readonly<Record<Engine, readonly [string, string]>> = {
@@ -266,7 +273,8 @@ export function * compileAtOnce (
   counts: StatementCounts
 ): Generator<Statement, void> {
   const own = keyOf(member).values.length
-  for (const some of divide(onValues, MAX_PARAMETERS - own)) {
+  const sizes = { parameters: 1 + 2 * member.on.length, length: 0, times: 2, room: MAX_PARAMETERS - own }
+  for (const some of divide(onValues, sizes)) {
     const parameters = some.flatMap(({ id, values }) => [id, ...values])
     const plan: AtOnce = { table: member.table, parameters, member, isAtOnce: true }
     const { key, values } = keyOf(plan)
@@ -279,26 +287,6 @@ export function * compileAtOnce (
   }
 }
 
-/** Divides values among statements that are not too large. Each value is there twice. */
-function * divide (onValues: readonly OnValues[], room: number): Generator<OnValues[]> {
-  let some: OnValues[] = []
-  let [count, length] = [0, 0]
-  for (const each of onValues) {
-    const { values } = each
-    const parameters = 1 + 2 * values.length
-    const size = 2 * values.reduce<number>((sum, one) => sum + lengthOf(one), 0)
-    if (some.length > 0 && (count + parameters > room || length + size > MAX_LENGTH)) {
-      yield some
-      some = []
-      count = length = 0
-    }
-    some.push(each)
-    count += parameters
-    length += size
-  }
-  if (some.length > 0) yield some
-}
-
 /**
  * `select … from (select k.v0, <cells>, row_number() over (partition by k.v0 order by …) as rn from <table> join
  * (<values>) as k on … where …) as r where rn <= n`, or `select k.v0, <aggregates> from … group by k.v0`
@@ -307,7 +295,7 @@ function buildAtOnce (plan: AtOnce, engine: Engine): BuiltStatement {
   const { member } = plan
   const { table, on, condition, index } = member
   const cells = cellsOfMember(member)
-  const tables = severalTables(engine, member.kind === 'many' ? tablesIn(table, cells) : [table])
+  const tables = statementBuilder(engine, member.kind === 'many' ? tablesIn(table, cells) : [table], { isAlone: false })
   const own = tables.at(0)
   const width = on.length + 1
   const operands = columnsOf(own)
@@ -323,27 +311,24 @@ function buildAtOnce (plan: AtOnce, engine: Engine): BuiltStatement {
       })
     ]
   })
-  const values = listValues(on, plan.parameters, engine)
-  const beside = sql` join (${values}) as ${sql.id('k')} on ${sql.join(pairs, sql` and `)}`
-  const from = selectRows(tables, member.kind === 'many' ? cells : { joined: [] }, {
+  const values = sql<object>`(${listValues(on, plan.parameters, engine)})`.as('k')
+  const related = selectRows(tables, member.kind === 'many' ? cells : { joined: [] }, {
     index: index?.index,
-    beside,
+    beside: { rows: values, on: sql<SqlBool>`${sql.join(pairs, sql` and `)}` },
     conditions: [condition],
-    order: [],
     engine
   })
-  const id = sql.ref('k.v0')
+  const id = sql.ref<Parameter>('k.v0')
   if (member.kind === 'computed') {
-    const selected = computedCells(member, engine, own)
-    return tables.build(sql`select ${id} as ${sql.id('v0')}, ${selected} ${from} group by ${id}`)
+    return tables.build(related.select([id.as('v0'), ...computedCells(member, engine, own)]).groupBy(id))
   }
   const terms = termsOf(member.order, tables, cells, engine)
   const order = terms.length === 0 ? sql`` : sql` order by ${sql.join(terms)}`
-  const number = sql`row_number() over (partition by ${id}${order}) as ${sql.id('rn')}`
-  const rows = sql`select ${id} as ${sql.id('v0')}, ${selectCells(tables, cells, 1)}, ${number} ${from}`
+  const number = sql<number>`row_number() over (partition by ${id}${order})`.as('rn')
+  const rows = related.select([id.as('v0'), ...selectCells(tables, cells, 1), number])
   const names = sql.join([id, ...cells.cells].map((_, each) => sql.id(`v${each}`)))
   return tables.build(
-    sql`select ${names} from (${rows}) as ${sql.id('r')} where rn <= ${member.limit} order by v0, rn`
+    sql`select ${names} from ${rows} as ${sql.id('r')} where rn <= ${member.limit} order by v0, rn`
   )
 }
 

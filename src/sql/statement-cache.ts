@@ -17,10 +17,9 @@ import { rowKeysOf } from '../plan/row-keys.ts'
 import type { Cell } from '../types/column-type.ts'
 import { integerType } from '../types/integer.ts'
 import type { BuiltStatement } from './builder.ts'
-import { compileRows, describeCells } from './compile-members.ts'
-import { compileCount, compileSelect, confirmationsOf } from './compile-select.ts'
+import { compileCount, compileGroups } from './compile-groups.ts'
+import { compileSelect, confirmationsOf, describeCells } from './compile-select.ts'
 import { compileDelete, compileUpdate } from './compile-write.ts'
-import { selectedColumns } from './conditions.ts'
 import { Slot, type Template, type Statement } from './statement.ts'
 
 /** What a property of plans is to a key: its own character, and whether it contains values. */
@@ -336,7 +335,8 @@ export function compileStatement (
 /** The text and the parameters of a plan as Kysely builds them. */
 export function buildStatement (plan: CompiledPlan, engine: Engine): BuiltStatement {
   switch (plan.verb) {
-    case 'select': return plan.members === undefined ? compileSelect(plan, engine) : compileRows(plan, engine)
+    case 'select':
+      return plan.groups === undefined ? compileSelect(plan, engine) : compileGroups(plan, plan.groups, engine)
     case 'count': return compileCount(plan, engine)
     case 'update': return compileUpdate(plan, engine)
     case 'delete': return compileDelete(plan, engine)
@@ -379,7 +379,7 @@ function compileNumber (table: Table, sql: string): Statement {
 function describe (plan: CompiledPlan, engine: Engine): Template {
   const { verb, condition } = plan
   const built = buildStatement(plan, engine)
-  if (verb === 'select' && plan.members !== undefined) {
+  if (verb === 'select' && plan.groups === undefined) {
     const conditions = [condition, ...plan.page?.by === 'position' ? [plan.page.after] : []]
     const { table, order } = plan
     return describeCells({ table, cells: cellsOf(plan), conditions, order, engine }, built)
@@ -388,7 +388,7 @@ function describe (plan: CompiledPlan, engine: Engine): Template {
   const groups = verb === 'select' ? plan.groups : undefined
   const grouped = groups === undefined ? [] : groupTables(groups)
   const related = [...existsIn(condition).map((exists) => exists.table), ...grouped]
-  const columns = verb === 'select' ? selectedColumns(plan) : verb === 'count' ? COUNT : NONE
+  const columns = verb === 'select' ? plan.columns : verb === 'count' ? COUNT : NONE
   // needed only for tables without transactions
   const isChange = verb === 'update' || verb === 'delete'
   return {

@@ -1,0 +1,98 @@
+/** Compiles selects of groups of rows, and counts. */
+import { type AliasableExpression, sql } from 'kysely'
+import { baseTable, type Column, type Table } from '../catalog/catalog.ts'
+import type { Engine } from '../catalog/traits.ts'
+import { matchesIn } from '../plan/filters/match.ts'
+import { groupMembers } from '../plan/filters/scope.ts'
+import {
+  type ComputedColumn, type Condition, type CountPlan, type Groups, isComputed, isRelated, type SelectPlan
+} from '../plan/plan.ts'
+import { COUNT_ROWS } from '../types/aggregates.ts'
+import type { Parameter, SqlTemplate } from '../types/column-type.ts'
+import { type BuiltStatement, statementBuilder, type TableTokens } from './builder.ts'
+import { compute, locksOf, ownValues, selectRows, withLock } from './compile-select.ts'
+import { compileCondition, compileForm, isTrue, type Operands, orderTerms, wrap } from './conditions.ts'
+
+/**
+ * `select <columns>, <aggregates> from <table> [left join <table> on …] where … group by … having … order by … limit
+ * n`. The columns of the table are named with it, because the joined tables may have the same names.
+ */
+export function compileGroups (plan: SelectPlan, groups: Groups, engine: Engine): BuiltStatement {
+  const { by, aggregates, having } = groups
+  const { table, columns, condition, order, page } = plan
+  const members = groupMembers(groups)
+  const all = [table, ...members.map((member) => member.table)]
+  const tables = statementBuilder(engine, all)
+  const own: TableTokens = { ...tables.at(0), token: tables.at(0).outer }
+  const alias = createAlias(all)
+  const column = (each: Column): AliasableExpression<Parameter> =>
+    sql.ref(isRelated(each) ? tables.at(members.indexOf(each.member) + 1).token(each.origin) : own.token(each))
+  const [only] = aggregates
+  // with a condition on all rows, and not on those of the aggregate, SQLite finds `$max` by an index
+  const ownRows =
+    only === undefined || columns.length > 1 || only.condition !== undefined ? undefined : ownValues(only, own)
+  const computed = (each: ComputedColumn) =>
+    compute(countingVisible(each, condition), engine, own, ownRows === undefined)
+  const expressions = new Map(
+    [...by, ...aggregates].map((each) => [each as Column, isComputed(each) ? computed(each) : column(each)])
+  )
+  const selected = columns.map((each, index) =>
+    wrap(each.type.selected, expressions.get(each) as AliasableExpression<Parameter>).as(alias(index))
+  )
+  const operands: Operands = {
+    // the alias, because an expression would be computed again and has parameters
+    left: (each) => isComputed(each) ? sql.id(alias(columns.indexOf(each))) : wrap(each.type.grouped, column(each)),
+    wrapping: ({ type }) => type.computed ?? type.compared
+  }
+  const joined = members.map((member) => ({ member, parent: 0 }))
+  let query = selectRows(tables, { joined }, { conditions: [condition], own, engine }).select(selected)
+  if (ownRows !== undefined) query = query.where(ownRows)
+  if (by.length > 0) query = query.groupBy(by.map((each) => expressions.get(each) as AliasableExpression<Parameter>))
+  if (!isTrue(having)) query = query.having(compileCondition(having, own, operands))
+  for (const term of orderTerms(order, ({ column: each }) => operands.left(each))) query = query.orderBy(term)
+  query = query.limit(plan.read ?? plan.limit)
+  return tables.build(page?.by === 'offset' ? query.offset(page.offset) : query)
+}
+
+/** `$count` of all rows, also by a column that is not NULL in any. */
+const countingVisible = (each: ComputedColumn, condition: Condition): ComputedColumn =>
+  each.call !== '$count' || each.condition !== undefined || each.source?.nullable === true
+    ? each
+    : { ...each, sql: countedRows(condition, each.sql) }
+
+/**
+ * Creates aliases that no column of the tables has, because HAVING prefers columns to aliases: any on SQLite, those of
+ * GROUP BY on MySQL.
+ */
+function createAlias (tables: readonly Table[]): (index: number) => string {
+  const columns = tables.flatMap((table) => baseTable(table).columnList)
+  let prefix = 'v'
+  while (columns.some(({ name }) => name.toLowerCase().startsWith(prefix))) prefix += '_'
+  return (index) => `${prefix}${index}`
+}
+
+/** The number of rows. */
+const countRows = (condition: Condition): AliasableExpression<Parameter> =>
+  compileForm(countedRows(condition, COUNT_ROWS.sql), { column: sql`*` })
+
+/**
+ * MySQL answers `count(*)` with only a search from the index of words, which also has rows that the transaction has
+ * deleted or does not see.
+ */
+const countedRows = (condition: Condition, usual: SqlTemplate): SqlTemplate =>
+  matchesIn(condition).length === 0 ? usual : ['cast(coalesce(sum(1), 0) as signed)']
+
+/**
+ * `select count(*) from <table> where …`. With a limit or a lock it counts the rows of a subquery, which stops at the
+ * limit.
+ */
+export function compileCount ({ table, condition, limit, lock }: CountPlan, engine: Engine): BuiltStatement {
+  const locks = locksOf(table, lock, engine)
+  const tables = statementBuilder(engine, [table], { lock: locks?.inner })
+  const rows = selectRows(tables, { joined: [] }, { conditions: [condition], engine })
+  const count = countRows(condition).as('v0')
+  if (limit === undefined && locks === undefined) return tables.build(rows.select(count))
+  const ones = rows.select(sql<number>`1`.as('v0'))
+  const limited = limit === undefined ? ones : ones.limit(limit)
+  return tables.build(tables.db.selectFrom(withLock(limited, locks).as('matching')).select(count))
+}
