@@ -246,8 +246,6 @@ export interface SelectPlan extends Common {
   readonly members?: readonly Member[]
   /** Orders the rows by the first of these conditions that they satisfy. */
   readonly sequence?: readonly Condition[]
-  /** Set if the rows are streamed, so that only the rows of the answer are read. */
-  readonly isStream?: true
 }
 
 /** The common fields of members of all kinds. */

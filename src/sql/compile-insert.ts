@@ -150,7 +150,7 @@ const NONE: readonly Column[] = []
 export function compileInsert (batch: RowBatch, engine: Engine, counts: StatementCounts): Statement {
   const { rows, isList, ...part } = batch
   const { key, values } = keyOf(part)
-  const template = findTemplate(part, { engine, counts, key }, (withSlots) =>
+  const template = findTemplate(part, { counts, key }, (withSlots) =>
     describe({ ...batch, ...withSlots }, engine)
   )
   const parameters = cellsOf(batch, engine)
@@ -285,7 +285,7 @@ export function compileRowsOfValues (
   counts: StatementCounts
 ): Statement {
   const { key } = keyOf(part)
-  const template = findTemplate(part, { engine, counts, key }, () => describeRows(part, engine))
+  const template = findTemplate(part, { counts, key }, () => describeRows(part, engine))
   return { ...template, parameters: rows.flat(), rows: rows.length }
 }
 

@@ -283,7 +283,8 @@ export function describeCells (
     verb: 'select',
     table: statementTable(table),
     ...built,
-    columns: cells.cells.map(({ column }) => column),
+    // the list of the table, if it is all of them: layouts of rows are kept by it
+    columns: cells.cells.length === cells.row.columns.length ? cells.row.columns : cells.cells.map((each) => each.column),
     sources: cells.cells.map((cell) => statementTable(tables[cell.table] as Table)),
     assigned: [],
     isSearch: conditions.some((condition) => matchesIn(condition).length > 0),

@@ -82,7 +82,7 @@ export function * compileRelated (
 ): Generator<Statement, void> {
   const part: Part = { table: member.table, parameters: [0, ...member.on.map(() => null)], member, lock }
   const { key, values: partValues } = keyOf(part)
-  const template = findTemplate(part, { engine, counts, key }, (withSlots) =>
+  const template = findTemplate(part, { counts, key }, (withSlots) =>
     describeMember(withSlots.member, engine, buildPart(withSlots, engine))
   )
   const memberValues = partValues.slice(part.parameters.length)
@@ -146,7 +146,7 @@ export function compileFirst (
     lock
   }
   const { key, values } = keyOf(first)
-  const template = findTemplate(first, { engine: 'mysql', counts, key }, describeFirst)
+  const template = findTemplate(first, { counts, key }, describeFirst)
   return { ...template, parameters: fill(template, values) }
 }
 
@@ -278,7 +278,7 @@ export function * compileAtOnce (
     const parameters = some.flatMap(({ id, values }) => [id, ...values])
     const plan: AtOnce = { table: member.table, parameters, member, isAtOnce: true }
     const { key, values } = keyOf(plan)
-    const template = findTemplate(plan, { engine, counts, key }, (withSlots) => ({
+    const template = findTemplate(plan, { counts, key }, (withSlots) => ({
       ...describeMember(withSlots.member, engine, buildAtOnce(withSlots, engine)),
       // through a derived table, as through a UNION
       isUnion: true

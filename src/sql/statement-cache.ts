@@ -11,7 +11,8 @@ import { cellsOf, haveView } from '../plan/members.ts'
 import { matchesIn } from '../plan/filters/match.ts'
 import { existsIn, groupTables } from '../plan/filters/scope.ts'
 import {
-  type Condition, type CountPlan, type DeletePlan, type InsertPlan, isRelated, type Plan, type UpdatePlan
+  type ComputedColumn, type Condition, type CountPlan, type DeletePlan, type InsertPlan, isRelated, type JsonTest,
+  type Match, type Page, type Plan, type SelectPlan, type UpdatePlan
 } from '../plan/plan.ts'
 import { rowKeysOf } from '../plan/row-keys.ts'
 import type { Cell } from '../types/column-type.ts'
@@ -25,8 +26,11 @@ import { Slot, type Template, type Statement } from './statement.ts'
 /** What a property of plans is to a key: its own character, and whether it contains values. */
 interface Property { readonly character: string, readonly isValue: boolean }
 
+/** The names of the properties of each type of a union. */
+type NamesOf<T> = T extends unknown ? keyof T : never
+
 /** Those that contain values. Parameters may be a list, whose length belongs to the key. */
-const VALUES = [
+const VALUES: ReadonlyArray<NamesOf<Condition | JsonTest | SelectPlan | Page>> = [
   'parameter', 'parameters', 'low', 'high', 'pattern', 'bits', 'jsonPath', 'listPaths', 'limit', 'read', 'offset'
 ]
 
@@ -34,7 +38,7 @@ const VALUES = [
  * The properties that do not change the statement: those of the execution of a plan, and those of a computed column
  * that follow from its function and its source.
  */
-const APART = [
+const APART: ReadonlyArray<NamesOf<SelectPlan | UpdatePlan | ComputedColumn | Match>> = [
   'inTransaction', 'foreignKeyChecks', 'afterWrite', 'total', 'expect', 'maximum', 'returning', 'dryRun', 'keyed',
   'type', 'sql', 'path'
 ]
@@ -45,7 +49,7 @@ const properties = new Map<string, Property | null>(APART.map((name) => [name, n
 function propertyOf (name: string): Property | null {
   const known = properties.get(name)
   if (known !== undefined) return known
-  const property = { character: String.fromCharCode(0xc0 + properties.size), isValue: VALUES.includes(name) }
+  const property = { character: String.fromCharCode(0xc0 + properties.size), isValue: (VALUES as readonly string[]).includes(name) }
   properties.set(name, property)
   return property
 }
@@ -159,87 +163,47 @@ const MAX_LENGTH = 10_000
 /** Maximum number of statements of a table, so that a table with ever new keys does not displace those of others. */
 const MAX_PER_TABLE = 100
 
-export type CachedStatement = Pick<Template, 'sql' | 'pieces'>
+type CachedStatement = Pick<Template, 'sql' | 'pieces'>
 
-/** The cached statements of one table. */
-interface TableStatements<T extends CachedStatement> {
-  get (key: string): T | undefined
-  set (key: string, statement: T): void
-}
+/**
+ * Statements by table, with which they are dropped, and by key. Above `limit` bytes all of them are dropped: to build a
+ * statement again costs less than to know which ones are needed.
+ */
+export class StatementCache<T extends CachedStatement> {
+  readonly #limit: number
+  #tables = new WeakMap<object, Map<string, T>>()
+  /** The approximate memory of the statements, in bytes; also of those that were dropped with their table. */
+  bytes = 0
 
-interface StatementCache<T extends CachedStatement> {
-  /** Creates the cache of a table, which the caller keeps and drops with the table. */
-  forTable (table: object): TableStatements<T>
-  /** The approximate memory of all cached statements, in bytes. */
-  readonly bytes: number
-  readonly size: number
-}
-
-/** The statements of one table in the cache, without a strong reference to the table, so that it can be collected. */
-interface Shelf<T> { readonly statements: WeakRef<Map<string, T>>, bytes: number, size: number }
-
-/** Above `limit` bytes, the least recently used table loses its statements, the least recently used first. */
-export function createStatementCache<T extends CachedStatement> (limit: number): StatementCache<T> {
-  /** The tables, the most recently used at the end. */
-  const shelves = new Set<Shelf<T>>()
-  let bytes = 0
-
-  const count = (shelf: Shelf<T>, change: number, size: number): void => {
-    bytes += change
-    shelf.bytes += change
-    shelf.size += size
+  constructor (limit: number) {
+    this.#limit = limit
   }
-  const remove = (shelf: Shelf<T>): void => {
-    count(shelf, -shelf.bytes, -shelf.size)
-    shelves.delete(shelf)
-  }
-  const forget = (shelf: Shelf<T>, statements: Map<string, T>, key: string): void => {
-    count(shelf, -sizeOf(key, statements.get(key) as T), -1)
-    statements.delete(key)
-  }
-  const touch = (shelf: Shelf<T>): void => {
-    shelves.delete(shelf)
-    shelves.add(shelf)
-  }
-  const collected = new FinalizationRegistry<Shelf<T>>(remove)
-  const shrink = (): void => {
-    for (const shelf of shelves) {
-      const statements = shelf.statements.deref() ?? new Map<string, T>()
-      for (const key of statements.keys()) {
-        if (bytes <= limit) return
-        forget(shelf, statements, key)
-      }
-      remove(shelf)
+
+  get (table: object, key: string): T | undefined {
+    const statements = this.#tables.get(table)
+    const found = statements?.get(key)
+    // the order of use does not matter while half of the room is free
+    if (statements !== undefined && found !== undefined && statements.size > MAX_PER_TABLE / 2) {
+      statements.delete(key)
+      statements.set(key, found)
     }
+    return found
   }
 
-  return {
-    get bytes () { return bytes },
-    get size () { return Array.from(shelves).reduce((sum, { size }) => sum + size, 0) },
-    forTable (table) {
-      const statements = new Map<string, T>()
-      const shelf: Shelf<T> = { statements: new WeakRef(statements), bytes: 0, size: 0 }
-      collected.register(table, shelf)
-      return {
-        get (key) {
-          const found = statements.get(key)
-          // the order of use does not matter while half of the room is free
-          if (found === undefined || (bytes <= limit / 2 && statements.size <= MAX_PER_TABLE / 2)) return found
-          statements.delete(key)
-          statements.set(key, found)
-          touch(shelf)
-          return found
-        },
-        set (key, statement) {
-          if (statement.sql.length > MAX_LENGTH) return
-          statements.set(key, statement)
-          count(shelf, sizeOf(key, statement), 1)
-          if (statements.size > MAX_PER_TABLE) forget(shelf, statements, statements.keys().next().value as string)
-          touch(shelf)
-          shrink()
-        }
-      }
+  set (table: object, key: string, statement: T): void {
+    if (statement.sql.length > MAX_LENGTH) return
+    const size = sizeOf(key, statement)
+    if (this.bytes + size > this.#limit) {
+      this.#tables = new WeakMap()
+      this.bytes = 0
     }
+    const statements = getOrCreate(this.#tables, table, () => new Map<string, T>())
+    statements.set(key, statement)
+    this.bytes += size
+    if (statements.size <= MAX_PER_TABLE) return
+    const oldest = statements.keys().next().value as string
+    this.bytes -= sizeOf(oldest, statements.get(oldest) as T)
+    statements.delete(oldest)
   }
 }
 
@@ -251,30 +215,21 @@ function sizeOf (key: string, { sql, pieces }: CachedStatement): number {
   return 250 + 2 * key.length + 2 * sql.length + 40 * pieces.length
 }
 
-/**
- * The cache for all tables of all databases, with its approximate size in bytes: some ten thousand usual statements.
- */
-export const statementCache = createStatementCache<Template>(16 * 1024 * 1024)
-
-/** The statements of tables. A test may compile those of one table for two engines. */
-const statementsOf: Readonly<Record<Engine, WeakMap<Table, TableStatements<Template>>>> = {
-  mysql: new WeakMap(),
-  sqlite: new WeakMap()
-}
+/** The cache for all tables of all databases, with its size in bytes: some ten thousand usual statements. */
+export const statementCache = new StatementCache<Template>(16 * 1024 * 1024)
 
 /** Returns the cached statement of a plan, or builds it from the plan with slots, and counts which in `counts`. */
 export function findTemplate<P extends { readonly table: Table }> (
   plan: P,
-  { engine, counts, key }: { readonly engine: Engine, readonly counts: StatementCounts, readonly key: string },
+  { counts, key }: { readonly counts: StatementCounts, readonly key: string },
   build: (plan: P) => Template
 ): Template {
   const table = statementTable(plan.table)
-  const statements = getOrCreate(statementsOf[engine], table, () => statementCache.forTable(table))
-  const cached = statements.get(key)
+  const cached = statementCache.get(table, key)
   counts[cached === undefined ? 'built' : 'cached']++
   if (cached !== undefined) return cached
   const template = build(new Walk(true).visit(plan) as P)
-  statements.set(key, template)
+  statementCache.set(table, key, template)
   return template
 }
 
@@ -327,7 +282,7 @@ export function compileStatement (
   counts: StatementCounts = { cached: 0, built: 0 }
 ): Statement {
   const { key, values } = keyOf(plan)
-  const template = findTemplate(plan, { engine, counts, key }, (withSlots) => describe(withSlots, engine))
+  const template = findTemplate(plan, { counts, key }, (withSlots) => describe(withSlots, engine))
   const statement = { ...template, parameters: fill(template, values) }
   return template.isSearch === true ? { ...statement, textPath: matchesIn(plan.condition)[0]?.path } : statement
 }

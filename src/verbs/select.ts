@@ -92,7 +92,6 @@ export function planStream (
   // a stream does not say where the next page begins
   return Object.freeze({
     ...plan,
-    isStream: true,
     ...(page !== undefined && { page: page.by === 'position' ? { ...page, hidden: [] } : page })
   })
 }

@@ -121,7 +121,7 @@ for (const engine of ['mysql', 'sqlite'] as const) {
 function plansOf (plan: Plan): Array<Plan | CountPlan> {
   if (plan.verb !== 'select' || plan.groups !== undefined) return [plan]
   const { table, condition, page } = plan
-  const stream: Plan[] = page?.by === 'position' ? [{ ...plan, isStream: true, page: { ...page, hidden: [] } }] : []
+  const stream: Plan[] = page?.by === 'position' ? [{ ...plan, page: { ...page, hidden: [] } }] : []
   return [plan, ...stream, ...[undefined, 5].map((limit): CountPlan => ({ verb: 'count', table, condition, limit }))]
 }
 
