@@ -14,7 +14,8 @@ import {
 import { storedKey } from '../plan/row-keys.ts'
 import { rowRefused } from '../plan/row-rules.ts'
 import { withinRules } from '../plan/rule.ts'
-import { ResponseSink, CountSink, RowCounter, ValueSink } from '../response/response-sink.ts'
+import { writeValue } from '../response/cells.ts'
+import { LastRow, ResponseSink, RowCounter } from '../response/response-sink.ts'
 import { compileInsert, compileRowsOfValues, type RowsOfValues } from '../sql/compile-insert.ts'
 import { compileClock, type CompiledPlan, compileStatement } from '../sql/statement-cache.ts'
 import type { RowBatch } from '../sql/row-batches.ts'
@@ -156,9 +157,9 @@ export class Runner {
 
   /** Reads the one number that a statement selects, as digits. */
   async number (statement: Statement): Promise<string> {
-    const sink = new CountSink()
+    const sink = new LastRow()
     await this.runStatement(statement, sink)
-    return sink.digits
+    return String(sink.values?.[0] ?? 0)
   }
 
   /** Reads and locks one value, as JSON; undefined if no row is found. @throws UNREADABLE_VALUE */
@@ -166,9 +167,9 @@ export class Runner {
     column,
     ...lookup
   }: Pick<Lookup, 'table' | 'condition'> & { readonly column: Column }): Promise<string | undefined> {
-    const sink = new ValueSink(column, this.database.resultLimit)
+    const sink = new LastRow(this.database.resultLimit)
     await this.select({ ...lookup, columns: [column], limit: 1, lock: 'share' }, sink)
-    return sink.json
+    return sink.values?.map((value) => value === null ? 'null' : writeValue(column, value))[0]
   }
 }
 

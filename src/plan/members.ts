@@ -10,7 +10,7 @@ import { getColumn } from './columns.ts'
 import { planRelation } from './filters/resolve-filters.ts'
 import { createFilterScope, createRowScope, type EqualColumns, existsIn } from './filters/scope.ts'
 import { planOrder, completeOrder, findKey } from './order.ts'
-import type { ManyMember, Member, Order, ComputedMember, Condition, ListMember, OneMember, SelectPlan } from './plan.ts'
+import type { ManyMember, Member, Order, Condition, ListMember, OneMember, Returned, SelectPlan } from './plan.ts'
 import { isOne, findMemberIndex } from './relation.ts'
 import { withinRules } from './rule.ts'
 import type { PlanLimits } from './write-options.ts'
@@ -276,12 +276,12 @@ export function tablesRead (
 /** Whether there is a view among the tables: a statement may read all of it, and what it names may be missing. */
 export const haveView = (tables: readonly Table[]): boolean => tables.some(({ kind }) => kind === 'view')
 
-const layouts = new WeakMap<SelectPlan | ManyMember | ComputedMember, Cells>()
+const layouts = new WeakMap<SelectPlan | Returned | ListMember, Cells>()
 
-/** The cells of the rows of a select with members. */
-export function cellsOf (plan: SelectPlan): Cells {
+/** The cells of the rows of a select, or of those that a write returns. */
+export function cellsOf (plan: SelectPlan | Returned): Cells {
   return getOrCreate(layouts, plan, () => {
-    const { columns, members = [], page } = plan
+    const { columns, members = [], page } = plan as SelectPlan
     return layOut({ columns, members, ...page?.by === 'position' && { hidden: page.hidden } })
   })
 }

@@ -3,13 +3,13 @@ import type { Column } from '../catalog/catalog.ts'
 import { afterLength, readLength } from '../dialects/row-bytes.ts'
 import { type LongWork, PART } from '../in-pieces.ts'
 import { LINE_ENDS, onOneLine } from '../json/exact-json.ts'
-import { type Cells, cellsOf, type JoinedCells } from '../plan/members.ts'
+import { type Cells, cellsOf, type JoinedCells, type RowCells } from '../plan/members.ts'
 import type { SelectPlan } from '../plan/plan.ts'
 import { isJson } from '../types/json-text.ts'
 import {
-  type CellFormat, JsonRows, jsonParts, type RowFormat, type Target, type Values, writeValue, writeValues
-} from './json-rows.ts'
-import { MemberRows } from './member-rows.ts'
+  type CellFormat, jsonParts, type RowFormat, type Target, type Values, writeValue, writeValues
+} from './cells.ts'
+import { JsonRows } from './json-rows.ts'
 import { Output } from './output.ts'
 
 const [QUOTE, COMMA, SPACE, CR, LF, T, Z] = [0x22, 0x2c, 0x20, 0x0d, 0x0a, 0x54, 0x5a] as const
@@ -27,10 +27,8 @@ export interface StreamRows extends RowFormat {
 
 /** Creates the writer of the rows of a plan, whose members must not be lists. */
 export function createStreamRows (plan: SelectPlan, format: StreamFormat): StreamRows {
-  const { columns, members } = plan
-  const cells = members === undefined ? undefined : cellsOf(plan)
-  if (format === 'csv') return new CsvRows(columns, cells)
-  return new NdjsonRows(cells === undefined ? new JsonRows(columns) : new MemberRows(cells), hasJson(plan))
+  const cells = cellsOf(plan)
+  return format === 'csv' ? new CsvRows(cells) : new NdjsonRows(new JsonRows(cells), hasJson(plan))
 }
 
 // NDJSON
@@ -125,34 +123,27 @@ const quote = (text: string): string => SPECIAL.test(text) ? `"${text.replaceAll
  * are two cells, and so are JSON's null and NULL.
  */
 export class CsvRows implements StreamRows {
+  readonly #row: RowCells
   #columns: readonly Column[]
-  readonly #cells: Cells | undefined
   readonly #joined: readonly JoinedCells[]
-  readonly #members: MemberRows | undefined
+  readonly #members: JsonRows
   /** The JSON text of a member. */
   readonly #member = new Output()
-  readonly #names: readonly string[]
 
-  /**
-   * `columns`: the columns of the response. `cells`: the positions of these and of the members; if omitted, the columns
-   * are all cells.
-   */
-  constructor (columns: readonly Column[], cells?: Cells) {
-    this.#columns = columns
-    this.#cells = cells
-    this.#joined = (cells?.row.members ?? []) as readonly JoinedCells[]
-    this.#members = cells && new MemberRows(cells)
-    this.#names = [...columns, ...this.#joined].map(({ name }) => name)
+  constructor (cells: Pick<Cells, 'row' | 'links'>) {
+    this.#row = cells.row
+    this.#columns = cells.row.columns
+    this.#joined = cells.row.members as readonly JoinedCells[]
+    this.#members = new JsonRows(cells)
   }
 
   begin (columns: readonly Column[]): void {
-    const { from, columns: { length } } = this.#cells?.row ?? { from: 0, columns }
-    this.#columns = this.#cells === undefined ? columns : columns.slice(from, from + length)
-    this.#members?.begin(columns)
+    this.#columns = columns.slice(0, this.#row.columns.length)
+    this.#members.begin(columns)
   }
 
   writeHead (output: Output): void {
-    output.text(`${this.#names.map(quote).join()}\r\n`)
+    output.text(`${[...this.#row.columns, ...this.#joined].map(({ name }) => quote(name)).join()}\r\n`)
   }
 
   endChunk (): void {}
@@ -189,13 +180,14 @@ export class CsvRows implements StreamRows {
       position = output.length
     }
     output.length = position
-    if (this.#members !== undefined) this.#writeMembers(this.#members, output, bytes, from, to)
+    if (this.#joined.length > 0) this.#writeMembers(output, bytes, from, to)
     output.reserve(2)
     output.byte(CR)
     output.byte(LF)
   }
 
-  #writeMembers (members: MemberRows, output: Output, bytes: Buffer, from: number, to: number): void {
+  #writeMembers (output: Output, bytes: Buffer, from: number, to: number): void {
+    const members = this.#members
     members.readRow(bytes, from, to)
     for (const { presence, row } of this.#joined) {
       output.text(',')
@@ -208,12 +200,12 @@ export class CsvRows implements StreamRows {
 
   * values (output: Output, values: Values): LongWork {
     const cells = this.#columns.map((column, index) => ({ column, keyText: index > 0 ? ',' : '' }))
-    yield * writeValues(output, cells, values, CELLS, this.#cells?.row.from)
+    yield * writeValues(output, cells, values, CELLS)
     for (const { presence, row } of this.#joined) {
       output.text(',')
       if (values[presence] === null) continue
       output.text('"')
-      yield * (this.#members as MemberRows).writeValues(new Quoted(output), values, row)
+      yield * this.#members.writeValues(new Quoted(output), values, row)
       output.text('"')
     }
     output.text('\r\n')

@@ -1,293 +1,312 @@
-/** Writes rows as JSON objects: from the bytes of MySQL's text protocol, or from values of a driver. */
-import type { Column } from '../catalog/catalog.ts'
-import { afterLength, readLength } from '../dialects/row-bytes.ts'
-import { unreadableValue } from '../errors.ts'
+/**
+ * Writes rows as JSON objects, from bytes or values. Joined rows are written with their row. Lists, which statements of
+ * their own read, are inserted when all of their rows have been read.
+ */
+import { baseTable, type Column, traitsOf } from '../catalog/catalog.ts'
+import { StaleCatalog } from '../dialects/dialect.ts'
+import { afterLength, findStarts, readLength, skipValues } from '../dialects/row-bytes.ts'
 import { getOrCreate } from '../get-or-create.ts'
-import { allOf, inPieces, PART, type LongWork } from '../in-pieces.ts'
-import { ValueUnreadable, type LongValue, type WireFormat, type DriverValue } from '../types/column-type.ts'
-import { copyJson } from '../types/json-text.ts'
+import type { LongWork } from '../in-pieces.ts'
+import { parseExactJson } from '../json/exact-json.ts'
+import type { Cells, LinkCells, RowCells } from '../plan/members.ts'
+import type { ListMember } from '../plan/plan.ts'
+import { NOT_TEXT, RELATED_TEXT, ValueRefused, type DriverValue, type Value } from '../types/column-type.ts'
+import {
+  createLayout, JSON_CELLS, type RowFormat, type RowLayout, type Target, type Values, writeBytes, writeValue,
+  writeValues
+} from './cells.ts'
 import type { Output } from './output.ts'
 
-export type Values = ReadonlyArray<DriverValue | null>
-
-/** What rows of values are written into. Its length is Infinity after a value that is too large for it. */
-export type Target = Pick<Output, 'maxBytes' | 'length' | 'reserve' | 'text' | 'part' | 'overflow'>
-
-/** Writes one row; its caller writes the text between rows. */
-export interface RowFormat {
-  /** `columns`: the columns of the next rows, as the database has them now. */
-  begin (columns: readonly Column[]): void
-  /**
-   * A row of MySQL's text protocol (connection/packets.ts), in `bytes` from `from` to `to`. @throws UNREADABLE_VALUE
-   */
-  textRow (output: Output, bytes: Buffer, from: number, to: number): void
-  /** A row of values as a driver returns them, in parts if it is long. @throws UNREADABLE_VALUE */
-  values (output: Output, values: Values): LongWork
-}
-
-/** The size from which a row is written in pieces, in bytes. */
-const LONG_ROW = 1_048_576
+/** Memory of a gap, in bytes, about. */
+const GAP_SIZE = 64
 
 /**
- * Whether a row with values of so many bytes is written in pieces, because it would keep the event loop for too long.
+ * The layouts of rows and joined rows by the columns of their statement, and by their first cell. Requests without
+ * `columns` share the list of their table.
  */
-export const isLongRow = (bytes: number): boolean => bytes > LONG_ROW
+const layouts = new WeakMap<readonly Column[], Map<number, RowLayout>>()
 
-/** The size of a text or of bytes. */
-const sizeOf = (value: DriverValue | null): number =>
-  typeof value === 'string' || (typeof value === 'object' && value !== null) ? value.length : 0
+/** Where the cells of the row in bytes begin that is being written, and where it ends. All answers share it. */
+let starts = new Uint32Array(64)
 
-/** Writes a row of values: at once, or a long one in pieces, until `isOver` returns true. */
-export function writeRow (work: LongWork, values: Values, isOver: () => boolean): Promise<void> | undefined {
-  let size = 0
-  for (const value of values) size += sizeOf(value)
-  if (isLongRow(size)) return inPieces(work, isOver)
-  allOf(work)
-  return undefined
-}
+const NO_LISTS: ReadonlyMap<LinkCells, RelatedLists> = new Map()
 
-/** How one column is written. */
-interface CellLayout {
-  /** `{"id":` for the first column, `,"name":` for the next ones. */
-  readonly key: Buffer
-  /** The same as text. */
-  readonly keyText: string
-  /** How its bytes are copied into JSON; undefined if the `write` of its type is needed. */
-  readonly form: WireFormat | undefined
-  readonly column: Column
-}
+type ValueAt = (cell: number) => DriverValue | null
 
-export interface RowLayout {
-  readonly cells: readonly CellLayout[]
-  /** Maximum size of a row without its values, in bytes. */
-  readonly overhead: number
-}
-
-/** The layouts by list of columns; requests without `columns` share the list of their table. */
-const layouts = new WeakMap<readonly Column[], RowLayout>()
-
-export const layoutOf = (columns: readonly Column[]): RowLayout => getOrCreate(layouts, columns, () => {
-  const cells = columns.map((column, index): CellLayout => {
-    const keyText = `${index === 0 ? '{' : ','}${JSON.stringify(column.name)}:`
-    return { key: Buffer.from(keyText), keyText, form: column.type.wireFormat, column }
-  })
-  // a comma before the row and a brace after it; around each value two quotes and a Z, or null
-  return { cells, overhead: cells.reduce((sum, { key }) => sum + key.length + NULL.length, 2) }
-})
-
-/** The first columns of a statement, whose others are not in the response. */
-const first = new WeakMap<readonly Column[], readonly Column[]>()
+/** The cells of rows with these columns and without members. */
+export const plainCells = (columns: readonly Column[]): Pick<Cells, 'row' | 'links'> =>
+  ({ row: { from: 0, columns, members: [] }, links: [] })
 
 export class JsonRows implements RowFormat {
+  readonly #row: RowCells
+  /** The columns of all cells, as the database has them now. */
   #columns: readonly Column[]
-  readonly #count: number
-  /**
-   * Created with the first row, because the columns passed to `begin` are the same object for each select of one shape,
-   * unlike those of a plan.
-   */
+  #layouts = new Map<number, RowLayout>()
+  /** That of the row itself, which is created with the first one. */
   #layout: RowLayout | undefined
+  #bytes: Buffer | undefined
+  readonly lists: ReadonlyMap<LinkCells, RelatedLists>
+  /** The places of lists in the rows that have been written, in their order. */
+  readonly gaps: Gap[] = []
 
-  constructor (columns: readonly Column[]) {
-    this.#columns = columns
-    this.#count = columns.length
+  constructor ({ row, links }: Pick<Cells, 'row' | 'links'>) {
+    this.#row = row
+    this.#columns = row.columns
+    this.lists = links.length === 0 ? NO_LISTS : new Map(links.map((link) => [link, new RelatedLists(link.member)]))
   }
 
   begin (columns: readonly Column[]): void {
-    const isShown = columns.length <= this.#count
-    this.#columns = isShown ? columns : getOrCreate(first, columns, () => columns.slice(0, this.#count))
+    this.#columns = columns
+    this.#layouts = getOrCreate(layouts, columns, () => new Map<number, RowLayout>())
     this.#layout = undefined
   }
 
-  textRow (output: Output, bytes: Buffer, from: number, to: number): void {
-    writeBytes(output, this.#layout ??= layoutOf(this.#columns), bytes, from, to)
+  /** Removes the gaps after so many, and without any the values of all rows. */
+  clear (kept = 0): void {
+    this.gaps.length = kept
+    if (kept === 0) for (const lists of this.lists.values()) lists.clear()
   }
 
-  * values (output: Output, values: Values): LongWork {
-    yield * writeValues(output, (this.#layout ??= layoutOf(this.#columns)).cells, values, JSON_CELLS)
+  /** Memory of the gaps, and of the values by which rows are related, in bytes, about. */
+  get size (): number {
+    let size = GAP_SIZE * this.gaps.length
+    for (const lists of this.lists.values()) size += lists.size
+    return size
+  }
+
+  textRow (output: Output, bytes: Buffer, from: number, to: number): void {
+    if (this.#row.members.length === 0) {
+      const layout = this.#layout ??= this.#layoutOf(this.#row)
+      return writeBytes(output, layout, bytes, skipValues(bytes, from, this.#row.from), to)
+    }
+    this.readRow(bytes, from, to)
+    this.writeRow(output, this.#row)
+  }
+
+  /** Finds the cells of a row in bytes, until the next one. */
+  readRow (bytes: Buffer, from: number, to: number): void {
+    this.#bytes = bytes
+    if (starts.length <= this.#columns.length) starts = new Uint32Array(this.#columns.length + 1)
+    findStarts(bytes, from, to, starts)
+  }
+
+  /** A value of this row. */
+  readonly at = (cell: number): DriverValue | null => {
+    const bytes = this.#bytes as Buffer
+    const start = starts[cell] as number
+    const length = readLength(bytes, start)
+    const from = afterLength(bytes, start)
+    return length < 0 ? null : bytes.subarray(from, from + length)
+  }
+
+  /** Writes it, or a joined row of it. @throws UNREADABLE_VALUE */
+  writeRow (output: Output, cells: RowCells): void {
+    const layout = this.#layoutOf(cells)
+    const [from, to] = [starts[cells.from], starts[cells.from + layout.cells.length]] as [number, number]
+    writeBytes(output, layout, this.#bytes as Buffer, from, to)
+    if (cells.members.length === 0) return
+    output.length-- // without its closing brace
+    for (const member of cells.members) {
+      if (member.kind === 'link') this.#addList(output, member, this.at)
+      else if (beginJoined(output, member, this.at)) this.writeRow(output, member.row)
+    }
     output.text('}')
   }
+
+  values (output: Output, values: Values): LongWork {
+    return this.writeValues(output, values, this.#row)
+  }
+
+  /** Writes the values of a row, or those of a joined row. @throws UNREADABLE_VALUE */
+  * writeValues (target: Target, values: Values, cells: RowCells): LongWork {
+    const at: ValueAt = (cell) => values[cell] as DriverValue | null
+    yield * writeValues(target, this.#layoutOf(cells).cells, values, JSON_CELLS, cells.from)
+    for (const member of cells.members) {
+      if (member.kind === 'link') this.#addList(target, member, at)
+      else if (beginJoined(target, member, at)) yield * this.writeValues(target, values, member.row)
+    }
+    target.text('}')
+  }
+
+  #addList (target: Target, link: LinkCells, at: ValueAt): void {
+    const { member } = link
+    const list = (this.lists.get(link) as RelatedLists).of(at, link.links)
+    const isList = member.kind === 'many' && member.isObject !== true
+    target.text(`,"${member.name}":${isList ? '[' : ''}`)
+    this.gaps.push({ at: target.length, list })
+    if (isList) target.text(']')
+  }
+
+  #layoutOf ({ from, columns: { length } }: RowCells): RowLayout {
+    return getOrCreate(this.#layouts, from, () => createLayout(this.#columns.slice(from, from + length)))
+  }
 }
 
-// Bytes to bytes
+/** Returns whether the joined row must be written. */
+function beginJoined (
+  target: Target,
+  { name, presence }: { readonly name: string, readonly presence: number },
+  at: ValueAt
+): boolean {
+  const isPresent = at(presence) !== null
+  target.text(`,"${name}":${isPresent ? '' : 'null'}`)
+  return isPresent
+}
 
-const [QUOTE, BACKSLASH, CLOSE, FIRST_PRINTABLE, T, Z] = [0x22, 0x5c, 0x7d, 0x20, 0x54, 0x5a] as const
-/** Position of the space between day and time: `2026-11-20 10:15:00`. */
-const BETWEEN_DAY_AND_TIME = 10
-const NULL = Buffer.from('null')
-/** Longer texts are copied and escaped by native functions, which are faster for them than a loop. */
-const LONG = 512
+// Lists and their places
 
-/**
- * Writes the row in `bytes` from `offset` to `end`, without values behind those of its columns. Because it runs for
- * every value of every response, it is one function that keeps its position in local variables and reserves memory once
- * per row. @throws UNREADABLE_VALUE
- */
-export function writeBytes (
-  output: Output,
-  { cells, overhead }: RowLayout,
-  bytes: Buffer,
-  offset: number,
+/** A place for a list, behind so many bytes of an output. */
+export interface Gap { readonly at: number, readonly list: RelatedList }
+
+/** A part of an output with its gaps, which are those from `gap` up to but without `gapEnd`. */
+export interface Fragment {
+  readonly output: Output
+  readonly gaps: readonly Gap[]
+  start: number
   end: number
-): void {
-  output.reserve(
-    Math.min(overhead + end - offset, overhead + LONG * cells.length + Math.max(0, output.maxBytes - output.length))
-  )
-  let target = output.bytes
-  let to = output.length
-  for (let index = 0, at = offset; index < cells.length; index++) {
-    const { key, form, column } = cells[index] as CellLayout
-    for (let each = 0; each < key.length; each++) target[to++] = key[each] as number
-    const length = readLength(bytes, at)
-    at = afterLength(bytes, at)
-    if (length < 0) {
-      for (let each = 0; each < NULL.length; each++) target[to++] = NULL[each] as number
-      continue
+  gap: number
+  gapEnd: number
+}
+
+/** The rows that are related to the same values, with commas between them. */
+export interface RelatedList {
+  /** The parameters for its statement. */
+  readonly values: readonly Value[]
+  /** The text in place of rows, if there are none. */
+  readonly empty: string
+  count: number
+  rows: Fragment | undefined
+}
+
+/** Writes a fragment with its lists. Stops and returns false if the target takes no more. */
+export function writeFragment (
+  target: Output,
+  { output: { bytes }, gaps, start, end, gap, gapEnd }: Fragment,
+  isFull: () => boolean
+): boolean {
+  let from = start
+  for (let next = gap; next < gapEnd; next++) {
+    const { at, list: { rows, empty } } = gaps[next] as Gap
+    target.copy(bytes, from, at)
+    from = at
+    if (rows === undefined) target.text(empty)
+    else if (isFull() || !writeFragment(target, rows, isFull)) return false
+  }
+  target.copy(bytes, from, end)
+  return !isFull()
+}
+
+/** Memory of different values of `on`, in bytes, about, without their texts. */
+const VALUES_SIZE = 256
+/** Memory of a character of the values, in bytes, at most: it is in the key and in the parameters. */
+const CHARACTER_SIZE = 4
+/** The number of digits that a double represents exactly. */
+const SAFE_DIGITS = 15
+
+/** The lists of a member: one for each different value of `on` in the rows that have the member. */
+export class RelatedLists {
+  readonly #member: ListMember
+  /** Whether the driver's values are parameters themselves. */
+  readonly #isNative: boolean
+  readonly #byKey = new Map<string, RelatedList>()
+  /** Those whose rows must be read; the index is the id of their values. */
+  readonly lists: RelatedList[] = []
+  /** The list of NULL, and of values that the other column cannot store: no row is related to them. */
+  readonly #none: RelatedList
+  /** Memory of the values, in bytes, about. */
+  size = 0
+
+  constructor (member: ListMember) {
+    this.#member = member
+    // nothing in a list, null, or the values of the functions for no rows
+    const empty = member.kind === 'computed'
+      ? `{${member.columns.map(({ name, nullable }) => `${JSON.stringify(name)}:${nullable ? 'null' : '0'}`).join()}}`
+      : member.isObject === true ? 'null' : ''
+    this.#none = { values: [], empty, count: 0, rows: undefined }
+    this.#isNative = traitsOf(baseTable(member.table)).sendsValues
+  }
+
+  clear (): void {
+    this.#byKey.clear()
+    this.lists.length = 0
+    this.size = 0
+  }
+
+  /** The list for the values in these cells of a row. @throws UNREADABLE_VALUE */
+  of (at: ValueAt, cells: readonly number[]): RelatedList {
+    const { on } = this.#member
+    const given: DriverValue[] = []
+    for (const cell of cells) {
+      const value = at(cell)
+      if (value === null) return this.#none
+      given.push(value)
     }
-    if (length > LONG && length > output.maxBytes - to) return output.overflow()
-    const start = at
-    at += length
-    if (form === 'plain') to = copy(bytes, start, at, target, to)
-    else if (
-      form === 'escaped'
-        ? length <= LONG && copyPlainText(bytes, start, at, target, to)
-        : form === 'json' && copyJson(bytes, start, at, target, to)
-    ) {
-      to += form === 'json' ? length : length + 2
-    } else if (form === undefined || form === 'escaped' || form === 'json') {
-      output.length = to
-      if (form === undefined) output.text(writeValue(column, bytes.subarray(start, at)))
-      else writeEscaped(output, bytes, start, at)
-      output.reserve(overhead + end - at)
-      target = output.bytes
-      to = output.length
-    } else {
-      target[to++] = QUOTE
-      to = copy(bytes, start, at, target, to)
-      if (form === 'moment' || form === 'instant') target[to - length + BETWEEN_DAY_AND_TIME] = T
-      if (form === 'instant') target[to++] = Z
-      target[to++] = QUOTE
-    }
+    const texts = this.#isNative && !given.includes(NOT_TEXT)
+      ? given.map(nativeKey)
+      : given.map((value, index) => writeValue((on[index] as ListMember['on'][number]).column, value))
+    const key = texts.join()
+    const found = this.#byKey.get(key)
+    if (found !== undefined) return found
+    const values = this.#isNative ? given as Value[] : this.#toParameters(texts)
+    const list = values === undefined ? this.#none : { ...this.#none, values }
+    if (values !== undefined) this.lists.push(list)
+    this.#byKey.set(key, list)
+    this.size += VALUES_SIZE + CHARACTER_SIZE * key.length
+    return list
   }
-  target[to++] = CLOSE
-  output.length = to
-}
 
-/**
- * Writes a text in pieces, and checks the limit between them, because a text of control characters becomes six times as
- * long.
- */
-function writeEscaped (output: Output, bytes: Buffer, start: number, end: number): void {
-  if (end - start <= PART) return output.text(JSON.stringify(bytes.toString('utf8', start, end)))
-  output.text('"')
-  for (let from = start; from < end && output.length <= output.maxBytes;) {
-    let to = Math.min(from + PART, end)
-    for (let back = 0; back < 3 && to < end && isWithinCharacter(bytes[to] as number); back++) to--
-    output.text(JSON.stringify(bytes.toString('utf8', from, to)).slice(1, -1))
-    from = to
+  /**
+   * The list for the value in a row of the other table, if `on` is one pair of columns that are not texts. @throws
+   * UNREADABLE_VALUE
+   */
+  find (value: DriverValue): RelatedList {
+    const [{ other }] = this.#member.on as [ListMember['on'][number]]
+    const list = this.#byKey.get(writeValue(other, value))
+    // the column has another scale than the catalog knows, so that equal values have other texts
+    if (list === undefined) throw new StaleCatalog()
+    return list
   }
-  output.text('"')
-}
 
-/** Whether the byte of UTF-8 is not the first one of a character. */
-const isWithinCharacter = (byte: number): boolean => (byte & 0xc0) === 0x80
-
-/** Returns the position after the copy. */
-function copy (bytes: Buffer, start: number, end: number, target: Buffer, to: number): number {
-  if (end - start > LONG) return to + bytes.copy(target, to, start, end)
-  for (let each = start; each < end; each++) target[to++] = bytes[each] as number
-  return to
-}
-
-/** Copies a text in quotes, and returns whether no character must be escaped; otherwise only a part of it is copied. */
-function copyPlainText (bytes: Buffer, start: number, end: number, target: Buffer, to: number): boolean {
-  target[to++] = QUOTE
-  for (let each = start; each < end; each++) {
-    const byte = target[to++] = bytes[each] as number
-    if (byte <= QUOTE ? byte < FIRST_PRINTABLE || byte === QUOTE : byte === BACKSLASH) return false
-  }
-  target[to] = QUOTE
-  return true
-}
-
-// Values
-
-/** Writes a value with its type, by the function `write`. @throws UNREADABLE_VALUE */
-export function writeValue (column: Column, value: DriverValue, write = column.type.write): string {
-  try {
-    return write(value)
-  } catch (error) {
-    throw toRefusal(column, error)
-  }
-}
-
-const toRefusal = ({ name }: Column, error: unknown): unknown =>
-  error instanceof ValueUnreadable ? unreadableValue(name, error.message) : error
-
-/** How the cells of a row of values are written: in JSON, or in CSV. */
-export interface CellFormat<T extends Target> {
-  readonly nothing: string
-  /** `json`: a value as JSON text. */
-  short (column: Column, json: string): string
-  long (target: T, column: Column, value: LongValue): LongWork
-}
-
-export const JSON_CELLS: CellFormat<Target> = {
-  nothing: 'null',
-  short: (_column, json) => json,
-  * long (target, _column, value) {
-    for (const part of jsonParts(value)) {
-      target.part(part)
-      yield part.length
-    }
-  }
-}
-
-/** The JSON text of a long value. */
-export function * jsonParts ({ isText, parts }: LongValue): Generator<string | Buffer> {
-  if (!isText) return yield * parts
-  yield '"'
-  for (const part of parts) yield JSON.stringify(String(part)).slice(1, -1)
-  yield '"'
-}
-
-/**
- * Writes the cells of a row, of which the first one is at `from` in `values`. If one is larger than the target may
- * become, the target overflows. @throws UNREADABLE_VALUE
- */
-export function * writeValues<T extends Target> (
-  target: T,
-  cells: ReadonlyArray<Pick<CellLayout, 'keyText' | 'column'>>,
-  values: Values,
-  { nothing, short, long }: CellFormat<T>,
-  from = 0
-): LongWork {
-  let text = ''
-  for (let index = 0; index < cells.length; index++) {
-    const { keyText, column } = cells[index] as CellLayout
-    const value = values[from + index] as DriverValue | null
-    const size = sizeOf(value)
-    text += keyText
-    if (value === null) text += nothing
-    else if (size <= PART) text += short(column, writeValue(column, value))
-    else {
-      target.text(text)
-      text = ''
-      if (size > target.maxBytes - target.length) return target.overflow()
-      target.reserve(size)
-      if (column.type.long === undefined) text = short(column, writeValue(column, value))
-      else {
-        try {
-          yield * long(target, column, yield * column.type.long(value))
-        } catch (error) {
-          throw toRefusal(column, error)
-        }
+  /** `texts`: the values as JSON. Undefined if the other table cannot have them. */
+  #toParameters (texts: readonly string[]): Value[] | undefined {
+    const parameters: Value[] = []
+    for (const [index, text] of texts.entries()) {
+      const { column, other } = this.#member.on[index] as ListMember['on'][number]
+      if (column.type.relatedAs === RELATED_TEXT) {
+        // as it is, because a collation may consider texts with more characters equal
+        parameters.push(JSON.parse(text))
+        continue
       }
+      const value = isNumber(column, text) ? Number(text) : parseExactJson(text)
+      // such as bytes that BINARY would fill up with zero bytes, with which they are not equal
+      if (other.type.keeps?.(value) === false) return undefined
+      const parameter = readIf(other, value)
+      if (parameter === undefined) {
+        // the column has been widened, and perhaps the other one too
+        if (readIf(column, value) === undefined) throw new StaleCatalog()
+        return undefined
+      }
+      parameters.push(parameter)
     }
-    if (text.length > PART) {
-      target.text(text)
-      yield text.length
-      text = ''
-    }
+    return parameters
   }
-  target.text(text)
+}
+
+/** The parameter for a value; undefined if the column cannot store it, as far as the catalog knows. */
+function readIf ({ type }: Column, value: unknown): Value | undefined {
+  try {
+    return type.read(value)
+  } catch (error) {
+    if (error instanceof ValueRefused) return undefined
+    throw error
+  }
+}
+
+/** Whether a text is an integer that needs no exact parser. */
+const isNumber = ({ type }: Column, text: string): boolean => type.wholeNumbers === true && text.length <= SAFE_DIGITS
+
+/** Returns different keys for different values; the same value may have several keys. */
+function nativeKey (value: DriverValue): string {
+  if (typeof value === 'string') return JSON.stringify(value)
+  return typeof value === 'object' ? `x${Buffer.from(value).toString('hex')}` : String(value)
 }

@@ -1,17 +1,17 @@
 /**
- * Writes the rows of a select into its response as they arrive: the rows (json-rows.ts, member-rows.ts), and the text
+ * Writes the rows of a select into its response as they arrive: the rows (cells.ts, json-rows.ts), and the text
  * around them within its memory (output.ts).
  */
 import type { Column } from '../catalog/catalog.ts'
 import type { RowSink } from '../dialects/dialect.ts'
 import { copyValues, valuesIn } from '../dialects/row-bytes.ts'
 import { overloaded, resultTooLarge, type ServiceError, unsupported } from '../errors.ts'
-import { cellsOf } from '../plan/members.ts'
-import type { SelectPlan } from '../plan/plan.ts'
+import type { Cells } from '../plan/members.ts'
+import type { Page, SelectPlan } from '../plan/plan.ts'
 import type { DriverValue } from '../types/column-type.ts'
 import { type MemoryBudget, ResponseMemory, UNLIMITED, afterRows, BEFORE_ROWS, Output } from './output.ts'
-import { isLongRow, JsonRows, type RowFormat, type Values, writeRow, writeValue } from './json-rows.ts'
-import { MemberRows, writeFragment } from './member-rows.ts'
+import { isLongRow, type Values, writeRow, writeValue } from './cells.ts'
+import { JsonRows, plainCells, writeFragment } from './json-rows.ts'
 
 const COMMA = 0x2c
 /** Bytes up to which a response is cheaper to send as a string. */
@@ -20,9 +20,8 @@ const SHORT_RESPONSE = 65_536
 /** Reserves no memory before the first row. Whoever does not call `finish` must call `drop`, which frees it. */
 export class ResponseSink implements RowSink {
   #output = new Output()
-  readonly #rows: RowFormat
-  /** Writes rows that have members. */
-  readonly members: MemberRows | undefined
+  /** Writes the rows. */
+  readonly rows: JsonRows
   /** Whether rows wait for lists. Such a response is half as large at most, because it is copied with them. */
   readonly #hasLists: boolean
   /** The bytes that wait to be inserted, and the further memory that this needs. */
@@ -44,17 +43,23 @@ export class ResponseSink implements RowSink {
   #keptCount = 0
   #keptGaps = 0
   count = 0
+  /** The select of a page, which reads one more row than the response has: it shows that another page follows. */
+  readonly #page: SelectPlan | undefined
+  /** The columns as the database has them now, and the last row of the page, for the position. */
+  #columns: readonly Column[] = []
+  #last: Values = []
+  #hasMore = false
 
-  /** `maxBytes`: the maximum size of the response; the budget may allow less. `members`: writes rows with members. */
-  constructor (
-    columns: readonly Column[],
-    maxBytes: number,
-    budget: MemoryBudget = UNLIMITED,
-    members?: MemberRows
-  ) {
-    this.members = members
-    this.#hasLists = members !== undefined && members.lists.size > 0
-    this.#rows = members ?? new JsonRows(columns)
+  /** `maxBytes`: the maximum size of the response; the budget may allow less. */
+  constructor (columns: readonly Column[], maxBytes: number, { budget = UNLIMITED, cells, page }: {
+    readonly budget?: MemoryBudget
+    /** The cells of the rows, if these have members. */
+    readonly cells?: Cells | undefined
+    readonly page?: SelectPlan | undefined
+  } = {}) {
+    this.rows = new JsonRows(cells ?? plainCells(columns))
+    this.#hasLists = this.rows.lists.size > 0
+    this.#page = page
     this.#memory = new ResponseMemory(budget)
     this.#largest = budget.largest
     this.#before = budget.before
@@ -66,21 +71,23 @@ export class ResponseSink implements RowSink {
   begin (columns: readonly Column[]): void {
     this.#output.length = this.#keptLength
     this.#held = this.#heldMemory = 0
-    this.members?.clear(this.#keptGaps)
-    this.#rows.begin(columns)
+    this.rows.clear(this.#keptGaps)
+    this.rows.begin(columns)
+    this.#columns = columns
+    this.#hasMore = false
     this.count = this.#keptCount
   }
 
-  /** The maximum size of its rows, in bytes. */
+  /** The maximum size of its rows, in bytes: twice for a page, because the row that is not in it may be as large. */
   get maxBytes (): number {
-    return this.#maxBytes
+    return this.#page === undefined ? this.#maxBytes : 2 * this.#maxBytes
   }
 
   /** Appends the rows of the next select to the present ones. */
   keepRows (): void {
     this.#keptLength = this.#output.length
     this.#keptCount = this.count
-    this.#keptGaps = this.members?.gaps.length ?? 0
+    this.#keptGaps = this.rows.gaps.length
   }
 
   /** Makes the rows of the next select the first ones. */
@@ -99,7 +106,7 @@ export class ResponseSink implements RowSink {
 
   /** The memory of what waits to be inserted. */
   get #waiting (): number {
-    return this.#hasLists ? this.#held + this.#heldMemory + (this.members as MemberRows).size : 0
+    return this.#hasLists ? this.#held + this.#heldMemory + this.rows.size : 0
   }
 
   overflow (): void {
@@ -142,19 +149,26 @@ export class ResponseSink implements RowSink {
   }
 
   textRow (bytes: Buffer, offset: number, end: number): Promise<void> | undefined {
-    if (isLongRow(end - offset)) return this.#take(valuesIn(bytes, offset, end))
+    if (isLongRow(end - offset)) return this.row(valuesIn(bytes, offset, end))
+    if (this.#isBehind()) return undefined
     this.#separate()
-    this.#rows.textRow(this.#output, bytes, offset, end)
+    this.rows.textRow(this.#output, bytes, offset, end)
+    if (this.count === this.#page?.limit) this.#last = copyValues(bytes, offset, end)
     return undefined
   }
 
   row (values: Values): Promise<void> | undefined {
-    return this.#take(values)
+    if (this.#isBehind()) return undefined
+    this.#separate()
+    if (this.count === this.#page?.limit) this.#last = values
+    return writeRow(this.rows.values(this.#output, values), values, () => this.full)
   }
 
-  #take (values: Values): Promise<void> | undefined {
-    this.#separate()
-    return writeRow(this.#rows.values(this.#output, values), values, () => this.full)
+  /** Whether the page is already complete before this row. */
+  #isBehind (): boolean {
+    if (this.#page === undefined || this.count < this.#page.limit) return false
+    this.#hasMore = true
+    return true
   }
 
   /** Counts bytes that are inserted later, and the further memory that they take. */
@@ -166,7 +180,7 @@ export class ResponseSink implements RowSink {
   /** Inserts the lists into the rows that have them, when their rows have been read. */
   insertLists (): void {
     if (!this.#hasLists || this.full) return
-    const { gaps } = this.members as MemberRows
+    const { gaps } = this.rows
     const output = this.#output
     // these are not part of the response any more, which is a copy
     this.#heldMemory += this.#held + output.length
@@ -178,18 +192,18 @@ export class ResponseSink implements RowSink {
     output.recycle()
     if (!isWhole) return this.#output.drop()
     this.#heldMemory = 0
-    this.members?.clear()
+    this.rows.clear()
     this.#room = Math.min(this.#maxBytes, Math.max(this.#memory.taken, SHORT_RESPONSE))
   }
 
   /**
    * Returns the response; a short one as a string, which Node sends together with the headers. Nothing can be written
-   * afterwards. `members`: further members after `count`, each preceded by a comma. @throws RESULT_TOO_LARGE,
-   * OVERLOADED if they do not fit
+   * afterwards. `fields`: further ones after `count`, each preceded by a comma. @throws RESULT_TOO_LARGE, OVERLOADED
+   * if they do not fit
    */
-  finish (members = ''): Buffer | string {
-    this.#output.text(afterRows(this.count, `"count":${this.count}${members}`))
-    if (members !== '' && this.full) {
+  finish (fields = ''): Buffer | string {
+    this.#output.text(afterRows(this.count, `"count":${this.count}${fields}`))
+    if (fields !== '' && this.full) {
       const error = this.#refusal as ServiceError
       throw error
     }
@@ -197,11 +211,11 @@ export class ResponseSink implements RowSink {
   }
 
   /**
-   * Returns the response to a write, with `members` after its rows. It cannot be rejected, because the write may be
+   * Returns the response to a write, with `fields` after its rows. It cannot be rejected, because the write may be
    * committed.
    */
-  finishWrite (members: string): Buffer | string {
-    this.#output.text(afterRows(this.count, members))
+  finishWrite (fields: string): Buffer | string {
+    this.#output.text(afterRows(this.count, fields))
     return this.#end()
   }
 
@@ -215,79 +229,17 @@ export class ResponseSink implements RowSink {
     this.#output.reserve(1)
     this.#output.byte(COMMA)
   }
-}
 
-/**
- * The position of the next page and the total number of rows, as members of the answer; empty if the request asked for
- * neither.
- */
-export function pageMembers (
-  { page, limit }: SelectPlan,
-  { total }: { readonly total?: string | undefined },
-  sink: ResponseSink
-): string {
-  const members = total === undefined ? '' : `,"total":${total}`
-  if (!(sink instanceof PageSink)) return members
-  const next = !sink.hasMore ? 'null' : page?.by === 'offset' ? String(page.offset + limit) : sink.position()
-  return `,"next":${next}${members}`
-}
-
-/** The sink for the rows of a select. `maxBytes`: bytes that the response may have. */
-export function createSelectSink (plan: SelectPlan, maxBytes: number, budget?: MemoryBudget): ResponseSink {
-  const members = plan.members === undefined ? undefined : new MemberRows(cellsOf(plan))
-  return plan.page === undefined
-    ? new ResponseSink(plan.columns, maxBytes, budget, members)
-    : new PageSink(plan, maxBytes, budget, members)
-}
-
-/** Takes the rows of a page, and one more that is not in the response but shows that another page follows. */
-export class PageSink extends ResponseSink {
-  readonly #plan: SelectPlan
-  /** The columns as the database has them now. */
-  #columns: readonly Column[] = []
-  /** The last row of the page, if the position needs it. */
-  #last: ReadonlyArray<DriverValue | null> = []
-  #hasMore = false
-
-  constructor (plan: SelectPlan, maxBytes: number, budget?: MemoryBudget, members?: MemberRows) {
-    super(plan.columns, maxBytes, budget, members)
-    this.#plan = plan
-  }
-
-  /** Twice the size of the response, because the row that is not in it may be as large. */
-  override get maxBytes (): number {
-    return super.maxBytes * 2
-  }
-
-  /** Whether there are rows after the page. */
-  get hasMore (): boolean {
-    return this.#hasMore
-  }
-
-  override begin (columns: readonly Column[]): void {
-    this.#hasMore = false
-    this.#columns = columns
-    super.begin(columns)
-  }
-
-  override textRow (bytes: Buffer, offset: number, end: number): Promise<void> | undefined {
-    if (this.#isBehind()) return undefined
-    const taken = super.textRow(bytes, offset, end)
-    if (this.#isLast()) this.#last = copyValues(bytes, offset, end)
-    return taken
-  }
-
-  override row (values: ReadonlyArray<DriverValue | null>): Promise<void> | undefined {
-    if (this.#isBehind()) return undefined
-    const taken = super.row(values)
-    if (this.#isLast()) this.#last = values
-    return taken
+  /** The next page as a field of the answer; empty if the request did not ask for it. @throws as #position */
+  next (): string {
+    const { page, limit } = this.#page ?? {}
+    if (page === undefined || limit === undefined) return ''
+    if (!this.#hasMore) return ',"next":null'
+    return `,"next":${page.by === 'offset' ? page.offset + limit : this.#position(this.#page as SelectPlan, page)}`
   }
 
   /** The position of the last row as JSON. @throws UNREADABLE_VALUE; NOT_SUPPORTED if others may have it as well */
-  position (): string {
-    const { columns, order, page } = this.#plan
-    const { hidden, nullableKey = [] } = page as Extract<SelectPlan['page'], { by: 'position' }>
+  #position ({ columns, order }: SelectPlan, { hidden, nullableKey }: Extract<Page, { by: 'position' }>): string {
     const planned = [...columns, ...hidden]
     const members = order.map((term) => {
       const index = planned.indexOf(term.column)
@@ -300,18 +252,6 @@ export class PageSink extends ResponseSink {
       return `${JSON.stringify(column.name)}:${text}`
     })
     return `{${members.join()}}`
-  }
-
-  /** Whether the page is already complete before this row. */
-  #isBehind (): boolean {
-    if (this.count < this.#plan.limit) return false
-    this.#hasMore = true
-    return true
-  }
-
-  /** Whether the row that was just taken is the last one of a complete page. */
-  #isLast (): boolean {
-    return this.count === this.#plan.limit && this.#plan.page?.by === 'position'
   }
 }
 
@@ -327,52 +267,27 @@ export class RowCounter implements RowSink {
 
   textRow (bytes: Buffer, from: number, to: number): undefined { this.row(copyValues(bytes, from, to)) }
 
-  row (_values: ReadonlyArray<DriverValue | null>): undefined { this.count++ }
+  row (_values: Values): undefined { this.count++ }
 
   overflow (): void {}
 }
 
-/** Takes the one row of a count. */
-export class CountSink extends RowCounter {
-  override readonly maxBytes = 1024
-  /** The number as digits. */
-  digits = '0'
-
-  override row (values: ReadonlyArray<DriverValue | null>): undefined {
-    super.row(values)
-    this.digits = String(values[0])
-  }
-}
-
-/** Reads values as JSON. `maxBytes`: bytes that the rows may have. */
-abstract class JsonSink extends RowCounter {
+/** Keeps the values of the last row. `maxBytes`: bytes that the rows may have. */
+export class LastRow extends RowCounter {
   override readonly maxBytes: number
+  values: Values | undefined
 
-  constructor (maxBytes: number) {
+  constructor (maxBytes = 1024) {
     super()
     this.maxBytes = maxBytes
   }
 
+  override row (values: Values): undefined {
+    super.row(values)
+    this.values = values
+  }
+
   override overflow (): void {
     throw resultTooLarge(`the rows are larger than ${this.maxBytes} bytes`)
-  }
-}
-
-const toJson = (column: Column, value: DriverValue | null | undefined): string =>
-  value === null || value === undefined ? 'null' : writeValue(column, value)
-
-/** Keeps the value of the first column of the last row as JSON. */
-export class ValueSink extends JsonSink {
-  readonly #column: Column
-  json: string | undefined
-
-  constructor (column: Column, maxBytes: number) {
-    super(maxBytes)
-    this.#column = column
-  }
-
-  override row (values: ReadonlyArray<DriverValue | null>): undefined {
-    super.row(values)
-    this.json = toJson(this.#column, values[0])
   }
 }

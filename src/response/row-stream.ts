@@ -6,7 +6,7 @@ import type { PausableSink, RowSource } from '../dialects/dialect.ts'
 import { valuesIn } from '../dialects/row-bytes.ts'
 import { overloaded, resultTooLarge, withReason } from '../errors.ts'
 import { ResponseMemory, UNLIMITED, type ResponseBudget, giveBack, Output } from './output.ts'
-import { isLongRow, type Values, writeRow } from './json-rows.ts'
+import { isLongRow, type Values, writeRow } from './cells.ts'
 import type { StreamRows } from './csv-ndjson-rows.ts'
 
 /** The number of bytes at which rows are passed on, and the milliseconds after which they are passed on anyway. */

@@ -278,13 +278,14 @@ export function describeCells (
   built: BuiltStatement
 ): Template {
   const tables = tablesIn(table, cells)
+  const { columns: shown } = cells.row
   const read = tablesRead(table, cells, conditions, order)
   return {
     verb: 'select',
     table: statementTable(table),
     ...built,
-    // the list of the table, if it is all of them: layouts of rows are kept by it
-    columns: cells.cells.length === cells.row.columns.length ? cells.row.columns : cells.cells.map((each) => each.column),
+    // the list of the table, if they are all of it: layouts of rows are kept by it
+    columns: cells.cells.length > shown.length ? cells.cells.map(({ column }) => column) : shown,
     sources: cells.cells.map((cell) => statementTable(tables[cell.table] as Table)),
     assigned: [],
     isSearch: conditions.some((condition) => matchesIn(condition).length > 0),

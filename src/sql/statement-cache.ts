@@ -30,9 +30,9 @@ interface Property { readonly character: string, readonly isValue: boolean }
 type NamesOf<T> = T extends unknown ? keyof T : never
 
 /** Those that contain values. Parameters may be a list, whose length belongs to the key. */
-const VALUES: ReadonlyArray<NamesOf<Condition | JsonTest | SelectPlan | Page>> = [
+const VALUES = new Set<string>([
   'parameter', 'parameters', 'low', 'high', 'pattern', 'bits', 'jsonPath', 'listPaths', 'limit', 'read', 'offset'
-]
+] satisfies Array<NamesOf<Condition | JsonTest | SelectPlan | Page>>)
 
 /**
  * The properties that do not change the statement: those of the execution of a plan, and those of a computed column
@@ -49,7 +49,7 @@ const properties = new Map<string, Property | null>(APART.map((name) => [name, n
 function propertyOf (name: string): Property | null {
   const known = properties.get(name)
   if (known !== undefined) return known
-  const property = { character: String.fromCharCode(0xc0 + properties.size), isValue: (VALUES as readonly string[]).includes(name) }
+  const property = { character: String.fromCharCode(0xc0 + properties.size), isValue: VALUES.has(name) }
   properties.set(name, property)
   return property
 }

@@ -4,12 +4,11 @@ import type { Executor, ReadOptions, Transaction } from '../dialects/dialect.ts'
 import { checkForeignKeys, refuse } from '../execute/after-write.ts'
 import { executeInsert } from '../execute/execute-insert.ts'
 import { Runner } from '../execute/runner.ts'
-import { layOut } from '../plan/members.ts'
+import { cellsOf } from '../plan/members.ts'
 import type { Plan } from '../plan/plan.ts'
 import { isOneStatement } from '../plan/write-options.ts'
-import { MemberRows } from '../response/member-rows.ts'
 import type { MemoryBudget } from '../response/output.ts'
-import { createSelectSink, ResponseSink } from '../response/response-sink.ts'
+import { ResponseSink } from '../response/response-sink.ts'
 import type { Result } from '../response/result.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
 import { handlerOf } from './index.ts'
@@ -25,10 +24,14 @@ interface Execution {
 
 /** The sink for the rows of an answer; undefined for an answer without rows. `maxBytes`: its maximum size. */
 export function createSink (plan: Plan, budget: MemoryBudget, maxBytes: number): ResponseSink | undefined {
-  if (plan.verb === 'select') return createSelectSink(plan, maxBytes, budget)
-  if (plan.returning === undefined) return undefined
-  const { columns, members } = plan.returning
-  return new ResponseSink(columns, maxBytes, budget, members && new MemberRows(layOut({ columns, members })))
+  const isSelect = plan.verb === 'select'
+  const rows = isSelect ? plan : plan.returning
+  if (rows === undefined) return undefined
+  return new ResponseSink(rows.columns, maxBytes, {
+    budget,
+    cells: rows.members && cellsOf(rows),
+    page: isSelect && plan.page !== undefined ? plan : undefined
+  })
 }
 
 /**

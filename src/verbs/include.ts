@@ -6,8 +6,8 @@ import { afterLength, readLength, valuesIn } from '../dialects/row-bytes.ts'
 import type { Runner } from '../execute/runner.ts'
 import { cellsOfMember } from '../plan/members.ts'
 import type { ListMember, ManyMember, RowLock } from '../plan/plan.ts'
-import { isLongRow, type Values, writeRow } from '../response/json-rows.ts'
-import { type Fragment, MemberRows, type RelatedList, type RelatedLists } from '../response/member-rows.ts'
+import { isLongRow, type Values, writeRow } from '../response/cells.ts'
+import { type Fragment, JsonRows, type RelatedList, type RelatedLists } from '../response/json-rows.ts'
 import { Output } from '../response/output.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
 import type { Result } from '../response/result.ts'
@@ -27,7 +27,7 @@ const COMMA = 0x2c
 class ListSink implements RowSink {
   readonly #answer: ResponseSink
   readonly #lists: RelatedLists
-  readonly members: MemberRows
+  readonly members: JsonRows
   readonly #output = new Output()
   /** The number of rows that a list takes. */
   readonly #most: number
@@ -45,7 +45,7 @@ class ListSink implements RowSink {
   constructor (member: ListMember, lists: RelatedLists, answer: ResponseSink) {
     this.#answer = answer
     this.#lists = lists
-    this.members = new MemberRows(cellsOfMember(member))
+    this.members = new JsonRows(cellsOfMember(member))
     this.#output.maxBytes = answer.maxBytes
     this.#most = member.kind === 'many' ? member.limit : 1
   }
@@ -147,7 +147,7 @@ export function withReturnedMembers (
   sink: ResponseSink | undefined,
   running: Promise<Result>
 ): Promise<Result> {
-  if (sink?.members === undefined) return running
+  if (sink === undefined || sink.rows.lists.size === 0) return running
   return running.then(async (result) => {
     await readMembers(runner, sink, 'share')
     return result
@@ -159,10 +159,10 @@ export function withReturnedMembers (
  * @throws the errors of the session and of the answer
  */
 export async function readMembers (runner: Runner, answer: ResponseSink, lock?: RowLock): Promise<number> {
-  if (answer.members === undefined || answer.members.lists.size === 0) return 0
+  if (answer.rows.lists.size === 0) return 0
   const sinks: ListSink[] = []
   try {
-    const rows = await readLists({ runner, answer, lock, sinks }, answer.members)
+    const rows = await readLists({ runner, answer, lock, sinks }, answer.rows)
     answer.insertLists()
     if (answer.refusal !== undefined) throw answer.refusal
     return rows
@@ -179,7 +179,7 @@ interface Reading {
   readonly sinks: ListSink[]
 }
 
-async function readLists (reading: Reading, members: MemberRows): Promise<number> {
+async function readLists (reading: Reading, members: JsonRows): Promise<number> {
   const { answer, sinks } = reading
   let rows = 0
   for (const [{ member }, related] of members.lists) {

@@ -13,7 +13,7 @@ import { planOrder, completeOrder, findKey, planPage } from '../plan/order.ts'
 import type { Condition, Member, Order, SelectPlan } from '../plan/plan.ts'
 import { findUnexpected, counting, type PlanLimits } from '../plan/write-options.ts'
 import { restrictRows } from '../plan/row-rules.ts'
-import { type ResponseSink, pageMembers } from '../response/response-sink.ts'
+import type { ResponseSink } from '../response/response-sink.ts'
 import type { Result } from '../response/result.ts'
 import { readMembers } from './include.ts'
 
@@ -23,8 +23,10 @@ export const select = {
 
   run: runSelect,
 
-  respond: (plan: SelectPlan, result: Result, sink: ResponseSink | undefined): string | Buffer =>
-    (sink as ResponseSink).finish(pageMembers(plan, result, sink as ResponseSink)),
+  respond (_plan: SelectPlan, { total }: Result, given: ResponseSink | undefined): string | Buffer {
+    const sink = given as ResponseSink
+    return sink.finish(total === undefined ? sink.next() : `${sink.next()},"total":${total}`)
+  },
 
   rowsOf: (_plan: SelectPlan, { rows }: Result): number => rows
 }

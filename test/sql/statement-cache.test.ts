@@ -4,9 +4,7 @@ import { inspect } from 'node:util'
 import t from 'tap'
 import { type Table, alone } from '../../src/catalog/catalog.ts'
 import { createPlan } from '../../src/verbs/index.ts'
-import {
-  buildStatement, createStatementCache, type CachedStatement, type StatementCounts
-} from '../../src/sql/statement-cache.ts'
+import { buildStatement, StatementCache, type StatementCounts } from '../../src/sql/statement-cache.ts'
 import type { SelectPlan, UpdatePlan } from '../../src/plan/plan.ts'
 import { compilePlan, LIMITS } from '../support/sql.ts'
 import { mysqlColumn, tableOf } from '../support/tables.ts'
