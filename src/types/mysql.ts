@@ -69,6 +69,11 @@ const isZerofill = (facts: TypeFacts): boolean => / zerofill/i.test(facts.declar
  * MariaDB would convert the column's texts, and `abc` would equal 0.
  */
 const DIGITS: Wrapping = ["'", "'"]
+/**
+ * MySQL finds no row of the year 0 where an equality with the text `0000` stands beside a list that contains it.
+ * MariaDB, which does, and would find a number equal to `abc`, ignores these comments.
+ */
+const YEAR: Wrapping = ['/*!80000 cast(*/', '/*!80000  as unsigned)*/']
 /** Both servers refuse a sum that does not fit 64 bits (1690) or the column (1264). */
 const SUM = sqlOf`${COLUMN} + ${GIVEN}`
 const INCREMENT_INTEGER = [incrementInteger(SUM)]
@@ -173,7 +178,7 @@ const factories = new Map<string, (facts: TypeFacts) => ColumnType>([
     'year',
     () =>
       withNow(
-        createType({ ...yearType(), updates: INCREMENT_YEAR, totals: INTEGER_TOTALS }),
+        createType({ ...yearType(), equated: YEAR, updates: INCREMENT_YEAR, totals: INTEGER_TOTALS }),
         { kind: 'year', ...YEARS }
       )
   ],

@@ -245,6 +245,40 @@ await onEachEngine(t, 'a column whose type has changed is read with its new type
   }
 })
 
+/**
+ * What an ALTER changes of a table of rows 1 and 2; the rows that are added then; and a request, with its answer by the new definitions. `refused`: by the former
+ * ones, so that another request must come first.
+ */
+const redefined: Array<{ was: string, change: string, rows?: string, refused?: true, body: object, data?: object, left?: number[] }> = [
+  { was: 'c datetime not null', change: 'modify c datetime null', rows: '(3, null), (4, null)', body: { verb: 'delete', filters: { id: { $gte: 3 }, c: { $null: false } } }, data: { deleted: 0 }, left: [1, 2, 3, 4] },
+  { was: 'c datetime not null', change: 'modify c datetime null', rows: '(3, null)', body: { verb: 'delete', filters: { c: null } }, data: { deleted: 1 }, left: [1, 2] },
+  { was: 'c datetime not null', change: 'modify c datetime null', rows: '(3, null)', body: { verb: 'select', filters: { c: null }, columns: ['id'] }, data: { rows: [{ id: 3 }], count: 1 } },
+  { was: 'c varchar(5) not null', change: 'modify c varchar(9) not null', rows: "(3, 'longer')", refused: true, body: { verb: 'delete', filters: { c: 'longer' } }, data: { deleted: 1 }, left: [1, 2] },
+  { was: 'c decimal(5,2) not null', change: 'modify c decimal(7,4) not null', rows: '(3, 1.25), (4, 1.2501)', refused: true, body: { verb: 'delete', filters: { c: { $gte: '1.2501' } } }, data: { deleted: 1 }, left: [1, 2, 3] },
+  { was: 'c json not null', change: 'modify c longtext not null', rows: "(3, 'open'), (4, '\"open\"')", body: { verb: 'delete', filters: { c: 'open' } }, data: { deleted: 1 }, left: [1, 2, 4] },
+  { was: 'c int not null, unique key u (c)', change: 'drop key u', refused: true, body: { verb: 'insert', data: { id: 1, c: 1 }, onConflict: { key: ['c'] } } }
+]
+
+await onEachEngine(t, 'a second after a column has another definition, requests are judged by it: NULL, lengths, digits, JSON and keys', { schema: shop, only }, async (t, { post, sql, server }) => {
+  const clock = movableClock(t)
+  await sql("set session sql_mode = ''")
+  for (const { was, change, rows, refused, body, data, left } of redefined) {
+    await sql(`create table redefined (id int not null primary key, ${was})`)
+    await sql("insert into redefined values (1, '0'), (2, '1')")
+    await server.rows.refresh()
+    await post('redefined', { verb: 'select', filters: { id: 1 } })
+    await sql(`alter table redefined ${change}`)
+    if (rows !== undefined) await sql(`insert into redefined values ${rows}`)
+    clock.pass(1100)
+    if (refused === true) await post('redefined', { verb: 'select', filters: { id: 1 } })
+    const why = `${was}: ${change}`
+    if (data === undefined) t.equal((await untilStatus(400, () => post('redefined', body))).status, 400, why)
+    else t.match((await post('redefined', body)).json.data, data, why)
+    if (left !== undefined) t.same((await sql('select id from redefined order by id')).map(({ id }) => id), left, why)
+    await sql('drop table redefined')
+  }
+})
+
 await onEachEngine(t, 'a FLOAT that has become text is confirmed once a second, because selects use a cast', { schema: () => ['create table floats (id int not null primary key, f float null)', 'insert into floats values (1, 1.5)'], only }, async (t, { post, sql }) => {
   const clock = movableClock(t)
   t.same((await post('floats', { verb: 'select' })).json.data.rows, [{ id: 1, f: 1.5 }])

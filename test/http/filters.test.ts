@@ -1,7 +1,7 @@
 /** Which rows each operator and combinator selects, what is refused, and which filters a write must have. */
 import t from 'tap'
 import { isRefusal } from '../support/refusals.ts'
-import { type Schema, sharedOnEachEngine, startService } from '../support/service.ts'
+import { onEachEngine, type Schema, sharedOnEachEngine, startService } from '../support/service.ts'
 
 const rows = 'insert into things (id, name, size, price, note, made, doc) values ' +
   "(1, 'Ant', 1, '0.50', null, '2026-01-01 00:00:00', '{\"a\": 1}'), (2, 'bee', 2, '1.00', '100% sure', '2026-01-02 00:00:00', '[1, 2]'), " +
@@ -283,5 +283,14 @@ await test('a pattern matches the same texts in character sets in which a backsl
       const { json } = await post('texts', { verb: 'select', columns: ['id'], orderBy: 'id', filters: { [name]: filter } })
       t.same(json.data?.rows.map(({ id }: { id: number }) => texts[id]), found, `${name} ${JSON.stringify(filter)}`)
     }
+  }
+})
+
+await onEachEngine(t, 'a YEAR is compared alike alone and beside a list, also the year 0', { schema: () => ['create table years (id int not null primary key, y year null)', "insert into years values (1, '0000'), (2, '2026'), (3, '0000')"], only: ['mariadb', 'mysql'] }, async (t, { post }) => {
+  for (const equal of [{ y: 0 }, { y: { $is: 0 } }, { y: { $in: [0] } }]) {
+    const ids = async (list: object) => (await post('years', { verb: 'select', columns: ['id'], filters: { $and: [equal, { y: list }] }, orderBy: 'id' })).json.data.rows.map(({ id }: { id: number }) => id)
+    t.same(await ids({ $in: [0, 2155] }), [1, 3])
+    t.same(await ids({ $nin: [0, 2155] }), [])
+    t.same(await ids({ $ne: 2026 }), [1, 3])
   }
 })

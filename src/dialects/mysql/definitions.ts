@@ -3,6 +3,7 @@
  * text that is written like a number could inject JSON into the answer. They are parsed only if they differ from the
  * last expected ones.
  */
+import { createHash } from 'node:crypto'
 import type { Column, Table, TableFacts } from '../../catalog/catalog.ts'
 import { getOrCreate } from '../../get-or-create.ts'
 import type { Statement } from '../../sql/statement.ts'
@@ -203,27 +204,58 @@ function inUnion (column: Column): ReadonlySet<string> | undefined {
     : classes
 }
 
-/** The definitions of the columns of a table, in any order and with others, as a confirmation shows them. */
-export function tableDefinitions ({ table }: Statement, differences: KnownDifferences): Definitions {
-  return {
-    columns: [],
-    isExpectedIn (_index, bytes, from, end) {
-      const definition = readDefinition(bytes, from, end)
-      const column = table.columns.get(definition.name)
-      const classes = column?.type.sentAs
-      if (column === undefined || classes === undefined) return true
-      const sent = valueClass(definition)
-      return classes.has(sent) || differences.isKnown(table, column, sent)
-    }
+/** What a server has shown of the columns of a table. */
+export interface Confirmation {
+  /** When it was asked, by `performance.now()`. */
+  readonly since: number
+  /** A hash of the definitions. */
+  readonly shown: string
+}
+
+/** The flag of a definition (MySQL manual, "Column Definition Flags"). */
+const NOT_NULL = 1
+
+/** Compares the definitions of the columns of a table, with which a server answers its confirmation. */
+export class TableDefinitions implements Definitions {
+  readonly columns = []
+  readonly #hash = createHash('sha1')
+  readonly #table: Table
+  readonly #differences: KnownDifferences
+
+  constructor ({ table }: Statement, differences: KnownDifferences) {
+    this.#table = table
+    this.#differences = differences
+  }
+
+  isExpectedIn (_index: number, bytes: Buffer, from: number, end: number): boolean {
+    const definition = readDefinition(bytes, from, end)
+    const column = this.#table.columns.get(definition.name)
+    const classes = column?.type.sentAs
+    const isView = this.#table.kind === 'view'
+    // how a view is executed decides whether its columns can be NULL
+    if (!isView) this.#hash.update(bytes.subarray(from, end))
+    if (column === undefined || classes === undefined) return true
+    const sent = valueClass(definition)
+    const nullable = isView ? column.nullable : (definition.flags & NOT_NULL) === 0
+    if (classes.has(sent) && nullable === column.nullable) return true
+    return this.#differences.isKnown(this.#table, column, nullable === column.nullable ? sent : `${sent} ${nullable}`)
+  }
+
+  /**
+   * The hash of all definitions. If it is another one than the last time, the table has changed in a way that the
+   * catalog may know otherwise: a length, digits, a key, a column.
+   */
+  shown (): string {
+    return this.#hash.digest('base64')
   }
 }
 
 /** The confirmations that must run before a statement, because those of the last second do not include their tables. */
 export function missingConfirmations (
-  confirmed: Pick<WeakMap<Table, number>, 'get'>,
+  confirmed: Pick<WeakMap<Table, Confirmation>, 'get'>,
   { confirmations }: Statement
 ): readonly Statement[] {
   if (confirmations.length === 0) return confirmations
   const oldest = performance.now() - TRUST
-  return confirmations.filter(({ table }) => (confirmed.get(table) ?? -Infinity) <= oldest)
+  return confirmations.filter(({ table }) => (confirmed.get(table)?.since ?? -Infinity) <= oldest)
 }

@@ -4,7 +4,7 @@ import {
   type Client, type PausableSink, type RowSink, type RowSource, StaleCatalog, type StatementResult, firesTrigger
 } from '../dialect.ts'
 import {
-  definitionsOf, type KnownDifferences, type KnownStatements, missingConfirmations, tableDefinitions
+  definitionsOf, type KnownDifferences, type KnownStatements, missingConfirmations, TableDefinitions
 } from './definitions.ts'
 import { outcomeUnknown, transactionTooLarge, withReason, type ServiceError } from '../../errors.ts'
 import { isLost, isRefusedByPlugin, type MysqlError } from './errors.ts'
@@ -147,19 +147,23 @@ class Execution {
     if (confirmation === undefined) return this.#send()
     const { pool, session, options: { differences } } = this.#run
     const since = performance.now()
+    const definitions = new TableDefinitions(confirmation, differences)
+    const fail = (): void => this.fail(new StaleCatalog(undefined, { isUndone: true }))
     const done: CommandDone = (error) => {
+      const shown = definitions.shown()
+      if (error === null && (pool.confirmed.get(confirmation.table)?.shown ?? shown) !== shown) fail()
       if (this.#ended || error !== null || this.#failure !== undefined || this.#stop !== undefined) {
         return this.done(error ?? STOPPED)
       }
-      pool.confirmed.set(confirmation.table, since)
+      pool.confirmed.set(confirmation.table, { since, shown })
       session.memory.free()
       this.#confirm(others)
     }
     sendCommand(session.connection, {
       sql: writeStatement(confirmation),
       sink: undefined,
-      definitions: tableDefinitions(confirmation, differences),
-      listener: { stop () {}, wait () {}, fail: () => this.fail(new StaleCatalog(undefined, { isUndone: true })), done }
+      definitions,
+      listener: { stop () {}, wait () {}, fail, done }
     })
   }
 

@@ -1,6 +1,7 @@
 import { databaseUnavailable, overloaded } from '../../errors.ts'
 import type { Client, PoolUse } from '../dialect.ts'
 import type { Table } from '../../catalog/catalog.ts'
+import type { Confirmation } from './definitions.ts'
 import { isCrowded, toConnectError } from './errors.ts'
 import { createConnector, type StoppingSessions } from './connector.ts'
 import type { Host, MysqlAddress } from './session-settings.ts'
@@ -42,8 +43,8 @@ export interface MysqlPool extends StoppingSessions {
   readonly use: PoolUse
   /** What the server of the last session that was opened says about itself. */
   readonly newest: Pick<Session, 'engine' | 'version' | 'ignored'> | undefined
-  /** When the columns of each table were last confirmed on this server, by `performance.now()`. */
-  readonly confirmed: WeakMap<Table, number>
+  /** The last confirmation of the columns of each table on this server. */
+  readonly confirmed: WeakMap<Table, Confirmation>
   close (): Promise<void>
 }
 
