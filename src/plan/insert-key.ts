@@ -7,7 +7,7 @@ import type { Moment, Parameter, Value } from '../types/column-type.ts'
 import { readDefault } from '../types/update-operators.ts'
 import { isMoment } from '../types/moment.ts'
 import { boundValue, type Conflict, givenValue, type InsertPlan, type PlannedRow, type UpdatePlan } from './plan.ts'
-import { rowKeysOf, storedKey } from './row-keys.ts'
+import { mayHold, rowKeysOf, storedKey } from './row-keys.ts'
 
 /**
  * The key by which inserted rows are found: each row has its values, or gets a number from the database. Undefined if
@@ -118,15 +118,16 @@ const PRINTABLE_ASCII = /^[\x20-\x7e]*$/
 const NUMBER = /^-?\d+(\.\d+)?$/
 
 /**
- * Whether the order of the rows makes no difference: no row refers to another one, none releases a value of another
- * unique key that the next one may take, and no trigger gives two of them the same key.
+ * Whether the order of the rows makes no difference: no trigger or version shows it, no row refers to another one, and
+ * none releases a value of a unique key that the next one may take.
  */
 export function isAnyOrder (rows: readonly PlannedRow[], conflict: Conflict, table: Table): boolean {
-  const { name, foreignKeys, uniqueKeys } = baseTable(table)
-  if (mayFillColumns(table) || foreignKeys.some(({ referencedTable }) => referencedTable === name)) return false
-  const unique = new Set(uniqueKeys.flatMap(({ columns }) => columns))
+  const { name, foreignKeys, indexes } = baseTable(table)
+  if (table.versioned === true || mayFire(table, 'insert') || mayFire(table, 'update')) return false
+  if (foreignKeys.some(({ referencedTable }) => referencedTable === name)) return false
   const given = Array.from(new Set(rows.map(({ columns }) => columns))).flat()
-  return !writtenColumns(conflict, given).some((column) => unique.has(column.name))
+  const written = writtenColumns(conflict, given)
+  return !indexes.some((index) => index.unique && mayHold(index, written, table))
 }
 
 /**

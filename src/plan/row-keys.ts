@@ -40,6 +40,15 @@ export function findColumns (
 /** Whether the index compares whole values of columns: neither beginnings of texts nor expressions. */
 export const isWhole = ({ parts }: Index): boolean => parts.every(({ column, prefix }) => column !== null && !prefix)
 
+/** Whether a write of these columns may change the index: it has one of them, or what the database computes. */
+export function mayHold ({ parts }: Index, written: readonly Column[], table: Table): boolean {
+  const { columns } = baseTable(table)
+  return parts.some(({ column }) => {
+    const { generated = true, onUpdate } = columns.get(column as string) ?? {}
+    return generated || onUpdate === true || written.some(({ name }) => name === column)
+  })
+}
+
 /** The key by which a write finds the rows of `$match` on MySQL and MariaDB; undefined if there is none. */
 export const findSearchKey = (table: Table): readonly Column[] | undefined =>
   rowKeysOf(table).find((key) => !mayBeNull(key))

@@ -9,7 +9,7 @@ import { type Engine, TRAITS } from '../catalog/traits.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import { knownDefault } from '../plan/insert-key.ts'
 import type { Condition, Assignment, UpdatePlan } from '../plan/plan.ts'
-import { isWhole } from '../plan/row-keys.ts'
+import { isWhole, mayHold } from '../plan/row-keys.ts'
 import { type Cell, DEFAULT, type Parameter, type Value } from '../types/column-type.ts'
 import { builderFor, type BuiltStatement, type ColumnToken, type TableBuilder } from './builder.ts'
 import { confirmationsOf } from './compile-select.ts'
@@ -234,15 +234,9 @@ export function columnsAtOnce (
   const isPlain = ({ assignments, afterWrite, foreignKeyChecks }: UpdatePlan): boolean =>
     afterWrite === undefined && foreignKeyChecks === undefined && assignments.length === columns.length &&
     assignments.every(({ column, operator }) => columns.includes(column) && operator === undefined)
-  return updates.every(isPlain) && !isIndexed(table, columns) ? columns : undefined
-}
-
-/** Whether an index may have one of the columns, or what is computed from it. */
-function isIndexed (table: Table, columns: readonly Column[]): boolean {
-  const { indexes, columns: all } = baseTable(table)
-  const names = new Set<string | null>(columns.map(({ name }) => name))
-  return indexes.some(({ parts }) => parts.some(({ column }) =>
-    column === null || names.has(column) || all.get(column)?.generated !== false))
+  return updates.every(isPlain) && !baseTable(table).indexes.some((index) => mayHold(index, columns, table))
+    ? columns
+    : undefined
 }
 
 /** The unique index of these columns. */

@@ -2,6 +2,7 @@
 import t from 'tap'
 import { hashToken } from '../../src/access/tokens.ts'
 import { outcomeOf, tokenFor } from '../grants/support.ts'
+import { load } from '../support/load.ts'
 import { isRefusal } from '../support/refusals.ts'
 import { type EngineName, onEachEngine, type Schema, sharedOnEachEngine, startService } from '../support/service.ts'
 
@@ -400,8 +401,21 @@ const shouted = (engine: EngineName): string[] => engine === 'sqlite'
   ? []
   : ['create table codes (code varchar(10) collate utf8mb4_bin primary key, v int)', 'create trigger shout before insert on codes for each row set new.code = upper(new.code)']
 
+/** Tables that show the order in which their rows are written. */
+const ordered = (engine: EngineName): string[] => [
+  `create table steps (seq ${engine === 'sqlite' ? 'integer primary key' : 'int auto_increment primary key'}, what int)`,
+  ...[['after', 'insert'], ['after', 'update'], ['before', 'update']].flatMap(([timing, event]) => {
+    const table = `${timing}_${event}`
+    return [`create table ${table} (id int primary key, v int)`, `insert into ${table} values ${event === 'insert' ? '(9, 0)' : '(1, 0), (2, 0), (3, 0)'}`, trigger(engine, `${table}_step`, `${timing} ${event} on ${table}`, 'insert into steps (what) values (new.id)')]
+  }),
+  ...engine === 'mariadb' ? ['create table versions (id int primary key, v int) with system versioning'] : [],
+  'create table copied (id int primary key, v int, s int generated always as (v) stored unique)',
+  ...engine === 'sqlite' ? ['create table expressions (id int primary key, v int)', 'create unique index e on expressions (v + 0)'] : [],
+  ...engine === 'mysql' ? ['create table expressions (id int primary key, v int, unique ((v + 0)))', "create table several (id int primary key, v json, unique ((cast(v->'$' as unsigned array))))"] : []
+]
+
 /** Each test has tables of its own. */
-const testOwn = sharedOnEachEngine(t, { schema: (engine) => [spelled, watched, counted, numbered, owned, clauses, shouted].flatMap((tables) => tables(engine)), tokens, keepsRows: true })
+const testOwn = sharedOnEachEngine(t, { schema: (engine) => [spelled, watched, counted, numbered, owned, clauses, shouted, ordered].flatMap((tables) => tables(engine)), tokens, keepsRows: true })
 
 await testOwn('of two rows with the same key the last one of the list wins, however the key is written, and also if one of them leaves it to its default', async (t, { post, sql, engine }) => {
   for (const [table, one, other] of [...sameKeys[engine], ...engine === 'mariadb' ? sameKeys.mysql : []]) {
@@ -538,3 +552,32 @@ await testOwn('the id of a row that exists is null where a trigger may have made
   }
   t.match(await sql('select code, v from codes'), [{ code: 'ABC', v: 2 }])
 }, ['mariadb', 'mysql'])
+
+await testOwn('rows of a list and of an import are written in the order of `data` where a trigger or the history shows it', async (t, service) => {
+  const { post, sql, engine } = service
+  const ids = [3, 1, 2]
+  for (const table of ['after_insert', 'after_update', 'before_update', ...engine === 'mariadb' ? ['versions'] : []]) {
+    const sent = {
+      list: async () => await post(table, { verb: 'insert', data: ids.map((id) => ({ id, v: 1 })), onConflict: { key: ['id'] } }),
+      import: async () => await load(service, table, `id,v\n${ids.map((id) => `${id},2`).join('\n')}\n`, { query: '?onConflict=id' })
+    }
+    for (const [what, send] of Object.entries(sent)) {
+      await sql(table.endsWith('insert') ? `delete from ${table}` : 'delete from steps')
+      if (table.endsWith('insert')) await sql('delete from steps')
+      t.match(await send(), { status: 200 }, `${table}: ${what}`)
+      const written = table === 'versions' ? await sql('select id as what from versions order by row_start') : await sql('select what from steps order by seq')
+      t.same(written.map((row) => row.what), ids, `${table}: ${what}`)
+    }
+  }
+})
+
+await testOwn('a later row may take only what an earlier one has released, also in a unique key of what the database computes', async (t, { post, sql, engine }) => {
+  for (const table of ['copied', ...engine === 'mariadb' ? [] : ['expressions'], ...engine === 'mysql' ? ['several'] : []]) {
+    const value = (v: number) => table === 'several' ? [v] : v
+    const send = async (rows: ReadonlyArray<readonly [number, number]>) => outcomeOf(await post(table, { verb: 'insert', data: rows.map(([id, v]) => ({ id, v: value(v) })), onConflict: { key: ['id'] } }))
+    t.match(await send([[2, 20], [3, 30]]), { inserted: 2 }, table)
+    t.match(await send([[3, 20], [2, 50]]), [409, 'UNIQUE_VIOLATION'], `${table}: released later`)
+    t.match(await send([[3, 50], [2, 30]]), { updated: 2 }, `${table}: released before`)
+    t.same((await sql(`select id, v from ${table} order by id`)).map(({ id, v }) => [id, Number(typeof v === 'number' ? v : JSON.parse(String(v))[0] ?? v)]), [[2, 30], [3, 50]], table)
+  }
+})

@@ -199,8 +199,9 @@ t.test('two requests with the same keys write them in the same order', async () 
 })
 
 t.test('rows are only sorted if their order makes no difference', async (t) => {
-  const uniqueKeys = [{ name: 'k', columns: ['k'] }, { name: 'o', columns: ['o'] }]
-  const table = tableOf({ columns: [key, other, mysqlColumn('v', 'int')], uniqueKeys })
+  const unique = (column: string | null) => ({ name: column ?? 'e', unique: true, ordered: true, parts: [{ column, descending: false, prefix: false }] })
+  const parts = { columns: [key, other, mysqlColumn('v', 'int')], indexes: ['k', 'o'].map(unique) }
+  const table = tableOf(parts)
   const [, , v] = table.columnList as [unknown, unknown, typeof other]
   const rows: PlannedRow[] = [{ index: 0, columns: [key, v], parameters: ['a', 1n] }, { index: 1, columns: [key, other], parameters: ['b', 1n] }]
   const conflict = (set: Conflict['set']): Conflict => ({ key: [key], set })
@@ -210,5 +211,9 @@ t.test('rows are only sorted if their order makes no difference', async (t) => {
   t.notOk(isAnyOrder(rows, conflict({ kind: 'columns', columns: [key] }), table))
   t.notOk(isAnyOrder(rows, conflict({ kind: 'assignments', assignments: [{ column: other, parameter: 1n }] }), table))
   const foreignKeys = [{ name: 'f', columns: ['v'], referencedTable: 'items', referencedColumns: ['o'] }]
-  t.notOk(isAnyOrder(rows, conflict({ kind: 'columns', columns: [] }), tableOf({ columns: [key, other, v], uniqueKeys, foreignKeys })), 'rows may refer to each other')
+  t.notOk(isAnyOrder(rows, conflict({ kind: 'columns', columns: [] }), tableOf({ ...parts, foreignKeys })), 'rows may refer to each other')
+  for (const [event, timing] of [['insert', 'after'], ['update', 'before']] as const) {
+    t.notOk(isAnyOrder(rows, conflict({ kind: 'columns', columns: [v] }), tableOf({ ...parts, triggers: { known: true, list: [{ event, timing }] } })), `a trigger of an ${event} may show the order`)
+  }
+  t.notOk(isAnyOrder(rows, conflict({ kind: 'columns', columns: [v] }), tableOf({ ...parts, indexes: [...parts.indexes, unique(null)] })), 'an expression may be of any column')
 })

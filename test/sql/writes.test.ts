@@ -20,6 +20,7 @@ const createTable = (engine: Engine, name = 'items', odd = 'n', triggers?: Trigg
     columns: [column('id', 'bigint', { nullable: false, autoIncrement: true }), column('sku', 'varchar(20)', { nullable: false, optional: false }), column(odd, 'int', { defaultText: '3' }), column('price', 'decimal(10,2)')],
     primaryKey: ['id'],
     uniqueKeys: [{ name: 'PRIMARY', columns: ['id'] }, { name: 'sku', columns: ['sku'] }],
+    indexes: [['PRIMARY', 'id'] as const, ['sku', 'sku'] as const].map(([name, column]) => ({ name, unique: true, ordered: true, parts: [{ column, descending: false, prefix: false }] })),
     ...triggers && { triggers }
   })
 }
