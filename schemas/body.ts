@@ -1,7 +1,7 @@
 /** The bodies of requests, members and operations, of the fields that fields.ts gives them. */
-import { type Static, type TObject, type TProperties, Type } from '@sinclair/typebox'
+import { type Static, type TObject, Type } from '@sinclair/typebox'
 import { type AggregateSchema, type FieldsIn, fieldsIn, type BodyPart, schemasOf } from './fields.ts'
-import type { Verb } from './grants.ts'
+import { type Verb, VERBS } from './grants.ts'
 import { closed } from './server-settings.ts'
 
 const bodyOf = <P extends BodyPart>(place: P, description?: string): TObject<FieldsIn<P>> =>
@@ -48,35 +48,29 @@ export type BodyInTransaction = Body & Static<TObject<FieldsIn<'selectInTransact
 /** An operation that has been checked. */
 export type Operation = BodyInTransaction & Static<TObject<FieldsIn<'operation'>>>
 
-export const OperationsBodySchema = Type.Object(
-  {
-    // each operation is checked by the schema of its verb, whose errors are clearer than those of a union
-    operations: Type.Array(Type.Unsafe<Operation>(Type.Unknown()), {
-      minItems: 1,
-      description: 'Run in this order, in one transaction: all of them happen, or none.'
-    }),
-    ...fieldsIn('operations')
-  },
-  closed
-)
+/** `most`: operations that a request may have, which is a setting. */
+export const operationsBody = (most: number) => Type.Object({
+  // each operation is checked by the schema of its verb, whose errors are clearer than those of a union
+  operations: Type.Array(Type.Unsafe<Operation>(Type.Unknown()), {
+    minItems: 1,
+    maxItems: most,
+    description: 'Run in this order, in one transaction: all of them happen, or none.'
+  }),
+  ...fieldsIn('operations')
+}, closed)
 
-export type OperationsBody = Static<typeof OperationsBodySchema>
+export type OperationsBody = Static<ReturnType<typeof operationsBody>>
 
-/** The properties of the body. `most`: operations that a request may have, which is a setting. */
-export function propertiesOf (most: number): TProperties {
-  const { operations, ...rest } = OperationsBodySchema.properties
-  return { operations: { ...operations, maxItems: most }, ...rest }
-}
+const inTransaction = (isOperation: boolean) => Object.fromEntries(VERBS.map((verb) => [
+  verb,
+  Type.Object(schemasOf((places) => places.operations !== undefined
+    ? undefined
+    : (isOperation ? places.operation : undefined) ?? places[verb] ??
+      (verb === 'select' ? places.selectInTransaction : undefined)
+  ), closed)
+])) as Readonly<Record<Verb, TObject>>
 
-const operationOf = (verb: Verb): TObject => Type.Object(schemasOf((places) => places.operations === undefined
-  ? places.operation ?? places[verb] ?? (verb === 'select' ? places.selectInTransaction : undefined)
-  : undefined
-), closed)
-
+/** Verb -> schema of its body in a transaction. */
+export const IN_TRANSACTION = inTransaction(false)
 /** Verb -> schema of an operation. */
-export const OPERATIONS: Readonly<Record<Verb, TObject>> = {
-  select: operationOf('select'),
-  insert: operationOf('insert'),
-  update: operationOf('update'),
-  delete: operationOf('delete')
-}
+export const OPERATIONS = inTransaction(true)

@@ -4,7 +4,7 @@
  */
 import { type Static, type TObject, type TOptional, type TProperties, type TSchema, Type } from '@sinclair/typebox'
 import { BOUNDS } from './filters.ts'
-import { type Verb, VERBS } from './grants.ts'
+import type { Verb } from './grants.ts'
 import { closed } from './server-settings.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT, MAX_ROWS, MAX_COLUMNS, MAX_AGGREGATES } from './limits.ts'
 
@@ -410,10 +410,6 @@ export const fieldNamed = (name: string): Field | undefined => Object.hasOwn(row
 /** The names of the fields whose rows have this. */
 export const fieldsWith = (key: keyof Field): string[] =>
   Object.keys(rows).filter((name) => rows[name]?.[key] !== undefined)
-
-/** The verbs whose bodies have the field. */
-export const verbsWith = (name: string): Verb[] =>
-  VERBS.filter((verb) => fieldNamed(name)?.in[verb] !== undefined)
 
 /** The schemas of fields by their names. `choose`: the one of a field, if it is among them. */
 export const schemasOf = (choose: (places: Field['in']) => TSchema | undefined): TProperties =>

@@ -18,15 +18,12 @@ export const PermissionsSchema = Type.Array(VerbSchema, {
 /** Maximum number of values in a list of a rule. */
 const MAX_VALUES = 1000
 
-const ClaimSchema = Type.Object(
-  {
-    $claim: Type.String({
-      pattern: '^(/([^~/]|~[01])*)+$',
-      description: 'a JSON Pointer to a claim: /tenant, with a slash before each name'
-    })
-  },
-  closed
-)
+const ClaimSchema = Type.Object({
+  $claim: Type.String({
+    pattern: '^(/([^~/]|~[01])*)+$',
+    description: 'a JSON Pointer to a claim: /tenant, with a slash before each name'
+  })
+}, closed)
 const Operand = Type.Union([Type.String(), Type.Number(), Type.Boolean(), ClaimSchema])
 const OperandOrNull = Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null(), ClaimSchema])
 const Operands = Type.Array(OperandOrNull, { maxItems: MAX_VALUES })
@@ -44,56 +41,40 @@ const Operators = Type.Object({
   $lte: Operand
 }, closed)
 
-const RuleSchema = Type.Union(
-  [
-    Type.String(),
-    Type.Number(),
-    Type.Boolean(),
-    Type.Null(),
-    Operands,
-    Type.Partial(Operators, { ...closed, minProperties: 1 })
-  ],
-  {
-    description:
-      'a value, a list of values, {"$claim": "/tenant"}, or an object of $eq, $is, $in, $null, $gt, $gte, $lt and $lte'
-  }
-)
+const RuleSchema = Type.Union([
+  Type.String(),
+  Type.Number(),
+  Type.Boolean(),
+  Type.Null(),
+  Operands,
+  Type.Partial(Operators, { ...closed, minProperties: 1 })
+], {
+  description:
+    'a value, a list of values, {"$claim": "/tenant"}, or an object of $eq, $is, $in, $null, $gt, $gte, $lt and $lte'
+})
 
 const Columns = (description: string) =>
   Type.Array(Type.String({ minLength: 1 }), { uniqueItems: true, maxItems: MAX_COLUMNS, description })
 
 /** The settings of one table in a grant. */
-export const TableGrantSchema = Type.Object(
-  {
-    permissions: Type.Optional(
-      Type.Array(VerbSchema, {
-        uniqueItems: true,
-        description: `some of the permissions of the entry (${VERBS.join(', ')}); default: all of them`
-      })
-    ),
-    columns: Type.Optional(
-      Type.Object(
-        {
-          select: Type.Optional(Columns('columns that are seen; default: none')),
-          insert: Type.Optional(Columns('columns that an insert may write; default: those of select')),
-          update: Type.Optional(Columns('columns that an update may write; default: those of select'))
-        },
-        {
-          ...closed,
-          description:
-            'columns that are seen (select) and written (insert, update; default: those of select); default: all ' +
-            'columns'
-        }
-      )
-    ),
-    rows: Type.Optional(
-      Type.Record(Type.String(), RuleSchema, {
-        description: 'rules by column: only rows that satisfy all of them exist, and only such rows can be written'
-      })
-    )
-  },
-  closed
-)
+export const TableGrantSchema = Type.Object({
+  permissions: Type.Optional(Type.Array(VerbSchema, {
+    uniqueItems: true,
+    description: `some of the permissions of the entry (${VERBS.join(', ')}); default: all of them`
+  })),
+  columns: Type.Optional(Type.Partial(Type.Object({
+    select: Columns('columns that are seen; default: none'),
+    insert: Columns('columns that an insert may write; default: those of select'),
+    update: Columns('columns that an update may write; default: those of select')
+  }), {
+    ...closed,
+    description:
+      'columns that are seen (select) and written (insert, update; default: those of select); default: all columns'
+  })),
+  rows: Type.Optional(Type.Record(Type.String(), RuleSchema, {
+    description: 'rules by column: only rows that satisfy all of them exist, and only such rows can be written'
+  }))
+}, closed)
 
 export const GrantDatabasesSchema = Type.Record(Type.String(), Type.Union([
   Type.Literal('*'),
@@ -132,10 +113,6 @@ export const RolesSchema = Type.Record(Type.String({ pattern: '^.{1,100}$' }), R
   description: 'the grants of JWTs by role; a name has 1 to 100 characters'
 })
 
-export const HostGrantSchema = Type.Object({
-  ...grant,
-  name: NameSchema,
-  claims: Type.Optional(ClaimsSchema)
-}, closed)
+export const HostGrantSchema = Type.Object({ ...grant, name: NameSchema, claims: Type.Optional(ClaimsSchema) }, closed)
 
 export type RolesOptions = Static<typeof RolesSchema>

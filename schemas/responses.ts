@@ -24,32 +24,23 @@ export const GroupValueSchema = Type.Union([
 
 /** The answer with groups. `value`: the schema of a value in `rows`, or a reference to one. */
 export const groupsResponse = (value: TSchema) =>
-  answer(
-    {
-      rows: Type.Array(
-        Type.Object(
-          {},
-          { additionalProperties: value, description: 'The columns of groupBy, then the aggregates, by their names.' }
-        )
-      ),
-      count: Count('Rows in this answer.'),
-      next: Type.Optional(
-        Type.Unsafe<number | null>({
-          type: ['integer', 'null'],
-          description: 'The next offset, for a request with `offset`. Null if no row follows.'
-        })
-      )
-    },
-    'The answer to a select with groupBy or aggregates.'
-  )
+  answer({
+    rows: Type.Array(Type.Object({}, {
+      additionalProperties: value,
+      description: 'The columns of groupBy, then the aggregates, by their names.'
+    })),
+    count: Count('Rows in this answer.'),
+    next: Type.Optional(Type.Unsafe<number | null>({
+      type: ['integer', 'null'],
+      description: 'The next offset, for a request with `offset`. Null if no row follows.'
+    }))
+  }, 'The answer to a select with groupBy or aggregates.')
 
 /** The fields that the answer to any write may have. */
 const written = {
-  rows: Type.Optional(
-    Type.Array(Type.Record(Type.String(), Type.Unknown()), {
-      description: 'The written rows, for a request with `returning`.'
-    })
-  ),
+  rows: Type.Optional(Type.Array(Type.Record(Type.String(), Type.Unknown()), {
+    description: 'The written rows, for a request with `returning`.'
+  })),
   dryRun: Type.Optional(
     Type.Boolean({ enum: [true], description: 'Nothing was changed, for a request with `dryRun`.' })
   )
@@ -57,43 +48,33 @@ const written = {
 
 /** Verb -> schema of its answer. */
 export const ANSWERS = {
-  select: answer(
-    {
-      rows: Type.Array(
-        Type.Record(Type.String(), Type.Unknown(), { description: 'Column to value, in the order asked for.' })
-      ),
-      count: Count('Rows in this answer.'),
-      next: Type.Optional(
-        Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Integer(), Type.Null()], {
-          description:
-            'Where the next page begins, for a request with `after` or `offset`: to be sent back as the same field. ' +
-            'Null if no row follows.'
-        })
-      ),
-      total: Type.Optional(
-        Type.Integer({
-          format: 'int64',
-          minimum: 0,
-          description: 'Rows that the filters select, for a request with `total`.'
-        })
-      )
-    },
-    'The answer to a select.'
-  ),
-  insert: answer(
-    {
-      inserted: Count('Rows added.'),
-      updated: Type.Optional(Count('Rows that existed and were changed, for a request with `onConflict`.')),
-      unchanged: Type.Optional(Count('Rows that existed and were not changed, for a request with `onConflict`.')),
-      id: Type.Unknown({
-        description:
-          'The number that the database gave the row, else the value of its primary key, else null. For a list, that ' +
-          'of the first row; null with `onConflict`.'
-      }),
-      ...written
-    },
-    'The answer to an insert.'
-  ),
+  select: answer({
+    rows: Type.Array(
+      Type.Record(Type.String(), Type.Unknown(), { description: 'Column to value, in the order asked for.' })
+    ),
+    count: Count('Rows in this answer.'),
+    next: Type.Optional(Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Integer(), Type.Null()], {
+      description:
+        'Where the next page begins, for a request with `after` or `offset`: to be sent back as the same field. ' +
+        'Null if no row follows.'
+    })),
+    total: Type.Optional(Type.Integer({
+      format: 'int64',
+      minimum: 0,
+      description: 'Rows that the filters select, for a request with `total`.'
+    }))
+  }, 'The answer to a select.'),
+  insert: answer({
+    inserted: Count('Rows added.'),
+    updated: Type.Optional(Count('Rows that existed and were changed, for a request with `onConflict`.')),
+    unchanged: Type.Optional(Count('Rows that existed and were not changed, for a request with `onConflict`.')),
+    id: Type.Unknown({
+      description:
+        'The number that the database gave the row, else the value of its primary key, else null. For a list, that ' +
+        'of the first row; null with `onConflict`.'
+    }),
+    ...written
+  }, 'The answer to an insert.'),
   update: answer(
     { updated: Count('Rows changed; one that had the values already is none.'), ...written },
     'The answer to an update.'

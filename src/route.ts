@@ -8,7 +8,7 @@ import type {
   FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler, onSendHookHandler, preValidationHookHandler
 } from 'fastify'
 import fp from 'fastify-plugin'
-import { BodySchema, type OperationsBody, OperationsBodySchema } from '../schemas/body.ts'
+import { BodySchema, type OperationsBody, operationsBody } from '../schemas/body.ts'
 import { type Access, getAccess, getDatabase, getGrant } from './access/authorize.ts'
 import { HttpClient } from './http/client-connections.ts'
 import { seesDatabase } from './access/grant.ts'
@@ -159,9 +159,8 @@ export default fp(async function routes (app: FastifyInstance, options: RowsOpti
     done()
   }
   const ofDatabase = {
-    schema: { body: OperationsBodySchema, hide: true },
-    validatorCompiler: () =>
-      toValidator(createOperationsCheck(createBodyCheck(limits.depth), limits.operations)),
+    schema: { body: operationsBody(limits.operations), hide: true },
+    validatorCompiler: () => toValidator(createOperationsCheck(limits.depth, limits.operations)),
     onRequest: checkDatabase,
     preValidation: checkQuery
   }

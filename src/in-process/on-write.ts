@@ -13,12 +13,11 @@ import {
   databaseUnavailable, isBug, isServiceError, isTrouble, ServiceError, withDetails, withReason, writeRefused
 } from '../errors.ts'
 import { answerIn, type PlanToAnswer } from '../verbs/execute.ts'
-import { isObject } from '../json/exact-json.ts'
 import { rejectKnownBroken, StaleAttempt, toUnresolved, toStale } from '../databases/stale-catalog.ts'
 import { createPlan } from '../verbs/index.ts'
 import { isOneStatement, lockRows, type RequestLimits, requireUndoable } from '../plan/write-options.ts'
 import type { References } from '../plan/columns.ts'
-import { createBodyCheck, type FindBodyError, findErrorInTransaction } from '../request/check-body.ts'
+import { createBodyCheck } from '../request/check-body.ts'
 import {
   type ExecuteRequest, readBody, requireKnown, LOAD_OPTIONS, loadInProcess, type LoadResult,
   type TransactionLoadRequest, readResponse
@@ -118,7 +117,7 @@ export function createCalls ({ tx, database, limits, dryRun, isHooked, onStale, 
       requireOpen()
       const grant = toCallGrant(granted)
       const access = getAccess(databases, grant, { database: database.name, table })
-      const { lock, ...body } = readBody<BodyInTransaction>(given, createCheck(limits.depth))
+      const { lock, ...body } = readBody<BodyInTransaction>(given, createBodyCheck(limits.depth, 'inTransaction'))
       const call = { access, body: body as Body, isLocked: lock === true, bigints }
       return await queue.run(() => run(call))
     },
@@ -138,15 +137,6 @@ export function createCalls ({ tx, database, limits, dryRun, isHooked, onStale, 
 }
 
 const OPTIONS: ReadonlySet<string> = new Set<keyof TransactionRequest>(['table', 'body', 'grant', 'bigints'])
-
-/** Finds the first error of a body. */
-function createCheck (depth: number): FindBodyError {
-  const findBodyError = createBodyCheck(depth)
-  return (body) =>
-    isObject(body)
-      ? findErrorInTransaction(body, { findBodyError, ofWhole: 'in a transaction; it is an option of the whole' })
-      : findBodyError(body)
-}
 
 /**
  * The counts of each verb. The id of an insert is a bigint beyond 2^53; `updated` and `unchanged` are those of

@@ -3,7 +3,7 @@
  * schemas of a table in the fields that depend on it.
  */
 import type { TObject } from '@sinclair/typebox'
-import { BODIES, MemberSchema, OPERATIONS, OperationsBodySchema, propertiesOf } from '../../schemas/body.ts'
+import { BODIES, MemberSchema, OPERATIONS, operationsBody } from '../../schemas/body.ts'
 import { fieldNamed, type Field, MEMBER_NAME, RESULT_NAME } from '../../schemas/fields.ts'
 import { MAX_ROWS } from '../../schemas/limits.ts'
 import { type Verb, VERBS } from '../../schemas/grants.ts'
@@ -258,7 +258,7 @@ export function operationSchemas (
   subjects: readonly Subject[] = []
 ): Schemas {
   const verbs = [...tables.keys()]
-  const { operations, ...rest } = propertiesOf(most) as Record<string, Schema>
+  const { required, properties: { operations, ...rest } } = operationsBody(most)
   const typed = subjects.flatMap((subject) => subject.verbs.map((verb) => [
     operationName(verb, subject.name),
     fieldsObject(OPERATIONS[verb], verb, ownOfTable(subject, verb))
@@ -267,9 +267,9 @@ export function operationSchemas (
     [OPERATIONS_REQUEST]: closedObject(
       [
         ['operations', { ...operations, items: refTo(OPERATION) }],
-        ...Object.entries(rest).map(([field, schema]) => [field, toDocument(schema)] as const)
+        ...Object.entries<Schema>(rest).map(([field, schema]) => [field, toDocument(schema)] as const)
       ],
-      { required: OperationsBodySchema.required }
+      { required }
     ),
     [OPERATIONS_RESPONSE]: {
       type: 'object',

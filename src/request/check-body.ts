@@ -1,19 +1,12 @@
 /** Request bodies: parsed without changing numbers, then checked against the schema of the route. */
-import type { TObject, TProperties, TSchema } from '@sinclair/typebox'
-import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
-import { Errors, ValueErrorType } from '@sinclair/typebox/errors'
-import { type Body, BodySchema, OperationsBodySchema, propertiesOf } from '../../schemas/body.ts'
-import { fieldsIn, verbsWith } from '../../schemas/fields.ts'
+import type { TObject } from '@sinclair/typebox'
+import { BODIES, type Body, IN_TRANSACTION, OPERATIONS, operationsBody } from '../../schemas/body.ts'
 import { MAX_INCLUDE } from '../../schemas/limits.ts'
 import { type Verb, VERBS } from '../../schemas/grants.ts'
-import {
-  at, filtersRequired, invalidBody, invalidJson, pointer, type ServiceError, valueNotAllowed, withDetails, didYouMean
-} from '../errors.ts'
+import { at, invalidBody, invalidJson, pointer, type ServiceError, withDetails } from '../errors.ts'
 import { isObject, lookOver, parseExactJson, repeatsKey, findSyntaxError } from '../json/exact-json.ts'
-import { stepsOf } from '../json/plain-values.ts'
 import {
-  findAggregateError, findIncludeError, findRelatedError, describeExpected, findCombinationError, findExcluded,
-  findOwnError, findRowsError, withNames
+  findAggregateError, findCombinationError, findFieldError, findIncludeError, findRelatedError, type Part
 } from './check-fields.ts'
 
 /** Returns the first error of a parsed body. */
@@ -37,29 +30,21 @@ function describeSyntax (text: string): string {
 }
 
 /**
- * Makes the numbers of the body itself (`limit`, `expect`) ordinary numbers, because only values of columns need their
- * text. Leaves the `id` of a JSON-RPC message, which is answered as it came.
+ * Makes the numbers of a body and its members (`limit`, `expect`) ordinary numbers, because only values of columns need
+ * their text. Leaves the `id` of a JSON-RPC message, which is answered as it came. Members below `level`, which are
+ * refused later (check-fields.ts), stay as they are.
  */
-export function clampNumbers (body: unknown): unknown {
+export function clampNumbers (body: unknown, level = MAX_INCLUDE.levels): unknown {
   if (typeof body !== 'object' || body === null) return body
   for (const [field, value] of Object.entries(body)) {
     if (JSON.isRawJSON(value)) {
       if (field !== 'id') Object.defineProperty(body, field, { value: toNumber(value.rawJSON) })
     } else if (field === 'expect') clampNumbers(value)
-    else if (field === 'include') clampMembers(value, 0)
+    else if (field === 'include' && isObject(value) && level >= 0) {
+      for (const member of Object.values(value)) clampNumbers(member, level - 1)
+    }
   }
   return body
-}
-
-/** The same for members, which have fields like the body. Deeper members are refused later (check-fields.ts). */
-function clampMembers (include: unknown, level: number): void {
-  if (!isObject(include) || level > MAX_INCLUDE.levels) return
-  for (const member of Object.values(include)) {
-    if (!isObject(member)) continue
-    const { limit, include: inner } = member as { limit?: unknown, include?: unknown }
-    if (JSON.isRawJSON(limit)) Object.defineProperty(member, 'limit', { value: toNumber(limit.rawJSON) })
-    clampMembers(inner, level + 1)
-  }
 }
 
 /**
@@ -83,28 +68,32 @@ function isWhole (text: string): boolean {
   return last === 0 || last <= whole.length + Number(exponent)
 }
 
-/** Compiled once, when the first route needs it. */
-let compiled: TypeCheck<typeof BodySchema> | undefined
-
-const byVerb: ReadonlyMap<unknown, TObject> = new Map(
-  BodySchema.anyOf.map((variant) => [variant.properties.verb.const, variant])
-)
+/** What has a verb. */
+const PARTS = {
+  request: { name: 'The body', schemas: BODIES },
+  inTransaction: {
+    name: 'The body',
+    schemas: IN_TRANSACTION,
+    ofWhole: 'in a transaction; it is an option of the whole'
+  },
+  operation: {
+    name: 'An operation',
+    schemas: OPERATIONS,
+    ofWhole: 'in an operation; it belongs beside "operations"'
+  }
+} as const satisfies Readonly<Record<string, Part & { readonly name: string }>>
 
 /** Returns the function that finds the first error of a body. `depth`: the setting `limits.depth`. */
-export function createBodyCheck (depth: number): FindBodyError {
-  const check = (compiled ??= TypeCompiler.Compile(withNames(BodySchema)))
-  return (body) => {
-    if (check.Check(body)) {
-      return hasEmptyFilters(body)
-        ? at('/filters', filtersRequired(body.verb))
-        : (findCombinationError(body) ?? findInMembers(body, depth))
-    }
-    if (!isObject(body)) return invalidBody('The body must be a JSON object')
-    const { verb } = body as { verb?: unknown }
-    const expected = byVerb.get(verb)
-    return expected === undefined
-      ? at('/verb', invalidBody(`"verb" must be one of ${VERBS.join(', ')}`))
-      : describe(expected, body, verb as string)
+export function createBodyCheck (depth: number, kind: keyof typeof PARTS = 'request'): FindBodyError {
+  const { name, ...part } = PARTS[kind]
+  const byVerb = new Map<unknown, TObject>(Object.entries(part.schemas))
+  return (given) => {
+    if (!isObject(given)) return invalidBody(`${name} must be a JSON object`)
+    const verb = given['verb'] as Verb
+    const schema = byVerb.get(verb)
+    if (schema === undefined) return at('/verb', invalidBody(`"verb" must be one of ${VERBS.join(', ')}`))
+    const body = given as unknown as Body
+    return findFieldError(given, { schema, verb, part }) ?? findCombinationError(body) ?? findInMembers(body, depth)
   }
 }
 
@@ -117,157 +106,22 @@ function findInMembers (body: Body, depth: number): ServiceError | undefined {
   return findIncludeError(body.include, { depth, isReturned: body.verb !== 'select', isGrouped })
 }
 
-/** Whether required filters are empty. The planner finds others that restrict nothing. */
-function hasEmptyFilters (body: Body): boolean {
-  if (body.verb !== 'update' && body.verb !== 'delete') return false
-  // the keys of a list count as filters
-  return Object.keys(body.filters).length === 0 && !(body.verb === 'update' && Array.isArray(body.data))
-}
-
-function describe (schema: TObject, body: object, verb: string): ServiceError {
-  const [first] = Errors(schema, [], body)
-  const { path, type, schema: violated } = first as { path: string, type: ValueErrorType, schema: TSchema }
-  const steps = stepsOf(path)
-  const field = steps[0] as string
-  if (!Object.hasOwn(schema.properties, field)) {
-    return at(path, invalidBody(`"${field}" is not allowed with ${verb}${describeOther(schema, field, verb)}`))
-  }
-  if (!Object.hasOwn(body, field)) {
-    return at(path, field === 'filters' ? filtersRequired(verb) : invalidBody(`"${field}" is required to ${verb}`))
-  }
-  const ownError = findOwnError({ field, path, type }, body)
-  if (ownError !== undefined) return ownError
-  if (field === 'data' && verb === 'update' && isEmpty((body as { data?: unknown }).data)) {
-    return at(path, invalidBody('"data" must not be empty'))
-  }
-  if (field === 'expect' && hasNow((body as { expect?: unknown }).expect)) {
-    return at(path, valueNotAllowed('"$now" is not allowed in "expect", which counts rows'))
-  }
-  const rowsError = verb === 'insert' || verb === 'update' ? findRowsError(body) : undefined
-  // serializers of some languages send null for fields that are not set
-  const isUnset =
-    (body as Readonly<Record<string, unknown>>)[field] === null && schema.required?.includes(field) !== true
-  return (
-    rowsError ??
-    at(
-      path,
-      invalidBody(
-        describeExpected(field, schema.properties[field] as TSchema) +
-        (type === ValueErrorType.ObjectAdditionalProperties
-          ? didYouMean(steps.at(-1) as string, Object.keys(violated['properties'] ?? {}))
-          : '') +
-        (isUnset ? '; leave it out instead of sending null' : '')
-      )
-    )
-  )
-}
-
-const isEmpty = (value: unknown): boolean => isObject(value) && Object.keys(value).length === 0
-
-/** Whether `expect` has the present time in place of a number. */
-function hasNow (expect: unknown): boolean {
-  return (
-    isObject(expect) &&
-    (Object.hasOwn(expect, '$now') ||
-      Object.values(expect).some((bound) => isObject(bound) && Object.hasOwn(bound, '$now')))
-  )
-}
-
-/** Names the verbs that have a field which this verb does not have. */
-function describeOther ({ properties }: TObject, field: string, verb: string): string {
-  const verbs = verbsWith(field)
-  if (verbs.length > 0) return `; it is a field of ${verbs.join(', ')}`
-  const fields = Object.keys(properties)
-  return didYouMean(field, fields, `; the fields of ${verb} are ${fields.join(', ')}`)
-}
-
-// Checks the body of a request with several operations: first its own fields, then each operation like the body of a
-// request to its table.
-
-type Fields = Readonly<Record<string, unknown>>
-
-interface FieldCheck {
-  readonly isValid: (value: unknown) => boolean
-  /** What the field must be, for messages. */
-  readonly requirement: string
-}
-
-type FieldChecks = ReadonlyMap<string, FieldCheck>
-
-const compileFields = (properties: TProperties): FieldChecks =>
-  new Map(Object.entries(properties).map(([field, schema]) => {
-    const check = TypeCompiler.Compile(schema)
-    return [field, { isValid: (value) => check.Check(value), requirement: describeExpected(field, schema) }]
-  }))
-
-const mustBe = (field: string, { requirement }: FieldCheck): ServiceError => at([field], invalidBody(requirement))
-
-/** The additional fields of each operation, and of a select in a transaction. */
-const required = compileFields(fieldsIn('operation'))
-const optional = compileFields(fieldsIn('selectInTransaction'))
-
-/** Fields of the whole request that single requests also have: `dryRun`. */
-const ofWholeOnly = Object.keys(fieldsIn('operations')).filter((field) => verbsWith(field).length > 0)
-
-/** `findBodyError`: the check of bodies of single requests. `most`: the maximum number of operations. */
-export function createOperationsCheck (findBodyError: FindBodyError, most: number): FindBodyError {
-  const checks = compileFields(propertiesOf(most))
+/**
+ * Checks the body of a request with several operations: first its own fields, then each operation like the body of a
+ * request to its table. `most`: the maximum number of operations.
+ */
+export function createOperationsCheck (depth: number, most: number): FindBodyError {
+  const schema = operationsBody(most)
+  const findBodyError = createBodyCheck(depth, 'operation')
   return (body) => {
     if (!isObject(body)) return invalidBody('The body must be a JSON object')
-    for (const [field, value] of Object.entries(body)) {
-      const check = checks.get(field)
-      if (check === undefined) {
-        const hint = didYouMean(field, checks.keys(), `; the fields are ${[...checks.keys()].join(', ')}`)
-        return at([field], invalidBody(`"${field}" is not allowed here${hint}`))
-      }
-      if (!check.isValid(value)) return mustBe(field, check)
-    }
-    const missing = OperationsBodySchema.required?.find((field) => !Object.hasOwn(body, field))
-    if (missing !== undefined) return at([missing], invalidBody(`"${missing}" is required`))
-    const { operations } = body as { operations: readonly unknown[] }
-    for (const [index, operation] of operations.entries()) {
-      const error = findError(operation, findBodyError)
+    const error = findFieldError(body, { schema })
+    if (error !== undefined) return error
+    for (const [index, operation] of (body['operations'] as readonly unknown[]).entries()) {
+      const error = findBodyError(clampNumbers(operation))
       if (error !== undefined) return inOperation(index, error)
     }
   }
-}
-
-function findError (operation: unknown, findBodyError: FindBodyError): ServiceError | undefined {
-  if (!isObject(operation)) return invalidBody('An operation must be a JSON object')
-  const fields = clampNumbers(operation) as Fields
-  for (const [field, check] of required) if (!check.isValid(fields[field])) return mustBe(field, check)
-  return findErrorInTransaction(without(fields, required), {
-    findBodyError,
-    ofWhole: 'in an operation; it belongs beside "operations"'
-  })
-}
-
-const without = (fields: Fields, left: FieldChecks): Fields =>
-  Object.fromEntries(Object.entries(fields).filter(([field]) => !left.has(field)))
-
-/**
- * Finds the first error in the body of a request in a transaction, which may have `lock` but not `dryRun`. `ofWhole`:
- * where `dryRun` is not allowed, for the message.
- */
-export function findErrorInTransaction (
-  fields: Fields,
-  { findBodyError, ofWhole }: { readonly findBodyError: FindBodyError; readonly ofWhole: string }
-): ServiceError | undefined {
-  const given = Object.keys(fields).filter((field) => optional.has(field))
-  const body = given.length === 0 ? fields : without(fields, optional)
-  const wholeOnly = ofWholeOnly.find((field) => Object.hasOwn(body, field))
-  if (wholeOnly !== undefined) return at([wholeOnly], invalidBody(`"${wholeOnly}" is not allowed ${ofWhole}`))
-  const error = findBodyError(body)
-  if (error !== undefined) return error
-  const verb = body['verb'] as Verb
-  for (const field of given) {
-    const check = optional.get(field) as FieldCheck
-    if (verb !== 'select') {
-      return at([field], invalidBody(`"${field}" is not allowed with ${verb}; it is a field of select`))
-    }
-    if (!check.isValid(fields[field])) return mustBe(field, check)
-  }
-  return findExcluded('selectInTransaction', fields)
 }
 
 /** Adds the index of the operation to the details of an error. */

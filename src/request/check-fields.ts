@@ -1,39 +1,196 @@
-/** The fields of bodies and members: their descriptions in messages, and a faster check. */
-import { Kind, type TArray, type TSchema, TypeRegistry, type TObject } from '@sinclair/typebox'
-import { ValueErrorType, Errors } from '@sinclair/typebox/errors'
-import { TypeCompiler } from '@sinclair/typebox/compiler'
+/** The fields of bodies and members: their check, which is faster than that of TypeBox, and their messages. */
+import { Kind, type TArray, type TObject, type TSchema, TypeRegistry } from '@sinclair/typebox'
+import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
+import { Errors, ValueErrorType } from '@sinclair/typebox/errors'
 import {
-  type AggregateCall, type Body, type InsertBody, type SelectBody, type UpdateBody, type Member, MemberSchema,
-  type Related, RelatedSchema
+  type AggregateCall, type Body, type DeleteBody, type InsertBody, type Member, MemberSchema, type Related,
+  RelatedSchema, type SelectBody, type UpdateBody
 } from '../../schemas/body.ts'
-import { type Field, fieldNamed, FIELDS, type BodyPart, type Include, MEMBER_NAME } from '../../schemas/fields.ts'
+import { type Field, fieldNamed, FIELDS, type Include, MEMBER_NAME } from '../../schemas/fields.ts'
 import { type CombinatorForm, COMBINATORS } from '../../schemas/filters.ts'
-import { MAX_CELLS, MAX_LIMIT, MAX_ROWS, MAX_INCLUDE } from '../../schemas/limits.ts'
+import { type Verb, VERBS } from '../../schemas/grants.ts'
+import { MAX_CELLS, MAX_INCLUDE, MAX_LIMIT, MAX_ROWS } from '../../schemas/limits.ts'
 import {
-  at, didYouMean, invalidBody, invalidOrderBy, limitOutOfRange, type Path, type ServiceError
+  at, didYouMean, filtersRequired, invalidBody, invalidOrderBy, limitOutOfRange, type Path, type ServiceError,
+  valueNotAllowed
 } from '../errors.ts'
+import { getOrCreate } from '../get-or-create.ts'
 import { isObject } from '../json/exact-json.ts'
 import { stepsOf } from '../json/plain-values.ts'
+
+/** What has a verb: the schemas by verbs, and where the fields of a whole transaction are not allowed, for messages. */
+export interface Part { readonly schemas: Readonly<Record<Verb, TObject>>, readonly ofWhole?: string }
+
+interface Checked {
+  readonly schema: TObject
+  /** The path of the object in the body. */
+  readonly path?: Path
+  /** Set if the object has a verb. */
+  readonly verb?: Verb
+  readonly part?: Part
+}
+
+/** Compiled when they are first used. */
+const checks = new WeakMap<TObject, TypeCheck<TObject>>()
+
+/** Finds the first error of an object of fields by its schema, not thrown. */
+export function findFieldError (given: Readonly<Record<string, unknown>>, checked: Checked): ServiceError | undefined {
+  const { schema, path = [], verb } = checked
+  if (getOrCreate(checks, schema, () => TypeCompiler.Compile(withNames(schema))).Check(given)) return undefined
+  const [first] = Errors(schema, [], given)
+  const { path: within, type, schema: violated } = first as { path: string, type: ValueErrorType, schema: TSchema }
+  const steps = stepsOf(within)
+  const [field] = steps as [string]
+  const place = [...path, ...steps]
+  const { properties, required = [] } = schema
+  if (!Object.hasOwn(properties, field)) return refuse(place, describeUnknown(field, checked))
+  if (!Object.hasOwn(given, field)) {
+    return verb !== undefined && field === 'filters'
+      ? at(place, filtersRequired(verb))
+      : refuse(place, `"${field}" is required${verb === undefined ? '' : ` to ${verb}`}`)
+  }
+  const value = given[field]
+  const hint = type === ValueErrorType.ObjectAdditionalProperties
+    ? didYouMean(steps.at(-1) as string, Object.keys(violated['properties'] ?? {}))
+    : ''
+  // serializers of some languages send null for fields that are not set
+  const unset = value === null && !required.includes(field) ? '; leave it out instead of sending null' : ''
+  return findOwnError(field, value, { place, type }) ??
+    refuse(place, `${describeExpected(field, properties[field] as TSchema)}${hint}${unset}`)
+}
+
+/** Says where a field belongs that is not allowed here. */
+function describeUnknown (field: string, { schema, verb, part }: Checked): string {
+  const refused = `"${field}" is not allowed`
+  if (part?.ofWhole !== undefined && fieldNamed(field)?.in.operations !== undefined) return `${refused} ${part.ofWhole}`
+  const verbs = VERBS.filter((each) => part !== undefined && Object.hasOwn(part.schemas[each].properties, field))
+  if (verbs.length > 0) return `${refused} with ${verb}; it is a field of ${verbs.join(', ')}`
+  const [where, of] = verb === undefined ? ['here', ''] : [`with ${verb}`, ` of ${verb}`]
+  const fields = Object.keys(schema.properties)
+  return `${refused} ${where}${didYouMean(field, fields, `; the fields${of} are ${fields.join(', ')}`)}`
+}
+
+/** The error of a wrong field that has a code or a message of its own, not thrown. */
+function findOwnError (
+  field: string,
+  value: unknown,
+  { place, type }: { readonly place: Path, readonly type: ValueErrorType }
+): ServiceError | undefined {
+  switch (field) {
+    case 'limit':
+      return type === ValueErrorType.IntegerMinimum || type === ValueErrorType.IntegerMaximum
+        ? at(place, limitOutOfRange(MAX_LIMIT))
+        : undefined
+    case 'orderBy':
+      return Array.isArray(value) && value.every(isObject) ? at(place, invalidOrderBy(ORDER_TERMS)) : undefined
+    case 'data':
+      return isObject(value) ? refuse(place, '"data" must not be empty') : findListError(value)
+    case 'onConflict':
+      return findSetError(value)
+    case 'expect':
+      return hasNow(value)
+        ? at(place, valueNotAllowed('"$now" is not allowed in "expect", which counts rows'))
+        : undefined
+  }
+}
+
+/** The requirement for a list of terms, for messages. */
+const ORDER_TERMS =
+  'must be a list of objects with one column each, such as {"<column>": "DESC"} or {"<member>": {"<column>": ' +
+  '"DESC"}}; the direction is ASC or DESC'
+
+/** Whether `expect` has the present time in place of a number. */
+const hasNow = (expect: unknown): boolean => isObject(expect) &&
+  [expect, ...Object.values(expect)].some((each) => isObject(each) && Object.hasOwn(each, '$now'))
+
+// The expected form of a field, for messages: derived from its schema.
+
+const EXPECTED_TYPES = new Map<unknown, string>([
+  ['boolean', 'true or false'],
+  ['integer', 'a whole number'],
+  ['number', 'a number'],
+  ['string', 'a string'],
+  ['object', 'an object']
+])
+
+/** Continues the sentence `"field" must be …`. */
+function expectedOf (field: string, schema: TSchema): string {
+  const {
+    type,
+    anyOf = [],
+    minItems = 0,
+    maxItems
+  } = schema as { type?: unknown; anyOf?: ReadonlyArray<{ const?: unknown }>; minItems?: number; maxItems?: number }
+  if (anyOf.length > 0 && anyOf.every((each) => each.const !== undefined)) {
+    return `one of ${anyOf.map((each) => each.const).join(', ')}`
+  }
+  if (type === 'array') {
+    return maxItems === undefined ? `a list of ${field}` : `a list of ${minItems} to ${maxItems} ${field}`
+  }
+  return EXPECTED_TYPES.get(type) ?? 'what the OpenAPI document says'
+}
+
+/** Says what a field must be, for messages. */
+const describeExpected = (field: string, schema: TSchema): string =>
+  `"${field}" must be ${fieldNamed(field)?.expected ?? expectedOf(field, schema)}`
+
+/** TypeBox's kind of a list of different strings. */
+const NAMES = 'RowQueryNames'
+
+TypeRegistry.Set<TArray>(
+  NAMES,
+  ({ minItems = 0, maxItems = Infinity }, value) =>
+    Array.isArray(value) &&
+    value.length >= minItems &&
+    value.length <= maxItems &&
+    value.every((item) => typeof item === 'string') &&
+    new Set(value).size === value.length
+)
+
+/**
+ * Replaces the kind of such lists, because TypeBox finds repeats by a hash of each item with integers of 64 bits, which
+ * takes a fifth of the time of a request for the names of eight columns.
+ */
+export function withNames<T extends TSchema> (schema: T): T {
+  const isNames = schema['uniqueItems'] === true && (schema as unknown as TArray).items[Kind] === 'String'
+  const entries = Reflect.ownKeys(schema).map((key) => [key, replaceIn(schema[key as string])])
+  return { ...Object.fromEntries(entries), ...(isNames && { [Kind]: NAMES }) }
+}
+
+const replaceIn = (value: unknown): unknown =>
+  Array.isArray(value) ? value.map(replaceIn) : isObject(value) ? withNames(value as unknown as TSchema) : value
 
 // Checks that schemas cannot express, or only with unclear messages: fields that are not valid together, and the rows
 // of an insert.
 
-/** Returns INVALID_BODY, not thrown. */
+/** Returns INVALID_BODY or FILTERS_REQUIRED, not thrown. */
 export function findCombinationError (body: Body): ServiceError | undefined {
-  if (body.verb === 'insert') {
-    const error = Array.isArray(body.data) || body.onConflict !== undefined ? findRowsError(body) : undefined
-    return error ?? findReturningError(body)
+  const error = findExcluded(body.verb, body)
+  if (error !== undefined) return error
+  switch (body.verb) {
+    case 'select': return findInGroups(body)
+    case 'insert': return findListError(body.data) ?? findSetError(body.onConflict) ?? findReturningError(body)
+    case 'update':
+      return findEmptyFilters(body) ?? findKeyError(body) ?? findListError(body.data) ?? findReturningError(body)
+    case 'delete': return findEmptyFilters(body)
   }
-  if (body.verb === 'update') return findKeyError(body) ?? findListError(body.data) ?? findReturningError(body)
-  return findExcluded(body.verb, body) ?? (body.verb === 'select' ? findInGroups(body) : undefined)
 }
 
-/** Part of a body -> its fields that exclude others, with these; those that exclude fewer come first. */
+/** The keys of a list count as filters. The planner finds filters that are not empty and restrict nothing. */
+const findEmptyFilters = (body: UpdateBody | DeleteBody): ServiceError | undefined =>
+  Object.keys(body.filters).length > 0 || (body.verb === 'update' && Array.isArray(body.data))
+    ? undefined
+    : at('/filters', filtersRequired(body.verb))
+
+/**
+ * Verb or member -> its fields that exclude others, with these; those that exclude fewer come first. A request has none
+ * of the fields of a select in a transaction.
+ */
 const EXCLUDING = Map.groupBy(
   Object.entries<Field>(FIELDS)
     .flatMap(([by, { excludes = {} }]) => Object.entries(excludes).map(([place, names]) => ({ place, by, names })))
     .sort((a, b) => a.names.length - b.names.length),
-  ({ place }) => place as BodyPart
+  ({ place }) => place === 'selectInTransaction' ? 'select' : place
 )
 
 /** Whether a body uses a field; false is the same as leaving it out. */
@@ -43,7 +200,7 @@ export const isUsed = (fields: object, name: string): boolean => {
 }
 
 /** Finds a field of a body or member that another one excludes. */
-export function findExcluded (place: BodyPart, fields: object, path: Path = []): ServiceError | undefined {
+export function findExcluded (place: Verb | 'member', fields: object, path: Path = []): ServiceError | undefined {
   for (const { by, names } of EXCLUDING.get(place) ?? []) {
     const field = isUsed(fields, by) ? names.find((name) => Object.hasOwn(fields, name)) : undefined
     if (field !== undefined) return refuse([...path, field], `"${field}" is not allowed with "${by}"`)
@@ -140,23 +297,9 @@ const findReturningError = ({ include, returning }: InsertBody | UpdateBody): Se
     ? undefined
     : refuse(['include'], '"include" requires "returning" here: it is about the rows that the write returns')
 
-/** Finds the first error in `data` and `onConflict` of an insert; undefined if this file finds none. */
-export function findRowsError ({
-  data,
-  onConflict
-}: {
-  readonly data?: unknown
-  readonly onConflict?: unknown
-}): ServiceError | undefined {
-  return findListError(data) ?? findOnConflictError(onConflict)
-}
-
+/** Finds an error in a list of rows. */
 function findListError (data: unknown): ServiceError | undefined {
-  if (!Array.isArray(data)) {
-    return isObject(data)
-      ? undefined
-      : refuse(['data'], '"data" must be an object of column values, or a list of them')
-  }
+  if (!Array.isArray(data)) return undefined
   if (data.length === 0 || data.length > MAX_ROWS) return refuse(['data'], `"data" must have 1 to ${MAX_ROWS} rows`)
   const wrong = data.findIndex((row) => !isObject(row))
   if (wrong >= 0) return refuse(['data', wrong], 'a row must be an object of column values')
@@ -171,122 +314,23 @@ function hasTooManyCells (rows: readonly object[]): boolean {
   return rows.length * names.size > MAX_CELLS
 }
 
-function findOnConflictError (onConflict: unknown): ServiceError | undefined {
-  if (!isObject(onConflict)) return undefined
-  const { set } = onConflict as { set?: unknown }
-  if (isObject(set) && Object.keys(set).length === 0) {
-    return refuse(
+/** Finds an error in `set` of `onConflict` that its schema does not find, or not clearly. */
+function findSetError (onConflict: unknown): ServiceError | undefined {
+  const set = isObject(onConflict) ? onConflict['set'] : undefined
+  if (JSON.isRawJSON(set)) {
+    return refuse(['onConflict', 'set'], '"set" must be a list of column names or an object of column values')
+  }
+  return isObject(set) && Object.keys(set).length === 0
+    ? refuse(
       ['onConflict', 'set'],
       '"set" must not be an empty object; an empty list leaves existing rows as they are'
     )
-  }
-  return JSON.isRawJSON(set)
-    ? refuse(['onConflict', 'set'], '"set" must be a list of column names or an object of column values')
     : undefined
 }
 
 const refuse = (path: Path, message: string): ServiceError => at(path, invalidBody(message))
 
-// The expected form of a field, for messages: derived from its schema.
-
-const EXPECTED_TYPES = new Map<unknown, string>([
-  ['boolean', 'true or false'],
-  ['integer', 'a whole number'],
-  ['number', 'a number'],
-  ['string', 'a string'],
-  ['object', 'an object']
-])
-
-/** Continues the sentence `"field" must be …`. */
-function expectedOf (field: string, schema: TSchema): string {
-  const {
-    type,
-    anyOf = [],
-    minItems = 0,
-    maxItems
-  } = schema as { type?: unknown; anyOf?: ReadonlyArray<{ const?: unknown }>; minItems?: number; maxItems?: number }
-  if (anyOf.length > 0 && anyOf.every((each) => each.const !== undefined)) {
-    return `one of ${anyOf.map((each) => each.const).join(', ')}`
-  }
-  if (type === 'array') {
-    return maxItems === undefined ? `a list of ${field}` : `a list of ${minItems} to ${maxItems} ${field}`
-  }
-  return EXPECTED_TYPES.get(type) ?? 'what the OpenAPI document says'
-}
-
-/** Says what a field must be, for messages. */
-export const describeExpected = (field: string, schema: TSchema): string =>
-  `"${field}" must be ${fieldNamed(field)?.expected ?? expectedOf(field, schema)}`
-
-/** The requirement for a list of terms, for messages. */
-const ORDER_TERMS =
-  'must be a list of objects with one column each, such as {"<column>": "DESC"} or {"<member>": {"<column>": ' +
-  '"DESC"}}; the direction is ASC or DESC'
-
-/** Whether `orderBy` is a list of objects, valid or not. */
-function isListOfTerms ({ orderBy }: { orderBy?: unknown }): boolean {
-  return Array.isArray(orderBy) && orderBy.every(isObject)
-}
-
-/**
- * Returns the error of a wrong field whose errors have a code of their own, not thrown. `fields`: the body or member.
- */
-export function findOwnError (
-  { field, path, type }: { readonly field: string, readonly path: Path | string, readonly type: ValueErrorType },
-  fields: { readonly orderBy?: unknown }
-): ServiceError | undefined {
-  if (field === 'limit' && (type === ValueErrorType.IntegerMinimum || type === ValueErrorType.IntegerMaximum)) {
-    return at(path, limitOutOfRange(MAX_LIMIT))
-  }
-  return field === 'orderBy' && isListOfTerms(fields) ? at(path, invalidOrderBy(ORDER_TERMS)) : undefined
-}
-
-/** TypeBox's kind of a list of different strings. */
-const NAMES = 'RowQueryNames'
-
-TypeRegistry.Set<TArray>(
-  NAMES,
-  ({ minItems = 0, maxItems = Infinity }, value) =>
-    Array.isArray(value) &&
-    value.length >= minItems &&
-    value.length <= maxItems &&
-    value.every((item) => typeof item === 'string') &&
-    new Set(value).size === value.length
-)
-
-/**
- * Replaces the kind of such lists, because TypeBox finds repeats by a hash of each item with integers of 64 bits, which
- * takes a fifth of the time of a request for the names of eight columns.
- */
-export function withNames<T extends TSchema> (schema: T): T {
-  const isNames = schema['uniqueItems'] === true && (schema as unknown as TArray).items[Kind] === 'String'
-  const entries = Reflect.ownKeys(schema).map((key) => [key, replaceIn(schema[key as string])])
-  return { ...Object.fromEntries(entries), ...(isNames && { [Kind]: NAMES }) }
-}
-
-const replaceIn = (value: unknown): unknown =>
-  Array.isArray(value) ? value.map(replaceIn) : isObject(value) ? withNames(value as unknown as TSchema) : value
-
 // Checks the form of the members of `$some` and `$none` at any depth of filters, and finds the tables that they name.
-
-/** Returns the first error of a member that does not match its schema. */
-function describeMember (member: object, schema: TObject, path: Path): ServiceError {
-  const [first] = Errors(schema, [], member)
-  const { path: within, type } = first as { path: string, type: ValueErrorType }
-  const { properties } = schema
-  const steps = stepsOf(within)
-  const field = steps[0] as string
-  const memberPath = [...path, ...steps]
-  if (!Object.hasOwn(properties, field)) {
-    const fields = Object.keys(properties)
-    const hint = didYouMean(field, fields, `; its fields are ${fields.join(', ')}`)
-    return at(memberPath, invalidBody(`"${field}" is not a field of a member${hint}`))
-  }
-  return (
-    findOwnError({ field, path: memberPath, type }, member) ??
-    at(memberPath, invalidBody(describeExpected(field, properties[field] as TSchema)))
-  )
-}
 
 const hasMembers = (form: CombinatorForm): boolean => form === 'members' || form === 'counted'
 
@@ -331,26 +375,27 @@ function filtersIn (value: unknown, form: CombinatorForm): Array<{ readonly step
   )
 }
 
-const related = TypeCompiler.Compile(RelatedSchema)
-
 /** Returns the first error in the form of the members of filters, not thrown. */
 export function findRelatedError (filters: unknown, path: Path, depth: number): ServiceError | undefined {
   return findMembers(filters, [...path], ({ key, members, path: memberPath }) => {
     if (!isObject(members) || Object.keys(members).length === 0) {
-      return at(
+      return refuse(
         memberPath,
-        invalidBody(`"${key}" must be an object of at least one member, such as {"<table>": {"filters": {}}}`)
+        `"${key}" must be an object of at least one member, such as {"<table>": {"filters": {}}}`
       )
     }
     for (const [name, member] of Object.entries(members)) {
-      if (!isObject(member)) {
-        return at([...memberPath, name], invalidBody('a member must be an object, such as {"table": "<table>"}'))
-      }
-      if (!related.Check(member)) return describeMember(member, RelatedSchema, [...memberPath, name])
+      const error = findMemberFieldError(member, RelatedSchema, [...memberPath, name])
+      if (error !== undefined) return error
     }
     return undefined
   }, depth)
 }
+
+const findMemberFieldError = (member: unknown, schema: TObject, path: Path): ServiceError | undefined =>
+  isObject(member)
+    ? findFieldError(member, { schema, path })
+    : refuse(path, 'a member must be an object, such as {"table": "<table>"}')
 
 /** Another table that a request names. */
 export interface NamedTable {
@@ -373,8 +418,6 @@ function nameRelated (filters: unknown, path: Path, depth: number, named: NamedT
 }
 
 // Checks the members of `include`, level by level: their schema, and the combination of their fields.
-
-const members = TypeCompiler.Compile(withNames(MemberSchema))
 
 interface IncludeToCheck {
   /** The setting `limits.depth`. */
@@ -412,8 +455,8 @@ function findMemberError (
   if (!MEMBER_NAME.test(name)) {
     return refuse(path, 'the name of a member begins with a letter and has 1 to 64 letters, digits and _')
   }
-  if (!isObject(member)) return refuse(path, 'a member must be an object, such as {"table": "<table>"}')
-  if (!members.Check(member)) return describeMember(member, MemberSchema, path)
+  const invalid = findMemberFieldError(member, MemberSchema, path)
+  if (invalid !== undefined) return invalid
   if (isReturned && member.aggregates !== undefined) {
     return refuse([...path, 'aggregates'], '"aggregates" is not allowed beside "returning"')
   }

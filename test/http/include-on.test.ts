@@ -195,7 +195,7 @@ const cases: Case[] = [
   [{}, 'INVALID_BODY', '/include', /at least one member/],
   [{ '1st': { table: 'items' } }, 'INVALID_BODY', '/include/1st', /begins with a letter/],
   [{ items: [] }, 'INVALID_BODY', '/include/items', /must be an object/],
-  [{ items: { where: {} } }, 'INVALID_BODY', '/include/items/where', /its fields are/],
+  [{ items: { where: {} } }, 'INVALID_BODY', '/include/items/where', /the fields are/],
   [{ items: { on: {} } }, 'INVALID_BODY', '/include/items/on', /columns/],
   [{ items: { limit: 0 } }, 'LIMIT_OUT_OF_RANGE', '/include/items/limit', /1 to 1000/],
   [{ items: { limit: 1001 } }, 'LIMIT_OUT_OF_RANGE', '/include/items/limit', /1 to 1000/],
