@@ -2,7 +2,9 @@
  * The fields of bodies: a row for each, with all that is said of it where bodies are checked, described and typed. The
  * schemas of bodies, the messages, permissions, documents and tools are derived from these rows.
  */
-import { type Static, type TObject, type TOptional, type TProperties, type TSchema, Type } from '@sinclair/typebox'
+import {
+  type Static, type TInteger, type TObject, type TOptional, type TProperties, type TSchema, Type
+} from '@sinclair/typebox'
 import { BOUNDS } from './filters.ts'
 import type { Verb } from './grants.ts'
 import { closed } from './server-settings.ts'
@@ -40,26 +42,27 @@ const Filters = Values({
     'and $none are about related rows, $match searches words.'
 })
 
-/** A number of rows that JavaScript represents exactly. */
-const RowCount = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
+/** A number of rows; by default any that JavaScript represents exactly. */
+const rowCount = (maximum = Number.MAX_SAFE_INTEGER) => Type.Integer({ minimum: 0, maximum })
+const RowCount = rowCount()
 
-const Bounds = Type.Object(
-  Object.fromEntries(BOUNDS.map((bound) => [bound, Type.Optional(RowCount)])) as
-    Record<(typeof BOUNDS)[number], TOptional<typeof RowCount>>,
-  { ...closed, minProperties: 1 }
-)
+const boundsOf = (count: TInteger) => Object.fromEntries(BOUNDS.map((bound) => [bound, Type.Optional(count)])) as
+  Record<(typeof BOUNDS)[number], TOptional<TInteger>>
+const notEmpty = { ...closed, minProperties: 1 }
 
-/** How many related rows pass; the greatest number is a setting. */
-export const RelatedCount = Type.Union([
-  RowCount,
-  Type.Object({ ...Bounds.properties, $between: Type.Optional(Type.Tuple([RowCount, RowCount])) }, {
-    ...closed,
-    minProperties: 1
+/** How many related rows pass. `most`: a setting. */
+export function relatedCount (most?: number) {
+  const count = rowCount(most)
+  const pair = Type.Unsafe<[number, number]>(Type.Array(count, { minItems: 2, maxItems: 2 }))
+  return Type.Union([count, Type.Object({ ...boundsOf(count), $between: Type.Optional(pair) }, notEmpty)], {
+    description: 'How many related rows pass, or bounds such as {"$gte": 3}; at least one if left out.'
   })
-], { description: 'How many related rows pass, or bounds such as {"$gte": 3}; at least one if left out.' })
+}
 
-const expectOf = (description: string) =>
-  Type.Optional(Type.Union([RowCount, Bounds], { description: `${description} If it does not hold: 412.` }))
+const expectOf = (description: string) => Type.Optional(Type.Union([
+  RowCount,
+  Type.Object(boundsOf(RowCount), notEmpty)
+], { description: `${description} If it does not hold: 412.` }))
 
 const ExpectMatches = expectOf(
   'The number of rows that the filters match, or its bounds, such as {"$lte": 10}; nothing is changed if it does not ' +
@@ -105,18 +108,20 @@ export const PartSchema = Type.Object({
 }, { ...closed, ...one, description: 'One part of time and its column.' })
 
 /** The name of an aggregate, or of an object in `groupBy`, in the rows of the answer. */
-export const RESULT_NAME = '^[A-Za-z0-9_]{1,64}$'
-const ResultName = Type.String({ pattern: RESULT_NAME })
+const ResultName = Type.String({ pattern: '^[A-Za-z0-9_]{1,64}$' })
 
 /** The name of a member of `include` in the rows of the answer. */
 export const MEMBER_NAME = /^[A-Za-z][A-Za-z0-9_]{0,63}$/
 
 /** A column of a member of `include` that is one row, by which rows are grouped. */
-const MemberColumn = Type.Record(Type.String({ pattern: MEMBER_NAME.source }), Type.String(), {
+export const MemberColumn = Type.Record(Type.String({ pattern: MEMBER_NAME.source }), Type.String(), {
   ...closed,
   ...one,
   description: 'A member of include that is one row, and its column.'
 })
+
+/** An entry of `groupBy` with a name of its own. */
+export const NamedGroup = Type.Record(ResultName, Type.Union([PartSchema, MemberColumn]), { ...closed, ...one })
 
 /** Names of columns, none of them twice. */
 const Names = (options: { description?: string, minItems?: number } = {}) =>
@@ -178,7 +183,8 @@ const OnConflict = Type.Optional(Type.Object({
     Changes
   ], {
     description: 'What to change in a row that exists: columns, or an object of values as in the `data` of an ' +
-      'update; if left out, every column that the row in `data` has, except those of the key.'
+      'update; if left out, every column that the row in `data` has, except those of the key. An empty list changes ' +
+      'nothing.'
   }))
 }, { ...closed, description: 'Updates the rows that have the same values in a unique key, instead of refusing them.' }))
 
@@ -270,7 +276,7 @@ export const FIELDS = {
     expected: 'an object of filters'
   },
   count: {
-    in: { related: Type.Optional(RelatedCount) },
+    in: { related: Type.Optional(relatedCount()) },
     expected: `a whole number from 0, or an object of ${BOUNDS.join(', ')} and such numbers, or $between and two`
   },
   columns: {
@@ -283,10 +289,7 @@ export const FIELDS = {
     in: {
       // repeats are found by src/request/check-fields.ts
       select: Type.Optional(Type.Array(
-        Type.Union([
-          Type.String(),
-          Type.Record(ResultName, Type.Union([PartSchema, MemberColumn]), { ...closed, ...one })
-        ]),
+        Type.Union([Type.String(), NamedGroup]),
         {
           minItems: 1,
           maxItems: MAX_COLUMNS,

@@ -82,6 +82,14 @@ export const ANSWERS = {
   delete: answer({ deleted: Count('Rows removed.'), ...written }, 'The answer to a delete.')
 } as const
 
+/** The answer to several operations. */
+export const OperationsAnswer = answer({
+  results: Type.Array(Type.Unsafe<object>({ type: 'object', additionalProperties: true }), {
+    description: 'The data of the answer to each operation, in the same order.'
+  }),
+  dryRun: Type.Optional(Always(true))
+}, 'The answer to several operations.')
+
 export const RefusalSchema = Type.Object({
   success: Always(false),
   data: Type.Object({}),

@@ -211,13 +211,9 @@ function operationsPath (database: string, subjects: readonly Subject[]): Schema
 }
 
 function tablesByVerb (subjects: readonly Subject[]): ReadonlyMap<Verb, readonly string[]> {
-  const tables = new Map(
-    VERBS.map((verb) => [
-      verb,
-      subjects.filter(({ verbs }) => verbs.includes(verb)).map(({ table: { name } }) => name)
-    ])
-  )
-  return new Map([...tables].filter(([, names]) => names.length > 0))
+  const tables = VERBS.map((verb) =>
+    [verb, subjects.filter(({ verbs }) => verbs.includes(verb)).map(({ table: { name } }) => name)] as const)
+  return new Map(tables.filter(([, names]) => names.length > 0))
 }
 
 /**

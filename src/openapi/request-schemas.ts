@@ -4,16 +4,14 @@
  */
 import type { TObject } from '@sinclair/typebox'
 import { BODIES, MemberSchema, OPERATIONS, operationsBody } from '../../schemas/body.ts'
-import { fieldNamed, type Field, MEMBER_NAME, RESULT_NAME } from '../../schemas/fields.ts'
+import { fieldNamed, type Field, MEMBER_NAME, MemberColumn, NamedGroup, relatedCount } from '../../schemas/fields.ts'
 import { MAX_ROWS } from '../../schemas/limits.ts'
 import { type Verb, VERBS } from '../../schemas/grants.ts'
-import { ANSWERS, groupsResponse, GroupValueSchema } from '../../schemas/responses.ts'
+import { ANSWERS, groupsResponse, GroupValueSchema, OperationsAnswer } from '../../schemas/responses.ts'
 import { mayUse } from '../access/authorize.ts'
 import type { Table } from '../catalog/catalog.ts'
 import { rowKeysOf } from '../plan/row-keys.ts'
-import {
-  hasConflicts, hasParts, hasPositions, keyColumnsOf, RELATED_COUNT, relatedCountSchema, sortable
-} from './table-schemas.ts'
+import { hasConflicts, hasParts, hasPositions, keyColumnsOf, RELATED_COUNT, sortable } from './table-schemas.ts'
 import {
   anyOf, closedObject, orNull, pascalCase, plainText, refTo, type Schema, type Schemas, shownSchema, toDocument,
   unionByVerb
@@ -59,13 +57,6 @@ function ownOfTable ({ name, table, verbs, limits, hasMembers }: Subject, verb: 
   const entry = refTo(`${name}Entry`)
   const keys = keyColumnsOf(table).map((each) => each.name)
   const groups = sortable(table).map((each) => each.name)
-  const named = (values: readonly Schema[]): Schema => ({
-    type: 'object',
-    additionalProperties: anyOf(values),
-    propertyNames: { pattern: RESULT_NAME },
-    minProperties: 1,
-    maxProperties: 1
-  })
   const parts = [...hasParts(table) ? [refTo(`${name}Part`)] : [], ...hasMembers ? [refTo(MEMBER_COLUMN)] : []]
   return {
     table: { enum: [table.name] },
@@ -83,7 +74,7 @@ function ownOfTable ({ name, table, verbs, limits, hasMembers }: Subject, verb: 
         : {
             items: anyOf([
               groups.length < table.columns.size ? { type: 'string', enum: groups } : column,
-              ...parts.length > 0 ? [named(parts)] : []
+              ...parts.length > 0 ? [{ ...toDocument(NamedGroup), additionalProperties: anyOf(parts) }] : []
             ]),
             uniqueItems: true
           },
@@ -217,14 +208,7 @@ function includeSchemas (all: readonly Subject[], limits: DocumentLimits, isType
       ? { anyOf: subjects.map((subject) => refTo(memberName(subject))) }
       : memberSchema(subjects.map(({ table: { name } }) => name), {}),
     ...(isTyped && Object.fromEntries(subjects.map((subject) => [memberName(subject), typedMember(subject)]))),
-    [MEMBER_COLUMN]: {
-      type: 'object',
-      additionalProperties: { type: 'string' },
-      propertyNames: { pattern: MEMBER_NAME.source },
-      minProperties: 1,
-      maxProperties: 1,
-      description: 'A member of `include` that is one row, and its column.'
-    },
+    [MEMBER_COLUMN]: toDocument(MemberColumn),
     [RELATED]: {
       description: 'A member of `include`: related rows, or aggregates of them.',
       anyOf: [
@@ -271,26 +255,7 @@ export function operationSchemas (
       ],
       { required }
     ),
-    [OPERATIONS_RESPONSE]: {
-      type: 'object',
-      description: 'The answer to several operations.',
-      required: ['success', 'data'],
-      properties: {
-        success: { type: 'boolean', enum: [true] },
-        data: {
-          type: 'object',
-          required: ['results'],
-          properties: {
-            results: {
-              type: 'array',
-              items: { type: 'object', additionalProperties: true },
-              description: 'The data of the answer to each operation, in the same order.'
-            },
-            dryRun: { type: 'boolean', enum: [true] }
-          }
-        }
-      }
-    },
+    [OPERATIONS_RESPONSE]: OperationsAnswer,
     [OPERATION]: typed.length === 0
       ? unionByVerb(verbs, operationName)
       : { anyOf: [...typed.map(([name]) => name), ...verbs.map((verb) => operationName(verb))].map(refTo) },
@@ -325,7 +290,7 @@ export function sharedSchemas (
       [VALUE]: GroupValueSchema
     }),
     ...(subjects.some(({ related, verbs }) => related.length > 0 && verbs.some((verb) => verb !== 'insert')) && {
-      [RELATED_COUNT]: relatedCountSchema(limits.offset)
+      [RELATED_COUNT]: toDocument(relatedCount(limits.offset))
     }),
     ...(subjects[0]?.hasMembers === true && includeSchemas(subjects, limits, isTyped)),
     ...operationSchemas(tables, limits.operations, isTyped ? subjects : [])

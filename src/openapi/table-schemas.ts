@@ -1,9 +1,9 @@
 /** The schemas of a table's rows: as they are returned, inserted, updated, filtered, grouped and paged. */
 import type { TObject } from '@sinclair/typebox'
-import { AggregateSchema, PartSchema, RelatedCount } from '../../schemas/fields.ts'
+import { AggregateSchema, FIELDS, PartSchema } from '../../schemas/fields.ts'
 import {
-  BOUNDS, COMBINATORS, type CombinatorForm, type FilterOperator, MATCH_LENGTH, MATCH_MODES, type OperandForm,
-  PATH_OPERATORS, PATH_STEP, type PathOperatorName
+  COMBINATORS, type CombinatorForm, type FilterOperator, MATCH_LENGTH, MATCH_MODES, type OperandForm, PATH_OPERATORS,
+  PATH_STEP, type PathOperatorName
 } from '../../schemas/filters.ts'
 import { type Column, mayFillColumns, type Table, traitsOf } from '../catalog/catalog.ts'
 import { indexesOfWords } from '../plan/filters/match.ts'
@@ -26,37 +26,38 @@ const columnsOf = ({ columns }: Table): Column[] => [...columns.values()]
 export function rowSchemas (subject: Subject, filters: FilterSchemas, names: Names): Schemas {
   const { name, verbs, table } = subject
   const columns = columnsOf(table)
-  const schemas: Array<readonly [ending: string, schema: Schema | undefined]> = []
-  // filters can contain a row, under $is
-  if (verbs.some((verb) => verb !== 'insert')) {
-    schemas.push(
-      ['Row', rowSchema(subject, columns)],
-      ['Column', { type: 'string', enum: namesOf(columns) }],
-      ['Filters', filtersSchema(subject, columns, filters, names)],
-      ['Related', relatedSchema(subject)],
-      ['Counted', relatedSchema(subject, [['count', refTo(RELATED_COUNT)]])]
-    )
+  const schemas: Readonly<Record<string, Schema | undefined>> = {
+    // filters can contain a row, under $is
+    ...(verbs.some((verb) => verb !== 'insert') && {
+      Row: rowSchema(subject, columns),
+      Column: { type: 'string', enum: namesOf(columns) },
+      Filters: filtersSchema(subject, columns, filters, names),
+      Related: relatedSchema(subject),
+      Counted: relatedSchema(subject, [['count', refTo(RELATED_COUNT)]])
+    }),
+    ...(verbs.includes('select') && {
+      Aggregate: aggregateSchema(name, columns),
+      Part: hasParts(table) ? partSchema(columns) : undefined,
+      Position: positionSchema(table)
+    }),
+    ...(verbs.includes('insert') && { Insert: insertSchema(table), OnConflict: onConflictSchema(subject) }),
+    ...(verbs.includes('update') && updateSchemas(subject))
   }
-  if (verbs.includes('select')) {
-    schemas.push(
-      ['Aggregate', aggregateSchema(name, columns)],
-      ['Part', hasParts(table) ? partSchema(columns) : undefined],
-      ['Position', positionSchema(table)]
-    )
+  const found = Object.entries(schemas).filter(([, schema]) => schema !== undefined)
+  return Object.fromEntries(found.map(([ending, schema]) => [name + ending, schema as Schema]))
+}
+
+function updateSchemas ({ name, table }: Subject): Schemas {
+  const updatable = writableColumns(table, 'update')
+  const changes = updatable.map((column) => [column.name, changeSchema(column, 'update')] as const)
+  const [keys, others] = [keyColumnsOf(table), keyColumnsOf(table).filter((column) => !updatable.includes(column))]
+  const entry = others.length === 0
+    ? refTo(`${name}Update`)
+    : closedObject([...changes, ...others.map((column) => [column.name, shownSchema(column)] as const)])
+  return {
+    Update: closedObject(changes, { minProperties: 1 }),
+    ...(keys.length > 0 && { Entry: { ...entry, minProperties: 2 } })
   }
-  if (verbs.includes('insert')) {
-    schemas.push(['Insert', insertSchema(table)], ['OnConflict', onConflictSchema(subject)])
-  }
-  if (verbs.includes('update')) {
-    const updatable = writableColumns(table, 'update')
-    const changes = updatable.map((column) => [column.name, changeSchema(column, 'update')] as const)
-    schemas.push(['Update', closedObject(changes, { minProperties: 1 })])
-    const keys = keyColumnsOf(table).filter((column) => !updatable.includes(column))
-    const entry = [...changes, ...keys.map((column) => [column.name, shownSchema(column)] as const)]
-    if (keys.length > 0) schemas.push(['Entry', closedObject(entry, { minProperties: 2 })])
-    else if (keyColumnsOf(table).length > 0) schemas.push(['Entry', { ...refTo(`${name}Update`), minProperties: 2 }])
-  }
-  return Object.fromEntries(schemas.flatMap(([ending, schema]) => schema ? [[name + ending, schema]] : []))
 }
 
 /** The columns of the keys by which the entries of an update find their rows. */
@@ -207,9 +208,7 @@ function onConflictSchema ({ name, table, verbs }: Subject): Schema | undefined 
             { type: 'array', items: { type: 'string', enum: updatable }, uniqueItems: true },
             refTo(`${name}Update`)
           ]),
-          description:
-            'What to change in a row that exists: columns, which get the value of the row in `data`, or values. If ' +
-            'left out, every column that the row in `data` has, except those of the key. An empty list changes nothing.'
+          description: onConflict.properties.set.description
         }
       : {
           type: 'array',
@@ -221,10 +220,12 @@ function onConflictSchema ({ name, table, verbs }: Subject): Schema | undefined 
     [['key', { ...anyOf(choices), description: plainText(`The columns of one unique key: ${listed}.`) }], ['set', set]],
     {
       required: verbs.includes('update') ? ['key'] : ['key', 'set'],
-      description: 'Updates the rows that have the same values in a unique key, instead of refusing them.'
+      description: onConflict.description
     }
   )
 }
+
+const onConflict = FIELDS.onConflict.in.insert
 
 /** Whether there can be conflicts, which need a unique key. */
 export const hasConflicts = (table: Table): boolean => keysOf(table).length > 0
@@ -307,17 +308,6 @@ function relatedSchema (
 
 /** Name of the schema of `count` in `$some`. */
 export const RELATED_COUNT = 'RelatedCount'
-
-/** `most`: the greatest number of related rows. */
-export function relatedCountSchema (most: number): Schema {
-  const count = { type: 'integer', minimum: 0, maximum: most }
-  const bounds = BOUNDS.map((bound) => [bound, count] as const)
-  const between = { type: 'array', items: count, minItems: 2, maxItems: 2 }
-  return {
-    anyOf: [count, closedObject([...bounds, ['$between', between]], { minProperties: 1 })],
-    description: RelatedCount.description
-  }
-}
 
 /** `$match`: the columns of one full-text index, in any order; undefined if the table shows none. */
 function searchSchema (columns: readonly Column[], table: Table): Schema | undefined {

@@ -102,9 +102,6 @@ export function bare ({ title, examples, description, writeOnly, ...schema }: Sc
   return schema
 }
 
-const mapValues = (schemas: Schemas, convert: (schema: Schema) => Schema): Schemas =>
-  Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, convert(schema)]))
-
 /** The largest number of the format int32. */
 const INT32 = 2 ** 31 - 1
 /** The pattern of any name. */
@@ -118,7 +115,8 @@ const ANY = '^(.*)$'
  */
 export function toDocument (schema: Schema, forTool = false): Schema {
   const {
-    default: fallback, const: constant, anyOf, items, properties, patternProperties, additionalProperties: more, ...rest
+    default: fallback, const: constant, anyOf, items, properties = {}, patternProperties, additionalProperties: more,
+    ...rest
   } = schema as {
     readonly [keyword: string]: unknown
     readonly maximum?: number
@@ -131,7 +129,7 @@ export function toDocument (schema: Schema, forTool = false): Schema {
   const constants = anyOf?.map((each) => each['const']) ?? [undefined]
   if (!constants.includes(undefined)) return { ...rest, type: 'string', enum: constants }
   const [[pattern, values] = []] = Object.entries(patternProperties ?? {})
-  const names = Object.keys(properties ?? {})
+  const names = Object.keys(properties)
   const areNamed = !forTool || names.every((name) => /^[\w.-]{1,64}$/.test(name))
   return {
     ...rest,
@@ -141,7 +139,7 @@ export function toDocument (schema: Schema, forTool = false): Schema {
     ...(anyOf !== undefined && { anyOf: anyOf.map(convert) }),
     ...(items !== undefined && { items: convert(items) }),
     ...(names.length > 0 && (areNamed
-      ? { properties: mapValues(properties as Schemas, convert) }
+      ? { properties: Object.fromEntries(Object.entries(properties).map(([name, each]) => [name, convert(each)])) }
       : { propertyNames: { enum: names } })),
     ...(values !== undefined
       ? { additionalProperties: convert(values), ...(pattern !== ANY && { propertyNames: { pattern } }) }

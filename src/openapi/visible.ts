@@ -31,12 +31,8 @@ function isPossible (table: Table, verb: Verb): boolean {
 
 /** The columns that `data` of an insert or update may contain. */
 export function writableColumns (table: Table, verb: 'insert' | 'update'): Column[] {
-  return [...(table.granted?.writable[verb] ?? table.columns).values()].filter(isWritable)
-}
-
-/** Whether the database can write the column. */
-function isWritable ({ generated, type }: Column): boolean {
-  return !generated && type.writable
+  const granted = [...(table.granted?.writable[verb] ?? table.columns).values()]
+  return granted.filter(({ generated, type }) => !generated && type.writable)
 }
 
 /** Returns a cache key, which is the same for grants that see the same part of a database. */
