@@ -27,6 +27,10 @@ export interface Column<Select, Insert, Update, Sum = never> {
 export type AnyDatabases = Record<string, any>
 
 export type Name<T> = keyof T & string
+/** The field `K` of a request without undefined; never if it has none. */
+export type Of<B, K extends string> = K extends keyof B ? Exclude<B[K], undefined> : never
+/** The values of `K` in the members of a union that have it. */
+export type ValueAt<A, K> = A extends unknown ? K extends keyof A ? A[K] : never : never
 export type SelectOf<C> = C extends Column<infer Select, any, any, any> ? Select : C
 type InsertOf<C> = C extends Column<any, infer Insert, any, any> ? Insert : C
 type SumOf<C> = C extends { readonly __sum__?: infer Sum } ? Exclude<Sum, undefined> : string | number
@@ -180,23 +184,13 @@ type IsTerm<S extends string, C extends string> = string extends S
     ? true
     : true extends (
       Direction extends infer D extends string
-        ? S extends `${infer Rest} ${D}`
-          ? string extends Rest
-            ? true
-            : Trimmed<Rest> extends C
-              ? true
-              : false
-          : false
+        ? S extends `${infer Rest} ${D}` ? string extends Rest ? true : Trimmed<Rest> extends C ? true : false : false
         : never
-    )
-      ? true
-      : false
+    ) ? true : false
 type IsOrder<S extends string, C extends string> = string extends S
   ? true
   : S extends `${infer Term},${infer Rest}`
-    ? IsTerm<Trimmed<Term>, C> extends true
-      ? IsOrder<Rest, C>
-      : false
+    ? IsTerm<Trimmed<Term>, C> extends true ? IsOrder<Rest, C> : false
     : IsTerm<Trimmed<S>, C>
 
 /**
@@ -234,35 +228,20 @@ type Timed<T> = { [K in Name<T>]: string extends SelectOf<T[K]> ? K : never }[Na
  * Parts of time by their names in the rows. `undefined`, because TypeScript gives each object in a list the names of
  * all others. `M`: the columns of members, which may stand in their place.
  */
-export type Part<T, M = never> = Readonly<
-  Record<
-    string,
-    | undefined
-    | M
-    | { readonly $year: Timed<T> }
-    | { readonly $month: Timed<T> }
-    | { readonly $week: Timed<T> }
-    | { readonly $date: Timed<T> }
-    | { readonly $hour: Timed<T> }
-  >
->
+export type Part<T, M = never> = Readonly<Record<
+  string,
+  | undefined | M | { readonly $year: Timed<T> } | { readonly $month: Timed<T> } | { readonly $week: Timed<T> }
+  | { readonly $date: Timed<T> } | { readonly $hour: Timed<T> }
+>>
 type PartNames<G> = Exclude<G extends string ? never : keyof G, MemberGroupNames<G>>
 /** The names of the entries that are columns of members: no key of their value begins with `$`. */
 export type MemberGroupNames<G> = G extends string
   ? never
   : { [K in keyof G]-?: IsOfMember<Exclude<G[K], undefined>> extends true ? K : never }[keyof G]
 type IsOfMember<P> = [P] extends [never] ? false : [Extract<keyof P, `$${string}`>] extends [never] ? true : false
-type PartOf<G, K> = G extends string
-  ? never
-  : K extends keyof G
-    ? G[K] extends infer P
-      ? P extends undefined
-        ? never
-        : P extends { readonly $year: unknown }
-          ? number | null
-          : string | null
-      : never
-    : never
+type PartOf<G, K> = Exclude<ValueAt<Exclude<G, string>, K>, undefined> extends infer P
+  ? P extends { readonly $year: unknown } ? number | null : string | null
+  : never
 
 /** The type of the value that an aggregate returns. Without rows there is no sum. */
 export type AggregateOf<T, A> = A extends { readonly $count: unknown } | { readonly $countDistinct: unknown }

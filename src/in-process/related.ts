@@ -4,19 +4,8 @@
  * member is one row or a list.
  */
 import type {
-  Aggregate,
-  AggregateOf,
-  Aggregates,
-  AnyOrder,
-  Bigints,
-  Filters,
-  LargeIn,
-  MemberGroupNames,
-  Name,
-  OrderOf,
-  Related,
-  Row,
-  SelectOf
+  Aggregate, AggregateOf, Aggregates, AnyOrder, Bigints, Filters, LargeIn, MemberGroupNames, Name, Of, OrderOf, Related,
+  Row, SelectOf, ValueAt
 } from './field-types.ts'
 
 type IsAny<T> = 0 extends 1 & T ? true : false
@@ -103,7 +92,7 @@ export type ReturnedMembers<Tables, T extends Name<Tables>, I, X> = string exten
 type WithoutAggregates<I> = {
   readonly [M in keyof I]: {
     readonly aggregates?: never
-    readonly include?: 'include' extends keyof I[M] ? WithoutAggregates<I[M][keyof I[M] & 'include']> : unknown
+    readonly include?: WithoutAggregates<Of<I[M], 'include'>>
   }
 }
 
@@ -115,12 +104,9 @@ type MemberFields<Tables, T extends Name<Tables>, O extends Name<Tables>, B, X> 
         : RowsFields<Tables, O, B, X> & FieldsOfForm<Tables, T, O, B>)
 
 /** The order and the limit of a member, by the form that it asks for. Without one, an object has neither. */
-type FieldsOfForm<Tables, T extends Name<Tables>, O extends Name<Tables>, B> = [AskedForm<B>] extends [never]
+type FieldsOfForm<Tables, T extends Name<Tables>, O extends Name<Tables>, B> = [Of<B, 'as'>] extends [never]
   ? [IsOne<Tables, T, O, B>] extends [true] ? unknown : ListFields<Tables, O, B>
-  : [AskedForm<B>] extends ['object'] ? OrderField<Tables, O, B> : ListFields<Tables, O, B>
-
-/** The form that a member asks for; never if it asks for none. */
-type AskedForm<B> = 'as' extends keyof B ? Exclude<B[keyof B & 'as'], undefined> : never
+  : [Of<B, 'as'>] extends ['object'] ? OrderField<Tables, O, B> : ListFields<Tables, O, B>
 
 /**
  * What `$some` and `$none` in the filters `F` of rows of `T` must be besides: tables, relations and columns that are
@@ -147,11 +133,8 @@ type RelatedMembers<Tables, T extends Name<Tables>, S, X, N> = S extends object
     : { readonly [M in keyof S]: RelatedRows<Tables, T, TableOf<Tables, M, S[M]>, S[M], X, N> }
   : unknown
 
-type RelatedRows<Tables, T extends Name<Tables>, O extends Name<Tables>, B, X, N> = 'table' extends keyof B
-  ? undefined extends B['table' & keyof B]
-    ? unknown
-    : CheckedRows<Tables, T, O, B, X, N>
-  : CheckedRows<Tables, T, O, B, X, N>
+type RelatedRows<Tables, T extends Name<Tables>, O extends Name<Tables>, B, X, N> =
+  undefined extends ValueAt<B, 'table'> ? unknown : CheckedRows<Tables, T, O, B, X, N>
 type CheckedRows<Tables, T extends Name<Tables>, O extends Name<Tables>, B, X, N> = [O] extends [never]
   ? { readonly table: Name<Tables> }
   : {
@@ -167,10 +150,8 @@ export interface FiltersIn<Tables, T extends Name<Tables>, B, X = never> {
 
 /** `on` may be omitted if there is only one relation. */
 type OnField<Tables, T extends Name<Tables>, O extends Name<Tables>> =
-  IsKnown<Tables> extends true
-    ? [OnlyRelation<Tables, T, O>] extends [never]
-        ? { readonly on: On<Tables[T], Tables[O]> }
-        : { readonly on?: On<Tables[T], Tables[O]> }
+  [IsKnown<Tables>, OnlyRelation<Tables, T, O>] extends [true, never]
+    ? { readonly on: On<Tables[T], Tables[O]> }
     : { readonly on?: On<Tables[T], Tables[O]> }
 
 /** Pairs of columns whose values can be equal. */
@@ -183,9 +164,7 @@ type On<T, O> = {
 interface RowsFields<Tables, O extends Name<Tables>, B, X> {
   readonly as?: Form
   readonly columns?: ReadonlyArray<Name<Tables[O]>>
-  readonly include?: 'include' extends keyof B
-    ? Members<Tables, O, Exclude<B[keyof B & 'include'], undefined>, X>
-    : AnyMembers<Tables>
+  readonly include?: Members<Tables, O, Of<B, 'include'>, X>
 }
 
 /** The fields of a member that is a list. */
@@ -195,11 +174,7 @@ interface ListFields<Tables, O extends Name<Tables>, B> extends OrderField<Table
 
 interface OrderField<Tables, O extends Name<Tables>, B> {
   readonly orderBy?: 'orderBy' extends keyof B
-    ? OrderOf<
-      B[keyof B & 'orderBy'],
-      Name<Tables[O]>,
-      'include' extends keyof B ? ColumnsOfOnes<Tables, O, Exclude<B[keyof B & 'include'], undefined>> : never
-    >
+    ? OrderOf<B[keyof B & 'orderBy'], Name<Tables[O]>, ColumnsOfOnes<Tables, O, Of<B, 'include'>>>
     : AnyOrder<Name<Tables[O]>>
 }
 
@@ -208,11 +183,7 @@ type IsEqual<V> = V extends null | undefined | readonly unknown[]
   ? false
   : V extends { readonly $eq: infer E }
     ? IsEqual<E>
-    : V extends object
-      ? V extends { readonly $now: unknown } | { readonly $ref: unknown }
-        ? true
-        : false
-      : true
+    : V extends { readonly $now: unknown } | { readonly $ref: unknown } ? true : V extends object ? false : true
 
 /** The names in filters that are held equal, at the top or in `$and`: certainly or possibly. */
 type Held<F, Certainty> =
@@ -220,24 +191,15 @@ type Held<F, Certainty> =
     [C in keyof F]-?: C extends '$and'
       ? never
       : Certainty extends 'certain'
-        ? [IsEqual<F[C]>] extends [true]
-            ? C
-            : never
-        : true extends IsEqual<F[C]>
-          ? C
-          : never
+        ? [IsEqual<F[C]>] extends [true] ? C : never
+        : true extends IsEqual<F[C]> ? C : never
   }[keyof F]
   | ('$and' extends keyof F ? HeldInList<F[keyof F & '$and'], Certainty> : never)
 /** The same for a list; any name is possible in one that is only known at run time. */
 type HeldInList<L, Certainty> = [L] extends [readonly unknown[]]
-  ? number extends L['length']
-    ? Certainty extends 'certain'
-      ? never
-      : string
-    : { [I in keyof L]: Held<L[I], Certainty> }[number]
-  : Certainty extends 'certain'
-    ? never
-    : string
+  ? number extends L['length'] ? AnyName<Certainty> : { [I in keyof L]: Held<L[I], Certainty> }[number]
+  : AnyName<Certainty>
+type AnyName<Certainty> = Certainty extends 'certain' ? never : string
 /** Removes the additional `$` of names in filters that begin with `$`. */
 type Unescaped<C> = C extends `$$${infer Rest}` ? `$${Rest}` : C
 
@@ -251,48 +213,27 @@ type Fixed<Tables, T extends Name<Tables>, O extends Name<Tables>, B, Certainty>
   | Values<'on' extends keyof B ? B[keyof B & 'on'] : OnlyRelation<Tables, T, O>, Certainty>
   | ('filters' extends keyof B ? Unescaped<Held<B[keyof B & 'filters'], Certainty>> : never)
 
-/** Whether the columns contain a unique key; `boolean` if the keys are not known. */
-type HasKey<Keys, Columns> = [Keys] extends [never]
-  ? false
-  : true extends (
-    Keys extends readonly unknown[]
-      ? number extends Keys['length']
-        ? never
-        : [Keys[number]] extends [Columns]
-            ? true
-            : false
-      : never
-  )
-    ? true
-    : Keys extends readonly unknown[]
-      ? number extends Keys['length']
-        ? boolean
-        : false
-      : false
+/** The unique keys whose columns are all among these. */
+type KeysIn<Keys, Columns> = Keys extends readonly unknown[] ? [Keys[number]] extends [Columns] ? Keys : never : never
 
-/** Whether there is at most one row; `boolean` if that is only known at run time. */
-type IsOne<Tables, T extends Name<Tables>, O extends Name<Tables>, B> =
-  HasKey<Keys<Tables, O>, Fixed<Tables, T, O, B, 'certain'>> extends true
-    ? true
-    : HasKey<Keys<Tables, O>, Fixed<Tables, T, O, B, 'possible'>> extends false
-      ? false
-      : boolean
+/** Whether there is at most one row; `boolean` if that, or the keys, are only known at run time. */
+type IsOne<Tables, T extends Name<Tables>, O extends Name<Tables>, B> = IsKnown<Tables> extends false
+  ? boolean
+  : [KeysIn<Keys<Tables, O>, Fixed<Tables, T, O, B, 'certain'>>] extends [never]
+      ? [KeysIn<Keys<Tables, O>, Fixed<Tables, T, O, B, 'possible'>>] extends [never] ? false : boolean
+      : true
 
 /** Whether a member is an object or null; `boolean` if that is only known at run time. */
 type IsObject<Tables, T extends Name<Tables>, O extends Name<Tables>, B> = 'as' extends keyof B
   ? B[keyof B & 'as'] extends infer A
-    ? A extends Form
-      ? A extends 'object' ? true : false
-      : IsOne<Tables, T, O, B>
+    ? A extends 'object' ? true : A extends 'list' ? false : IsOne<Tables, T, O, B>
     : never
   : IsOne<Tables, T, O, B>
 
 /** The requested columns, with the members. */
-export type RowWith<Tables, T extends Name<Tables>, B, N extends Bigints> = LargeIn<
-  Pick<Row<Tables[T]>, ColumnsIn<B, Tables[T]>>,
-  N
-> &
-  ('include' extends keyof B ? MembersIn<Tables, T, Exclude<B[keyof B & 'include'], undefined>, N> : unknown)
+export type RowWith<Tables, T extends Name<Tables>, B, N extends Bigints> =
+  LargeIn<Pick<Row<Tables[T]>, ColumnsIn<B, Tables[T]>>, N> &
+  ('include' extends keyof B ? MembersIn<Tables, T, Of<B, 'include'>, N> : unknown)
 
 type ColumnsIn<B, T> = B extends { readonly columns: ReadonlyArray<infer C extends Name<T>> } ? C : Name<T>
 
@@ -316,11 +257,8 @@ export type MemberColumns<Tables, T extends Name<Tables>, I> = {
     : ColumnsOfOne<Tables, T, TableOf<Tables, M, I[M]>, I[M]>}`
 }[Extract<keyof I, string>]
 /** The same without aggregates, by which lists are not sorted. */
-type ColumnsOfOnes<Tables, T extends Name<Tables>, I> = MemberColumns<
-  Tables,
-  T,
-  { [M in keyof I as I[M] extends { readonly aggregates: unknown } ? never : M]: I[M] }
->
+type ColumnsOfOnes<Tables, T extends Name<Tables>, I> =
+  MemberColumns<Tables, T, { [M in keyof I as I[M] extends { readonly aggregates: unknown } ? never : M]: I[M] }>
 type ColumnsOfOne<Tables, T extends Name<Tables>, O extends Name<Tables>, B> = [O] extends [never]
   ? never
   : [IsObject<Tables, T, O, B>, IsOne<Tables, T, O, B>] extends [false, unknown] | [unknown, false]

@@ -4,24 +4,8 @@ import type {
   ReturnedMembers, RowWith, TableName
 } from './related.ts'
 import type {
-  Aggregates,
-  AnyOrder,
-  Bigints,
-  Changes,
-  Expect,
-  Filters,
-  GroupColumns,
-  GroupRow,
-  Insert,
-  KeyChoice,
-  Large,
-  LargeIn,
-  Name,
-  OnConflict,
-  OrderOf,
-  Part,
-  Position,
-  Row
+  Aggregates, AnyOrder, Bigints, Changes, Expect, Filters, GroupColumns, GroupRow, Insert, KeyChoice, Large, LargeIn,
+  Name, Of, OnConflict, OrderOf, Part, Position, Row, ValueAt
 } from './field-types.ts'
 
 /** Takes a value from an earlier result: a JSON Pointer such as `/0/id`. */
@@ -64,9 +48,7 @@ export interface RowsFields<Tables, T extends Name<Tables>, B = unknown, X = nev
     >
     : AnyOrder<Name<Tables[T]> | '$match'>
   /** Rows of other tables by their names in a row. */
-  readonly include?: 'include' extends keyof B
-    ? Members<Tables, T, Exclude<B[keyof B & 'include'], undefined>, X>
-    : AnyMembers<Tables>
+  readonly include?: Members<Tables, T, Of<B, 'include'>, X>
   readonly groupBy?: never
   readonly aggregates?: never
 }
@@ -92,14 +74,8 @@ interface GroupFields<Tables, T extends Name<Tables>, B, X> {
   readonly groupBy?: ReadonlyArray<
     (keyof Tables[T] & string) | Part<Tables[T], MemberColumn<Tables, FieldOf<B, 'include'>>>
   >
-  readonly include?: 'include' extends keyof B
-    ? IsGiven<B, 'groupBy'> extends false
-      ? never
-      : GroupMembers<Tables, T, Exclude<B[keyof B & 'include'], undefined>, X>
-    : AnyMembers<Tables>
-  readonly aggregates?: 'aggregates' extends keyof B
-    ? AggregatesIn<Tables, T, Exclude<B[keyof B & 'aggregates'], undefined>, X>
-    : Aggregates<Tables[T], X>
+  readonly include?: IsGiven<B, 'groupBy'> extends false ? never : GroupMembers<Tables, T, Of<B, 'include'>, X>
+  readonly aggregates?: AggregatesIn<Tables, T, Of<B, 'aggregates'>, X>
   readonly having?: Filters<AllGroupColumns<Tables, T, B>, X, never>
   readonly limit?: number
   readonly offset?: number
@@ -113,12 +89,9 @@ type AllGroupColumns<Tables, T extends Name<Tables>, B> =
   GroupColumns<Tables[T], GroupsOf<B>, AggregatesOf<B>> & MemberGroups<Tables, FieldOf<B, 'include'>, GroupsOf<B>>
 
 /** Whether a request is a select of groups; `boolean` if that is only known at run time. */
-type HasGroups<B> =
-  IsGiven<B, 'groupBy'> extends true
-    ? true
-    : IsGiven<B, 'aggregates'> extends true
-      ? true
-      : IsGiven<B, 'groupBy'> | IsGiven<B, 'aggregates'>
+type HasGroups<B> = IsGiven<B, 'groupBy'> extends true
+  ? true
+  : IsGiven<B, 'aggregates'> extends true ? true : IsGiven<B, 'groupBy'> | IsGiven<B, 'aggregates'>
 type IsGiven<B, K extends string> = K extends keyof B ? undefined extends B[K] ? boolean : true : false
 
 /** A page is named by its position or by its offset. */
@@ -146,9 +119,7 @@ interface Writing<T, D> {
 /** The members of the rows that an insert or update returns. `B`: the request; unknown for any. */
 export interface Returning<Tables, T extends Name<Tables>, B = unknown, X = never> {
   readonly include?: 'include' extends keyof B
-    ? 'returning' extends keyof B
-      ? ReturnedMembers<Tables, T, Exclude<B[keyof B & 'include'], undefined>, X>
-      : never
+    ? 'returning' extends keyof B ? ReturnedMembers<Tables, T, Of<B, 'include'>, X> : never
     : AnyMembers<Tables>
 }
 
@@ -192,24 +163,12 @@ type OfTable<Tables, T extends Name<Tables>, V> = T extends TableName<Tables> ? 
 type VerbOf<B> = 'verb' extends keyof B ? Extract<B[keyof B & 'verb'], Verb> : Verb
 
 /** The body of a request. `B`: the request; unknown for any. */
-export type BodyOf<Tables, T extends Name<Tables>, B = unknown> = Bodies<
-  Tables,
-  T,
-  B,
-  never,
-  boolean,
-  unknown
->[VerbOf<B>]
+export type BodyOf<Tables, T extends Name<Tables>, B = unknown> =
+  Bodies<Tables, T, B, never, boolean, unknown>[VerbOf<B>]
 
 /** The body of a request in a transaction. */
-export type BodyInTransaction<Tables, T extends Name<Tables>, B = unknown, X = never> = Bodies<
-  Tables,
-  T,
-  B,
-  X,
-  never,
-  { readonly lock?: boolean }
->[VerbOf<B>]
+export type BodyInTransaction<Tables, T extends Name<Tables>, B = unknown, X = never> =
+  Bodies<Tables, T, B, X, never, { readonly lock?: boolean }>[VerbOf<B>]
 
 /** An operation: the body of a request with its table. */
 export type OperationOf<Tables, B = unknown> = {
@@ -217,7 +176,6 @@ export type OperationOf<Tables, B = unknown> = {
 }[Name<Tables>]
 
 type KeysOf<A> = A extends unknown ? keyof A : never
-type ValueAt<A, K> = A extends unknown ? K extends keyof A ? A[K] : never : never
 /** Whether any object is allowed, as in a JSON column. */
 type AnyObject<A> = A extends unknown ? [keyof A] extends [never] ? object extends A ? true : never : never : never
 type ElementOf<A> = A extends ReadonlyArray<infer E> ? E : never
@@ -289,26 +247,16 @@ type GroupRowOf<Tables, T extends Name<Tables>, B> =
 export type SelectResult<Tables, T extends Name<Tables>, B, N extends Bigints> =
   HasGroups<B> extends infer Groups
     ? Groups extends true
-      ? { rows: Array<LargeIn<GroupRowOf<Tables, T, B>, N>>; count: number } & NextOf<
-          Tables[T],
-          undefined,
-          FieldOf<B, 'offset'>,
-          N
-        >
-      : { rows: Array<RowWith<Tables, T, B, N>>; count: number } & NextOf<
-          Tables[T],
-          FieldOf<B, 'after'>,
-          FieldOf<B, 'offset'>,
-          N
-        > &
-          ([FieldOf<B, 'total'>] extends [undefined] ? unknown : { total: number })
+      ? { rows: Array<LargeIn<GroupRowOf<Tables, T, B>, N>>, count: number } &
+        NextOf<Tables[T], undefined, FieldOf<B, 'offset'>, N>
+      : { rows: Array<RowWith<Tables, T, B, N>>, count: number } &
+        NextOf<Tables[T], FieldOf<B, 'after'>, FieldOf<B, 'offset'>, N> &
+        ([FieldOf<B, 'total'>] extends [undefined] ? unknown : { total: number })
     : never
 
 /** The part that `after` or `offset` adds to a result. */
 type NextOf<T, A, O, N extends Bigints> = [A] extends [undefined]
-  ? [O] extends [undefined]
-      ? unknown
-      : { next: number | null }
+  ? [O] extends [undefined] ? unknown : { next: number | null }
   : { next: LargeIn<Partial<Row<T>>, N> | null }
 
 export type InsertResult<Tables, T extends Name<Tables>, B, N extends Bigints> = {
