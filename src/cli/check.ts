@@ -1,17 +1,11 @@
 import { KeyObject } from 'node:crypto'
 import { type JwtIssuer, downloadKeys, reasonOfDownload } from '../access/key-set.ts'
-import { loadConfig, splitConfig } from '../config/load.ts'
-import { resolveSettings } from '../config/settings.ts'
 import { checkDatabase } from './check/check-database.ts'
 import { checkTokens, type Findings, findings, has, listGrants, write } from './check/findings.ts'
 import { COMMANDS, parseFlags } from './commands.ts'
-import { openDemo } from './demo.ts'
+import { loadSettings } from './one-database.ts'
 
-/** Downloads the keys of issuers, as the service does. The URLs are not shown. */
-async function checkIssuers (issuers: readonly JwtIssuer[]): Promise<Findings> {
-  return (await Promise.all(issuers.map(checkIssuer))).flat()
-}
-
+/** Downloads the keys of an issuer, as the service does. The URL is not shown. */
 async function checkIssuer ({ setting, keys }: JwtIssuer): Promise<Findings> {
   if (keys instanceof KeyObject) return []
   const name = `${setting}.jwks`
@@ -33,10 +27,7 @@ async function checkIssuer ({ setting, keys }: JwtIssuer): Promise<Findings> {
  */
 export async function check (args: string[]): Promise<number> {
   const { values } = parseFlags('check', { args, options: COMMANDS.check.flags })
-  const { config, demo } = loadConfig(process.env, values)
-  const { options } = splitConfig(config)
-  openDemo(demo)
-  const settings = resolveSettings(options)
+  const { settings } = loadSettings(values)
   const { databases, jwt } = settings
   const isBad = (found: Findings): boolean => has(found, 'error') || (values.strict === true && has(found, 'warning'))
   let failures = 0
@@ -54,7 +45,7 @@ export async function check (args: string[]): Promise<number> {
     const { heading, answers, findings } = await checkDatabase(database, context)
     report(heading, findings, answers)
   }
-  const general = [...checkTokens(settings), ...await checkIssuers(jwt)]
+  const general = [...checkTokens(settings), ...(await Promise.all(jwt.map(checkIssuer))).flat()]
   if (general.length > 0) report('tokens and keys:', general)
   return failures === 0 ? 0 : 1
 }

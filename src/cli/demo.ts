@@ -1,16 +1,9 @@
-/** Opens the demo for commands, and `row-query demo`, which tells where it is and makes it new. */
+/** `row-query demo` tells where the demo is, and makes it new. */
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { DEMO_PATH, type Loaded } from '../config/load.ts'
-import { createShop, resetShop } from '../demo/shop.ts'
+import { DEMO_PATH } from '../config/load.ts'
+import { resetShop } from '../demo/shop.ts'
 import { COMMANDS, parseFlags } from './commands.ts'
-
-/** Creates the demo if it is used and not there, and says on standard error where it is then. */
-export function openDemo (demo: Loaded['demo']): void {
-  if (demo !== undefined && createShop(demo.path)) {
-    process.stderr.write(`row-query: no database is configured: created the demo in ${resolve(demo.path)}\n`)
-  }
-}
 
 /** `row-query demo [--reset]` */
 export async function demo (args: string[]): Promise<number> {

@@ -10,8 +10,8 @@ import type { Verb } from '../../schemas/grants.ts'
 import { getAccess } from '../access/authorize.ts'
 import type { Grant } from '../access/grant.ts'
 import { ConfigError, orThrow } from '../config-errors.ts'
-import { loadConfig, splitConfig } from '../config/load.ts'
-import { resolveSettings, type Settings } from '../config/settings.ts'
+import type { Flags } from '../config/load.ts'
+import type { Settings } from '../config/settings.ts'
 import { createDatabase, type Database } from '../databases/database.ts'
 import { type DatabaseConfig, openDialect } from '../databases/open.ts'
 import { isServiceError, type ServiceError } from '../errors.ts'
@@ -21,9 +21,8 @@ import { parseBody } from '../request/check-body.ts'
 import { ResponseBudget } from '../response/output.ts'
 import { GRACE, type RowStream } from '../response/row-stream.ts'
 import type { StreamFormat } from '../response/csv-ndjson-rows.ts'
-import { commandGrant } from './one-database.ts'
+import { commandGrant, findDatabase, type GrantFlags, loadSettings } from './one-database.ts'
 import { COMMANDS, parseFlags } from './commands.ts'
-import { openDemo } from './demo.ts'
 import { stop } from './stop.ts'
 
 /** How often the progress is shown, in milliseconds. */
@@ -175,26 +174,15 @@ const PERMISSIONS: Readonly<Record<'export' | 'import', Verb[]>> = { export: ['s
 /** The table of a command, and the grant with which it runs. @throws ConfigError */
 export function chooseTable (
   command: 'export' | 'import',
-  values: Parameters<typeof loadConfig>[1] &
-    { readonly [flag in 'token-name' | 'role' | 'claims']?: string | undefined },
+  values: Flags & GrantFlags,
   [name, table, ...others]: readonly string[]
 ): { readonly settings: Settings, readonly grant: Grant, readonly config: DatabaseConfig, readonly table: string } {
-  const { config: file, demo } = loadConfig(process.env, values)
-  const { options } = splitConfig(file)
-  openDemo(demo)
-  const settings = resolveSettings(options)
-  const permissions = PERMISSIONS[command]
-  const { grant } = commandGrant({ ...values, name: values['token-name'] }, settings, { permissions })
+  const { settings } = loadSettings(values)
+  const { grant } = commandGrant(values, settings, { permissions: PERMISSIONS[command] })
   if (name === undefined || table === undefined || others.length > 0) {
     throw new ConfigError([`a database and a table are required: row-query ${command} shop orders`])
   }
-  const config = settings.databases.find((each) => each.name === name)
-  if (config === undefined) {
-    throw new ConfigError([
-      `"${name}" is not configured; the databases are ${settings.databases.map((each) => each.name).join(', ')}`
-    ])
-  }
-  return { settings, grant, config, table }
+  return { settings, grant, config: findDatabase(settings.databases, name), table }
 }
 
 /**

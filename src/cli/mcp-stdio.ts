@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Grant } from '../access/grant.ts'
 import { createTokenStore, watchTokens } from '../access/tokens.ts'
-import { loadConfig, splitConfig } from '../config/load.ts'
-import { withMcpDefaults, resolveSettings, type Settings } from '../config/settings.ts'
+import { withMcpDefaults, type Settings } from '../config/settings.ts'
 import { openDatabases } from '../databases/open.ts'
 import { unauthenticated } from '../errors.ts'
 import { LineTransport, recordCalls } from '../mcp/line-transport.ts'
@@ -11,9 +10,8 @@ import { createToolServer, loadSdk, createTools } from '../mcp/tools.ts'
 import { ResponseBudget } from '../response/output.ts'
 import { createLog, openLogStream } from '../telemetry/record.ts'
 import { createCollectors } from '../telemetry/collectors.ts'
-import { commandGrant, type CommandGrant } from './one-database.ts'
 import { COMMANDS, parseFlags } from './commands.ts'
-import { openDemo } from './demo.ts'
+import { commandGrant, type CommandGrant, loadSettings } from './one-database.ts'
 
 /**
  * `row-query mcp`: serves the tools on standard input and output until the input ends. Standard output has only
@@ -21,11 +19,8 @@ import { openDemo } from './demo.ts'
  */
 export async function mcp (args: string[]): Promise<number> {
   const { values } = parseFlags('mcp', { args, options: COMMANDS.mcp.flags })
-  const { config, demo } = loadConfig(process.env, values)
-  const { server: { logLevel, logFormat }, options } = splitConfig(config)
-  openDemo(demo)
-  const settings = resolveSettings(options)
-  const granted = commandGrant({ ...values, name: values['token-name'] }, settings)
+  const { server: { logLevel, logFormat }, settings } = loadSettings(values)
+  const granted = commandGrant(values, settings)
   const [sdk, { serveStdio }] = await loadSdk(() =>
     Promise.all([import('@modelcontextprotocol/server'), import('@modelcontextprotocol/server/stdio')])
   )

@@ -1,19 +1,20 @@
-/** Reads the arguments of commands that print something about one database. */
+/** Reads the settings of commands and the arguments of those for one database. */
+import { resolve } from 'node:path'
 import type { Verb } from '../../schemas/grants.ts'
 import { type Grant, seesDatabase, createGrant, withClaims } from '../access/grant.ts'
 import { checkClaims, type Claims } from '../access/rules.ts'
 import type { StoredToken } from '../access/tokens.ts'
 import { type Catalog, createCatalog } from '../catalog/catalog.ts'
 import { ConfigError, orThrow } from '../config-errors.ts'
-import { loadConfig, splitConfig } from '../config/load.ts'
+import { type Flags, loadConfig, type ServerSettings, splitConfig } from '../config/load.ts'
 import { resolveSettings, type Settings } from '../config/settings.ts'
 import { type DatabaseConfig, openDialect } from '../databases/open.ts'
+import { createShop } from '../demo/shop.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { ServiceError } from '../errors.ts'
 import { parseConfigJson, isObject } from '../json/exact-json.ts'
 import { type DocumentSettings, EVERYTHING } from '../openapi/visible.ts'
 import { type CommandName, COMMANDS, parseFlags } from './commands.ts'
-import { openDemo } from './demo.ts'
 
 /** The explanations for a server that answers but cannot be used, by reason. */
 const REFUSALS: ReadonlyMap<string, string> = new Map([
@@ -45,6 +46,28 @@ export function openOnce (config: DatabaseConfig): Promise<Dialect> {
   return openDialect({ ...config, pool: ONE_CONNECTION })
 }
 
+/**
+ * The settings of a command. Creates the demo if it is used and not there, and says on standard error where it is then.
+ * @throws ConfigError
+ */
+export function loadSettings (flags: Flags): { readonly server: ServerSettings, readonly settings: Settings } {
+  const { config, demo } = loadConfig(process.env, flags)
+  const { server, options } = splitConfig(config)
+  if (demo !== undefined && createShop(demo.path)) {
+    process.stderr.write(`row-query: no database is configured: created the demo in ${resolve(demo.path)}\n`)
+  }
+  return { server, settings: resolveSettings(options) }
+}
+
+/** @throws ConfigError */
+export function findDatabase (databases: readonly DatabaseConfig[], name: string): DatabaseConfig {
+  const database = databases.find((each) => each.name === name)
+  if (database !== undefined) return database
+  throw new ConfigError([`"${name}" is not configured; the databases are ${namesOf(databases)}`])
+}
+
+const namesOf = (databases: readonly DatabaseConfig[]): string => databases.map(({ name }) => name).join(', ')
+
 /** The arguments of `openapi`, `types` and `keys`. @throws ConfigError */
 export function chooseDatabase (command: CommandName, args: string[]): {
   readonly databases: readonly DatabaseConfig[]
@@ -56,18 +79,16 @@ export function chooseDatabase (command: CommandName, args: string[]): {
   readonly grant: Grant
 } {
   const { values, positionals } = parseFlags(command, { args, options: COMMANDS.openapi.flags, allowPositionals: true })
-  const { config, demo } = loadConfig(process.env, values)
-  const { server: { prefix }, options } = splitConfig(config)
-  openDemo(demo)
-  const settings = resolveSettings(options)
+  const { server: { prefix }, settings } = loadSettings(values)
   const { databases, limits, openapiInfo: info } = settings
-  const grant = findGrant(settings, values)
+  const { token, role } = values
+  if (token !== undefined && role !== undefined) throw new ConfigError(['--role: cannot be combined with --token'])
+  const grant = token !== undefined
+    ? findToken('--token', token, settings).grant
+    : role === undefined ? EVERYTHING : findRole(role, settings)
   const [name, ...others] = positionals
-  const database = databases.find((each) => each.name === name)
   if (others.length > 0) throw new ConfigError([`only one database is allowed, not ${positionals.join(', ')}`])
-  if (name !== undefined && database === undefined) {
-    throw new ConfigError([`"${name}" is not configured; the databases are ${namesOf(databases)}`])
-  }
+  const database = name === undefined ? undefined : findDatabase(databases, name)
   if (name !== undefined && !seesDatabase(grant, name)) {
     throw new ConfigError([`"${grant.name}" has no permission on "${name}"`])
   }
@@ -95,26 +116,16 @@ export function requireDatabase (
   return { database, grant }
 }
 
-function findGrant (
-  { tokens, tokenFile, roles }: Settings,
-  { token, role }: { token?: string | undefined; role?: string | undefined }
-): Grant {
-  if (token === undefined && role === undefined) return EVERYTHING
-  if (token !== undefined && role !== undefined) throw new ConfigError(['--role: cannot be combined with --token'])
-  const found =
-    role === undefined
-      ? [...tokens, ...(tokenFile?.tokens ?? [])].find(({ grant }) => grant.name === token)?.grant
-      : roles.get(role)
-  if (found === undefined) {
-    throw new ConfigError([
-      role === undefined ? `--token: no token is called "${token}"` : `--role: no role is called "${role}"`
-    ])
-  }
-  return found
+function findToken (flag: string, name: string, { tokens, tokenFile }: Settings): StoredToken {
+  const token = [...tokens, ...tokenFile?.tokens ?? []].find(({ grant }) => grant.name === name)
+  if (token === undefined) throw new ConfigError([`${flag}: no token is called "${name}"`])
+  return token
 }
 
-function namesOf (databases: readonly DatabaseConfig[]): string {
-  return databases.map(({ name }) => name).join(', ')
+function findRole (name: string, { roles }: Settings): Grant {
+  const role = roles.get(name)
+  if (role === undefined) throw new ConfigError([`--role: no role is called "${name}"`])
+  return role
 }
 
 /** @throws ConfigError if the database does not answer */
@@ -133,9 +144,8 @@ export async function readCatalog (config: DatabaseConfig): Promise<Catalog> {
 // The grant of commands that read and write rows themselves: that of a token or a role of the configuration, or one on
 // everything.
 
-/** The values of the flags `--token-name`, `--role` and `--claims`. */
 export interface GrantFlags {
-  readonly name?: string | undefined
+  readonly 'token-name'?: string | undefined
   readonly role?: string | undefined
   /** A JSON object. */
   readonly claims?: string | undefined
@@ -152,35 +162,23 @@ export interface CommandGrant {
  * for claims that rules of the grant need and cannot use
  */
 export function commandGrant (
-  { name, role, claims }: GrantFlags,
+  { 'token-name': name, role: roleName, claims }: GrantFlags,
   settings: Settings,
   { now = Date.now(), permissions = ['select'] }: { readonly now?: number; readonly permissions?: Verb[] } = {}
 ): CommandGrant {
-  if (name !== undefined && role !== undefined) throw new ConfigError(['--role: cannot be combined with --token-name'])
-  if (claims !== undefined && role === undefined) throw new ConfigError(['--claims: requires --role'])
-  const token = name === undefined ? undefined : findToken(name, settings, now)
-  const grant =
-    token?.grant ??
-    (role === undefined
-      ? createGrant('everything', { permissions })
-      : findRole(role, settings, readClaims(claims)))
-  requireClaims(grant, role === undefined ? '--token-name' : '--claims')
-  return { grant, token }
-}
-
-function findToken (name: string, { tokens, tokenFile }: Settings, now: number): StoredToken {
-  const token = [...tokens, ...tokenFile?.tokens ?? []].find(({ grant }) => grant.name === name)
-  if (token === undefined) throw new ConfigError([`--token-name: no token is called "${name}"`])
-  if (token.expiresAt !== undefined && token.expiresAt <= now) {
+  if (name !== undefined && roleName !== undefined) {
+    throw new ConfigError(['--role: cannot be combined with --token-name'])
+  }
+  if (claims !== undefined && roleName === undefined) throw new ConfigError(['--claims: requires --role'])
+  const token = name === undefined ? undefined : findToken('--token-name', name, settings)
+  if (token?.expiresAt !== undefined && token.expiresAt <= now) {
     throw new ConfigError([`--token-name: the token "${name}" has expired`])
   }
-  return token
-}
-
-function findRole (name: string, { roles }: Settings, claims: Claims): Grant {
-  const role = roles.get(name)
-  if (role === undefined) throw new ConfigError([`--role: no role is called "${name}"`])
-  return withClaims(role, claims, role.owner)
+  const role = roleName === undefined ? undefined : findRole(roleName, settings)
+  const grant = token?.grant ??
+    (role && withClaims(role, readClaims(claims), role.owner)) ?? createGrant('everything', { permissions })
+  requireClaims(grant, role === undefined ? '--token-name' : '--claims')
+  return { grant, token }
 }
 
 function readClaims (text = '{}'): Claims {

@@ -8,9 +8,7 @@ import { VERBS } from '../../schemas/grants.ts'
 import {
   ConfigSchema, type Config, FailedLoginsSchema, LimitsSchema, PoolSchema, RateLimitSchema, type RowQueryOptions
 } from '../../schemas/options.ts'
-import {
-  ServerSchema, type HttpOptions, HttpSchema, type HttpsOptions, type ServerConfig
-} from '../../schemas/server-settings.ts'
+import { ServerSchema, type HttpOptions, HttpSchema, type ServerConfig } from '../../schemas/server-settings.ts'
 import { createToken, hashToken } from '../access/tokens.ts'
 import { ConfigError, findConfigErrors, orThrow, withoutInvalid, succeeds } from '../config-errors.ts'
 import { MEMORY } from '../dialects/sqlite/protocol.ts'
@@ -116,8 +114,8 @@ function findServerErrors (config: Config): readonly string[] {
 }
 
 /** The options of the plugin, without the settings of the server. */
-const optionsOf = (config: object): object =>
-  Object.fromEntries(Object.entries(config).filter(([name]) => !Object.hasOwn(ServerSchema.properties, name)))
+const optionsOf = <T extends object>(config: T): Omit<T, keyof ServerConfig> =>
+  Object.fromEntries(Object.entries(config).filter(([name]) => !Object.hasOwn(ServerSchema.properties, name))) as T
 
 function readConfigFile (draft: Draft, given: Environment, environment: Environment): void {
   const source = ['--config', 'ROW_QUERY_CONFIG'].find((name) => given[name] !== undefined)
@@ -269,59 +267,38 @@ export function divideConfig (config: Config, count: number, index: number): Con
   }
 }
 
-type Use = (limit: Limit) => number
+/** Settings that workers share. `least`: the smallest share, if it is not the minimum of the setting. */
+interface Shared { readonly schema: TObject, readonly keys: readonly string[], readonly least?: number }
+
+const OF_POOL: Shared = { schema: PoolSchema, keys: ['size', 'queue', 'minimum'] }
+const SHARED: ReadonlyArray<readonly ['rateLimit' | 'failedLogins' | 'limits' | 'http', Shared]> = [
+  ['rateLimit', { schema: RateLimitSchema, keys: ['max'] }],
+  // 0 means no limit, so no worker may get it as its share of a limit that is smaller than the number of workers
+  ['failedLogins', { schema: FailedLoginsSchema, keys: ['max'], least: 1 }],
+  ['limits', { schema: LimitsSchema, keys: ['answerMemory', 'bodyMemory'] }],
+  ['http', { schema: HttpSchema, keys: ['maxConnections'] }]
+]
 
 /** Returns a configuration whose shared limits, with their defaults, are replaced by what `use` returns. */
-function mapLimits (config: Config, use: Use): Config {
-  const { databases, rateLimit, failedLogins, limits, http } = config
+function mapLimits (config: Config, use: (limit: Limit) => number): Config {
+  const map = (path: string, given: object, { schema, keys, least }: Shared): object => {
+    const settings = withDefaults<Record<string, number>>(schema, given)
+    const shares = keys.map((key) => {
+      const value = settings[key] as number
+      const limit = { name: `${path}.${key}`, value, least: least ?? schema.properties[key]?.['minimum'] }
+      return [key, value === 0 ? 0 : use(limit)]
+    })
+    return { ...settings, ...Object.fromEntries(shares) }
+  }
   return {
     ...config,
-    databases: Object.fromEntries(
-      Object.entries(databases).map(([name, database]) => [
-        name,
-        {
-          ...database,
-          pool: mapNumbers(database.pool, {
-            schema: PoolSchema,
-            path: `databases.${name}.pool`,
-            keys: ['size', 'queue', 'minimum'],
-            use
-          })
-        }
-      ])
-    ),
-    ...(rateLimit !== undefined && {
-      rateLimit: mapNumbers(rateLimit, { schema: RateLimitSchema, path: 'rateLimit', keys: ['max'], use })
-    }),
-    // 0 means no limit, so no worker may get it as its share of a limit that is smaller than the number of workers
-    ...(failedLogins?.max !== 0 && {
-      failedLogins: mapNumbers(failedLogins, {
-        schema: FailedLoginsSchema,
-        path: 'failedLogins',
-        keys: ['max'],
-        use: (limit) => use({ ...limit, least: 1 })
-      })
-    }),
-    limits: mapNumbers(limits, { schema: LimitsSchema, path: 'limits', keys: ['answerMemory', 'bodyMemory'], use }),
-    http: mapNumbers(http, { schema: HttpSchema, path: 'http', keys: ['maxConnections'], use })
+    databases: Object.fromEntries(Object.entries(config.databases).map(([name, database]) =>
+      [name, { ...database, pool: map(`databases.${name}.pool`, database.pool ?? {}, OF_POOL) }])),
+    ...Object.fromEntries(SHARED.flatMap(([name, shared]) => {
+      const given = config[name] ?? shared.schema['default']
+      return given === undefined ? [] : [[name, map(name, given, shared)]]
+    }))
   }
-}
-
-function mapNumbers<T extends object> (
-  given: T | undefined,
-  {
-    schema,
-    path,
-    keys,
-    use
-  }: { readonly schema: TObject; readonly path: string; readonly keys: readonly string[]; readonly use: Use }
-): T {
-  const settings = withDefaults<Record<string, number>>(schema, given ?? {})
-  const shares = keys.map((key) => [
-    key,
-    use({ name: `${path}.${key}`, value: settings[key] as number, least: schema.properties[key]?.['minimum'] })
-  ])
-  return { ...settings, ...Object.fromEntries(shares) } as T
 }
 
 export type HttpSettings = Readonly<WithDefaults<HttpOptions>>
@@ -329,13 +306,12 @@ export const HTTP_DEFAULTS: HttpSettings = withDefaults(HttpSchema, {})
 
 /** The settings that only the server has. */
 export interface ServerSettings extends Readonly<
-  Omit<WithDefaults<ServerConfig, 'https'>, 'metrics' | 'requestLog' | 'https' | 'workers'>
+  Omit<WithDefaults<ServerConfig, 'https'>, 'metrics' | 'requestLog' | 'workers'>
 > {
   /** The number of worker processes; 1 if this process answers the requests. */
   readonly workers: number
   /** The address of the separate port for metrics, if there is one. */
   readonly metrics: { readonly host: string; readonly port: number } | undefined
-  readonly https: HttpsOptions | undefined
 }
 
 /**
@@ -346,20 +322,10 @@ export function splitConfig (
   config: Config,
   cores = availableParallelism()
 ): { server: ServerSettings; options: RowQueryOptions } {
-  const {
-    host,
-    port,
-    workers: _workers,
-    prefix,
-    logLevel,
-    logFormat,
-    metrics,
-    shutdown,
-    trustProxy,
-    http,
-    https,
-    ...options
-  } = { ...config, ...withDefaults<WithDefaults<ServerConfig, 'https'>>(ServerSchema, config) }
+  const names = Object.keys(ServerSchema.properties) as Array<keyof ServerConfig>
+  const given = Object.fromEntries(names.map((name) => [name, config[name]]))
+  const { requestLog, metrics, ...settings } = withDefaults<WithDefaults<ServerConfig, 'https'>>(ServerSchema, given)
+  const { trustProxy, http } = settings
   const errors = trustProxy.flatMap((proxy, index) =>
     isNetwork(proxy) ? [] : [`trustProxy.${index}: must be an IP address, or a network such as 10.0.0.0/8`]
   )
@@ -369,20 +335,10 @@ export function splitConfig (
   const workers = countWorkers(config, cores)
   errors.push(...workers.errors)
   if (errors.length > 0) throw new ConfigError(errors)
-  const server = {
-    host,
-    port,
-    workers: workers.count,
-    prefix,
-    logLevel,
-    logFormat,
-    metrics: typeof metrics === 'object' ? metrics : undefined,
-    shutdown,
-    trustProxy,
-    http,
-    https
+  return {
+    options: { ...optionsOf(config), requestLog, metrics: metrics !== false },
+    server: { ...settings, workers: workers.count, metrics: typeof metrics === 'object' ? metrics : undefined }
   }
-  return { options: { ...options, metrics: metrics !== false }, server }
 }
 
 /** Completes the check of the schema, which knows only the names of networks and the characters of addresses. */

@@ -208,7 +208,8 @@ const granted: RowQueryOptions = {
   roles: { clerk: { permissions: ['select', 'update'], databases: { shop: ofTenant } }, reader: { permissions: ['select'], databases: '*' } }
 }
 
-const grantOf = (flags: GrantFlags) => commandGrant(flags, resolveSettings(granted), { now: NOW })
+type Flags = Omit<GrantFlags, 'token-name'> & { name?: string }
+const grantOf = ({ name, ...flags }: Flags) => commandGrant({ ...flags, 'token-name': name }, resolveSettings(granted), { now: NOW })
 
 t.test('a token, a role with claims, or select on everything', async (t) => {
   t.match(grantOf({ name: 'reports' }), { grant: { name: 'reports', permissions: new Set(['select', 'insert']) }, token: { expiresAt: Date.parse('2026-06-02') } })
@@ -218,7 +219,7 @@ t.test('a token, a role with claims, or select on everything', async (t) => {
   t.match(grantOf({}), { grant: { permissions: new Set(['select']), databases: 'all' }, token: undefined })
 })
 
-const refusedGrants: Array<[GrantFlags, line: RegExp]> = [
+const refusedGrants: Array<[Flags, line: RegExp]> = [
   [{ name: 'nope' }, /^--token-name: no token is called "nope"$/],
   [{ name: 'old' }, /^--token-name: the token "old" has expired$/],
   [{ name: 'claimless' }, /^--token-name: The claim "\/tenant" is missing/],
