@@ -11,14 +11,14 @@ import type { Verb } from '../schemas/grants.ts'
 import type { CallGrant, HostGrant } from './access/grant.ts'
 import { createTokenStore, type TokenStore } from './access/tokens.ts'
 import { resolveSettings, type AppOptions } from './config/settings.ts'
-import type { Database } from './databases/database.ts'
 import { createReadiness } from './databases/readiness.ts'
 import type { ServerFacts } from './dialects/dialect.ts'
-import type { LoadRequest, LoadResult, ExecuteRequest } from './in-process/calls.ts'
+import type { LoadRequest, ExecuteRequest } from './in-process/calls.ts'
 import type {
   BoundCalls, InProcessTransaction, InProcessTransactionOptions, Execute, Stream
 } from './in-process/transaction.ts'
 import type { AnyDatabases, Name } from './in-process/field-types.ts'
+import type { LoadResult } from './in-process/requests.ts'
 import type { TransformObject } from './openapi/documents.ts'
 import type { Registered } from './app.ts'
 
@@ -116,9 +116,9 @@ export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (
   let settings = resolveSettings(options)
   const tokens = createTokenStore(settings.tokens, settings.tokenFile?.tokens)
   const registry = createRegistry()
-  type Calls = 'bindGrant' | 'execute' | 'loadInProcess' | 'runInProcess' | 'streamInProcess'
-  type GrantCalls = ReturnType<typeof import('./app.ts').bindGrant>
-  let parts: (Registered & Pick<typeof import('./app.ts'), Calls>) | undefined
+  type App = typeof import('./app.ts')
+  type GrantCalls = ReturnType<App['bindGrant']>
+  let parts: (App & Registered & { readonly inProcess: Parameters<App['loadInProcess']>[0] }) | undefined
   let isRegistered = false
   const readiness = createReadiness(() => parts?.databases ?? new Map())
   const partsFor = (method: string): NonNullable<typeof parts> => {
@@ -128,18 +128,12 @@ export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (
 
   const plugin: FastifyPluginAsync = fp(async (app: FastifyInstance) => {
     const loaded = await import('./app.ts')
-    const { checkPrefix, registerParts, bindGrant, execute, loadInProcess, runInProcess, streamInProcess } = loaded
     if (isRegistered) throw new AlreadyRegistered()
-    checkPrefix(app)
+    loaded.checkPrefix(app)
     isRegistered = true
-    parts = {
-      ...(await registerParts(app, { settings, tokens, readiness, registry })),
-      bindGrant,
-      execute,
-      loadInProcess,
-      runInProcess,
-      streamInProcess
-    }
+    const registered = await loaded.registerParts(app, { settings, tokens, readiness, registry })
+    const inProcess = { databases: registered.databases, limits: settings.limits }
+    parts = { ...loaded, ...registered, inProcess }
     parts.replaceGrants(settings) // they may have been replaced meanwhile
   }, META)
 
@@ -148,20 +142,23 @@ export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (
     swaggerTables: (grant) => (document) => partsFor('swagger').addTables(grant, document),
     isReady: readiness.isReady,
     servers: () => new Map(Array.from(parts?.databases ?? [], ([name, { dialect }]) => [name, dialect.server])),
-    tables: () => new Map(Array.from(parts?.databases ?? [], ([name, database]) => [name, tableNames(database)])),
+    tables: () => new Map(Array.from(parts?.databases ?? [], ([name, database]) => {
+      const catalog = database.latestCatalog()
+      return [name, catalog && [...catalog.tables.keys()]]
+    })),
     get registry () {
       return registry()
     },
     tokens,
     execute: (async (request: ExecuteRequest) => {
-      const { databases, execute } = partsFor('execute')
-      return await execute({ databases, limits: settings.limits }, request)
+      const { inProcess, execute } = partsFor('execute')
+      return await execute(inProcess, request)
     }) as Execute<Databases>,
     as: (grant) => {
       let bound: GrantCalls | undefined
       const calls = (): GrantCalls => {
-        const { databases, bindGrant } = partsFor('as')
-        bound ??= bindGrant({ databases, limits: settings.limits }, grant)
+        const { inProcess, bindGrant } = partsFor('as')
+        bound ??= bindGrant(inProcess, grant)
         return bound
       }
       const call = (verb: Verb) => async (...args: Parameters<GrantCalls[Verb]>) => await calls()[verb](...args)
@@ -174,16 +171,16 @@ export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (
       } as unknown as BoundCalls<Databases>
     },
     stream: ((request: ExecuteRequest) => {
-      const { databases, streamInProcess } = partsFor('stream')
-      return streamInProcess({ databases, limits: settings.limits }, request)
+      const { inProcess, streamInProcess } = partsFor('stream')
+      return streamInProcess(inProcess, request)
     }) as Stream<Databases>,
     load: async (request, source) => {
-      const { databases, loadInProcess } = partsFor('load')
-      return await loadInProcess({ databases, limits: settings.limits }, request, source)
+      const { inProcess, loadInProcess } = partsFor('load')
+      return await loadInProcess(inProcess, request, source)
     },
     transaction: async (database, use, transactionOptions = {}) => {
-      const { databases, runInProcess } = partsFor('transaction')
-      return await runInProcess({ databases, limits: settings.limits }, database, { ...transactionOptions, use })
+      const { inProcess, runInProcess } = partsFor('transaction')
+      return await runInProcess(inProcess, database, { ...transactionOptions, use })
     },
     refresh: async () => {
       await parts?.refresh()
@@ -196,11 +193,6 @@ export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (
     },
     endStreams: () => parts?.endStreams()
   }
-}
-
-function tableNames (database: Database): string[] | undefined {
-  const catalog = database.latestCatalog()
-  return catalog && [...catalog.tables.keys()]
 }
 
 /** The options of the plugin, and those of Fastify for all plugins. */

@@ -4,8 +4,8 @@
 import type { AnyDatabases, Bigints, Name, Position } from '../in-process/field-types.ts'
 import type { FiltersIn, RowWith, TableName } from '../in-process/related.ts'
 import type {
-  AnyOperation, DeleteFields, DeleteResult, ExactList, Exactly, InsertFields, InsertResult, OperationResult,
-  RowsFields, SelectFields, SelectResult, Streamed, UpdateFields, UpdateResult
+  AnyOperation, DeleteFields, DeleteResult, ExactList, Exactly, ImportFields, InsertFields, InsertResult, LoadResult,
+  OperationResult, RowsFields, SelectFields, SelectResult, Streamed, UpdateFields, UpdateResult
 } from '../in-process/requests.ts'
 import {
   type ClientOptions, RowQueryError, type RequestOptions, createSend, NDJSON, writeJson, type Send, type Upload
@@ -51,15 +51,7 @@ export type ReadOptions = Omit<RequestOptions, 'idempotencyKey'>
 export type WriteOptions = Omit<RequestOptions, 'consistency'>
 
 /** The options of an import (docs/imports.md). `timeout` is ten minutes by default, and nothing is repeated. */
-export interface LoadOptions extends Omit<WriteOptions, 'retries'> {
-  /** The format of bytes and texts; rows as objects need none. */
-  format?: 'csv' | 'ndjson'
-  onConflict?: readonly string[]
-  set?: readonly string[]
-  dryRun?: boolean
-  transaction?: 'whole' | 'batch'
-  separator?: ',' | ';' | 'tab'
-}
+export interface LoadOptions extends Omit<WriteOptions, 'retries'>, ImportFields {}
 
 /** The position at which `pages` begins. */
 interface Beginning<T> { readonly after?: Position<T> | null }
@@ -122,7 +114,7 @@ export interface DatabaseClient<Tables, N extends Bigints = 'bigint'> {
     table: T & TableName<Tables>,
     source: AsyncIterable<unknown> | Iterable<unknown>,
     options?: LoadOptions
-  ): Promise<{ inserted: number, updated: number, unchanged: number, dryRun?: true }>
+  ): Promise<LoadResult>
   /**
    * Runs operations in one transaction, up to 100 if the service has no other limit: either all of them happen or none.
    * `{ $ref: '/0/id' }` takes a value from an earlier result.

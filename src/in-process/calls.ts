@@ -10,7 +10,7 @@ import type { Database } from '../databases/database.ts'
 import type { Transaction } from '../dialects/dialect.ts'
 import { invalidBody, ServiceError, didYouMean, at, invalidJson } from '../errors.ts'
 import { checkStreamBody, readConsistency } from '../http/stream.ts'
-import { type ImportFormat, type ImportOptions, readImportOptions, Import } from '../imports/run-import.ts'
+import { type ImportOptions, readImportOptions, Import } from '../imports/run-import.ts'
 import { parseExactJson, type RawNumber } from '../json/exact-json.ts'
 import { isPlain } from '../json/plain-values.ts'
 import { handle, type Handled, openStream, type PipelineRequest } from '../pipeline.ts'
@@ -19,18 +19,17 @@ import { resultColumns, type Member, type Plan } from '../plan/plan.ts'
 import type { PlanLimits, RequestLimits } from '../plan/write-options.ts'
 import { createBodyCheck, type FindBodyError, parseBody } from '../request/check-body.ts'
 import type { Bigints } from './field-types.ts'
+import type { ImportFields, LoadResult } from './requests.ts'
 
 /**
  * Refuses misspelt options, because `dryrun` would write and `consistancy` would read from a replica. `call`: for the
  * message. @throws INVALID_BODY
  */
 export function requireKnown (given: object, known: ReadonlySet<string>, call: string): void {
-  for (const name of Object.keys(given)) if (!known.has(name)) throw refuse(name, known, call)
-}
-
-function refuse (name: string, known: ReadonlySet<string>, call: string): Error {
+  const name = Object.keys(given).find((each) => !known.has(each))
+  if (name === undefined) return
   const hint = didYouMean(name, known, `; the options are ${[...known].join(', ')}`)
-  return invalidBody(`"${name}" is not an option of ${call}${hint}`)
+  throw invalidBody(`"${name}" is not an option of ${call}${hint}`)
 }
 
 export interface InProcess {
@@ -172,26 +171,16 @@ export function bindGrant (inProcess: StreamInProcess, given: CallGrant) {
 
 // Imports of the host app without HTTP.
 
-/** A request for an import. Its options are those of the query string over HTTP. */
-export interface LoadRequest {
+/** A request for an import. */
+export interface LoadRequest extends ImportFields {
   database: string
   table: string
   grant: CallGrant
-  /** The format of bytes and texts; rows as objects need none. */
-  format?: ImportFormat
-  onConflict?: readonly string[]
-  set?: readonly string[]
-  dryRun?: boolean
-  transaction?: 'whole' | 'batch'
-  separator?: ',' | ';' | 'tab'
 }
 
 /** A request within a transaction, which decides what is committed. */
 export type TransactionLoadRequest =
   Omit<LoadRequest, 'database' | 'dryRun' | 'transaction'> & { transaction?: 'whole' }
-
-/** The numbers of rows of an import. */
-export interface LoadResult { inserted: number, updated: number, unchanged: number, dryRun?: true }
 
 /** The options within a transaction. */
 export const LOAD_OPTIONS: ReadonlySet<string> = new Set<keyof LoadRequest>([
@@ -257,22 +246,21 @@ async function * toBytes (source: AsyncIterable<unknown> | Iterable<unknown>): A
 
 type Values = Record<string, unknown>
 
-/** `next`: a position, which has values of columns, or an offset. */
-interface Data { rows?: Values[], next?: Values | number | null }
-
 /** `data` of the response to a plan. */
 export function readResponse (response: string | Buffer, plan: Plan, bigints: Bigints): unknown {
-  const { data } = parseExactJson(String(response)) as { data: Data }
-  return toValues(data, namesOf(plan), bigints)
+  const { data } = parseExactJson(String(response)) as { data: Values }
+  const rows = namesOf(plan)
+  // `next` is a position, which has values of columns, or an offset
+  convertRow(data, { columns: new Map(), members: new Map([['rows', rows], ['next', rows]]) }, bigints)
+  return data
 }
 
 /** Creates a function that reads a row of a plan from its JSON text. */
 export function createRowReader (plan: Plan, bigints: Bigints): (text: string) => Values {
   const names = namesOf(plan)
-  const convert = createConverter(toLargeOf(bigints))
   return (text) => {
     const row = parseExactJson(text) as Values
-    convertRow(row, names, convert)
+    convertRow(row, names, bigints)
     return row
   }
 }
@@ -289,74 +277,51 @@ interface RowNames {
 }
 
 const namesOfMembers = (members: readonly Member[]): RowNames['members'] =>
-  new Map(
-    members.map((member) => [
-      member.name,
-      {
-        columns: new Map(member.columns.map((column) => [column.name, column])),
-        members: namesOfMembers(member.kind === 'computed' ? [] : member.members)
-      }
-    ])
-  )
+  new Map(members.map((member) => [member.name, {
+    columns: new Map(member.columns.map((column) => [column.name, column])),
+    members: namesOfMembers(member.kind === 'computed' ? [] : member.members)
+  }]))
 
 /**
- * Converts the numbers of a response. Integers that a double cannot represent become bigints or strings of digits if
- * the column is an integer or JSON column; every other number becomes the nearest double, which is exact for FLOAT and
- * DOUBLE.
+ * Converts the numbers of a row. Integers that a double cannot represent become bigints or strings of digits if the
+ * column is an integer or JSON column, or the name is none of a column, such as `id`; every other number becomes the
+ * nearest double, which is exact for FLOAT and DOUBLE.
  */
-function toValues (data: Data, names: RowNames, bigints: Bigints): unknown {
-  const convert = createConverter(toLargeOf(bigints))
-  const { rows = [], next = null } = data
-  for (const row of typeof next === 'object' && next !== null ? [...rows, next] : rows) {
-    convertRow(row, names, convert)
-  }
-  for (const [name, value] of Object.entries(data)) {
-    if (name !== 'rows' && name !== 'next') convert(data, name, value, true)
-  }
-  return data
-}
-
-const toLargeOf = (bigints: Bigints): ((digits: string) => bigint | string) =>
-  bigints === 'string' ? (digits) => digits : BigInt
-
-function convertRow (row: Values, names: RowNames, convert: Convert): void {
-  const { columns, members } = names
+function convertRow (row: Values, { columns, members }: RowNames, bigints: Bigints): void {
   for (const [name, value] of Object.entries(row)) {
     const member = members.get(name)
-    if (member === undefined) convert(row, name, value, isExact(columns.get(name)))
-    else {
+    if (member === undefined) {
+      const type = columns.get(name)?.type
+      const isExact = type === undefined || type.wholeNumbers !== undefined || type.structured === true
+      convert(row, name, value, isExact ? bigints : undefined)
+    } else {
       for (const related of [value].flat() as Array<Values | null>) {
-        if (related !== null) convertRow(related, member, convert)
+        if (related !== null) convertRow(related, member, bigints)
       }
     }
   }
 }
 
-function isExact (column: Column | undefined): boolean {
-  return column?.type.wholeNumbers !== undefined || column?.type.structured === true
+/** Replaces numbers that were parsed as text, at any depth of a JSON value. */
+function convert (holder: object, key: string, value: unknown, large: Bigints | undefined): void {
+  if (JSON.isRawJSON(value)) {
+    // not an assignment, because the key can be `__proto__`
+    Object.defineProperty(holder, key, {
+      value: toNumber(value, large),
+      writable: true,
+      enumerable: true,
+      configurable: true
+    })
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [name, item] of Object.entries(value)) convert(value, name, item, large)
+  }
 }
 
-type Convert = (holder: object, key: string, value: unknown, isExact: boolean) => void
-
-/** Creates a function that replaces numbers that were parsed as text, at any depth of a JSON value. */
-function createConverter (toLarge: (digits: string) => bigint | string): Convert {
-  const toValue = ({ rawJSON }: RawNumber, isExact: boolean): number | bigint | string =>
-    isExact && /^-?\d+$/.test(rawJSON) && !Number.isSafeInteger(Number(rawJSON)) ? toLarge(rawJSON) : Number(rawJSON)
-
-  const convert: Convert = (holder, key, value, isExact) => {
-    // not an assignment, because the key can be `__proto__`
-    if (JSON.isRawJSON(value)) {
-      Object.defineProperty(holder, key, {
-        value: toValue(value, isExact),
-        writable: true,
-        enumerable: true,
-        configurable: true
-      })
-    } else if (typeof value === 'object' && value !== null) {
-      for (const [name, item] of Object.entries(value)) convert(value, name, item, isExact)
-    }
-  }
-  return convert
+/** `large`: the type of integers that a double cannot represent; undefined for the nearest double. */
+export function toNumber ({ rawJSON }: RawNumber, large: Bigints | undefined): number | bigint | string {
+  const number = Number(rawJSON)
+  if (large === undefined || Number.isSafeInteger(number) || !/^-?\d+$/.test(rawJSON)) return number
+  return large === 'string' ? rawJSON : BigInt(rawJSON)
 }
 
 /**

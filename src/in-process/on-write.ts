@@ -19,10 +19,11 @@ import { isOneStatement, lockRows, type RequestLimits, requireUndoable } from '.
 import type { References } from '../plan/columns.ts'
 import { createBodyCheck } from '../request/check-body.ts'
 import {
-  type ExecuteRequest, readBody, requireKnown, LOAD_OPTIONS, loadInProcess, type LoadResult,
-  type TransactionLoadRequest, readResponse
+  type ExecuteRequest, readBody, requireKnown, LOAD_OPTIONS, loadInProcess, type TransactionLoadRequest, readResponse,
+  toNumber
 } from './calls.ts'
 import type { Bigints } from './field-types.ts'
+import type { LoadResult } from './requests.ts'
 
 // Runs requests of the host app in an open transaction.
 
@@ -273,11 +274,7 @@ function toOutside (error: ServiceError, table: string | undefined): ServiceErro
 function plainValue (value: unknown, references?: References['found']): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (references?.has(value) === true) return plainValue(references.get(value))
-  if (JSON.isRawJSON(value)) {
-    return /^-?\d+$/.test(value.rawJSON) && !Number.isSafeInteger(Number(value.rawJSON))
-      ? BigInt(value.rawJSON)
-      : Number(value.rawJSON)
-  }
+  if (JSON.isRawJSON(value)) return toNumber(value, 'bigint')
   if (Array.isArray(value)) return value.map((each) => plainValue(each, references))
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, plainValue(each, references)]))
 }

@@ -8,6 +8,20 @@ import type {
   Name, Of, OnConflict, OrderOf, Part, Position, Row, ValueAt
 } from './field-types.ts'
 
+/** The options of an import (docs/imports.md). */
+export interface ImportFields {
+  /** The format of bytes and texts; rows as objects need none. */
+  format?: 'csv' | 'ndjson'
+  onConflict?: readonly string[]
+  set?: readonly string[]
+  dryRun?: boolean
+  transaction?: 'whole' | 'batch'
+  separator?: ',' | ';' | 'tab'
+}
+
+/** The numbers of rows of an import. */
+export interface LoadResult { inserted: number, updated: number, unchanged: number, dryRun?: true }
+
 /** Takes a value from an earlier result: a JSON Pointer such as `/0/id`. */
 export interface Reference { readonly $ref: string }
 

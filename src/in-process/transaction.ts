@@ -9,12 +9,12 @@ import { type StaleAttempt, withFreshCatalog } from '../databases/stale-catalog.
 import type { Consistency } from '../http/stream.ts'
 import type { RequestLimits } from '../plan/write-options.ts'
 import { createCalls, type TransactionRequest } from './on-write.ts'
-import { type InProcess, requireKnown, type LoadResult, type TransactionLoadRequest } from './calls.ts'
+import { type InProcess, requireKnown, type TransactionLoadRequest } from './calls.ts'
 import type { AnyDatabases, Bigints, Name } from './field-types.ts'
 import type { FiltersIn, TableName } from './related.ts'
 import type {
-  BodyInTransaction, BodyOf, DeleteFields, DeleteResult, Exactly, InsertFields, InsertResult, ResultOf, SelectFields,
-  SelectResult, Streamed, UpdateFields, UpdateResult
+  BodyInTransaction, BodyOf, DeleteFields, DeleteResult, Exactly, InsertFields, InsertResult, LoadResult, ResultOf,
+  SelectFields, SelectResult, Streamed, UpdateFields, UpdateResult
 } from './requests.ts'
 
 // The types of `execute`, `as` and `transaction`: the body, and the result that belongs to it.

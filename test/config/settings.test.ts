@@ -306,7 +306,7 @@ t.test('the shares of a limit add up to it, and differ by one at most', async (t
 
 t.test('what is off stays off', async (t) => {
   const part = divideConfig({ databases: dividedConfig.databases, failedLogins: { max: 0 } }, 2, 1)
-  t.same([part.failedLogins, part.rateLimit], [{ max: 0 }, undefined])
+  t.same([part.failedLogins, part.rateLimit], [{ max: 0, window: 60_000 }, undefined])
 })
 
 t.test('a number of workers for which a limit is too small is an error, and "auto" is never too large', async (t) => {
