@@ -14,7 +14,7 @@ import type { TokenStore } from './access/tokens.ts'
 import type { Settings } from './config/settings.ts'
 import { HTTP_DEFAULTS } from './config/load.ts'
 import type { Database } from './databases/database.ts'
-import type { Readiness } from './databases/readiness.ts'
+import { createReadiness, type Readiness } from './databases/readiness.ts'
 import { databaseUnavailable, withReason } from './errors.ts'
 import { boundConnections } from './http/client-connections.ts'
 import { BODY_TIMEOUT } from './http/import-request.ts'
@@ -33,12 +33,11 @@ export { runInProcess } from './in-process/transaction.ts'
 export interface RegisterOptions {
   readonly settings: Settings
   readonly tokens: TokenStore
-  readonly readiness: Readiness
   /** Called only with metrics. */
   readonly registry: () => Registry
 }
 
-export interface Registered {
+export interface Registered extends Pick<Readiness, 'isReady'> {
   readonly databases: ReadonlyMap<string, Database>
   readonly addTables: AddTables
   /** Reads the catalog of each database and the token file again. */
@@ -52,11 +51,12 @@ export interface Registered {
 /** Loads the modules that the options need, so that a missing module stops the start instead of failing requests. */
 export async function registerParts (
   app: FastifyInstance,
-  { settings, tokens, readiness, registry }: RegisterOptions
+  { settings, tokens, registry }: RegisterOptions
 ): Promise<Registered> {
   const { limits, requestLog } = settings
   const budget = new ResponseBudget(settings.answerMemory)
   const onWrite = settings.onWrite && createWriteHook(settings.onWrite, limits, app.log)
+  const readiness = createReadiness(() => app.rowQueryDatabases)
   app.addHook('preClose', async () => readiness.end())
   boundConnections(app)
 
@@ -86,6 +86,7 @@ export async function registerParts (
 
   return {
     databases,
+    isReady: readiness.isReady,
     addTables: createAddTables(described),
     refresh: async () => {
       const catalogs = Array.from(databases.values(), (database) => database.refresh())

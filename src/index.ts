@@ -11,7 +11,6 @@ import type { Verb } from '../schemas/grants.ts'
 import type { CallGrant, HostGrant } from './access/grant.ts'
 import { createTokenStore, type TokenStore } from './access/tokens.ts'
 import { resolveSettings, type AppOptions } from './config/settings.ts'
-import { createReadiness } from './databases/readiness.ts'
 import type { ServerFacts } from './dialects/dialect.ts'
 import type { LoadRequest, ExecuteRequest } from './in-process/calls.ts'
 import type {
@@ -120,7 +119,6 @@ export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (
   type GrantCalls = ReturnType<App['bindGrant']>
   let parts: (App & Registered & { readonly inProcess: Parameters<App['loadInProcess']>[0] }) | undefined
   let isRegistered = false
-  const readiness = createReadiness(() => parts?.databases ?? new Map())
   const partsFor = (method: string): NonNullable<typeof parts> => {
     if (parts === undefined) throw new Error(`${method}() requires that the plugin is registered and the app is ready`)
     return parts
@@ -131,7 +129,7 @@ export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (
     if (isRegistered) throw new AlreadyRegistered()
     loaded.checkPrefix(app)
     isRegistered = true
-    const registered = await loaded.registerParts(app, { settings, tokens, readiness, registry })
+    const registered = await loaded.registerParts(app, { settings, tokens, registry })
     const inProcess = { databases: registered.databases, limits: settings.limits }
     parts = { ...loaded, ...registered, inProcess }
     parts.replaceGrants(settings) // they may have been replaced meanwhile
@@ -140,7 +138,7 @@ export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (
   return {
     plugin,
     swaggerTables: (grant) => (document) => partsFor('swagger').addTables(grant, document),
-    isReady: readiness.isReady,
+    isReady: async () => await parts?.isReady() ?? false,
     servers: () => new Map(Array.from(parts?.databases ?? [], ([name, { dialect }]) => [name, dialect.server])),
     tables: () => new Map(Array.from(parts?.databases ?? [], ([name, database]) => {
       const catalog = database.latestCatalog()

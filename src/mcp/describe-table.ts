@@ -1,3 +1,6 @@
+import { Type } from '@sinclair/typebox'
+import { DEFAULT_LIMIT, MAX_COLUMNS, MAX_LIMIT } from '../../schemas/limits.ts'
+import { closed } from '../../schemas/server-settings.ts'
 import { type Access, getAccess, getDatabase } from '../access/authorize.ts'
 import type { Grant } from '../access/grant.ts'
 import { unseenTable } from '../access/granted-table.ts'
@@ -6,7 +9,6 @@ import { relationsBetween } from '../catalog/relations.ts'
 import type { Database } from '../databases/database.ts'
 import { lookAgain } from '../databases/stale-catalog.ts'
 import { resultTooLarge, isServiceError } from '../errors.ts'
-import { isObject } from '../json/exact-json.ts'
 import { isOptional } from '../openapi/table-schemas.ts'
 import { anyOf, membersOf, type Schema, findDefault, shownSchema } from '../openapi/value-schema.ts'
 import { type VisibleTable, visibleTables, writableColumns } from '../openapi/visible.ts'
@@ -15,8 +17,8 @@ import { indexesOfWords } from '../plan/filters/match.ts'
 import { acceptsOperator, operators } from '../plan/filters/operators.ts'
 import { isOne } from '../plan/relation.ts'
 import {
-  type Arguments, databasesOf, holdsAnywhere, readArguments, refuse, requireText, type Tool, type ToolOptions,
-  usableTables, readLimit, readText
+  type Arguments, databasesOf, describeArguments, holdsAnywhere, PATH, readArguments, refuse, type Tool,
+  type ToolOptions, usableTables
 } from './tool.ts'
 
 // The descriptions of columns in describe_table, which are short because a model reads them.
@@ -96,7 +98,15 @@ function keepMost (schema: Schema): Schema {
   return { ...kept, ...typeof schema['items'] === 'object' && { items: keepMost(schema['items'] as Schema) } }
 }
 
-const DESCRIBE_ARGUMENTS = ['database', 'table', 'columns'] as const
+const DESCRIBE_ARGUMENTS = Type.Object({
+  ...PATH,
+  columns: Type.Optional(Type.Array(Type.String(), {
+    minItems: 1,
+    maxItems: MAX_COLUMNS,
+    uniqueItems: true,
+    description: 'Only these columns, for a very wide table.'
+  }))
+}, closed)
 
 export function createDescribeTable (options: ToolOptions): Tool {
   return {
@@ -110,22 +120,7 @@ export function createDescribeTable (options: ToolOptions): Tool {
       'Call it before you read or change rows of a table: names are case-sensitive.',
     isReadOnly: true,
     isUsable: (grant) => options.verbs.some((verb) => holdsAnywhere(grant, options.databases, verb)),
-    inputSchema: (grant) => ({
-      type: 'object',
-      properties: {
-        database: { type: 'string', enum: databasesOf(grant, options) },
-        table: { type: 'string' },
-        columns: {
-          type: 'array',
-          items: { type: 'string' },
-          minItems: 1,
-          uniqueItems: true,
-          description: 'Only these columns, for a very wide table.'
-        }
-      },
-      required: ['database', 'table'],
-      additionalProperties: false
-    }),
+    inputSchema: (grant) => describeArguments(DESCRIBE_ARGUMENTS, grant, options),
     run: async (args, { grant }) => await describe(options, grant, args)
   }
 }
@@ -135,30 +130,16 @@ export function createDescribeTable (options: ToolOptions): Tool {
  * until the catalog has been read
  */
 async function describe (options: ToolOptions, grant: Grant, args: Arguments): Promise<string> {
-  const { database, table, columns } = readArguments(args, DESCRIBE_ARGUMENTS)
-  const access = getAccess(options.databases, grant, {
-    database: requireText('database', database, 'list_tables shows the databases'),
-    table: requireText('table', table, 'list_tables shows the tables')
-  })
-  const names = readNames(columns)
+  const { columns, ...path } = readArguments(args, DESCRIBE_ARGUMENTS)
+  const access = getAccess(options.databases, grant, path)
   const description = await lookAgain(access.database, async (database) =>
-    describeTable(options, access, await database.getCatalog(), names)
+    describeTable(options, access, await database.getCatalog(), columns)
   )
   const text = JSON.stringify(description)
   if (Buffer.byteLength(text) > options.resultLimit) {
     throw resultTooLarge(`the description would be larger than ${options.resultLimit} bytes; name fewer "columns"`)
   }
   return text
-}
-
-function readNames (columns: unknown): readonly string[] | undefined {
-  if (columns === undefined) return undefined
-  if (!Array.isArray(columns) || columns.length === 0 || !columns.every((name) => typeof name === 'string')) {
-    throw refuse('columns', '"columns" must be a list of column names')
-  }
-  // a name that is repeated would be described each time
-  if (new Set(columns).size < columns.length) throw refuse('columns', '"columns" must not repeat a name')
-  return columns
 }
 
 function describeTable (
@@ -234,8 +215,22 @@ function relationsTo (table: Table, { table: other, verbs }: VisibleTable): obje
   }))
 }
 
-const LIMIT = { fallback: 100, most: 1000 }
-const LIST_ARGUMENTS = ['database', 'contains', 'limit', 'after'] as const
+const LIST_ARGUMENTS = Type.Object({
+  database: Type.Optional(Type.String({ description: 'Only tables of this database.' })),
+  contains: Type.Optional(Type.String({
+    description: 'Only tables whose name or comment contains this text, in any case.'
+  })),
+  limit: Type.Optional(Type.Integer({
+    minimum: 1,
+    maximum: MAX_LIMIT,
+    default: DEFAULT_LIMIT,
+    description: `Tables to return at most; ${DEFAULT_LIMIT} if left out.`
+  })),
+  after: Type.Optional(Type.Union([
+    Type.Object({ database: Type.String(), table: Type.String() }, closed),
+    Type.Null()
+  ], { description: '"next" of the page before.' }))
+}, closed)
 
 /** An entry of the list. */
 interface Listed {
@@ -245,9 +240,6 @@ interface Listed {
   readonly comment: string
   readonly verbs: readonly string[]
 }
-
-/** The table after which a page of the list begins. */
-interface Position { readonly database: string, readonly table: string }
 
 export function createListTables (options: ToolOptions): Tool {
   return {
@@ -259,44 +251,18 @@ export function createListTables (options: ToolOptions): Tool {
       'send it back as "after". Then call describe_table.',
     isReadOnly: true,
     isUsable: (grant) => options.verbs.some((verb) => holdsAnywhere(grant, options.databases, verb)),
-    inputSchema: (grant) => ({
-      type: 'object',
-      properties: {
-        database: { type: 'string', enum: databasesOf(grant, options), description: 'Only tables of this database.' },
-        contains: {
-          type: 'string',
-          description: 'Only tables whose name or comment contains this text, in any case.'
-        },
-        limit: {
-          type: 'integer',
-          minimum: 1,
-          maximum: LIMIT.most,
-          default: LIMIT.fallback,
-          description: `Tables to return at most; ${LIMIT.fallback} if left out.`
-        },
-        after: {
-          type: 'object',
-          properties: { database: { type: 'string' }, table: { type: 'string' } },
-          required: ['database', 'table'],
-          additionalProperties: false,
-          description: '"next" of the page before.'
-        }
-      },
-      additionalProperties: false
-    }),
+    inputSchema: (grant) => describeArguments(LIST_ARGUMENTS, grant, options),
     run: async (args, { grant }) => await listTables(options, grant, args)
   }
 }
 
 /** Lists a page of as many tables as fit into a result. @throws INVALID_BODY, LIMIT_OUT_OF_RANGE, DATABASE_NOT_FOUND */
 async function listTables (options: ToolOptions, grant: Grant, args: Arguments): Promise<string> {
-  const { database: asked, contains: given, limit: most, after: position } = readArguments(args, LIST_ARGUMENTS)
-  const name = readText('database', asked)
-  const contains = (readText('contains', given) ?? '').toLowerCase()
-  const limit = readLimit(most, LIMIT)
-  const after = readPosition(position)
+  const { database: name, contains = '', limit = DEFAULT_LIMIT, after = null } =
+    readArguments(args, LIST_ARGUMENTS, { after: '"next" of the page before' })
+  const found = contains.toLowerCase()
   const searched = name === undefined ? databasesOf(grant, options) : [getDatabase(options.databases, grant, name).name]
-  if (after !== undefined && !searched.includes(after.database)) {
+  if (after !== null && !searched.includes(after.database)) {
     throw refuse('after', '"after" must be "next" of the page before, with the same arguments')
   }
   const unavailable: string[] = []
@@ -306,7 +272,7 @@ async function listTables (options: ToolOptions, grant: Grant, args: Arguments):
   let hasMore = false
   for await (const table of tablesOf(options, grant, { searched, after, unavailable })) {
     const { comment } = table
-    if (!`${table.table}\n${comment}`.toLowerCase().includes(contains)) continue
+    if (!`${table.table}\n${comment}`.toLowerCase().includes(found)) continue
     const text = JSON.stringify({
       ...table,
       comment: comment.length > MAX_COMMENT ? `${comment.slice(0, MAX_COMMENT)}…` : comment
@@ -329,12 +295,13 @@ async function * tablesOf (
   grant: Grant,
   { searched, after, unavailable }: {
     readonly searched: readonly string[]
-    readonly after: Position | undefined
+    /** The table after which the page begins. */
+    readonly after: { readonly database: string, readonly table: string } | null
     /** Collects the names of databases whose catalog cannot be read. */
     readonly unavailable: string[]
   }
 ): AsyncGenerator<Listed> {
-  const databases = after === undefined ? searched : searched.slice(searched.indexOf(after.database))
+  const databases = after === null ? searched : searched.slice(searched.indexOf(after.database))
   // at the same time, because each waits for its database if that does not answer
   const catalogs = databases.map((database) => readCatalog(options.databases.get(database) as Database))
   // a page may end before all of them are awaited
@@ -354,14 +321,6 @@ async function * tablesOf (
 const RESERVED = 700
 /** Maximum length of a comment, in characters; describe_table shows the whole comment. */
 const MAX_COMMENT = 200
-
-function readPosition (value: unknown): Position | undefined {
-  if (value === undefined || value === null) return undefined
-  if (!isObject(value) || typeof value['database'] !== 'string' || typeof value['table'] !== 'string') {
-    throw refuse('after', '"after" must be "next" of the page before')
-  }
-  return value as unknown as Position
-}
 
 /** The tables of a catalog, sorted by name. */
 function findTables (

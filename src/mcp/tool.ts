@@ -1,15 +1,17 @@
 /** The types of a tool and of a call. */
+import { type Static, type TObject, Type } from '@sinclair/typebox'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Verb } from '../../schemas/grants.ts'
 import { type Grant, seesDatabase } from '../access/grant.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
 import type { Client } from '../dialects/dialect.ts'
-import { at, invalidBody, limitOutOfRange, type ServiceError } from '../errors.ts'
+import { at, invalidBody, type ServiceError } from '../errors.ts'
 import type { InProcess } from '../in-process/calls.ts'
-import type { Schema } from '../openapi/value-schema.ts'
+import { type Schema, type Schemas, toDocument } from '../openapi/value-schema.ts'
 import { type VisibleTable, visibleTables } from '../openapi/visible.ts'
 import { clampNumbers } from '../request/check-body.ts'
+import { findFieldError } from '../request/check-fields.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
 
 /** The arguments of a call as sent; numbers that JavaScript would change are kept as text (src/json). */
@@ -46,40 +48,31 @@ export interface Tool {
   run (args: Arguments, call: Call): Promise<string>
 }
 
-// Reads the arguments of tools that do not send requests.
+// The arguments of tools.
 
-/** Refuses unknown arguments, and makes numbers ordinary ones. @throws INVALID_BODY */
-export function readArguments<Name extends string> (
+/** The arguments that name a table. */
+export const PATH = {
+  database: Type.String(),
+  table: Type.String({ description: 'A table or view of the database.' })
+}
+
+/** The JSON Schema of arguments, with the names of the databases that the grant sees. */
+export function describeArguments (schema: TObject, grant: Grant, options: InProcess): Schema {
+  const { properties, ...rest } = toDocument(schema, true) as { readonly properties: Schemas }
+  const database = { ...properties['database'], enum: databasesOf(grant, options) }
+  return { ...rest, properties: { ...properties, database } }
+}
+
+/** Checks arguments, and makes numbers ordinary ones. @throws INVALID_BODY, LIMIT_OUT_OF_RANGE */
+export function readArguments<T extends TObject> (
   args: Arguments,
-  names: readonly Name[]
-): Readonly<Partial<Record<Name, unknown>>> {
-  const other = Object.keys(args).find((name) => !names.includes(name as Name))
-  if (other !== undefined) throw refuse(other, `"${other}" is not an argument; the arguments are ${names.join(', ')}`)
-  return clampNumbers({ ...args }) as Partial<Record<Name, unknown>>
-}
-
-/** Reads a string; undefined if it is omitted. @throws INVALID_BODY for any other value */
-export function readText (name: string, value: unknown): string | undefined {
-  if (value !== undefined && typeof value !== 'string') throw refuse(name, `"${name}" must be a string`)
-  return value
-}
-
-/** @throws INVALID_BODY */
-export function requireText (name: string, value: unknown, hint: string): string {
-  const text = readText(name, value)
-  if (text === undefined) throw refuse(name, `"${name}" is required: ${hint}`)
-  return text
-}
-
-/** @throws INVALID_BODY, LIMIT_OUT_OF_RANGE */
-export function readLimit (
-  value: unknown,
-  { fallback, most }: { readonly fallback: number; readonly most: number }
-): number {
-  if (value === undefined) return fallback
-  if (!Number.isInteger(value)) throw refuse('limit', '"limit" must be a whole number')
-  if ((value as number) < 1 || (value as number) > most) throw at(['limit'], limitOutOfRange(most))
-  return value as number
+  schema: T,
+  expected?: Readonly<Record<string, string>>
+): Static<T> {
+  const given = clampNumbers({ ...args }) as Record<string, unknown>
+  const error = findFieldError(given, { schema, expected })
+  if (error !== undefined) throw error
+  return given
 }
 
 export const refuse = (name: string, message: string): ServiceError => at([name], invalidBody(message))

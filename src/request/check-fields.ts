@@ -27,6 +27,8 @@ interface Checked {
   readonly path?: Path
   /** Set if the object has a verb. */
   readonly verb?: Verb
+  /** Continues the message `"field" must be …` of fields that are not those of bodies. */
+  readonly expected?: Readonly<Record<string, string>> | undefined
   readonly part?: Part
 }
 
@@ -35,7 +37,7 @@ const checks = new WeakMap<TObject, TypeCheck<TObject>>()
 
 /** Finds the first error of an object of fields by its schema, not thrown. */
 export function findFieldError (given: Readonly<Record<string, unknown>>, checked: Checked): ServiceError | undefined {
-  const { schema, path = [], verb } = checked
+  const { schema, path = [], verb, expected } = checked
   if (getOrCreate(checks, schema, () => TypeCompiler.Compile(withNames(schema))).Check(given)) return undefined
   const [first] = Errors(schema, [], given)
   const { path: within, type, schema: violated } = first as { path: string, type: ValueErrorType, schema: TSchema }
@@ -56,7 +58,7 @@ export function findFieldError (given: Readonly<Record<string, unknown>>, checke
   // serializers of some languages send null for fields that are not set
   const unset = value === null && !required.includes(field) ? '; leave it out instead of sending null' : ''
   return findOwnError(field, value, { place, type }) ??
-    refuse(place, `${describeExpected(field, properties[field] as TSchema)}${hint}${unset}`)
+    refuse(place, `"${field}" must be ${expected?.[field] ?? expectedOf(field, properties[field] as TSchema)}${hint}${unset}`)
 }
 
 /** Says where a field belongs that is not allowed here. */
@@ -115,6 +117,8 @@ const EXPECTED_TYPES = new Map<unknown, string>([
 
 /** Continues the sentence `"field" must be …`. */
 function expectedOf (field: string, schema: TSchema): string {
+  const { expected } = fieldNamed(field) ?? {}
+  if (expected !== undefined) return expected
   const {
     type,
     anyOf = [],
@@ -129,10 +133,6 @@ function expectedOf (field: string, schema: TSchema): string {
   }
   return EXPECTED_TYPES.get(type) ?? 'what the OpenAPI document says'
 }
-
-/** Says what a field must be, for messages. */
-const describeExpected = (field: string, schema: TSchema): string =>
-  `"${field}" must be ${fieldNamed(field)?.expected ?? expectedOf(field, schema)}`
 
 /** TypeBox's kind of a list of different strings. */
 const NAMES = 'RowQueryNames'
