@@ -43,17 +43,9 @@ declare module 'fastify' {
   }
 }
 
-export interface AuthOptions {
-  readonly tokens: TokenStore
-  /** The file of further tokens, which is read again when it changes. */
-  readonly tokenFile?: Settings['tokenFile']
-  /** The issuers of accepted JWTs. */
-  readonly jwt?: Settings['jwt']
-  /** The roles that JWTs can name. */
-  readonly roles?: Settings['roles']
-  /** The function of the host app. */
-  readonly authenticate?: Authenticate | undefined
-}
+/** Without the settings only the tokens are accepted, as for `/metrics`. */
+type AuthOptions = { readonly tokens: TokenStore } &
+  Partial<Pick<Settings, 'tokenFile' | 'jwt' | 'roles' | 'authenticate'>>
 
 export default fp(async function auth (app: FastifyInstance, options: AuthOptions) {
   const { tokens, tokenFile, jwt: issuers = [], roles = new Map(), authenticate } = options

@@ -74,13 +74,11 @@ const NOT_MODIFIED = 304
 
 interface PageFile { readonly type: string, readonly load: () => Promise<Uint8Array> }
 
-export interface DocsPageOptions {
-  /** Whether the documents need no token. */
-  readonly isPublic: boolean
-}
-
-/** `GET {prefix}/docs`: a page that shows and changes rows. Its files need no token, and load nothing of others. */
-export const docsPage = fp(async function docsPage (app: FastifyInstance, { isPublic }: DocsPageOptions) {
+/**
+ * `GET {prefix}/docs`: a page that shows and changes rows. Its files need no token, and load nothing of others.
+ * `isPublic`: whether the documents need no token.
+ */
+export const docsPage = fp(async function docsPage (app: FastifyInstance, { isPublic }: { isPublic: boolean }) {
   const html = Buffer.from(createHtml(isPublic))
   const bundle = await loadBundle()
   const files: ReadonlyArray<readonly [path: string, file: PageFile]> = [
@@ -112,15 +110,15 @@ function addFile (pages: FastifyInstance, path: string, { type, load }: PageFile
   })
 }
 
-export interface OpenapiOptions {
-  readonly described: DocumentsOptions
-  /** Whether the documents need no token and show everything. Otherwise they show what the token may do. */
-  readonly isPublic: boolean
-}
-
-/** `GET {prefix}/openapi.json` and `GET {prefix}/{database}/openapi.json`. */
+/**
+ * `GET {prefix}/openapi.json` and `GET {prefix}/{database}/openapi.json`. `isPublic`: whether they need no token and
+ * show everything. Otherwise they show what the token may do.
+ */
 export const openapi = fp(
-  async function openapi (app: FastifyInstance, { described, isPublic }: OpenapiOptions): Promise<void> {
+  async function openapi (
+    app: FastifyInstance,
+    { described, isPublic }: { described: DocumentsOptions, isPublic: boolean }
+  ): Promise<void> {
     const { databases } = described
     const documents = createDocuments(described)
     const grantOf = (request: FastifyRequest): Grant => (isPublic ? EVERYTHING : getGrant(request))

@@ -10,22 +10,8 @@ import { describeTypes, findImportFormat, keepImporting, stopWaiting } from '../
 import { OF_IMPORT, OF_WAITING_IMPORT, respondBeforeEnd } from '../src/request/read-body.ts'
 import type {} from './telemetry.ts' // declares request.rowQueryRecord
 import {
-  bodyTooLarge,
-  internal,
-  isBug,
-  invalidRequest,
-  isServiceError,
-  isTemporary,
-  notFound,
-  outcomeUnknown,
-  overloaded,
-  permissionDenied,
-  rateLimited,
-  refusalOf,
-  unauthenticated,
-  unsupportedMediaType,
-  withReason,
-  type ServiceError
+  bodyTooLarge, internal, isBug, invalidRequest, isServiceError, isTemporary, notFound, outcomeUnknown, overloaded,
+  permissionDenied, rateLimited, refusalOf, unauthenticated, unsupportedMediaType, withReason, type ServiceError
 } from '../src/errors.ts'
 
 declare module 'fastify' {

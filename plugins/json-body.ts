@@ -6,6 +6,7 @@ import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { principalOf } from '../src/access/grant.ts'
+import type { Settings } from '../src/config/settings.ts'
 import { hashBody } from '../src/idempotency/run-once.ts'
 import type {} from './auth.ts' // declares request.rowQueryGrant
 import { describeTypes, findImportFormat, IMPORT_TYPES, toImportBody } from '../src/http/import-request.ts'
@@ -24,12 +25,7 @@ declare module 'fastify' {
   }
 }
 
-export interface BodyOptions {
-  /** Maximum size of a body, in bytes. */
-  readonly bodyLimit: number
-  /** Maximum memory of all bodies, in bytes. */
-  readonly bodyMemory: number
-}
+type BodyOptions = Pick<Settings, 'bodyLimit' | 'bodyMemory'>
 
 export default fp(async function body (app: FastifyInstance, { bodyLimit, bodyMemory }: BodyOptions) {
   const memory = new BodyMemory(bodyMemory)

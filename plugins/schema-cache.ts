@@ -12,20 +12,18 @@ declare module 'fastify' {
   }
 }
 
-export interface CatalogsOptions {
-  readonly databases: readonly DatabaseConfig[]
-  /** The memory for responses of all databases. */
-  readonly budget: ResponseBudget
-  /** Called in the transaction of each write. */
-  readonly onWrite: WriteHook | undefined
-}
-
 /**
  * Waits a few seconds for each catalog. Afterwards requests wait for it, or get a 503. @throws ConfigError if a SQLite
  * file cannot be opened
  */
 export default fp(
-  async function catalogs (app: FastifyInstance, { databases: configs, budget, onWrite }: CatalogsOptions) {
+  async function catalogs (app: FastifyInstance, { databases: configs, budget, onWrite }: {
+    readonly databases: readonly DatabaseConfig[]
+    /** The memory for responses of all databases. */
+    readonly budget: ResponseBudget
+    /** Called in the transaction of each write. */
+    readonly onWrite: WriteHook | undefined
+  }) {
     const databases = await openDatabases(configs, { log: app.log, budget, onWrite })
     app.decorate('rowQueryDatabases', databases)
     app.addHook('onClose', async () => {

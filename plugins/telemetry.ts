@@ -1,6 +1,7 @@
 /** Collects telemetry for each request. Registered only if there is a collector, or for `Server-Timing`. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
+import type { Settings } from '../src/config/settings.ts'
 import type { Database } from '../src/databases/database.ts'
 import { VERBS, type Verb } from '../schemas/grants.ts'
 import { RequestRecord, timingOf, type Collector } from '../src/telemetry/record.ts'
@@ -13,16 +14,14 @@ declare module 'fastify' {
   }
 }
 
-export interface TelemetryOptions {
-  readonly databases: ReadonlyMap<string, Database>
-  readonly collectors: readonly Collector[]
-  readonly settings: { readonly requestLog: boolean, readonly serverTiming: boolean }
-}
-
 export default fp(
   async function telemetry (
     app: FastifyInstance,
-    { databases, collectors, settings: { requestLog, serverTiming } }: TelemetryOptions
+    { databases, collectors, settings: { requestLog, serverTiming } }: {
+      readonly databases: ReadonlyMap<string, Database>
+      readonly collectors: readonly Collector[]
+      readonly settings: Pick<Settings, 'requestLog' | 'serverTiming'>
+    }
   ) {
     const isDetailed = serverTiming || collectors.some((collector) => collector.isDetailed)
     const readContext = collectors.find((collector) => collector.readContext !== undefined)?.readContext

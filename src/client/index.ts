@@ -12,8 +12,9 @@ import {
 } from './send.ts'
 
 export { RowQueryError } from './send.ts'
-export type { Committed, ErrorDetail, ErrorFacts } from './send.ts'
-export type { ClientOptions, RequestOptions, SendOptions } from './send.ts'
+export type {
+  ClientOptions, Committed, ErrorDetail, ErrorFacts, RequestOptions, SendOptions
+} from './send.ts'
 export type { OperationOf, Reference } from '../in-process/requests.ts'
 export type { Column, Filters, Insert, Position, Row, Update } from '../in-process/field-types.ts'
 

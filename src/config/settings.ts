@@ -53,14 +53,6 @@ export function withMcpDefaults (options: McpOptions = {}): McpSettings {
   return { verbs: VERBS.filter((verb) => verbs.includes(verb)), resultLimit, url }
 }
 
-/** Adds a line to `errors` for each error. */
-function readMcpSettings (errors: string[], options: McpOptions, databases: object): McpSettings {
-  if (Object.hasOwn(databases, MCP_PATH)) {
-    errors.push(`databases.${MCP_PATH}: is the path of the tools of "mcp"; give the database another name`)
-  }
-  return withMcpDefaults(options)
-}
-
 /** The options of the plugin in an app. A configuration file cannot have a function. */
 export type AppOptions = RowQueryOptions & {
   /** Authenticates the requests that have no valid token. */
@@ -139,16 +131,21 @@ function readSettings (errors: string[], options: RowQueryOptions): Omit<Setting
     limits,
     ...unchanged
   } = withDefaults<CompleteOptions>(OptionsSchema, withoutInvalid(plain, errors))
+  const { filterDepth: depth, filterConditions: conditions, filterValues: values, ...rest } = limits
+  const { filterPattern: pattern, answerMemory, bodyMemory, streams, imports, ...others } = rest
   const names: unknown = options.databases
   if (jwt.length > 0 && Object.keys(options.roles ?? {}).length === 0) errors.push('roles: is required with jwt')
   if (unchanged.openapiInfo?.license?.identifier !== undefined && unchanged.openapiInfo.license.url !== undefined) {
     errors.push('openapiInfo.license: cannot have both identifier and url')
   }
+  if (mcp !== undefined && Object.hasOwn(databases, MCP_PATH)) {
+    errors.push(`databases.${MCP_PATH}: is the path of the tools of "mcp"; give the database another name`)
+  }
   if (unchanged.docs && unchanged.openapi === 'off') errors.push('docs: cannot be enabled, because openapi is "off"')
   return {
     ...unchanged,
     databases: Object.entries(databases).flatMap(([name, database]) =>
-      toDatabase(errors, name, database, limits)
+      toDatabase(errors, name, database, { streams, imports })
     ),
     tokens: readEntries(errors, 'tokens', tokens, names),
     tokenFile:
@@ -157,22 +154,10 @@ function readSettings (errors: string[], options: RowQueryOptions): Omit<Setting
         : openTokenFile(errors, createTokenFile(tokensFile, { databases: names, tokens })),
     jwt: readJwtIssuers(errors, jwt),
     roles: readRoles(errors, roles, names),
-    mcp: mcp && readMcpSettings(errors, mcp, databases),
-    limits: {
-      depth: limits.filterDepth,
-      conditions: limits.filterConditions,
-      values: limits.filterValues,
-      pattern: limits.filterPattern,
-      offset: limits.offset,
-      include: limits.include,
-      operations: limits.operations,
-      ...(limits.changed !== undefined && { changed: limits.changed }),
-      ...(limits.streamRows !== undefined && { streamRows: limits.streamRows }),
-      importRow: limits.importRow,
-      ...(limits.importRows !== undefined && { importRows: limits.importRows })
-    },
-    answerMemory: limits.answerMemory,
-    bodyMemory: limits.bodyMemory
+    mcp: mcp && withMcpDefaults(mcp),
+    limits: { depth, conditions, values, pattern, ...others },
+    answerMemory,
+    bodyMemory
   }
 }
 

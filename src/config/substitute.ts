@@ -32,39 +32,32 @@ const isPlain = (schema: TSchema): boolean =>
   schema['const'] !== undefined || ['string', 'integer', 'boolean'].includes(schema['type']) || isList(schema)
 const membersOf = (schema: TSchema): TSchema[] => schema['anyOf'] ?? [schema]
 
-function * walk (schema: TSchema, path: readonly string[]): Generator<Pick<Variable, 'path' | 'schema'>> {
+function * walk (schema: TSchema, path: readonly string[], ofDatabases: boolean): Generator<Variable> {
   for (const [key, child] of Object.entries<TSchema>(schema['properties'])) {
     const members = membersOf(child)
     const plain = members.filter(isPlain)
     const isWhole = plain.length === members.length
     const schema = isWhole ? child : Type.Union(plain, { description: child.description as string })
-    if (plain.length > 0) yield { path: [...path, key], schema }
-    for (const member of members) if (member['properties'] !== undefined) yield * walk(member, [...path, key])
-  }
-}
-
-/** Settings that belong to one database have no variable: its URL, which is required, and lists such as replicas. */
-function * walkDatabase (): Generator<Pick<Variable, 'path' | 'schema'>> {
-  const required = new Set<string>(DatabaseSchema.required)
-  for (const variable of walk(DatabaseSchema, [])) {
-    if (!isList(variable.schema) && !required.has(variable.path.join('.'))) yield variable
+    if (plain.length > 0) yield { path: [...path, key], schema, ofDatabases }
+    for (const member of members) {
+      if (member['properties'] !== undefined) yield * walk(member, [...path, key], ofDatabases)
+    }
   }
 }
 
 /** `pool.idleTimeout` -> `ROW_QUERY_POOL_IDLE_TIMEOUT` */
 const nameOf = (path: readonly string[]): string => PREFIX + path.join('_').replace(/[A-Z]/g, '_$&').toUpperCase()
 
-/** Name -> setting. */
+const required = new Set<string>(DatabaseSchema.required)
+
+/**
+ * Name -> setting. Settings that belong to one database have no variable: its URL, which is required, and lists such as
+ * replicas.
+ */
 export const VARIABLES: ReadonlyMap<string, Variable> = new Map([
-  ...Array.from(walk(ConfigSchema, []), (variable): [string, Variable] => [
-    nameOf(variable.path),
-    { ...variable, ofDatabases: false }
-  ]),
-  ...Array.from(walkDatabase(), (variable): [string, Variable] => [
-    nameOf(variable.path),
-    { ...variable, ofDatabases: true }
-  ])
-])
+  ...walk(ConfigSchema, [], false),
+  ...[...walk(DatabaseSchema, [], true)].filter(({ path, schema }) => !required.has(path.join('.')) && !isList(schema))
+].map((variable) => [nameOf(variable.path), variable]))
 
 /** Variables that are not derived from a setting. */
 export const OTHER_VARIABLES = ['ROW_QUERY_CONFIG', 'DATABASE_URL', 'API_TOKEN', 'API_TOKEN_PERMISSIONS']

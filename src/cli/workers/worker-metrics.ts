@@ -1,11 +1,6 @@
 /** Adds up the metrics of several processes. */
 import {
-  AggregatorRegistry,
-  Counter,
-  Gauge,
-  Registry,
-  type MetricObjectWithValues,
-  type MetricValue
+  AggregatorRegistry, Counter, Gauge, Registry, type MetricObjectWithValues, type MetricValue
 } from 'prom-client'
 
 /** The metrics of one process, as `registry.getMetricsAsJSON()` returns them. */
