@@ -1,7 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Body } from '../../schemas/body.ts'
 import { type Catalog, createCatalogInParts } from '../catalog/catalog.ts'
 import type { Dialect, Transaction } from '../dialects/dialect.ts'
 import { streamsBusy } from '../errors.ts'
+import { getOrCreate } from '../get-or-create.ts'
 import { createKeyCleanUp } from '../idempotency/keys-table.ts'
 import { type KeyedDatabase, KeysInUse } from '../idempotency/run-once.ts'
 import { inPieces } from '../in-pieces.ts'
@@ -235,5 +237,63 @@ export function createDatabase ({
       await running.ended(closeTimeout)
       await dialect.close()
     }
+  }
+}
+
+// Finds out whether the service is ready. Several load balancers ask at once, every few seconds.
+
+export interface Readiness {
+  /** Cached for one second; resolves within one second. Never rejects. */
+  isReady (): Promise<boolean>
+  /** Makes the service report that it is not ready. */
+  end (): void
+}
+
+/** How long a result is cached, in milliseconds. */
+const CACHED_FOR = 1000
+/**
+ * The time limit for the answer of a database, in milliseconds, which is less than the second that a probe of
+ * Kubernetes waits.
+ */
+const PATIENCE = 800
+
+export function createReadiness (databases: () => ReadonlyMap<string, Database>): Readiness {
+  /** The checks that run, of which a database never has more than one, also if it hangs. */
+  const checks = new WeakMap<Database, Promise<boolean>>()
+  let ended = false
+  let cached: { readonly isReady: boolean, readonly until: number } | undefined
+  let running: Promise<boolean> | undefined
+
+  const check = (database: Database): Promise<boolean> => Promise.race([
+    getOrCreate(checks, database, () => ask(database).finally(() => checks.delete(database))),
+    sleep(PATIENCE, false, { ref: false })
+  ])
+
+  const checkAll = async (): Promise<boolean> => {
+    const each = await Promise.all(Array.from(databases().values(), check))
+    const isReady = each.length > 0 && !each.includes(false)
+    cached = { isReady, until: performance.now() + CACHED_FOR }
+    running = undefined
+    return isReady
+  }
+
+  return {
+    async isReady () {
+      if (ended) return false
+      if (cached !== undefined && performance.now() < cached.until) return cached.isReady
+      running ??= checkAll()
+      return await running && !ended
+    },
+    end () { ended = true }
+  }
+}
+
+async function ask ({ getCatalog, dialect }: Database): Promise<boolean> {
+  try {
+    await getCatalog()
+    await dialect.check?.()
+    return true
+  } catch {
+    return false
   }
 }
