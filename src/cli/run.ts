@@ -26,12 +26,13 @@ async function run ([name = 'help', ...args]: string[]): Promise<number> {
   if (isCommand(name) && !help) return await (await commands[name]())(args)
   if (name === '--version' && !help) process.stdout.write(`${version()}\n`)
   else if (help || name === 'help') process.stdout.write(helpFor(name === 'help' ? args[0] : name))
-  else throw new ConfigError([`"${name}" is not a command${describeOther(name, Object.keys(COMMANDS))}`])
+  else {
+    const known = Object.keys(COMMANDS)
+    const hint = didYouMean(name, known, `; the commands are ${known.join(', ')}`)
+    throw new ConfigError([`"${name}" is not a command${hint}`])
+  }
   return 0
 }
-
-const describeOther = (name: string, known: readonly string[]): string =>
-  didYouMean(name, known, `; the commands are ${known.join(', ')}`)
 
 const helpFor = (name = ''): string => isCommand(name) ? describeCommand(name) : describeProgram()
 

@@ -174,16 +174,6 @@ export function onReload (use: () => void): void {
 type Shutdown = ServerSettings['shutdown']
 
 /**
- * Shuts down gracefully on SIGTERM or SIGINT: the server reports that it is not ready, waits `delay` so that load
- * balancers notice, closes the port, waits up to `timeout` for running requests, cuts off streams shortly before that,
- * closes the pools and exits with 0. It exits with 1 if requests are still running, or after an uncaught error. If the
- * server could not listen, the exit code stays as it is.
- */
-function closeOnSignal (server: Server, shutdown: Shutdown): void {
-  createShutdown(server, shutdown, [])
-}
-
-/**
  * Signals that a terminal or a supervisor may send to every process of the service: the primary process decides what a
  * worker does.
  */
@@ -211,6 +201,12 @@ export function createWorkerShutdown (server: Server, { delay, timeout }: Shutdo
  */
 const FOR_STREAMS = { part: 0.1, least: 1000 }
 
+/**
+ * Shuts down gracefully on SIGTERM or SIGINT: the server reports that it is not ready, waits `delay` so that load
+ * balancers notice, closes the port, waits up to `timeout` for running requests, cuts off streams shortly before that,
+ * closes the pools and exits with 0. It exits with 1 if requests are still running, or after an uncaught error. If the
+ * server could not listen, the exit code stays as it is. Returns a function that does so without a signal.
+ */
 function createShutdown (
   { app, drain, rows }: Server,
   { delay, timeout }: Shutdown,
@@ -256,7 +252,7 @@ export async function startServer ({
   const server = await createServer({ options, ...settings, metricsApart: metrics !== undefined, demoToken })
   const { app, rows, metricsApp } = server
   onReload(() => reloadServer(server, readGrants(app.log)))
-  closeOnSignal(server, shutdown)
+  createShutdown(server, shutdown, [])
   const address = await listen(app, { host, port })
   if (metricsApp !== undefined && metrics !== undefined) {
     app.log.info(`metrics at ${await listen(metricsApp, metrics, 'metrics.', app)}/metrics`)

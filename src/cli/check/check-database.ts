@@ -90,16 +90,13 @@ function reportTable (
   return [
     ...findings('line', [
       `${verbs} on ${name}${rules.length > 0 ? `, rows with ${rules.map(describeRule).join(' and ')}` : ''}`,
-      ...(rules.length > 0 && !table.triggers.known && (permissions.has('insert') || permissions.has('update'))
-        ? [
-            `writes to ${name} are checked by further statements, because the account lacks the privilege TRIGGER ` +
-            'and does not see whether there are triggers'
-          ]
-        : [])
+      rules.length > 0 && !table.triggers.known && (permissions.has('insert') || permissions.has('update')) &&
+        `writes to ${name} are checked by further statements, because the account lacks the privilege TRIGGER and ` +
+        'does not see whether there are triggers'
     ]),
     ...lacking,
     ...findings('error', [
-      ...(refused === undefined ? [] : [`each request to "${name}" is refused: ${refused}`]),
+      refused !== undefined && `each request to "${name}" is refused: ${refused}`,
       ...(permissions.has('insert') && table.kind === 'table' ? findInsertErrors(granted, table) : [])
     ]),
     ...findings(
@@ -107,12 +104,9 @@ function reportTable (
       [...unknown.map((column) => `"${name}" has no column "${column}"`), ...findUselessIndexes(granted, table)]
     ),
     // an error if the grant gives these permissions on the table itself, and not on the whole database
-    ...findings(
-      written.some((verb) => named.includes(verb)) ? 'error' : 'warning',
-      written.length === 0
-        ? []
-        : [`"${name}" is a view, which can only be selected from: ${written.join(', ')} always fails`]
-    )
+    ...findings(written.some((verb) => named.includes(verb)) ? 'error' : 'warning', [
+      written.length > 0 && `"${name}" is a view, which can only be selected from: ${written.join(', ')} always fails`
+    ])
   ]
 }
 
@@ -180,25 +174,15 @@ function checkTables ({ engine, catalog, facts }: {
   const tables = [...catalog.tables.values()]
   const broken = facts.filter(({ columns }) => columns.length === 0).map(({ name }) => name)
   return [
-    ...findings(
-      'warning',
-      broken.length === 0 ? [] : [`left out, because the database cannot open them: ${listNames(broken)}`]
-    ),
-    ...findings(
-      'warning',
-      keys === undefined
-        ? []
-        : findKeysTableProblems(keys, engine).map(
-          (problem) => `the table "${keys.name}" is not as "row-query keys" prints it: ${problem}`
-        )
-    ),
+    ...findings('warning', [
+      broken.length > 0 && `left out, because the database cannot open them: ${listNames(broken)}`,
+      ...(keys === undefined ? [] : findKeysTableProblems(keys, engine)).map(
+        (problem) => `the table "${keys?.name}" is not as "row-query keys" prints it: ${problem}`
+      )
+    ]),
     ...findings('note', [
-      ...(keys === undefined
-        ? [
-            `there is no table "${KEYS_TABLE}", so requests with an Idempotency-Key are refused; "row-query keys" ` +
-            'prints its statement'
-          ]
-        : []),
+      keys === undefined && `there is no table "${KEYS_TABLE}", so requests with an Idempotency-Key are refused; ` +
+        '"row-query keys" prints its statement',
       ...tables.flatMap(findUnnameableKeys),
       ...tables.flatMap((table) => findMissingIndexes(table, catalog))
     ])
@@ -327,15 +311,10 @@ async function findDeniedKeys (dialect: Dialect, table: string | undefined): Pro
     ['delete', []]
   ] as const
   const denied = await dialect.findDenied(uses.map(([verb, columns]) => ({ table, verb, columns })))
-  return findings(
-    'warning',
-    denied.length === 0
-      ? []
-      : [
-          'requests with an Idempotency-Key fail: the database account lacks ' +
-          `${denied.map(({ verb }) => verb.toUpperCase()).join(', ')} on "${table}"`
-        ]
-  )
+  return findings('warning', [
+    denied.length > 0 && 'requests with an Idempotency-Key fail: the database account lacks ' +
+      `${denied.map(({ verb }) => verb.toUpperCase()).join(', ')} on "${table}"`
+  ])
 }
 
 /** Reports a replica that cannot be used as an error, because its selects would go to the primary unnoticed. */

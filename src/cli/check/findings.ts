@@ -15,7 +15,9 @@ type Kind = typeof KINDS[number]
  */
 export type Findings = ReadonlyArray<readonly [kind: Kind, text: string]>
 
-export const findings = (kind: Kind, texts: readonly string[]): Findings => texts.map((text) => [kind, text])
+/** False for a text that does not apply. */
+export const findings = (kind: Kind, texts: ReadonlyArray<string | false>): Findings =>
+  texts.flatMap((text): Findings => text === false ? [] : [[kind, text]])
 
 export const has = (all: Findings, kind: Kind): boolean => all.some(([each]) => each === kind)
 
@@ -70,8 +72,6 @@ export function checkTokens ({ tokens, tokenFile, roles, jwt }: Configured, now 
   )
   return findings('warning', [
     ...(all.length === 0 && jwt.length === 0 ? ['no token is configured, so all requests are refused'] : expired),
-    ...(roles.size > 0 && jwt.length === 0
-      ? ['roles: nobody has them, because no issuer of JWTs is configured (jwt)']
-      : [])
+    roles.size > 0 && jwt.length === 0 && 'roles: nobody has them, because no issuer of JWTs is configured (jwt)'
   ])
 }
