@@ -3,7 +3,7 @@ import type { AggregateCall } from '../../schemas/body.ts'
 import { type Column, OF_RESULT, type Table } from '../catalog/catalog.ts'
 import { at, invalidValue, type Path } from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'
-import { COUNT_DISTINCT, COUNT_ROWS, COUNT_VALUES, createMax, createMin } from '../types/aggregates.ts'
+import { COUNT_DISTINCT, COUNT_VALUES, MAX, MIN } from '../types/aggregates.ts'
 import type { ColumnType, Computation, Totals } from '../types/column-type.ts'
 import { getColumn } from './columns.ts'
 import { planGroup } from './filters/resolve-filters.ts'
@@ -19,8 +19,8 @@ const functions: ReadonlyMap<string, (type: ColumnType) => Computation | undefin
   ['$countDistinct', ({ sortable }: ColumnType) => sortable ? COUNT_DISTINCT : undefined],
   ['$sum', (type: ColumnType) => totalsOf(type)?.sum],
   ['$avg', (type: ColumnType) => totalsOf(type)?.avg],
-  ['$min', (type: ColumnType) => type.ranked ? createMin(type) : undefined],
-  ['$max', (type: ColumnType) => type.ranked ? createMax(type) : undefined]
+  ['$min', (type: ColumnType) => type.ranked ? { type, sql: MIN } : undefined],
+  ['$max', (type: ColumnType) => type.ranked ? { type, sql: MAX } : undefined]
 ])
 
 /** The computation of a function for a column of the type; undefined if the function does not accept it. */
@@ -48,7 +48,7 @@ export function planAggregate (
 }
 
 function planFunction (name: string, [key, operand]: [string, string], path: Path, table: Table): ComputedColumn {
-  if (key === '$count' && operand === ROWS) return resultColumn(name, key, COUNT_ROWS)
+  if (key === '$count' && operand === ROWS) return resultColumn(name, key, COUNT_VALUES)
   const source = getColumn(table, operand, path)
   const aggregate = findAggregate(key, source.type)
   if (aggregate === undefined) throw at(path, invalidValue(operand, `the type ${source.declaration} has no ${key}`))

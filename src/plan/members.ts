@@ -205,17 +205,17 @@ export interface Cells {
   readonly links: readonly LinkCells[]
 }
 
-export interface RowToLayOut {
-  readonly columns: readonly Column[]
-  readonly members: readonly Member[]
-  /** Additional columns of the rows, right after `columns`. */
-  readonly hidden?: readonly Column[]
-  /** The number of cells before the first column. */
-  readonly from?: number
-}
+/** The rows of a select, those that a write returns, and those of a member with statements of its own. */
+type Rows = SelectPlan | Returned | ListMember
 
-/** Lays out the cells of a row with its members. Cells before `from` are not in the list. */
-export function layOut ({ columns, members, hidden = [], from = 0 }: RowToLayOut): Cells {
+const layouts = new WeakMap<Rows, Cells>()
+
+/** The cells of rows. Before those of a member there is another one, which identifies the row that they belong to. */
+export const cellsOf = (rows: Rows): Cells => getOrCreate(layouts, rows, () => layOut(rows))
+
+function layOut (rows: Rows): Cells {
+  const { columns, members = [], page } = rows as Pick<SelectPlan, 'columns' | 'members' | 'page'>
+  const from = 'kind' in rows ? 1 : 0
   const cells: Cell[] = []
   const joined: Joined[] = []
   const links: LinkCells[] = []
@@ -247,7 +247,7 @@ export function layOut ({ columns, members, hidden = [], from = 0 }: RowToLayOut
     links.push(found)
     return found
   }
-  const row = add(columns, 0, members, hidden)
+  const row = add(columns, 0, members, page?.by === 'position' ? page.hidden : [])
   return { cells, joined, row, links }
 }
 
@@ -275,22 +275,3 @@ export function tablesRead (
 
 /** Whether there is a view among the tables: a statement may read all of it, and what it names may be missing. */
 export const haveView = (tables: readonly Table[]): boolean => tables.some(({ kind }) => kind === 'view')
-
-const layouts = new WeakMap<SelectPlan | Returned | ListMember, Cells>()
-
-/** The cells of the rows of a select, or of those that a write returns. */
-export function cellsOf (plan: SelectPlan | Returned): Cells {
-  return getOrCreate(layouts, plan, () => {
-    const { columns, members = [], page } = plan as SelectPlan
-    return layOut({ columns, members, ...page?.by === 'position' && { hidden: page.hidden } })
-  })
-}
-
-/**
- * The cells of the rows of a member with statements of its own. The first cell identifies the row that they belong to.
- */
-export function cellsOfMember (member: ListMember): Cells {
-  return getOrCreate(layouts, member, () =>
-    layOut({ columns: member.columns, members: member.kind === 'many' ? member.members : [], from: 1 })
-  )
-}

@@ -1,5 +1,5 @@
 /** Plans `on`: the columns that relate the rows of two tables, and the index that finds them. */
-import { baseTable, type Column, partsOf, type Table } from '../catalog/catalog.ts'
+import { baseTable, type Column, type IndexPart, partsOf, type Table } from '../catalog/catalog.ts'
 import { canRelate, isSameRelation, type Pair, relationsBetween } from '../catalog/relations.ts'
 import { at, invalidBody, mayBeNew, type Path } from '../errors.ts'
 import type { EqualColumns } from './filters/scope.ts'
@@ -91,6 +91,19 @@ function describeKinds ({ column, other }: Pair, { engine }: Table): string {
     `same collation, or of the same type with the same digits, and not ${none}`
 }
 
+const isReversed = (parts: readonly IndexPart[], order: readonly Order[]): boolean =>
+  parts[0]?.descending !== (order[0]?.direction === 'desc')
+
+/** Whether parts of an index have the order, read in one direction. */
+export function haveOrder (parts: readonly IndexPart[], order: readonly Order[]): boolean {
+  const reversed = isReversed(parts, order)
+  return order.every(({ column, of, direction }, index) => {
+    const part = parts[index]
+    return of === undefined && part?.column === column.name && !part.prefix &&
+      (part.descending !== (direction === 'desc')) === reversed
+  })
+}
+
 /**
  * The index by which related rows are found. It begins with columns of `on` and those that filters hold equal. An index
  * that also has the order, read in one direction, is preferred, then the one with most of these columns. Undefined if
@@ -115,20 +128,11 @@ export function findMemberIndex (
     const rest = parts.slice(run.length)
     const isWhole =
       run.length === equal.size && run.every(({ prefix }) => !prefix) && parts.every(({ column }) => column !== null)
-    const reversed = rest[0]?.descending !== (order[0]?.direction === 'desc')
-    const isOrdered =
-      isWhole &&
-      order.every(({ column, of, direction }, index) => {
-        const part = rest[index]
-        return (
-          of === undefined && part?.column === column.name && !part.prefix &&
-          (part.descending !== (direction === 'desc')) === reversed
-        )
-      })
+    const isOrdered = isWhole && haveOrder(rest, order)
     const first = run.find(({ column }) => related.has(column as string))
     const direction = !isOrdered
       ? undefined
-      : (first?.descending === true) !== (order.length > 0 && reversed)
+      : (first?.descending === true) !== (order.length > 0 && isReversed(rest, order))
           ? 'desc'
           : 'asc'
     const rank = run.length + (isOrdered ? 1000 : 0)

@@ -63,12 +63,6 @@ export class Output {
     this.bytes[this.length++] = value
   }
 
-  /** Writes a few bytes. */
-  raw (bytes: Uint8Array): void {
-    this.reserve(bytes.length)
-    for (let each = 0; each < bytes.length; each++) this.bytes[this.length++] = bytes[each] as number
-  }
-
   /** Writes a part of a long value. */
   part (part: string | Buffer): void {
     if (typeof part === 'string') return this.text(part)

@@ -7,7 +7,7 @@ import { groupMembers } from '../plan/filters/scope.ts'
 import {
   type ComputedColumn, type Condition, type CountPlan, type Groups, isComputed, isRelated, type SelectPlan
 } from '../plan/plan.ts'
-import { COUNT_ROWS } from '../types/aggregates.ts'
+import { COUNT_VALUES } from '../types/aggregates.ts'
 import type { Parameter, SqlTemplate } from '../types/column-type.ts'
 import { type BuiltStatement, statementBuilder, type TableTokens } from './builder.ts'
 import { compute, locksOf, ownValues, selectRows, withLock } from './compile-select.ts'
@@ -73,7 +73,7 @@ function createAlias (tables: readonly Table[]): (index: number) => string {
 
 /** The number of rows. */
 const countRows = (condition: Condition): AliasableExpression<Parameter> =>
-  compileForm(countedRows(condition, COUNT_ROWS.sql), { column: sql`*` })
+  compileForm(countedRows(condition, COUNT_VALUES.sql), { column: sql`*` })
 
 /**
  * MySQL answers `count(*)` with only a search from the index of words, which also has rows that the transaction has

@@ -8,6 +8,7 @@ import { getOrCreate } from '../get-or-create.ts'
 import { matchesIn } from '../plan/filters/match.ts'
 import { type Cells, cellsOf, haveView, tablesIn, tablesRead } from '../plan/members.ts'
 import type { ComputedColumn, ComputedMember, Condition, OneMember, Order, RowLock, SelectPlan } from '../plan/plan.ts'
+import { haveOrder } from '../plan/relation.ts'
 import type { Parameter } from '../types/column-type.ts'
 import {
   type BuiltStatement, builderFor, statementBuilder, type StatementBuilder, type TableTokens
@@ -199,12 +200,7 @@ export function findIndex (
     // entries
     if (parts.some(({ column }) => column === null)) return false
     if (parts.slice(0, equal.size).some(({ column, prefix }) => prefix || !equal.has(column as string))) return false
-    const rest = parts.slice(equal.size)
-    const reversed = rest[0]?.descending !== (open[0]?.direction === 'desc')
-    return parts.length >= equal.size && open.every(({ column, direction }, index) => {
-      const part = rest[index]
-      return part?.column === column.name && !part.prefix && (part.descending !== (direction === 'desc')) === reversed
-    })
+    return parts.length >= equal.size && haveOrder(parts.slice(equal.size), open)
   })
   return found === undefined ? undefined : { index: found, order: open }
 }
@@ -231,7 +227,10 @@ function collect (condition: Condition, equal: Set<string>, others: Set<string>)
   }
 }
 
-function isEquality (condition: Condition): boolean {
+/** Whether a condition holds its column equal to a value, or NULL. */
+export function isEquality (
+  condition: Condition
+): condition is Extract<Condition, { readonly kind: 'compare' | 'default' | 'in' | 'null' }> {
   return (
     (condition.kind === 'compare' && condition.operator === '=') ||
     condition.kind === 'default' ||

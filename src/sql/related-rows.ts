@@ -6,7 +6,7 @@ import { type AliasedExpression, type RawBuilder, sql, type SqlBool } from 'kyse
 import { OF_RESULT, type Column, type Table } from '../catalog/catalog.ts'
 import type { Pair } from '../catalog/relations.ts'
 import { type Engine, TRAITS } from '../catalog/traits.ts'
-import { cellsOfMember, tablesIn, haveView, tablesRead } from '../plan/members.ts'
+import { cellsOf, tablesIn, haveView, tablesRead } from '../plan/members.ts'
 import type { ComputedMember, Condition, ListMember, ManyMember, RowLock } from '../plan/plan.ts'
 import { type Cell, type Parameter, type Value, RELATED_TEXT, type Wrapping } from '../types/column-type.ts'
 import { integerType } from '../types/integer.ts'
@@ -153,7 +153,7 @@ export function compileFirst (
 function describeFirst ({ table, parameters, limit, member, lock }: First): Template {
   const { condition, index, order } = member
   const [{ other }] = member.on as [Pair]
-  const cells = cellsOfMember(member)
+  const cells = cellsOf(member)
   const locks = locksOf(table, lock, 'mysql')
   const tables = statementBuilder('mysql', tablesIn(table, cells), { lock: locks?.inner })
   const among: Condition = { kind: 'in', column: other, negated: false, parameters: parameters as readonly Value[] }
@@ -180,12 +180,10 @@ const withFirstColumn = (column: Column, template: Template): Template => ({
 /** Describes a statement whose first cell is the id of the values to which a row is related. */
 export function describeMember (member: ListMember, engine: Engine, built: BuiltStatement): Template {
   const { table, condition } = member
-  const cells = cellsOfMember(member)
-  const described = { table, conditions: [condition], engine }
-  if (member.kind === 'many') return withFirstColumn(VALUE_ID, describeCells({ ...described, cells }, built))
-  const template = describeCells({ ...described, cells: { ...cells, cells: [] } }, built)
-  const columns = [VALUE_ID, ...member.columns]
-  return { ...template, columns, sources: columns.map(() => template.table) }
+  return withFirstColumn(
+    VALUE_ID,
+    describeCells({ table, cells: cellsOf(member), conditions: [condition], engine }, built)
+  )
 }
 
 /**
@@ -194,11 +192,9 @@ export function describeMember (member: ListMember, engine: Engine, built: Built
  */
 function buildPart ({ member, lock, parameters: [id, ...values] }: Part, engine: Engine): BuiltStatement {
   const { table, on, condition, index } = member
-  const cells = cellsOfMember(member)
+  const cells = cellsOf(member)
   const locks = locksOf(table, lock, engine)
-  const tables = statementBuilder(engine, member.kind === 'many' ? tablesIn(table, cells) : [table], {
-    lock: locks?.inner
-  })
+  const tables = statementBuilder(engine, tablesIn(table, cells), { lock: locks?.inner })
   const related = on.map(({ other }, index): Condition =>
     ({ kind: 'compare', column: other, operator: '=', parameter: values[index] as Parameter })
   )
@@ -206,7 +202,7 @@ function buildPart ({ member, lock, parameters: [id, ...values] }: Part, engine:
   const idColumn = sql<Parameter>`${id}`.as('v0')
   if (member.kind === 'computed') {
     const selected = [idColumn, ...computedCells(member, engine, tables.at(0))]
-    return tables.build(selectRows(tables, { joined: [] }, rows).select(selected))
+    return tables.build(selectRows(tables, cells, rows).select(selected))
   }
   const query = selectRows(tables, cells, { ...rows, order: member.order })
     .select([idColumn, ...selectCells(tables, cells, 1)])
@@ -250,7 +246,7 @@ function unite (
 
 /** Whether the statement of the member reads a view. */
 export function isReadAtOnce (member: ListMember): boolean {
-  return haveView(tablesRead(member.table, cellsOfMember(member), [member.condition]))
+  return haveView(tablesRead(member.table, cellsOf(member), [member.condition]))
 }
 
 /** `parameters`: the id of the values of each row, then these. */
@@ -294,8 +290,8 @@ export function * compileAtOnce (
 function buildAtOnce (plan: AtOnce, engine: Engine): BuiltStatement {
   const { member } = plan
   const { table, on, condition, index } = member
-  const cells = cellsOfMember(member)
-  const tables = statementBuilder(engine, member.kind === 'many' ? tablesIn(table, cells) : [table], { isAlone: false })
+  const cells = cellsOf(member)
+  const tables = statementBuilder(engine, tablesIn(table, cells), { isAlone: false })
   const own = tables.at(0)
   const width = on.length + 1
   const operands = columnsOf(own)
@@ -312,7 +308,7 @@ function buildAtOnce (plan: AtOnce, engine: Engine): BuiltStatement {
     ]
   })
   const values = sql<object>`(${listValues(on, plan.parameters, engine)})`.as('k')
-  const related = selectRows(tables, member.kind === 'many' ? cells : { joined: [] }, {
+  const related = selectRows(tables, cells, {
     index: index?.index,
     beside: { rows: values, on: sql<SqlBool>`${sql.join(pairs, sql` and `)}` },
     conditions: [condition],

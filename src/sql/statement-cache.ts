@@ -19,7 +19,7 @@ import type { Cell } from '../types/column-type.ts'
 import { integerType } from '../types/integer.ts'
 import type { BuiltStatement } from './builder.ts'
 import { compileCount, compileGroups } from './compile-groups.ts'
-import { compileSelect, confirmationsOf, describeCells } from './compile-select.ts'
+import { compileSelect, confirmationsOf, describeCells, isEquality } from './compile-select.ts'
 import { compileDelete, compileUpdate } from './compile-write.ts'
 import { Slot, type Template, type Statement } from './statement.ts'
 
@@ -256,20 +256,10 @@ function isSingleRow ({ table, condition }: UpdatePlan | DeletePlan): boolean {
  * in several rows.
  */
 function equalColumns (condition: Condition): readonly Column[] {
-  switch (condition.kind) {
-    case 'and':
-      return condition.conditions.flatMap(equalColumns)
-    case 'compare':
-      return condition.operator === '=' && condition.column.type.comparedColumn === undefined ? [condition.column] : []
-    case 'in':
-      return !condition.negated &&
-        condition.parameters.length === 1 &&
-        condition.column.type.comparedColumn === undefined
-        ? [condition.column]
-        : []
-    default:
-      return []
-  }
+  if (condition.kind === 'and') return condition.conditions.flatMap(equalColumns)
+  return isEquality(condition) && condition.kind !== 'null' && condition.column.type.comparedColumn === undefined
+    ? [condition.column]
+    : []
 }
 
 /** A plan with exactly one statement. Inserts are divided among statements (row-batches.ts). */

@@ -23,16 +23,13 @@ const COUNT = createType({
   sentAs: new Set(['integer'])
 })
 
-/** The number of rows, with `*` in place of the column. */
-export const COUNT_ROWS: Computation = { type: COUNT, sql: sqlOf`count(${COLUMN})${FILTER}` }
-/** The number of values that are not NULL. */
+/** The number of values that are not NULL; of rows, with `*` in place of the column. */
 export const COUNT_VALUES: Computation = { type: COUNT, sql: sqlOf`count(${COLUMN})${FILTER}` }
 export const COUNT_DISTINCT: Computation = { type: COUNT, sql: sqlOf`count(distinct ${COLUMN})${FILTER}` }
 
-const MIN = sqlOf`min(${COLUMN})${FILTER}`
-const MAX = sqlOf`max(${COLUMN})${FILTER}`
-export const createMin = (type: ColumnType): Computation => ({ type, sql: MIN })
-export const createMax = (type: ColumnType): Computation => ({ type, sql: MAX })
+/** Their results have the type of the column. */
+export const MIN = sqlOf`min(${COLUMN})${FILTER}`
+export const MAX = sqlOf`max(${COLUMN})${FILTER}`
 
 /**
  * Maximum number of digits of a DECIMAL, in total and after the point (MySQL manual, "DECIMAL Data Type

@@ -99,8 +99,7 @@ export function geometryType ({ only, srid: own }: {
     // ALTER TABLE fills a new NOT NULL column with empty values, which no statement can write
     write: (value) => {
       if ((value as Buffer).length === 0) return 'null'
-      const { srid, members } = readGeometry(value as Buffer)
-      return `{${members}${crsOf(srid, usual)}}`
+      return Array.from(writeParts(value as Buffer, usual)).join('')
     },
     long: function * (value) {
       return { isText: false, parts: writeParts(value as Buffer, usual) }
@@ -112,14 +111,11 @@ export function geometryType ({ only, srid: own }: {
 
 /** `usual`: the SRID that is not mentioned. */
 function * writeParts (bytes: Buffer, usual: number): Generator<string> {
-  const { srid, members } = readGeometryInParts(bytes)
+  const { srid, members } = readGeometry(bytes)
   yield '{'
   yield * members
-  yield `${crsOf(srid, usual)}}`
+  yield srid === usual ? '}' : `,"crs":{"type":"name","properties":{"name":"EPSG:${srid}"}}}`
 }
-
-const crsOf = (srid: number, usual: number): string =>
-  srid === usual ? '' : `,"crs":{"type":"name","properties":{"name":"EPSG:${srid}"}}`
 
 /** Reads `{"type":"name","properties":{"name":"EPSG:4326"}}`, the form that MySQL writes. */
 function readSrid (crs: unknown): number {
@@ -266,20 +262,10 @@ const byType = new Map(shapes.map((shape) => [shape.type, shape]))
 export const GEOMETRY_TYPES: readonly string[] = [...byType.keys(), COLLECTION.type]
 
 /**
- * Converts stored bytes to the SRID and the members of the GeoJSON object, as JSON text without braces. @throws
- * ValueUnreadable
+ * Converts stored bytes to the SRID and the members of the GeoJSON object, as JSON text without braces in parts, each
+ * of which may throw. @throws ValueUnreadable
  */
-export function readGeometry (bytes: Buffer): { srid: number, members: string } {
-  const cursor = { bytes, at: 0, text: '' }
-  const srid = uint32(cursor)
-  const reading = readMembers(cursor, 0)
-  while (reading?.next().done === false) continue
-  if (cursor.at !== bytes.length) throw unreadable()
-  return { srid, members: cursor.text }
-}
-
-/** The same with the text in parts, each of which may throw. */
-export function readGeometryInParts (bytes: Buffer): { srid: number, members: Iterable<string> } {
+export function readGeometry (bytes: Buffer): { srid: number, members: Iterable<string> } {
   const cursor = { bytes, at: 0, text: '' }
   return { srid: uint32(cursor), members: partsOf(cursor) }
 }

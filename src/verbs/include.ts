@@ -4,7 +4,7 @@ import { TRAITS } from '../catalog/traits.ts'
 import type { RowSink } from '../dialects/dialect.ts'
 import { afterLength, readLength, valuesIn } from '../dialects/row-bytes.ts'
 import type { Runner } from '../execute/runner.ts'
-import { cellsOfMember } from '../plan/members.ts'
+import { cellsOf } from '../plan/members.ts'
 import type { ListMember, ManyMember, RowLock } from '../plan/plan.ts'
 import { isLongRow, type Values, writeRow } from '../response/cells.ts'
 import { type Fragment, JsonRows, type RelatedList, type RelatedLists } from '../response/json-rows.ts'
@@ -45,7 +45,7 @@ class ListSink implements RowSink {
   constructor (member: ListMember, lists: RelatedLists, answer: ResponseSink) {
     this.#answer = answer
     this.#lists = lists
-    this.members = new JsonRows(cellsOfMember(member))
+    this.members = new JsonRows(cellsOf(member))
     this.#output.maxBytes = answer.maxBytes
     this.#most = member.kind === 'many' ? member.limit : 1
   }

@@ -4,7 +4,7 @@ import fc, { type Arbitrary } from 'fast-check'
 import t from 'tap'
 import { type Catalog, type Column, createCatalog, type Table, type TableFacts } from '../../src/catalog/catalog.ts'
 import type { Engine } from '../../src/catalog/traits.ts'
-import { type Cells, cellsOf, cellsOfMember } from '../../src/plan/members.ts'
+import { type Cells, cellsOf } from '../../src/plan/members.ts'
 import { createPlan } from '../../src/verbs/index.ts'
 import type { CountPlan, ListMember, Plan, SelectPlan } from '../../src/plan/plan.ts'
 import { buildStatement, compileStatement } from '../../src/sql/statement-cache.ts'
@@ -192,7 +192,7 @@ function statementsOf (plan: SelectPlan, engine: Engine, counts: { cached: numbe
       const first = engine === 'mysql' && each.kind === 'many' && each.on.length === 1 ? [compileFirst(each, onValues, 7, { counts, lock })] : []
       return [...first, ...compileRelated(each, onValues, { engine, counts, lock })]
     }))
-    return [...statements, ...each.kind === 'many' ? ofLinks(cellsOfMember(each)) : []]
+    return [...statements, ...each.kind === 'many' ? ofLinks(cellsOf(each)) : []]
   }
   const ofLinks = ({ links }: Cells): Statement[] => links.flatMap(({ member }) => ofMember(member))
   return [compileStatement(plan, engine, counts), ...ofLinks(cellsOf(plan))]

@@ -77,7 +77,7 @@ export function countTable ({ counted }: FilterScope, name: string, named: Named
   return tables.size > MAX_TABLES
 }
 
-/** Servers join at most 61 tables, also in the query that confirms columns, which includes the tables of `include`. */
+/** Servers join at most 61 tables, those of `include` among them. */
 const MAX_TABLES = 10
 
 /** A scope without `$some` and `$none`. */
