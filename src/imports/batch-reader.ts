@@ -9,7 +9,7 @@ import { atLine, type RowParser } from './row-parser.ts'
 
 /** The limits of a batch: its rows, and their size in bytes, which a single row may exceed. */
 const MAX_ROWS = 1000
-const MAX_BYTES = 262_144
+export const MAX_BYTES = 262_144
 
 /** Bytes that are decoded at a time, and how often before other work of the process has its turn. */
 const PIECE = 65_536

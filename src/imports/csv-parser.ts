@@ -5,15 +5,18 @@
 import type { TSchema } from '@sinclair/typebox'
 import type { Column, Table } from '../catalog/catalog.ts'
 import { at, invalidBody, type Path, ServiceError, columnNotFound, invalidValue } from '../errors.ts'
-import { findSyntaxError, lookOver, parseExactJson, repeatsKey } from '../json/exact-json.ts'
+import { findSyntaxError, parseExactJson, repeatsKey } from '../json/exact-json.ts'
 import { getWritableColumn, nullOf } from '../plan/assignments.ts'
 import type { ReadRows } from '../plan/inserted-rows.ts'
 import { type Parameter, storing, ValueRefused } from '../types/column-type.ts'
-import { atLine, type RowParser, requireFewItems } from './row-parser.ts'
+import { atLine, lookOverValue, type RowParser } from './row-parser.ts'
 
 export const SEPARATORS: ReadonlyMap<string, string> = new Map([[',', ','], [';', ';'], ['tab', '\t']])
 
 const [LF, CR, QUOTE] = [0x0a, 0x0d, 0x22] as const
+
+/** The largest header, in characters: a cell takes many times the memory of its text. */
+const MAX_HEADER = 1_048_576
 
 /** The cells of a row; null for a cell with nothing, which is NULL. */
 export type CsvCells = ReadonlyArray<string | null>
@@ -21,10 +24,13 @@ export type CsvCells = ReadonlyArray<string | null>
 export class CsvParser implements RowParser<CsvCells> {
   readonly #separator: number
   #names: readonly string[] = []
+  #headerLength = 0
   #state: 'start' | 'plain' | 'quoted' | 'afterQuote' = 'start'
   /** The text of the cell so far. */
   #text = ''
   #cells: Array<string | null> = []
+  /** The number of cells so far; those beyond the header are not kept. */
+  #width = 0
   /** The line in which the quotes of the cell have begun. */
   #quoteLine = 1
   /** Whether the last character was a CR, so that a LF belongs to it. */
@@ -66,7 +72,14 @@ export class CsvParser implements RowParser<CsvCells> {
         index++
       } else index = this.#readPlain(text, index)
     }
+    if (this.#names.length === 0) this.#limitHeader(index - from)
     return index
+  }
+
+  #limitHeader (more: number): void {
+    this.#headerLength = this.isBetween ? 0 : this.#headerLength + more
+    if (this.#headerLength <= MAX_HEADER) return
+    throw atLine(invalidBody(`The header of the CSV has more than ${MAX_HEADER} characters`), this.rowLine)
   }
 
   end (): void {
@@ -156,7 +169,10 @@ export class CsvParser implements RowParser<CsvCells> {
 
   #pushCell (): void {
     const text = this.#text
-    this.#cells.push(text === '' && this.#state !== 'afterQuote' ? null : text)
+    this.#width++
+    if (this.#names.length === 0 || this.#width <= this.#names.length) {
+      this.#cells.push(text === '' && this.#state !== 'afterQuote' ? null : text)
+    }
     this.#text = ''
     this.#state = 'start'
   }
@@ -167,6 +183,7 @@ export class CsvParser implements RowParser<CsvCells> {
       this.#pushCell()
       this.#takeRow(this.#cells)
       this.#cells = []
+      this.#width = 0
     }
     this.#isOverLine = true
     this.lastLine = this.line
@@ -182,9 +199,9 @@ export class CsvParser implements RowParser<CsvCells> {
       this.onNames(this.#names)
       return
     }
-    if (cells.length !== length) {
+    if (this.#width !== length) {
       throw atLine(
-        at(['data', this.#count], invalidBody(`The row has ${cells.length} cells, and the header ${length}`)),
+        at(['data', this.#count], invalidBody(`The row has ${this.#width} cells, and the header ${length}`)),
         this.rowLine
       )
     }
@@ -289,8 +306,7 @@ function readScalar (text: string): unknown {
 
 /** @throws ValueRefused, BODY_TOO_LARGE */
 function parseCell (text: string): unknown {
-  requireFewItems(text)
-  const overview = lookOver(text)
+  const overview = lookOverValue(text)
   let value: unknown
   try {
     value = parseExactJson(text, overview)

@@ -31,24 +31,31 @@ export function atLine (error: ServiceError, line: number): ServiceError {
   })))
 }
 
-/** Texts of up to so many characters are not scanned. */
+/** Texts of up to so many characters are not scanned for items. */
 const SMALL = 262_144
 
 /** Maximum number of items of lists and objects in one JSON text: each takes a hundred bytes, and its text three. */
 const MAX_ITEMS = 1_000_000
+/** Maximum number of names in one JSON text: in objects that differ in their names, each takes three hundred bytes. */
+const MAX_NAMES = 250_000
 
-/** Refuses JSON text that would take much more memory than it has bytes. @throws BODY_TOO_LARGE */
-export function requireFewItems (text: string): void {
-  if (text.length <= SMALL) return
+/** Scans JSON text, and refuses it if its value would take much more memory than its bytes. @throws BODY_TOO_LARGE */
+export function lookOverValue (text: string): ReturnType<typeof lookOver> {
   let items = 0
-  for (let index = 0; index < text.length; index++) {
+  for (let index = 0; text.length > SMALL && index < text.length; index++) {
     const character = text[index]
     if (character === ',' || character === '[' || character === '{') items++
   }
-  if (items <= MAX_ITEMS) return
+  if (items > MAX_ITEMS) throw tooMany(MAX_ITEMS, 'items of lists and objects')
+  const overview = lookOver(text)
+  if (overview.pairs > MAX_NAMES) throw tooMany(MAX_NAMES, 'names')
+  return overview
+}
+
+function tooMany (most: number, what: string): ServiceError {
   const error = bodyTooLarge()
-  error.message = `A JSON text has more than ${MAX_ITEMS} items of lists and objects`
-  throw error
+  error.message = `A JSON text has more than ${most} ${what}`
+  return error
 }
 
 // Parses lines of JSON objects (NDJSON), in parts of any size.
@@ -97,15 +104,15 @@ export class NdjsonParser implements RowParser<JsonRow> {
   /** @throws INVALID_JSON, INVALID_BODY */
   #parse (text: string): JsonRow {
     const path = ['data', this.#count]
+    let overview: ReturnType<typeof lookOver>
     try {
-      requireFewItems(text)
+      overview = lookOverValue(text)
     } catch (error) {
       throw atLine(at(path, error as ServiceError), this.line)
     }
     let value: unknown
     let isRepeated: boolean
     try {
-      const overview = lookOver(text)
       value = parseExactJson(text, overview)
       isRepeated = repeatsKey(overview, value)
     } catch (error) {

@@ -5,6 +5,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
 import type { InsertBody, OnConflict } from '../../schemas/body.ts'
 import { type Access, authorizeAndPlan } from '../access/authorize.ts'
 import { principalOf } from '../access/grant.ts'
@@ -23,7 +24,7 @@ import { finishWrite } from '../response/result.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
 import { answerIn } from '../verbs/execute.ts'
 import { createPlan, createPlanOfRows, refuseView } from '../verbs/index.ts'
-import { type Batch, BatchReader } from './batch-reader.ts'
+import { type Batch, BatchReader, MAX_BYTES } from './batch-reader.ts'
 import { type CsvCells, CsvParser, findColumns, readCells, SEPARATORS } from './csv-parser.ts'
 import { NdjsonParser, atLine } from './row-parser.ts'
 
@@ -209,6 +210,8 @@ export class Import {
   /** Plans a batch by the catalog as it is now. @throws ServiceError, with the places of the rows */
   async #plan (batch: Batch): Promise<Plan> {
     const { access, options: { onConflict, dryRun }, limits } = this.#request
+    // parsing a long row has taken its time
+    if (batch.size > MAX_BYTES) await setImmediate()
     const parser = this.#parser
     const isCsv = parser instanceof CsvParser
     const named = isCsv ? [Object.fromEntries(parser.names.map((name) => [name, null]))] : batch.rows as object[]

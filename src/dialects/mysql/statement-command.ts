@@ -281,9 +281,29 @@ export function writeStatement ({
 const SPECIAL = /['\\\0]/
 
 function writeLiteral (parameter: Cell): string {
-  if (typeof parameter === 'string') return SPECIAL.test(parameter) ? mysql.escape(parameter) : `'${parameter}'`
+  if (typeof parameter === 'string') return SPECIAL.test(parameter) ? escape(parameter) : `'${parameter}'`
   if (typeof parameter === 'number' || typeof parameter === 'bigint') return String(parameter)
   if (typeof parameter === 'symbol') return 'default'
   if (parameter === null) return 'null'
   return isMoment(parameter) ? writeMoment(parameter) : `x'${parameter.toString('hex')}'`
+}
+
+const BACKSLASH = 0x5c
+/** For each byte that is escaped, what stands behind its backslash, as by the function `escape` of mysql2; else 0. */
+const ESCAPES = new Uint8Array(256)
+const [ESCAPED, LETTERS] = ['\0\b\t\n\r\x1a"\'\\', '0btnrZ"\'\\']
+for (let index = 0; index < ESCAPED.length; index++) ESCAPES[ESCAPED.charCodeAt(index)] = LETTERS.charCodeAt(index)
+
+/** Writes bytes, because a string that grows by each escape, as in mysql2, takes 64 times the memory of the text. */
+function escape (text: string): string {
+  const bytes = Buffer.from(text)
+  const escaped = Buffer.allocUnsafe(bytes.length * 2)
+  let end = 0
+  for (let index = 0; index < bytes.length; index++) {
+    const byte = bytes[index] as number
+    const letter = ESCAPES[byte] as number
+    if (letter !== 0) escaped[end++] = BACKSLASH
+    escaped[end++] = letter === 0 ? byte : letter
+  }
+  return `'${escaped.toString('utf8', 0, end)}'`
 }

@@ -1,5 +1,6 @@
 /** What is sent to a server: the options of a connection, its session and the literals of a statement. */
 import fc from 'fast-check'
+import mysql from 'mysql2'
 import t from 'tap'
 import { sessionStatement, connectionOptions } from '../../../src/dialects/mysql/session-settings.ts'
 import { writeStatement } from '../../../src/dialects/mysql/statement-command.ts'
@@ -49,6 +50,13 @@ const text = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 20 }).filter((text) => text.isWellFormed()),
   fc.string({ unit: fc.constantFrom("'", '"', '\\', '\0', '\x1a', '\n', '%', '_', '?', '`', 'é', '😀', '中', ' '), maxLength: 12 })
 )
+t.test('a text with a character that must be escaped is escaped as mysql2 does it, of any length', async (t) => {
+  fc.assert(fc.property(text, fc.constantFrom("'", '\\', '\0'), fc.integer({ min: 1, max: 500 }), (text, special, times) => {
+    const escaped = (text + special).repeat(times)
+    t.equal(write(escaped), `select ${mysql.escape(escaped)} as \`0?\``)
+  }), { numRuns: 200 })
+})
+
 const values = fc.array(text, { minLength: 1, maxLength: 50 })
 
 for (const engine of await engines()) {
