@@ -57,8 +57,8 @@ export function findFieldError (given: Readonly<Record<string, unknown>>, checke
     : ''
   // serializers of some languages send null for fields that are not set
   const unset = value === null && !required.includes(field) ? '; leave it out instead of sending null' : ''
-  return findOwnError(field, value, { place, type }) ??
-    refuse(place, `"${field}" must be ${expected?.[field] ?? expectedOf(field, properties[field] as TSchema)}${hint}${unset}`)
+  const form = expected?.[field] ?? expectedOf(field, properties[field] as TSchema)
+  return findOwnError(field, value, { place, type }) ?? refuse(place, `"${field}" must be ${form}${hint}${unset}`)
 }
 
 /** Says where a field belongs that is not allowed here. */

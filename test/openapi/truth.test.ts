@@ -174,7 +174,7 @@ const UNSAYABLE: ReadonlyArray<readonly [code: string, message: RegExp]> = [
 
 /** What a member may be depends on the columns of both tables and on all members of the body together. Most random members are refused for it. */
 const OF_MEMBERS: ReadonlyArray<readonly [code: string, message: RegExp]> = [
-  ['INVALID_BODY', /no foreign key relates|foreign keys relate|"on" names columns of|is the name of a column|cannot relate rows|has no index that begins with|"(orderBy|limit)" is not allowed(: the columns of "on"| with "as")|"include" requires "returning"|is a view, which is not allowed beside|"aggregates" is not allowed beside "returning"|"include" can have at most/],
+  ['INVALID_BODY', /no foreign key relates|foreign keys relate|"on" names columns of|is a column of|cannot relate rows|has no index that begins with|"(orderBy|limit)" is not allowed(: the columns of "on"| with "as")|"include" requires "returning"|is a view, which is not allowed beside|"aggregates" is not allowed beside "returning"|"include" can have at most/],
   ['INVALID_ORDER_BY', /member|include/],
   ['NOT_SUPPORTED', /"include"/]
 ]
