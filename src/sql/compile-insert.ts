@@ -124,10 +124,14 @@ function onDuplicateKey (table: Table, conflict: BatchConflict, builder: TableBu
     ? sql`/*!80019 ${sql.ref(`${alias}.${token(column)}`)} */ /*M!100700 ${values(column)} */`
     : sql`${values(column)}`
   const stored = (column: Column) => sql.ref(`t.${token(column)}`)
+  // MySQL refuses to set the number of a row in the statement that has numbered another one
+  const isPlain = ({ generated, autoIncrement, onUpdate }: Column): boolean =>
+    !generated && !autoIncrement && onUpdate !== true
+  const others = baseTable(table).columnList
   const guarded =
     identity ??
     key.find(({ generated }) => !generated) ??
-    (table.columnList.find(({ generated }) => !generated) as Column)
+    (others.find(isPlain) ?? others.find(({ generated }) => !generated) as Column)
   const conditions = key.map((column): Expression<unknown> => sql`${stored(column)} = ${given(column)}`)
   if (within !== undefined) conditions.push(compileStored(within, builder))
   const same = sql.join(conditions, sql` and `)

@@ -187,6 +187,14 @@ await onEachEngine(t, 'the id is that of the row that exists, also where the dat
   t.same(await upsert('named', { id: 'x', email: 'a@X', n: 2 }, ['n']), { ...unchanged, id })
 })
 
+await onEachEngine(t, 'a list by a key that the database computes is written as if one row after the other', {
+  schema: (engine) => [`create table plain (id ${engine === 'sqlite' ? 'integer primary key' : 'int not null auto_increment primary key'}, ${EMAIL})`]
+}, async (t, { post, sql }) => {
+  const data = [{ email: 'A@x', n: 1 }, { email: 'B@x', n: 2 }, { email: 'a@X', n: 3 }]
+  t.same((await post('plain', { verb: 'insert', data, onConflict: { key: ['low'] } })).json.data, { inserted: 2, updated: 1, unchanged: 0, id: null })
+  t.match(await sql('select email, n from plain order by low'), [{ email: 'a@X', n: 3 }, { email: 'B@x', n: 2 }])
+})
+
 await onEachEngine(t, 'where a row keeps its values, triggers of an update fire on MySQL and MariaDB, and none on SQLite', {
   schema: (engine) => [
     'create table items (id int not null primary key, n int null)', 'create table fired (name varchar(10) not null)', 'insert into items values (1, 1), (2, 2)',
