@@ -104,10 +104,7 @@ function toPlan (
   return Object.freeze({ verb: 'insert', table, rows, isList, conflict, ...planWriteOptions(body, { table }) })
 }
 
-/**
- * The number of lists of columns with which the names of a row are compared before its columns are looked up: most
- * lists have rows of one or two kinds.
- */
+/** The number of readers that are tried with a row: most lists have rows of one or two kinds. */
 const FEW = 4
 
 /** Plans rows, whose columns keep the order of their names. */
@@ -118,32 +115,52 @@ function planRows (
     conflict, isList, references
   }: Pick<InsertPlan, 'isList' | 'conflict'> & { readonly references: References | undefined }
 ): PlannedRow[] {
-  /** The columns of earlier rows, which have passed the checks. */
-  const known: Array<readonly Column[]> = []
-  const read = (column: Column, given: unknown, path: Path): Parameter | Moment => {
-    try {
-      if (typeof given !== 'object') return storing(column.type)(given)
-    } catch { /* read again, with the path of the value */ }
-    const valuePath = [...path, column.name]
-    return planValue(column, toReference(given, column, references, valuePath), valuePath, false).parameter
-  }
+  const readGiven = (column: Column, given: unknown, path: Path): Parameter | Moment =>
+    planValue(column, toReference(given, column, references, path), path, false).parameter
+  /** The columns of earlier rows, which have passed the checks, and what reads rows with these columns. */
+  const known: Array<{ readonly columns: readonly Column[], readonly read: ReadRow }> = []
   return data.map((row, index) => {
-    const path = isList ? ['data', index] : ['data']
-    const names = Object.keys(row)
-    const found = known.find((columns) => areNames(columns, names))
-    const columns = found ?? names.map((name) => getWritableColumn(table, name, [...path, name], 'insert'))
-    const parameters = columns.map((column) => read(column, row[column.name], path))
-    if (found === undefined) {
-      requireColumns(columns, table, path)
-      if (conflict !== undefined) requireForConflict(columns, conflict, { table, path })
-      if (known.length < FEW) known.push(columns)
+    for (const { columns, read } of known) {
+      const parameters = read(row)
+      if (parameters !== undefined) return { index, columns, parameters }
     }
+    const path = isList ? ['data', index] : ['data']
+    const columns = Object.keys(row).map((name) => getWritableColumn(table, name, [...path, name], 'insert'))
+    const parameters = columns.map((column) => readGiven(column, row[column.name], [...path, column.name]))
+    requireColumns(columns, table, path)
+    if (conflict !== undefined) requireForConflict(columns, conflict, { table, path })
+    if (isList && known.length < FEW) known.push({ columns, read: createReader(columns, readGiven) })
     return { index, columns, parameters }
   })
 }
 
-const areNames = (columns: readonly Column[], names: readonly string[]): boolean =>
-  columns.length === names.length && columns.every(({ name }, index) => name === names[index])
+/** Returns the parameters of a row in the order of the columns; undefined for other columns or a refused value. */
+type ReadRow = (row: Data) => PlannedRow['parameters'] | undefined
+
+/** What reads rows of the same columns, because most rows of a list have those of the row before. */
+function createReader (
+  columns: readonly Column[],
+  readGiven: (column: Column, given: object | null, path: Path) => Parameter | Moment
+): ReadRow {
+  const readers = columns.map((column) => {
+    const store = storing(column.type)
+    return (given: unknown) => typeof given === 'object' ? readGiven(column, given, []) : store(given)
+  })
+  return (row) => {
+    const parameters = new Array<Parameter | Moment>(columns.length)
+    let index = 0
+    try {
+      for (const name in row) {
+        if (columns[index]?.name !== name) return undefined
+        parameters[index] = (readers[index++] as (given: unknown) => Parameter | Moment)(row[name])
+      }
+    } catch {
+      // the row is read again, with the path of the value
+      return undefined
+    }
+    return index === columns.length ? parameters : undefined
+  }
+}
 
 /**
  * Requires a value for every column without a default, except if a BEFORE INSERT trigger may fill it, which only the
