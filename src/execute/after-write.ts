@@ -8,7 +8,7 @@ import { combine } from '../plan/filters/scope.ts'
 import { foreignKeyCheckOf } from '../plan/foreign-keys.ts'
 import { mayChange, findInsertKey, knownKey } from '../plan/insert-key.ts'
 import type {
-  AfterWrite, Condition, ForeignKeyCheck, InsertPlan, Plan, PlannedRow, UpdatePlan, WrittenForeignKey
+  AfterWrite, Condition, ForeignKeyCheck, InsertPlan, Plan, PlannedRow, UpdatePlan
 } from '../plan/plan.ts'
 import { rowRefused } from '../plan/row-rules.ts'
 import { numberOf, type Result, type RowCounts } from '../response/result.ts'
@@ -183,17 +183,12 @@ export async function requireRows (
   plan: CheckedPlan<InsertPlan | UpdatePlan>,
   conditions: readonly Condition[]
 ): Promise<void> {
-  const {
-    table,
-    afterWrite: { rules }
-  } = plan
+  const { table, afterWrite: { rules } } = plan
   await checkWrittenForeignKeys(runner, plan, conditions)
   for (let from = 0; from < conditions.length; from += STEP) {
     const step = conditions.slice(from, from + STEP)
-    if (
-      Number(await runner.count(table, combine('and', [combine('or', step), rules]), undefined, 'share')) !==
-      step.length
-    ) { throw rowRefused() }
+    const found = await runner.count(table, combine('and', [combine('or', step), rules]), undefined, 'share')
+    if (Number(found) !== step.length) throw rowRefused()
   }
 }
 
@@ -202,31 +197,15 @@ async function checkWrittenForeignKeys (
   plan: CheckedPlan<InsertPlan | UpdatePlan>,
   conditions: readonly Condition[]
 ): Promise<void> {
-  const { foreignKeys } = plan.afterWrite
+  const { table, afterWrite: { foreignKeys } } = plan
   for (let from = 0; foreignKeys.length > 0 && from < conditions.length; from += STEP) {
     const step = conditions.slice(from, from + STEP)
     for (const foreignKey of foreignKeys) {
-      await checkWrittenForeignKey(runner, plan, { foreignKey, rows: combine('or', step), limit: step.length })
+      const columns = foreignKey.from
+      // a foreign key with NULL in one of its columns refers to no row
+      const condition = combine('and', [combine('or', step), ...columns.map((column) => isNull(column, true))])
+      const keys = await runner.keys({ table, columns, condition, limit: step.length })
+      if (keys.length > 0) await checkForeignKey(runner, plan, foreignKeyCheckOf(foreignKey, keys))
     }
   }
-}
-
-/** A foreign key with NULL in one of its columns refers to no row. */
-async function checkWrittenForeignKey (
-  runner: Runner,
-  plan: CheckedPlan<InsertPlan | UpdatePlan>,
-  {
-    foreignKey,
-    rows,
-    limit
-  }: { readonly foreignKey: WrittenForeignKey; readonly rows: Condition; readonly limit: number }
-): Promise<void> {
-  const columns = foreignKey.from
-  const keys = await runner.keys({
-    table: plan.table,
-    columns,
-    condition: combine('and', [rows, ...columns.map((column) => isNull(column, true))]),
-    limit
-  })
-  if (keys.length > 0) await checkForeignKey(runner, plan, foreignKeyCheckOf(foreignKey, keys))
 }

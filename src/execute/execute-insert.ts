@@ -24,7 +24,7 @@ import { conditionOf, type Runner } from './runner.ts'
 // Writes a row of an upsert by its key: updates the row that exists, or inserts it. This is necessary for a row that
 // collides in a key other than the named one: the server may have checked that key first although the row also collides
 // in the named key. If it does not, the insert fails. Other rows are written like this because the statement of an
-// upsert would do more than requested (`isSeparate`).
+// upsert would do more than requested (`isByKey`).
 
 /** A batch of one row. */
 type Upsert = RowBatch & { readonly conflict: BatchConflict }

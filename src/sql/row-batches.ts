@@ -42,7 +42,8 @@ export function toBatch (plan: InsertPlan, rows: readonly PlannedRow[], engine: 
   const { table, conflict } = plan
   const [first] = rows as [PlannedRow, ...PlannedRow[]]
   if (isOneRow(plan)) return { table, columns: first.columns, rows, isList: false }
-  const columns = unionOf(rows)
+  const lists = new Set(rows.map((row) => row.columns))
+  const columns = lists.size === 1 ? first.columns : [...new Set([...lists].flat())]
   if (conflict === undefined || isNew(first, conflict, table)) return { table, columns, rows, isList: true }
   const { key, set, within } = conflict
   const written = set.kind === 'assignments' ? [] : writtenColumns(conflict, columns)
@@ -95,8 +96,7 @@ export function isCertain (plan: InsertPlan, engine: Engine): boolean {
 
 /**
  * Whether all rows of a statement must have the same columns. MySQL has no DEFAULT for a required column, which a
- * trigger may fill if it is omitted. With `given`, the columns that are written to
- * existing rows differ by row.
+ * trigger may fill if it is omitted. With `given`, the columns that are written to existing rows differ by row.
  */
 function needsSameColumns ({ table, rows, conflict }: InsertPlan, engine: Engine): boolean {
   if (!TRAITS[engine].hasDefault || conflict?.set.kind === 'given') return true
@@ -167,9 +167,3 @@ function isMiscounted ({ columns, parameters }: PlannedRow, conflict: Conflict):
 /** Whether NULL in the column differs from its default. */
 const hidesDefault = ({ nullable, defaultText, defaultComputed }: Column): boolean =>
   nullable && (defaultText !== null || defaultComputed === true)
-
-function unionOf (rows: readonly PlannedRow[]): readonly Column[] {
-  const lists = new Set(rows.map(({ columns }) => columns))
-  const [first = []] = lists
-  return lists.size === 1 ? first : [...new Set([...lists].flat())]
-}
