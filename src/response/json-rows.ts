@@ -41,7 +41,7 @@ export class JsonRows implements RowFormat {
   readonly #row: RowCells
   /** The columns of all cells, as the database has them now. */
   #columns: readonly Column[]
-  #layouts = new Map<number, RowLayout>()
+  #layouts: Map<number, RowLayout> | undefined
   /** That of the row itself, which is created with the first one. */
   #layout: RowLayout | undefined
   #bytes: Buffer | undefined
@@ -138,7 +138,12 @@ export class JsonRows implements RowFormat {
   }
 
   #layoutOf ({ from, columns: { length } }: RowCells): RowLayout {
-    return getOrCreate(this.#layouts, from, () => createLayout(this.#columns.slice(from, from + length)))
+    const layouts = (this.#layouts ??= new Map())
+    const found = layouts.get(from)
+    if (found !== undefined) return found
+    const layout = createLayout(this.#columns.slice(from, from + length))
+    layouts.set(from, layout)
+    return layout
   }
 }
 

@@ -71,7 +71,7 @@ export class ResponseSink implements RowSink {
   begin (columns: readonly Column[]): void {
     this.#output.length = this.#keptLength
     this.#held = this.#heldMemory = 0
-    this.rows.clear(this.#keptGaps)
+    if (this.#hasLists) this.rows.clear(this.#keptGaps)
     this.rows.begin(columns)
     this.#columns = columns
     this.#hasMore = false
