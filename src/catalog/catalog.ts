@@ -166,8 +166,8 @@ export interface Table {
    * replace`).
    */
   readonly hasConflictClause?: true
-  /** SQLite: the version of the definitions of the file that the table was read with. */
-  readonly version?: number
+  /** SQLite: the file that the table was read from, and the version of its definitions. */
+  readonly version?: string
   /** In the order of the table. */
   readonly columns: ReadonlyMap<string, Column>
   readonly columnList: readonly Column[]

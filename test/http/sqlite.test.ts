@@ -1,5 +1,5 @@
 /** SQLite: databases in memory, and what one session does while the other one is in use. */
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync, renameSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
@@ -43,9 +43,11 @@ t.test('a database in memory has the tables of "setup", and its file is removed'
 
 t.test('without "setup" it is empty, and each one is a separate database', async (t) => {
   const first = await startInMemory(t)
-  const second = await startInMemory(t, {})
-  t.match(await first.execute({ verb: 'select', columns: ['id'] }), { count: 1 })
-  await t.rejects(second.execute({ verb: 'select' }), { code: 'TABLE_NOT_FOUND' })
+  await t.test('in a folder of its own', async (t) => {
+    const second = await startInMemory(t as Test, {})
+    t.match(await first.execute({ verb: 'select', columns: ['id'] }), { count: 1 })
+    await t.rejects(second.execute({ verb: 'select' }), { code: 'TABLE_NOT_FOUND' })
+  })
 })
 
 t.test('rows survive a statement that was killed', async (t) => {
@@ -140,4 +142,50 @@ await onEachEngine(t, 'a session that only reads is opened when it is needed, an
   await write
   reader.kill()
   await until('the next select has a new one', async () => (await post('items', select)).status === 200)
+})
+
+await onEachEngine(t, 'a file that is replaced is used from the next request on, in every session, with its definitions and without the log of the old one', options, async (t, service) => {
+  const { post, sql, url, server: { rows } } = service
+  const path = url.replace('sqlite:', '')
+  const stream = async () => (await post('items', select, { headers: { accept: 'application/x-ndjson' } })).text.trim()
+  const readBeside = async () => {
+    const unlock = lock(t, service)
+    const write = post('items', { verb: 'delete', filters: { id: 9 } })
+    const { text } = await post('items', select)
+    unlock()
+    await write
+    return text
+  }
+  await readBeside()
+  t.equal(await stream(), '{"id":1,"n":7}')
+  await sql(`vacuum into '${path}.new'`)
+  const other = new DatabaseSync(`${path}.new`)
+  other.exec("drop table items; create table items (id integer primary key, n text not null); insert into items values (1, 'seven')")
+  const [had] = await sql('pragma schema_version')
+  other.exec(`pragma schema_version = ${had.schema_version}`)
+  other.close()
+  await post('items', update(2)) // into the log
+  renameSync(`${path}.new`, path)
+  t.equal(await stream(), '{"id":1,"n":"seven"}', 'in the session of a stream')
+  t.match(await readBeside(), '"n":"seven"', 'in the one that reads')
+  t.equal((await post('items', { verb: 'insert', data: { id: 2, n: 'two' } })).status, 200, 'in the one that writes')
+  const written = [{ id: 1, n: '7' }, { id: 2, n: 'two' }]
+  t.same((await post('items', { verb: 'select' })).json.data.rows, written)
+  const found = new DatabaseSync(path)
+  t.same(found.prepare('select id, n from items').all().map((row) => ({ ...row })), written)
+  t.match(found.prepare('pragma integrity_check').get()?.['integrity_check'], 'ok')
+  found.close()
+
+  const insert = { verb: 'insert', data: { n: 'x' } }
+  renameSync(path, `${path}.old`)
+  for (const body of [select, insert]) t.match(await post('items', body), { status: 503, json: { error: { code: 'DATABASE_UNAVAILABLE' } } }, 'no file has the path')
+  t.notOk(existsSync(path))
+  renameSync(`${path}.old`, path)
+  const writing = rows.transaction('shop', async (tx) => {
+    await tx.execute({ table: 'items', body: insert as never, grant: everything })
+    renameSync(path, `${path}.old`)
+  })
+  await t.rejects(writing, { code: 'DATABASE_UNAVAILABLE' }, 'a transaction that began before')
+  renameSync(`${path}.old`, path)
+  t.same((await post('items', { verb: 'select' })).json.data.rows, written)
 })

@@ -175,7 +175,7 @@ export async function introspectSqlite (ask: Ask): Promise<readonly TableFacts[]
   const byTable = async <Row extends { table: string }>(sql: string): Promise<Map<string, Row[]>> =>
     Map.groupBy((await ask(sql)) as Row[], (row) => row.table)
   // read first, so that a change during the other queries makes this version stale and the catalog is read again
-  const [{ version }] = await ask(SCHEMA_VERSION) as [{ readonly version: number }]
+  const [{ version }] = await ask(SCHEMA_VERSION) as [{ readonly version: string }]
   const indexed = await byTable<IndexRow>(INDEXES)
   const foreigns = await byTable<ForeignRow>(FOREIGN_KEYS)
   const triggers = await byTable<TriggerRow>(TRIGGERS)

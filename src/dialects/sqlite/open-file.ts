@@ -1,4 +1,4 @@
-import { accessSync, closeSync, constants, existsSync, openSync, statSync } from 'node:fs'
+import { accessSync, closeSync, constants, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
@@ -18,12 +18,20 @@ const CANNOT_OPEN = { errcode: 14, errstr: 'unable to open database file' }
 
 const codeOf = (error: unknown): number => (error as { errcode?: number }).errcode ?? 0
 
+/** Distinguishes the file that has a path from any other; undefined if none has it. */
+export function identify (path: string): string | undefined {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false })
+  return found && `${found.dev} ${found.ino}`
+}
+
+/** The error for a path that no file has. */
+export const cannotOpen = (): Error => Object.assign(new Error(CANNOT_OPEN.errstr), CANNOT_OPEN)
+
 /**
  * Opens a file, which must exist. `isReadOnly`: whether the file, or its folder, in which SQLite creates others, may
  * not be written. @throws SqliteError
  */
 export function openFile (path: string): { readonly database: DatabaseSync, readonly isReadOnly: boolean } {
-  if (!existsSync(path)) throw Object.assign(new Error(CANNOT_OPEN.errstr), CANNOT_OPEN)
   if (isWritable(path)) {
     const database = connect(path, false)
     try {

@@ -3,12 +3,13 @@
  * interrupted, but a process can be killed. session.ts starts it with the path of the file, and READS_ONLY if it must
  * not write.
  */
+import { rmSync } from 'node:fs'
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { BoundedMap } from '../../get-or-create.ts'
-import { openFile, encodingOf, TextCheck, type Encoding } from './open-file.ts'
+import { cannotOpen, encodingOf, type Encoding, identify, openFile, TextCheck } from './open-file.ts'
 import type { DriverValue } from '../../types/column-type.ts'
 import {
-  READS_ONLY, SCHEMA_CHANGED, SCHEMA_VERSION, type Order, type ReadOrder, type Reply, type Row, type RowsOrder,
+  FILE, READS_ONLY, SCHEMA_CHANGED, SCHEMA_VERSION, type Order, type ReadOrder, type Reply, type Row, type RowsOrder,
   type RunOrder, type TransactionOrder
 } from './protocol.ts'
 
@@ -29,8 +30,15 @@ const NO_CHANGES = new Uint8Array(0)
 /** A function of SQL that keeps its argument for the reply and returns false (src/sql/compile-insert.ts). */
 const NOTE = 'row_query_note'
 
-/** Executes the orders of one client, one after the other. */
+/** SQLITE_READONLY_DBMOVED */
+const MOVED = { errcode: 1032 }
+
+/** Executes the orders of one client, one after the other, in the file that has the path when it is opened. */
 class Connection {
+  readonly #path: string
+  readonly #file: string
+  /** The file of WAL mode beside it, if there is one. */
+  readonly #log: string | undefined
   readonly #database: DatabaseSync
   readonly #prepared = new BoundedMap<string, StatementSync>(MAX_PREPARED)
   /** Whether a transaction order has begun a transaction that is still open. */
@@ -51,9 +59,15 @@ class Connection {
 
   /** `readsOnly`: the connection must not write. @throws SqliteError if the file cannot be opened */
   constructor (path: string, readsOnly: boolean) {
+    const file = identify(path)
+    if (file === undefined) throw cannotOpen()
     const { database, isReadOnly } = openFile(path)
     if (readsOnly) database.exec('pragma query_only = on')
+    this.#path = path
+    this.#file = file
+    this.#log = isReadOnly ? undefined : identify(`${path}-wal`)
     this.#database = database
+    database.function(FILE, { directOnly: true }, () => file)
     this.isReadOnly = isReadOnly
     database.function(NOTE, { directOnly: true, useBigIntArguments: true }, (value) => {
       this.#noted = value as DriverValue | null
@@ -87,6 +101,33 @@ class Connection {
     this.#database.close()
   }
 
+  /**
+   * Whether another file has the path now, in which the order must run: none of a transaction or select that has begun.
+   * @throws SqliteError if no file has the path, or when a transaction would end in a file that has lost it
+   */
+  isReplaced (order: Order): boolean {
+    const isBusy = this.#isOpen || this.#rows !== undefined
+    if (isBusy && !(order.kind === 'transaction' && order.sql === 'commit')) return false
+    const file = identify(this.#path)
+    if (file === this.#file) return false
+    if (file === undefined) throw cannotOpen()
+    if (isBusy) throw Object.assign(new Error('the file has been replaced'), MOVED)
+    return true
+  }
+
+  /**
+   * Closes a file whose path another one has. SQLite would apply the log that the file has left beside it to that one.
+   * The lock keeps other processes of the service from creating the log of the new file meanwhile. @throws SqliteError
+   */
+  leave (): void {
+    const isLogLeft = (): boolean => this.#log !== undefined && identify(`${this.#path}-wal`) === this.#log
+    if (isLogLeft()) {
+      this.#database.exec('pragma query_only = off; pragma wal_checkpoint; begin immediate')
+      if (isLogLeft()) for (const suffix of ['-wal', '-shm']) rmSync(this.#path + suffix, { force: true })
+    }
+    this.close()
+  }
+
   #run (order: RunOrder): Reply {
     if (order.begin === true) this.#prepare('begin immediate').run()
     this.#requireVersion(order.version)
@@ -96,11 +137,9 @@ class Connection {
   }
 
   /** @throws the error of a statement whose schema has changed */
-  #requireVersion (planned: number | undefined): void {
+  #requireVersion (planned: string | undefined): void {
     if (planned === undefined) return
-    const found = this.#prepare(SCHEMA_VERSION)
-    found.setReadBigInts(false)
-    if ((found.get() as { version: number }).version === planned) return
+    if ((this.#prepare(SCHEMA_VERSION).get() as { version: string }).version === planned) return
     throw Object.assign(new Error('database schema has changed'), { errcode: SCHEMA_CHANGED })
   }
 
@@ -284,10 +323,23 @@ const reply = (message: Reply): void => { process.send?.(message, () => {}) }
 for (const signal of SIGNALS) process.on(signal, () => {})
 try {
   const [, , path, use] = process.argv
-  const connection = new Connection(path as string, use === READS_ONLY)
-  process.on('message', (order: Order) => reply(connection.reply(order)))
-  process.on('disconnect', () => connection.close())
+  const open = (): Connection => new Connection(path as string, use === READS_ONLY)
+  let connection: Connection | undefined = open()
   reply({ isReadOnly: connection.isReadOnly })
+  const execute = (order: Order): Reply => {
+    try {
+      if (connection?.isReplaced(order) === true) {
+        connection.leave()
+        connection = undefined
+      }
+      connection ??= open()
+    } catch (error) {
+      return toReply(error)
+    }
+    return connection.reply(order)
+  }
+  process.on('message', (order: Order) => reply(execute(order)))
+  process.on('disconnect', () => connection?.close())
 } catch (error) {
   reply(toReply(error))
 }

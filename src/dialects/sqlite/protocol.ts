@@ -7,8 +7,11 @@ import type { DriverValue } from '../../types/column-type.ts'
 /** The argument of a process that only reads. */
 export const READS_ONLY = 'reads-only'
 
-/** The number that SQLite changes with every definition of the file. */
-export const SCHEMA_VERSION = 'select schema_version as version from pragma_schema_version'
+/** A function of SQL that names the file, since another file may have the same number. */
+export const FILE = 'row_query_file'
+
+/** The number that SQLite changes with every definition of the file, and the file. */
+export const SCHEMA_VERSION = `select schema_version || ' ' || ${FILE}() as version from pragma_schema_version`
 
 /** SQLITE_SCHEMA: the definitions are not those that the statement was made for. */
 export const SCHEMA_CHANGED = 17
@@ -18,7 +21,7 @@ interface OnVersion {
    * The version of the definitions that the statement was planned with. If the file has another one, in which a column
    * may have another type, the statement does not run.
    */
-  readonly version?: number | undefined
+  readonly version?: string | undefined
 }
 
 /** Runs a statement without rows. */
