@@ -10,13 +10,17 @@ import { describeTypes, findImportFormat, keepImporting, stopWaiting } from '../
 import { OF_IMPORT, OF_WAITING_IMPORT, respondBeforeEnd } from '../src/request/read-body.ts'
 import type {} from './telemetry.ts' // declares request.rowQueryRecord
 import {
-  bodyTooLarge, internal, isBug, invalidRequest, isServiceError, isTemporary, notFound, outcomeUnknown, overloaded,
-  permissionDenied, rateLimited, refusalOf, unauthenticated, unsupportedMediaType, withReason, type ServiceError
+  bodyIncomplete, bodyTooLarge, internal, isBug, invalidRequest, isServiceError, isTemporary, notFound, outcomeUnknown,
+  overloaded, permissionDenied, rateLimited, refusalOf, unauthenticated, unsupportedMediaType, withReason,
+  type ServiceError
 } from '../src/errors.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Whether a write has begun, so that an error from elsewhere cannot say that nothing was changed. */
+    /**
+     * Whether a write runs or has been made, so that an error from elsewhere cannot say that nothing was changed. False
+     * again if the write has failed by itself.
+     */
     rowQueryIsWriting?: boolean
   }
 }
@@ -29,7 +33,7 @@ const fastifyErrors = new Map<string, (reply?: FastifyReply) => ServiceError>([
   ['FST_ERR_CTP_BODY_TOO_LARGE', bodyTooLarge],
   ['FST_ERR_CTP_INVALID_MEDIA_TYPE', refuseMediaType],
   ['FST_ERR_CTP_INVALID_CONTENT_LENGTH', () => invalidRequest('the length of the body differs from Content-Length')],
-  ['ECONNRESET', () => invalidRequest('the connection closed before the whole body arrived')],
+  ['ECONNRESET', bodyIncomplete],
   // of a stream that nobody waits for any more
   ['ERR_STREAM_PREMATURE_CLOSE', clientGone],
   ['FST_ERR_BAD_URL', notFound],
@@ -61,9 +65,12 @@ const ALSO_RETRIED: ReadonlySet<string> = new Set(['RATE_LIMITED', 'REQUEST_TIME
 
 /** Sends the response to an error. Unexpected errors are logged with their stack. */
 export function sendError (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const refusal = request.rowQueryIsWriting && !isServiceError(error)
-    ? toRefusalOfWrite(error, reply)
-    : toRefusal(error, reply)
+  const cause = toRefusal(error, reply)
+  // an error of the host app, such as of its hook onSend: one that promises that nothing was changed would have clients
+  // write twice
+  const isOfWrite = request.rowQueryIsWriting === true && !isServiceError(error)
+  const refusal = isOfWrite ? withReason(outcomeUnknown(), error.code) : cause
+  if (isOfWrite && isBug(cause)) request.log.error({ requestId: shownId(request), err: error }, 'unexpected error')
   logRefusal(request.log, { refusal, error, requestId: shownId(request), record: request.rowQueryRecord })
   // the rate limiter, or a hook of the app, may have set a better time
   const mayRetry =
@@ -117,15 +124,6 @@ export function toRefusal (
   if (isServiceError(error)) return error
   const status = reply !== undefined && reply.statusCode >= 400 ? reply.statusCode : (error.statusCode ?? error.status)
   return (fastifyErrors.get(error.code) ?? hostErrors.get(status))?.(reply) ?? internal()
-}
-
-/**
- * An error of the host app while a write runs or its answer is sent, such as `handlerTimeout` of Fastify: what promises
- * that nothing was changed would have clients write twice.
- */
-function toRefusalOfWrite (error: FastifyError, reply: FastifyReply): ServiceError {
-  const refusal = toRefusal(error, reply)
-  return isBug(refusal) ? refusal : withReason(outcomeUnknown(), error.code)
 }
 
 const PrefixTaken = createError('ROW_QUERY_PREFIX_TAKEN', 'The prefix "%s" is in use: %s')

@@ -55,9 +55,10 @@ export default fp(async function responseHeaders (app: FastifyInstance) {
     reply.header('x-request-id', shownId(request))
     done()
   })
-  // no cache keeps a response, and no browser guesses its type
-  app.addHook('onRequest', (_request, reply, done) => {
+  // no cache keeps a response, and no browser guesses its type; the log of an import needs the id before the response
+  app.addHook('onRequest', (request, reply, done) => {
     reply.header('cache-control', 'no-store').header('x-content-type-options', 'nosniff')
+    reply.header('x-request-id', shownId(request))
     done()
   })
 }, { name: 'row-query-response-headers' })

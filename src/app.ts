@@ -5,7 +5,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Registry } from 'prom-client'
 import auth, { failedLogins } from '../plugins/auth.ts'
-import errors, { notFoundResponses } from '../plugins/errors.ts'
+import errors, { notFoundResponses, toRefusal } from '../plugins/errors.ts'
 import jsonBody from '../plugins/json-body.ts'
 import optional from '../plugins/optional.ts'
 import responseHeaders from '../plugins/response-headers.ts'
@@ -74,7 +74,7 @@ export async function registerParts (
   const ofStreams = requestLog ? collectors : [...collectors, createRequestLog(app.log)]
   // onRequest: 404 and 405 by the path; validation by the schema: 400; handler: the verbs
   const bodyTimeout = (app as { [BODY_TIMEOUT]?: number })[BODY_TIMEOUT] ?? HTTP_DEFAULTS.bodyTimeout
-  await app.register(routes, { limits, budget, collectors: ofStreams, bodyTimeout })
+  await app.register(routes, { limits, budget, collectors: ofStreams, bodyTimeout, toRefusal })
 
   // each ends after its running statement, because a client may still send for minutes
   app.addHook('preClose', async () => {

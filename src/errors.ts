@@ -58,6 +58,9 @@ export function mayBeNew (refusal: ServiceError): ServiceError {
 }
 
 export const invalidRequest = define<[reason: string]>('INVALID_REQUEST', 400, 'The request is not valid HTTP: %s')
+/** A body that breaks off. */
+export const bodyIncomplete = (): ServiceError =>
+  invalidRequest('the connection closed before the whole body arrived')
 export const invalidJson = define<[reason: string]>('INVALID_JSON', 400, 'The body is not valid JSON: %s')
 export const invalidBody = define<[reason: string]>('INVALID_BODY', 400, '%s')
 export const filtersRequired = define<[verb: string]>(

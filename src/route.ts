@@ -5,7 +5,8 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { Static } from '@sinclair/typebox'
 import type {
-  FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler, onSendHookHandler, preValidationHookHandler
+  FastifyError, FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler, onSendHookHandler,
+  preValidationHookHandler
 } from 'fastify'
 import fp from 'fastify-plugin'
 import { BodySchema, type OperationsBody, operationsBody } from '../schemas/body.ts'
@@ -13,7 +14,7 @@ import { type Access, getAccess, getDatabase, getGrant } from './access/authoriz
 import { HttpClient } from './http/client-connections.ts'
 import { seesDatabase } from './access/grant.ts'
 import type { Database } from './databases/database.ts'
-import { methodNotAllowed, notFound } from './errors.ts'
+import { methodNotAllowed, notFound, type ServiceError } from './errors.ts'
 import { answerImport, delayContinue, ImportBody, refuseQuery } from './http/import-request.ts'
 import {
   completeSelect, hasQuery, refuseWrites, sendAcceptQuery, sendTagged, findWantedStream, sendStream,
@@ -35,6 +36,8 @@ export interface RowsOptions {
   readonly collectors: readonly Collector[]
   /** How long an import waits for bytes of its client, in milliseconds. */
   readonly bodyTimeout: number
+  /** The error as the client sees it. */
+  readonly toRefusal: (error: FastifyError, reply: FastifyReply) => ServiceError
 }
 
 const CONSISTENCY = 'The header "Row-Query-Consistency"'
@@ -69,6 +72,12 @@ const varyByAccept: onSendHookHandler = (_request, reply, _payload, done) => {
   done()
 }
 
+/** Passes on the error of a write, which says by itself what has happened. */
+function failWrite (request: FastifyRequest, error: unknown): never {
+  request.rowQueryIsWriting = false
+  throw error
+}
+
 /** Converts a check to the form that Fastify calls. */
 const toValidator = (findError: FindBodyError) => (value: unknown) => {
   if (value instanceof ImportBody) return { value }
@@ -77,7 +86,7 @@ const toValidator = (findError: FindBodyError) => (value: unknown) => {
 }
 
 export default fp(async function routes (app: FastifyInstance, options: RowsOptions) {
-  const { limits, budget, collectors, bodyTimeout } = options
+  const { limits, budget, collectors, bodyTimeout, toRefusal } = options
   const { rowQueryDatabases: databases } = app
   const methods = ['POST', ...(hasQuery(app) ? ['QUERY'] : [])]
   const url = '/:database/:table'
@@ -129,7 +138,7 @@ export default fp(async function routes (app: FastifyInstance, options: RowsOpti
     if (body as unknown instanceof ImportBody) {
       reply.type('application/json; charset=utf-8')
       const onReplay = (): void => { reply.header(REPLAYED, 'true') }
-      return answerImport(request, reply, { access, limits, bodyTimeout, onReplay })
+      return answerImport(request, reply, { access, limits, bodyTimeout, onReplay, toRefusal })
     }
     const consistency = readConsistency(body.verb, CONSISTENCY, headers['row-query-consistency'])
     if (request.rowQueryStream !== null) {
@@ -143,7 +152,10 @@ export default fp(async function routes (app: FastifyInstance, options: RowsOpti
     request.rowQueryIsWriting = body.verb !== 'select'
     return handle(
       key === undefined ? options : { ...options, key, onReplay: () => reply.header(REPLAYED, 'true') }
-    ).then(({ response }) => request.method === 'QUERY' ? sendTagged(request, reply, response) : response)
+    ).then(
+      ({ response }) => request.method === 'QUERY' ? sendTagged(request, reply, response) : response,
+      (error: unknown) => failWrite(request, error)
+    )
   }
   app.withTypeProvider<TypeBoxTypeProvider>().post(url, {
     ...ofTable,
@@ -182,7 +194,7 @@ export default fp(async function routes (app: FastifyInstance, options: RowsOpti
       record,
       key,
       onReplay: () => reply.header(REPLAYED, 'true')
-    })
+    }).catch((error: unknown) => failWrite(request, error))
     return request.method === 'QUERY' ? sendTagged(request, reply, response) : response
   }
   app.post('/:database', ofDatabase, answerOperations)

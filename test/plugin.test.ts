@@ -1,5 +1,7 @@
 /** The plugin in an app that somebody else wrote. */
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { gzipSync } from 'node:zlib'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, type InjectOptions } from 'fastify'
 import fastifyAuth from '@fastify/auth'
 import bearerAuth from '@fastify/bearer-auth'
@@ -211,29 +213,88 @@ t.test('the status of an error of the host is the one that Fastify would send', 
 })
 
 t.test('an error of the host after a write has begun does not say that nothing was changed', async (t) => {
-  const app = createHost(t)
+  const log: string[] = []
+  const app = createHost(t, { logger: { level: 'error', stream: { write: (line: string) => { log.push(line) } } } })
   let when: 'preHandler' | 'onSend' | undefined
+  let status: number | undefined
   for (const hook of ['preHandler', 'onSend'] as const) {
     app.addHook(hook as 'preHandler', async () => {
       if (when !== hook) return
       when = undefined
-      throw Object.assign(new Error('of the host'), { statusCode: 503 })
+      throw Object.assign(new Error('of the host'), { statusCode: status })
     })
   }
   const setup = ['create table notes (id integer primary key, text text)']
   const everything = { name: 'writer', sha256: hashToken(TOKEN), permissions: ['select' as const, 'insert' as const] }
   await app.register(rowQuery, { prefix: '/api', databases: { db: { url: 'sqlite::memory:', setup } }, tokens: [everything] })
   const write = { verb: 'insert', data: { text: 'a' } }
+  const read = { verb: 'select' }
+  const operations = (operation: object) => ({ operations: [{ table: 'notes', ...operation }] })
   const cases = [
-    ['onSend', '', write, 502, 'OUTCOME_UNKNOWN'], ['preHandler', '', write, 503, 'OVERLOADED'], ['onSend', '', { verb: 'select' }, 503, 'OVERLOADED'],
-    ['onSend', 'operations', write, 502, 'OUTCOME_UNKNOWN'], ['onSend', 'operations', { verb: 'select' }, 503, 'OVERLOADED']
+    ['onSend', 503, write, 502, 'OUTCOME_UNKNOWN'], ['preHandler', 503, write, 503, 'OVERLOADED'], ['onSend', 503, read, 503, 'OVERLOADED'],
+    ['onSend', 503, operations(write), 502, 'OUTCOME_UNKNOWN'], ['onSend', 503, operations(read), 503, 'OVERLOADED'],
+    ['onSend', undefined, write, 502, 'OUTCOME_UNKNOWN'], ['preHandler', undefined, write, 500, 'INTERNAL'], ['onSend', undefined, read, 500, 'INTERNAL'],
+    ['onSend', undefined, operations(write), 502, 'OUTCOME_UNKNOWN'], ['onSend', undefined, 'text\nb\n', 502, 'OUTCOME_UNKNOWN']
   ] as const
-  for (const [hook, form, body, status, code] of cases) {
-    when = hook
-    const payload = form === '' ? body : { operations: [{ table: 'notes', ...body }] }
-    const answer = await ask(app, form === '' ? '/api/db/notes' : '/api/db', { payload })
-    t.match(answer, { status, json: { error: { code } } }, `${hook} ${form} ${body.verb}`)
-    t.equal('retry-after' in answer.headers, status === 503)
+  for (const [hook, thrown, payload, expected, code] of cases) {
+    [when, status] = [hook, thrown]
+    log.length = 0
+    const isImport = typeof payload === 'string'
+    const headers = { authorization: `Bearer ${TOKEN}`, ...(isImport && { 'content-type': 'text/csv' }) }
+    const answer = await ask(app, !isImport && 'operations' in payload ? '/api/db' : '/api/db/notes', { payload, headers })
+    const why = `${hook} ${thrown} ${JSON.stringify(payload)}`
+    t.match(answer, { status: expected, json: { error: { code } } }, why)
+    t.equal('retry-after' in answer.headers, expected === 503)
+    t.match(log.map((line) => JSON.parse(line)), thrown === undefined ? [{ requestId: answer.headers['x-request-id'], err: { message: 'of the host' } }] : [], why)
+  }
+})
+
+t.test('an answer has its request id also where the app answers an error of its hook onSend itself', async (t) => {
+  const app = createHost(t)
+  app.addHook('onSend', async () => { throw new Error('of the host') })
+  await app.register(rowQuery, { prefix: '/api', ...optionsFor() })
+  t.match(await ask(app, '/api/shop/orders'), { status: 500, headers: { 'x-request-id': /^[\da-f]{32}$/ } })
+})
+
+t.test('an import whose body comes from a stream of the host is answered like a refusal of its hooks if the stream fails', async (t) => {
+  const log: string[] = []
+  const app = createHost(t, { logger: { level: 'info', stream: { write: (line: string) => { log.push(line) } } } })
+  let fail: (stream: Readable) => void = () => {}
+  app.addHook('preParsing', async ({ headers }, _reply, payload) => {
+    payload.resume()
+    const rows = Buffer.from(`text\n${Array.from({ length: 1500 }, (_, index) => `${index}\n`).join('')}`)
+    const parts = [headers['content-encoding'] === 'gzip' ? gzipSync(rows).subarray(0, -10) : rows]
+    return new Readable({
+      read () {
+        if (parts.length > 0) this.push(parts.shift())
+        else setTimeout(() => { fail(this) }, 200)
+      }
+    })
+  })
+  const setup = ['create table notes (id integer primary key, text text)']
+  const everything = { name: 'writer', sha256: hashToken(TOKEN), permissions: ['select' as const, 'insert' as const] }
+  await app.register(rowQuery, { prefix: '/api', databases: { db: { url: 'sqlite::memory:', setup } }, tokens: [everything] })
+  const withStatus = (statusCode?: number) => (stream: Readable) => { stream.destroy(Object.assign(new Error('of the host'), { statusCode })) }
+  const cases = [
+    [withStatus(), 500, 'INTERNAL'], [withStatus(403), 403, 'PERMISSION_DENIED'], [withStatus(503), 503, 'OVERLOADED'],
+    [(stream: Readable) => { stream.destroy() }, 400, 'INVALID_REQUEST']
+  ] as const
+  for (const [how, status, code] of cases) {
+    for (const encoding of ['identity', 'gzip']) {
+      for (const transaction of encoding === 'gzip' ? ['whole'] : ['whole', 'batch']) {
+        fail = how
+        log.length = 0
+        const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'text/csv', 'content-encoding': encoding }
+        const answer = await ask(app, `/api/db/notes?transaction=${transaction}`, { headers, payload: 'x' })
+        const why = `${status} ${encoding} ${transaction}`
+        t.match(answer, { status, json: { error: { code } } }, why)
+        t.same(answer.json.error.committed, transaction === 'batch' ? { rows: 1000, line: 1001 } : undefined, why)
+        t.notMatch(JSON.stringify(answer.json), /of the host/)
+        const lines = log.map((line) => JSON.parse(line))
+        t.match(lines.find(({ msg }) => msg === 'import'), { code, status, requestId: answer.headers['x-request-id'] }, why)
+        if (status === 500) t.match(lines.find(({ msg }) => msg === 'unexpected error'), { err: { stack: /of the host/ } }, why)
+      }
+    }
   }
 })
 

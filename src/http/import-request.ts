@@ -2,10 +2,12 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { createGunzip, type Gunzip } from 'node:zlib'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Access } from '../access/authorize.ts'
 import { clientGone } from '../dialects/dialect.ts'
-import { at, internal, invalidBody, isServiceError, type ServiceError, unsupportedMediaType } from '../errors.ts'
+import {
+  at, bodyIncomplete, internal, invalidBody, isServiceError, type ServiceError, unsupportedMediaType
+} from '../errors.ts'
 import { readKey } from '../idempotency/run-once.ts'
 import { type ImportFormat, readImportOptions, Import } from '../imports/run-import.ts'
 import type { RequestLimits } from '../plan/write-options.ts'
@@ -58,7 +60,9 @@ const ENCODINGS: ReadonlySet<string> = new Set(['identity', 'gzip', 'x-gzip'])
 
 /** Returns the body of an import, or UNSUPPORTED_MEDIA_TYPE (not thrown). */
 export function toImportBody (request: FastifyRequest, payload: Readable): ImportBody | Error {
-  const { headers, routeOptions: { config } } = request
+  const { headers, raw, routeOptions: { config } } = request
+  // one of the host app may fail before it is read, which nobody listens for yet
+  if (payload !== raw) payload.on('error', () => {})
   const format = findImportFormat(headers)
   const isAccepted =
     format !== undefined &&
@@ -142,13 +146,15 @@ export interface ImportSettings {
   readonly access: Access
   readonly limits: RequestLimits
   readonly bodyTimeout: number
+  /** Converts an error of a stream that a hook of the host app has put in place of the body. */
+  readonly toRefusal: (error: FastifyError, reply: FastifyReply) => ServiceError
 }
 
 /** Runs the import of a request, and returns the body of the response. @throws ServiceError */
 export async function answerImport (
   request: FastifyRequest,
   reply: FastifyReply,
-  { onReplay, ...settings }: ImportSettings
+  { onReplay, toRefusal, ...settings }: ImportSettings
 ): Promise<string | Buffer> {
   const { raw } = request
   const { database, grant } = settings.access
@@ -171,7 +177,18 @@ export async function answerImport (
   try {
     return await running.run(() => {
       raw.once('close', () => { if (!raw.complete) running.fail(clientGone()) })
-      payload.on('error', () => running.fail(clientGone()))
+      const fail = (error: Error | null): void => {
+        if (payload === raw || (raw.destroyed && !raw.complete)) return running.fail(clientGone())
+        running.fail(error === null
+          ? bodyIncomplete()
+          : Object.assign(toRefusal(error as FastifyError, reply), { cause: error }))
+      }
+      payload.on('error', fail)
+      if (payload !== raw) {
+        const end = (): void => { if (payload.readableEnded === false) fail(payload.errored) }
+        if (payload.destroyed) end()
+        else payload.on('close', end)
+      }
       if ((request.headers['content-encoding'] ?? 'identity').toLowerCase() === 'identity') return payload
       gunzip = createGunzip({ chunkSize: 65_536 })
       gunzip.on('error', () => running.fail(at('', invalidBody('The body is not valid gzip'))))
@@ -180,6 +197,7 @@ export async function answerImport (
     })
   } catch (error) {
     record.refusal = isServiceError(error) ? error : internal()
+    request.rowQueryIsWriting = false
     throw error
   } finally {
     Object.assign(record, {

@@ -4,7 +4,7 @@
  */
 import { isUtf8 } from 'node:buffer'
 import type { Readable } from 'node:stream'
-import { bodyTooLarge, invalidBody, requestTimeout, type ServiceError } from '../errors.ts'
+import { bodyIncomplete, bodyTooLarge, invalidBody, requestTimeout, type ServiceError } from '../errors.ts'
 import { atLine, type RowParser } from './row-parser.ts'
 
 /** The limits of a batch: its rows, and their size in bytes, which a single row may exceed. */
@@ -172,7 +172,7 @@ export class BatchReader<Row = unknown> {
   readonly #onError = (error: Error): void => this.fail(error)
 
   readonly #onClose = (): void => {
-    if (!this.#hasEnded) this.fail(Object.assign(new Error('aborted'), { code: 'ECONNRESET' }))
+    if (!this.#hasEnded) this.fail(bodyIncomplete())
   }
 
   /** Advances, and continues with the next bytes, or after other work of the process. */

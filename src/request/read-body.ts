@@ -1,7 +1,7 @@
 /** Reads the bytes of a request body, within limits. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
-import { bodyInPieces, bodyTooLarge, invalidRequest, overloaded } from '../errors.ts'
+import { bodyIncomplete, bodyInPieces, bodyTooLarge, invalidRequest, overloaded } from '../errors.ts'
 
 // Bounds the small parts in which a body arrives: each takes Node about a microsecond, and its client six bytes.
 
@@ -179,9 +179,7 @@ export function readBody (payload: Payload, { headers, limit, reservation }: {
   }
 
   if (declared !== undefined && declared > limit) return onBody(bodyTooLarge())
-  if (payload.destroyed === true) {
-    return onBody(invalidRequest('the connection closed before the whole body arrived'))
-  }
+  if (payload.destroyed === true) return onBody(bodyIncomplete())
   if (!reservation.hold(weighBytes(declared ?? 0))) return onBody(overloaded())
   payload.on('data', onData)
   payload.on('end', onEnd)
