@@ -120,6 +120,8 @@ const refusals: Array<[string, object, string]> = [
   ['$and of values', { $and: [1] }, 'INVALID_BODY'],
   ['33 levels', levels(33), 'INVALID_BODY'],
   ['257 conditions', { $or: Array.from({ length: 257 }, (_, id) => ({ id })) }, 'INVALID_BODY'],
+  ['257 members without a condition', { $and: Array.from({ length: 257 }, () => ({})) }, 'INVALID_BODY'],
+  ['257 combinators without a condition', { $or: Array.from({ length: 257 }, (_, id) => [{ $and: [] }, { $or: [] }, { $not: {} }, { $is: {} }][id % 4]) }, 'INVALID_BODY'],
   ['10,001 values', { id: Array.from({ length: 10_001 }, (_, id) => id) }, 'INVALID_BODY'],
   ['10,001 values in two lists', { id: Array.from({ length: 5000 }, (_, id) => id), size: { $in: Array.from({ length: 5001 }, (_, id) => id) } }, 'INVALID_BODY'],
   ['a pattern of 1,001 characters', { name: { $like: '%'.repeat(1001) } }, 'INVALID_BODY'],
@@ -152,6 +154,11 @@ const refusals: Array<[string, object, string]> = [
   ['an empty list', { id: [] }, 'INVALID_VALUE'],
   ['an empty object', { id: {} }, 'INVALID_VALUE']
 ]
+
+await test('256 members without a condition are as many as conditions may be', async (t, { post }) => {
+  const { status, json } = await post('things', { verb: 'select', filters: { $and: [...Array.from({ length: 255 }, () => ({})), { id: -1 }] } })
+  t.same([status, json.data.rows], [200, []])
+})
 
 await test('invalid filters are rejected', async (t, { post, statements }) => {
   statements()

@@ -181,7 +181,7 @@ function planEntry (key: string, value: unknown, scope: FilterScope, path: Path)
     if (path.filter((step) => combinators.has(String(step))).length > scope.limits.depth) {
       throw refuse(path, `is nested deeper than ${scope.limits.depth} levels`)
     }
-    return combinator(value, scope, path)
+    return countAtLeastOne(scope, path, () => combinator(value, scope, path))
   }
   // `$$or` means the column `$or`
   const name = key.startsWith('$$') ? key.slice(1) : key
@@ -194,7 +194,18 @@ function planEntry (key: string, value: unknown, scope: FilterScope, path: Path)
 
 function planList (value: unknown, scope: FilterScope, path: Path): Condition[] {
   if (!Array.isArray(value)) throw refuse(path, 'must be a list of filters')
-  return value.map((filters, index) => planGroup(filters, scope, [...path, index]))
+  return value.map((filters, index) => {
+    const memberPath = [...path, index]
+    return countAtLeastOne(scope, memberPath, () => planGroup(filters, scope, memberPath))
+  })
+}
+
+/** Counts a combinator or a member of a list that has no condition as one: a body could have any number of them. */
+function countAtLeastOne (scope: FilterScope, path: Path, plan: () => Condition): Condition {
+  const { conditions } = scope.counted
+  const condition = plan()
+  if (scope.counted.conditions === conditions) countCondition(scope, path)
+  return condition
 }
 
 /**
