@@ -1,6 +1,6 @@
 /** Grants: what a caller may do, and where. Every way of authentication ends in a grant. */
 import type { TSchema } from '@sinclair/typebox'
-import { TypeCompiler } from '@sinclair/typebox/compiler'
+import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import type { FastifyRequest } from 'fastify'
 import { type Verb, GrantSchema, HostGrantSchema } from '../../schemas/grants.ts'
 import type { Table } from '../catalog/catalog.ts'
@@ -224,62 +224,39 @@ const callGrants = TypeCompiler.Compile(GrantSchema)
 export async function getHostGrant (authenticate: Authenticate, request: FastifyRequest): Promise<Grant | null> {
   const given = authenticate(request)
   // only resolving a thenable gives its value: its `then` may return anything
-  return isThenable(given) ? await Promise.resolve(given).then(toGrantOrNull) : toGrantOrNull(given)
-}
-
-function isThenable (value: unknown): value is Promise<unknown> {
-  return typeof (value as Promise<unknown> | null)?.then === 'function'
+  const isThenable = typeof (given as Promise<unknown> | null | undefined)?.then === 'function'
+  return toGrantOrNull(isThenable ? await Promise.resolve(given) : given)
 }
 
 function toGrantOrNull (given: unknown): Grant | null {
   return given === null || given === undefined ? null : toGrant(given)
 }
 
+/** @throws InvalidGrant */
+export const toGrant = (given: unknown, giver = 'authenticate() returned'): Grant => readGrant(hostGrants, given, giver)
+
+/** The grant of a request in process. @throws InvalidGrant */
+export const toCallGrant = (given: unknown): Grant => readGrant(callGrants, given, 'The request has')
+
+const NAMES = new Map([['configuration', 'the grant']])
+
 /**
  * Copies the grant at once, because the app may use the same object for the next request. `giver`: the beginning of the
  * message. @throws InvalidGrant
  */
-export function toGrant (given: unknown, giver = 'authenticate() returned'): Grant {
-  return create(copyChecked(given, { check: hostGrants, schema: HostGrantSchema, giver }) as HostGrant, giver)
-}
-
-/** The grant of a request in process. @throws InvalidGrant */
-export function toCallGrant (given: unknown): Grant {
-  const giver = 'The request has'
-  const grant = copyChecked(given, { check: callGrants, schema: GrantSchema, giver }) as CallGrant
-  return create({ name: 'in process', ...grant }, giver)
-}
-
-const NAMES = new Map([['configuration', 'the grant']])
-const NOT_CLONED = 'the claims contain something that cannot be copied, such as a function'
-
-/** @throws InvalidGrant */
-function copyChecked (
-  given: unknown,
-  {
-    check,
-    schema,
-    giver
-  }: { readonly check: { Check(value: unknown): boolean }; readonly schema: TSchema; readonly giver: string }
-): unknown {
-  const toInvalid = (reason: string): InvalidGrant => new InvalidGrant(giver, reason)
-  const copyClaims = (claims: unknown): unknown =>
-    orThrow(
-      () => structuredClone(claims),
-      () => toInvalid(NOT_CLONED)
-    )
-  let grant: unknown
-  try {
-    grant = copyGrant(given, copyClaims)
-  } catch (error) {
-    throw error instanceof NotPlain ? toInvalid(error.message) : error
-  }
-  if (!check.Check(grant)) throw toInvalid(findConfigErrors(schema, grant, NAMES).join('; '))
-  return grant
-}
-
-function create ({ name, ...options }: GrantOptions & { readonly name: string }, giver: string): Grant {
-  return orThrow(() => createGrant(name, options, 'app'), ({ message }) => new InvalidGrant(giver, message))
+function readGrant (schema: TypeCheck<TSchema>, given: unknown, giver: string): Grant {
+  const invalid = (reason: string): InvalidGrant => new InvalidGrant(giver, reason)
+  const copyClaims = (claims: unknown): unknown => orThrow(
+    () => structuredClone(claims),
+    () => invalid('the claims contain something that cannot be copied, such as a function')
+  )
+  const copy = orThrow(
+    () => copyGrant(given, copyClaims),
+    (error) => error instanceof NotPlain ? invalid(error.message) : error
+  )
+  if (!schema.Check(copy)) throw invalid(findConfigErrors(schema.Schema(), copy, NAMES).join('; '))
+  const { name = 'in process', ...options } = copy as CallGrant
+  return orThrow(() => createGrant(name, options, 'app'), ({ message }) => invalid(message))
 }
 
 /** A bug of the host app, answered over HTTP with 500; only the log has the reason. */

@@ -1,6 +1,6 @@
 import type { ForeignKey, Table, TableFacts, TriggerEvent, Triggers, TriggerWrite } from './catalog.ts'
 
-const EVENTS: readonly TriggerEvent[] = ['insert', 'update', 'delete']
+export const EVENTS: readonly TriggerEvent[] = ['insert', 'update', 'delete']
 const NONE: ReadonlySet<string> = new Set()
 
 /**

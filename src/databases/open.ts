@@ -1,5 +1,6 @@
 import { TRAITS } from '../catalog/traits.ts'
 import { existsSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import { ConfigError, orThrow } from '../config-errors.ts'
 import type { Dialect, ServerFacts } from '../dialects/dialect.ts'
@@ -69,10 +70,7 @@ export async function openDatabases (
   const dialects = await openDialects(configs, onServer)
   const databases = await Promise.all(
     configs.map(
-      async (
-        config,
-        index
-      ): Promise<[string, Database]> => {
+      async (config, index): Promise<[string, Database]> => {
         const { name, resultLimit, importTimeout, refreshInterval, keyLifetime, pool, statementTimeout } = config
         const database = createDatabase({
           name,
@@ -88,10 +86,10 @@ export async function openDatabases (
           onWrite,
           dialect: dialects[index] as Dialect
         })
-        await atMost(
-          START_TIME,
-          database.refresh().catch((error: unknown) => onRefreshError(error, name))
-        )
+        await Promise.race([
+          database.refresh().catch((error: unknown) => onRefreshError(error, name)),
+          sleep(START_TIME, undefined, { ref: false })
+        ])
         return [name, database]
       }
     )
@@ -113,17 +111,6 @@ function createStreams ({ address, pool, streams, imports }: DatabaseConfig): St
  * for a catalog that takes longer.
  */
 const START_TIME = 5000
-
-/** Waits for a promise that does not reject, up to a time limit. */
-function atMost (milliseconds: number, promise: Promise<unknown>): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, milliseconds)
-    promise.then(() => {
-      clearTimeout(timer)
-      resolve()
-    })
-  })
-}
 
 /** Opens all databases or none. @throws ConfigError with a line for each that could not be opened */
 async function openDialects (

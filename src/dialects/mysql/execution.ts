@@ -163,7 +163,7 @@ class Execution {
       sql: writeStatement(confirmation),
       sink: undefined,
       definitions,
-      listener: { stop () {}, wait () {}, fail, done }
+      listener: { fail, done }
     })
   }
 

@@ -1,10 +1,10 @@
 /** Reads the tables of a database with a fixed number of queries on information_schema. */
 import {
   type Check, type Column, describeAll, type ForeignKey, type Index, type Key, type Table, type TableFacts,
-  type Trigger, type TriggerEvent, type Triggers, type TriggerTiming
+  type Trigger, type Triggers, type TriggerTiming
 } from '../../catalog/catalog.ts'
 import { linkTables } from '../../catalog/relations.ts'
-import { writesOf } from '../../catalog/triggers.ts'
+import { EVENTS, writesOf } from '../../catalog/triggers.ts'
 import { getOrCreate } from '../../get-or-create.ts'
 import { inPieces } from '../../in-pieces.ts'
 import {
@@ -101,7 +101,9 @@ export async function introspectMysql (ask: Ask): Promise<readonly TableFacts[]>
   const seesTriggers = engine.hasTriggers ? holdersOf(privileges, showingTriggers(privileges)) : () => true
   const seesRows = holdersOf(privileges, ['SELECT'])
   const checks = groupByTable(await ask(checksQuery(isMariadb)))
-  const typeOf = createTypes()
+  // shared by columns with the same facts, because thousands of columns have dozens of types
+  const types = new Map<string, ColumnType>()
+  const typeOf: Surroundings['typeOf'] = (facts) => getOrCreate(types, JSON.stringify(facts), () => mysqlType(facts))
   return linkTables(await inPieces(describeAll(tables, (row) => {
     const [name, type, comment] = row as [string, string, string]
     const storage = (row[3] ?? '').toLowerCase()
@@ -190,8 +192,6 @@ function toShown (columns: readonly Row[], all: boolean): NonNullable<Table['sho
   return { all, names: columns.filter(isNamed).map(([, name]) => name as string) }
 }
 
-const EVENTS: readonly TriggerEvent[] = ['insert', 'update', 'delete']
-
 /** Listed triggers are visible by any privilege. A trigger of MariaDB 12 can have several events. */
 function toTriggers (rows: Row[], visible: boolean): Triggers {
   const list = rows.flatMap((row): Trigger[] => {
@@ -216,12 +216,6 @@ interface Surroundings {
   readonly isMariadb: boolean
   readonly lastTimestamp: number | undefined
   readonly typeOf: (facts: TypeFacts) => ColumnType
-}
-
-/** Lets columns with the same facts share a type object, because thousands of columns have dozens of types. */
-function createTypes (): Surroundings['typeOf'] {
-  const types = new Map<string, ColumnType>()
-  return (facts) => getOrCreate(types, JSON.stringify(facts), () => mysqlType(facts))
 }
 
 function toColumn (row: Row, { isView, jsonChecks, isMariadb, lastTimestamp, typeOf }: Surroundings): Column {

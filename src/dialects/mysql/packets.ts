@@ -56,18 +56,10 @@ export function readOk ({ buffer, offset, end }: PacketBytes, capabilities: numb
   const status = reader.uint16()
   const warnings = reader.uint16()
   requireLast(status)
-  if ((capabilities & SESSION_TRACK) === 0) {
-    return {
-      affectedRows,
-      insertId,
-      status,
-      warnings,
-      info: buffer.toString('utf8', reader.at, end),
-      changesSession: false
-    }
-  }
-  const info = reader.at < end ? reader.text() : ''
-  const changesSession = (status & SESSION_STATE_CHANGED) !== 0 && (reader.at >= end || reader.hasChangedVariable())
+  const tracks = (capabilities & SESSION_TRACK) !== 0
+  const info = !tracks ? buffer.toString('utf8', reader.at, end) : reader.at < end ? reader.text() : ''
+  const changesSession =
+    tracks && (status & SESSION_STATE_CHANGED) !== 0 && (reader.at >= end || reader.hasChangedVariable())
   return { affectedRows, insertId, status, warnings, info, changesSession }
 }
 

@@ -198,12 +198,7 @@ export function send (connection: Connection, sql: string): Promise<OkPacket> {
     sendCommand(connection, {
       sql,
       sink: undefined,
-      listener: {
-        stop () {},
-        wait () {},
-        fail: reject,
-        done: (error, ok) => error === null ? resolve(ok as OkPacket) : reject(error)
-      }
+      listener: { fail: reject, done: (error, ok) => error === null ? resolve(ok as OkPacket) : reject(error) }
     })
   )
 }
@@ -239,7 +234,6 @@ export function ask (connection: Connection, sql: string): Promise<Array<Array<s
         }
       },
       listener: {
-        stop () {},
         wait (taking) {
           connection.pause()
           taking.then(() => connection.resume())

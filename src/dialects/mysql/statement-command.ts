@@ -40,11 +40,11 @@ interface CommandOptions {
   readonly definitions?: Definitions | undefined
   readonly listener: {
     /** Called once, when the sink is full; later rows are ignored. */
-    stop (): void
+    stop? (): void
     /** Called once if the result cannot be read, with StaleCatalog or the error of reading it. */
     fail (reason: unknown): void
     /** Called if a row is taken between turns of the event loop, until which the connection must wait. */
-    wait (taking: Promise<void>): void
+    wait? (taking: Promise<void>): void
     /** Called at the end. */
     done: CommandDone
   }
@@ -178,7 +178,7 @@ class StatementCommand {
     try {
       const taking = sink.textRow(buffer, offset, end)
       if (taking !== undefined) {
-        return listener.wait(
+        return listener.wait?.(
           taking.then(
             () => this.#stopIfFull(),
             (reason) => this.#fail(reason)
@@ -195,7 +195,7 @@ class StatementCommand {
     const { sink, listener } = this.#options as CommandOptions & { sink: CommandSink }
     if (!sink.full || this.#isOver) return
     this.#isOver = true
-    listener.stop()
+    listener.stop?.()
   }
 
   #fail (reason: unknown): void {
