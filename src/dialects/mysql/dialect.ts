@@ -7,7 +7,7 @@ import {
 } from '../dialect.ts'
 import { watch } from '../waiters.ts'
 import { createDifferences } from './definitions.ts'
-import { stopStatement } from './connector.ts'
+import { stopStatement } from './kill.ts'
 import { streamStatement, type MysqlAddress } from './session-settings.ts'
 import { ask, send, within, type Ask, type Session } from './session.ts'
 import { requirePrivateMethods } from './statement-command.ts'

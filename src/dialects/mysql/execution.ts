@@ -15,7 +15,7 @@ import type { MysqlPool } from './pool.ts'
 import { type OkPacket, WriteResult } from './packets.ts'
 import { sendCommand, writeStatement, type CommandDone } from './statement-command.ts'
 import { destroy, type Session } from './session.ts'
-import { stopStatement, type Stop } from './connector.ts'
+import { stopStatement, type Stop } from './kill.ts'
 
 export interface ExecutionOptions {
   /**

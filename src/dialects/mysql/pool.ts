@@ -2,11 +2,11 @@ import { databaseUnavailable, overloaded } from '../../errors.ts'
 import type { Client, PoolUse } from '../dialect.ts'
 import type { Table } from '../../catalog/catalog.ts'
 import type { Confirmation } from './definitions.ts'
-import { isCrowded, toConnectError } from './errors.ts'
-import { createConnector, type StoppingSessions } from './connector.ts'
+import { isCrowded, type MysqlError, toConnectError } from './errors.ts'
+import type { StoppingSessions } from './kill.ts'
 import type { Host, MysqlAddress } from './session-settings.ts'
 import { createWaiters } from '../waiters.ts'
-import { answers, destroy, quit, restoreSession, type Session } from './session.ts'
+import { answers, destroy, openSession, quit, restoreSession, type Session } from './session.ts'
 
 export interface PoolLimits {
   /** The maximum number of connections. */
@@ -102,6 +102,13 @@ export function createFailover (hosts: readonly Host[]): Failover {
 const TRUST = 1000
 /** The number of searches for old sessions within the idle timeout. */
 const SWEEPS = 10
+/** The pause after a failure to connect, in milliseconds. Requests that arrive during it wait for the next attempt. */
+const RETRY_DELAY = 100
+/**
+ * After so many milliseconds an attempt to connect no longer counts, because one that began before a network failure
+ * ends late.
+ */
+const SLOW = 500
 
 /**
  * Replaces two parts of mysql2. Its pool does not limit the waiting time, and while a server refuses connections, it
@@ -124,6 +131,13 @@ export function createMysqlPool (
   const counted = new Set<Session>()
   let closed = false
   let newest: MysqlPool['newest']
+  /** The attempts to connect that are running, and those of them that no longer count. */
+  let opening = 0
+  const slow = new Set<symbol>()
+  /** The attempts that have failed since the start, and whether the last one did. */
+  let failures = 0
+  let failing = false
+  let resting = false
 
   const isPast = ({ epoch }: Session): boolean => epoch !== failover.epoch
 
@@ -132,7 +146,7 @@ export function createMysqlPool (
 
   const uncount = (session: Session): void => {
     counted.delete(session)
-    connector.grow()
+    grow()
   }
 
   const remove = (session: Session): void => {
@@ -178,36 +192,78 @@ export function createMysqlPool (
     if (stopping.delete(session) && !session.open) uncount(session)
   }
 
-  const connector = createConnector({
-    hosts: address.hosts.length,
-    target: () => ({ address, host: failover.current, epoch: failover.epoch, statementTimeout }),
-    onUnreachable: failover.fail,
-    size,
-    open,
-    wanted: () => waiters,
-    onOpen (session) {
-      newest = { engine: session.engine, version: session.version, ignored: session.ignored }
-      counted.add(session)
-      closeIdle(isPast)
-      // another attempt may have replaced this slow one
-      if (open() > size) quitSession(session)
-      else put(session, true)
-    },
-    onFail (error, last) {
+  /** Tries the hosts one after the other. A host that only refuses more connections has not failed. */
+  const connect = async (tries = 1): Promise<Session> => {
+    const host = failover.current
+    const target = { address, host, epoch: failover.epoch, statementTimeout }
+    return await openSession(target, lose).catch((error: MysqlError) => {
+      failures++
+      if (isCrowded(error) && open() > 0) throw error
+      failover.fail(host)
+      if (tries >= address.hosts.length) throw error
+      return connect(tries + 1)
+    })
+  }
+
+  const add = (session: Session): void => {
+    newest = { engine: session.engine, version: session.version, ignored: session.ignored }
+    counted.add(session)
+    closeIdle(isPast)
+    // another attempt may have replaced this slow one
+    if (open() > size) quitSession(session)
+    else put(session, true)
+  }
+
+  const rest = (): void => {
+    failing = resting = true
+    setTimeout(() => {
+      resting = false
+      grow()
+    }, RETRY_DELAY).unref()
+  }
+
+  const start = async (): Promise<void> => {
+    const { last } = waiters
+    const attempt = Symbol('attempt')
+    const timer = setTimeout(() => {
+      slow.add(attempt)
+      grow()
+    }, SLOW)
+    const end = (): void => {
+      clearTimeout(timer)
+      opening--
+      slow.delete(attempt)
+    }
+    opening++
+    try {
+      const session = await connect()
+      end()
+      failing = false
+      add(session)
+    } catch (error) {
+      end()
+      rest()
       closeIdle(isPast)
       // waiters may get a session that is in use, or one of an attempt that succeeds before the server is full
-      const others = counted.size - stopping.size + (isCrowded(error) ? connector.opening : 0)
-      if (others === 0) waiters.reject(() => toConnectError(error), last)
-    },
-    onLost: lose
-  })
+      const others = counted.size - stopping.size + (isCrowded(error as MysqlError) ? opening : 0)
+      if (others === 0) waiters.reject(() => toConnectError(error as MysqlError), last)
+    }
+    grow()
+  }
+
+  const mayStart = (): boolean => !resting && open() + opening - slow.size < size
+
+  /** Starts an attempt for each waiter, but only one while attempts fail, and none in the pause after a failure. */
+  const grow = (): void => {
+    while (mayStart() && opening - slow.size < (failing ? Math.min(1, waiters.size) : waiters.size)) start()
+  }
 
   const acquire = (client?: Client): Session | Promise<Session> => {
     const session = idle.pop()
     if (session !== undefined) return performance.now() - session.idleSince < TRUST ? session : check(session, client)
     if (closed) return Promise.reject(databaseUnavailable())
-    const coming = waiters.wait({ caller: client?.caller, more: connector.opening })
-    connector.grow()
+    const coming = waiters.wait({ caller: client?.caller, more: opening })
+    grow()
     return coming
   }
 
@@ -250,9 +306,11 @@ export function createMysqlPool (
       closeIdle(isPast)
       return hasOther
     },
-    get isUp () { return !connector.failing && stopping.size < size },
+    get isUp () { return !failing && stopping.size < size },
     get isBusy () { return idle.length === 0 && open() >= size && counted.size > stopping.size },
-    probe: connector.probe,
+    probe () {
+      if (mayStart() && opening === 0) start()
+    },
     get newest () { return newest },
     confirmed: new WeakMap(),
     get use () {
@@ -264,7 +322,7 @@ export function createMysqlPool (
         waiting: waiters.size,
         waits: waiters.last,
         waited: waiters.waited,
-        failures: connector.failures
+        failures
       }
     },
     async close () {
