@@ -1,6 +1,5 @@
 import { TRAITS } from '../catalog/traits.ts'
 import { existsSync } from 'node:fs'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import { ConfigError, orThrow } from '../config-errors.ts'
 import type { Dialect, ServerFacts } from '../dialects/dialect.ts'
@@ -86,10 +85,10 @@ export async function openDatabases (
           onWrite,
           dialect: dialects[index] as Dialect
         })
-        await Promise.race([
-          database.refresh().catch((error: unknown) => onRefreshError(error, name)),
-          sleep(START_TIME, undefined, { ref: false })
-        ])
+        await atMost(
+          START_TIME,
+          database.refresh().catch((error: unknown) => onRefreshError(error, name))
+        )
         return [name, database]
       }
     )
@@ -111,6 +110,17 @@ function createStreams ({ address, pool, streams, imports }: DatabaseConfig): St
  * for a catalog that takes longer.
  */
 const START_TIME = 5000
+
+/** Waits for a promise that does not reject, up to a time limit. */
+function atMost (milliseconds: number, promise: Promise<unknown>): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, milliseconds)
+    promise.then(() => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+}
 
 /** Opens all databases or none. @throws ConfigError with a line for each that could not be opened */
 async function openDialects (
