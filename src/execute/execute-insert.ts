@@ -2,19 +2,22 @@
  * Runs an insert or upsert: as one statement if that is certain to do what one statement for each row would, and the
  * database accepts all rows; otherwise row by row.
  */
-import { mayFillColumns, mayFire } from '../catalog/catalog.ts'
+import { baseTable, mayFillColumns, mayFire, type Table } from '../catalog/catalog.ts'
 import { type Engine, TRAITS } from '../catalog/traits.ts'
 import { refusesRow, uniqueViolationOf } from '../dialects/dialect.ts'
 import { ServiceError } from '../errors.ts'
 import { combine } from '../plan/filters/scope.ts'
 import { isComputedKey } from '../plan/insert-key.ts'
 import { type Assignment, boundValue, type Condition, type InsertPlan, type PlannedRow } from '../plan/plan.ts'
+import { mayHold } from '../plan/row-keys.ts'
 import { withinRules } from '../plan/rule.ts'
 import { isOneRow } from '../plan/write-options.ts'
 import { writeValue } from '../response/cells.ts'
 import { addCounts, countsOf, type Result, type RowCounts, shownNumber, withoutHidden } from '../response/result.ts'
 import { compileLastId } from '../sql/statement-cache.ts'
-import { type BatchConflict, isByKey, isCertain, type RowBatch, toBatch, toParts } from '../sql/row-batches.ts'
+import {
+  type BatchConflict, isByKey, isCertain, isInsertedFirst, type RowBatch, toBatch, toParts
+} from '../sql/row-batches.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
 import type { Parameter, Value } from '../types/column-type.ts'
 import { TO_DEFAULT } from '../types/update-operators.ts'
@@ -293,8 +296,10 @@ async function resultOf (plan: InsertPlan, counts: RowCounts, runner: Runner): P
   return { rows: 0, changed: inserted + updated, counts, id: await idOf(plan, counts, runner) }
 }
 
-async function runBatch ({ runner, onBatch }: InsertRun, batch: RowBatch): Promise<RowCounts> {
-  const counts = countsOf(batch, await runner.insert(batch))
+/** `isThere`: whether the only row of the batch exists, so that it is not counted as inserted. */
+async function runBatch ({ runner, onBatch }: InsertRun, batch: RowBatch, isThere = false): Promise<RowCounts> {
+  const result = await runner.insert(batch)
+  const counts = countsOf(batch, isThere && result.changed === 1 ? { ...result, changed: 0 } : result)
   const { within } = batch.conflict ?? {}
   if (within !== undefined) await requireWithin({ batch, within }, counts, runner)
   await onBatch?.(batch, counts)
@@ -325,7 +330,10 @@ async function runOneByOne (insertRun: InsertRun, rows: readonly PlannedRow[]): 
   return total as RowCounts
 }
 
-/** Writes a row by its key if its statement might do more than requested, or is refused. */
+/**
+ * Writes a row by its key if its statement might do more than requested, or is refused where the values that a trigger
+ * sets cannot be the reason.
+ */
 async function runRow (insertRun: InsertRun, row: PlannedRow): Promise<RowCounts> {
   const { plan, runner, onBatch } = insertRun
   const batch = toBatch(plan, [row], runner.engine)
@@ -336,15 +344,29 @@ async function runRow (insertRun: InsertRun, row: PlannedRow): Promise<RowCounts
   }
   try {
     if (isByKey(plan, row, runner.engine)) return await resolve()
-    return await runBatch(insertRun, batch).catch(async (error: unknown) => {
-      const isOther = batch.conflict !== undefined && (error as ServiceError).code === 'UNIQUE_VIOLATION'
-      if (!isOther || TRAITS[runner.engine].namesKey) throw error
+    const isFirst = isInsertedFirst(plan, row, runner.engine)
+    if (isFirst) {
+      const { conflict: _, ...plain } = batch
+      const counts = await runBatch(insertRun, plain).catch((error: unknown) => {
+        if ((error as ServiceError).code !== 'UNIQUE_VIOLATION') throw error
+      })
+      if (counts !== undefined) return counts
+    }
+    return await runBatch(insertRun, batch, isFirst).catch(async (error: unknown) => {
+      const { conflict } = batch
+      const isOther = conflict !== undefined && (error as ServiceError).code === 'UNIQUE_VIOLATION'
+      if (!isOther || TRAITS[runner.engine].namesKey || mayRefill(plan.table, conflict)) throw error
       return await resolve()
     })
   } catch (error) {
     throw isOfRow(error) ? atRow(error, listIndexOf(row, plan)) : error
   }
 }
+
+/** Whether what a trigger makes of the written values, which only the statement has, may collide in a unique key. */
+const mayRefill = (table: Table, { written }: BatchConflict): boolean =>
+  mayFillColumns(table) && written.length > 0 &&
+  baseTable(table).indexes.some((index) => index.unique && mayHold(index, written, table))
 
 const listIndexOf = ({ index }: PlannedRow, { isList }: InsertPlan): number | undefined => isList ? index : undefined
 

@@ -91,7 +91,8 @@ export function isCertain (plan: InsertPlan, engine: Engine): boolean {
   const areNew = isNew(first, conflict, table)
   if (rows.some((row) => isNew(row, conflict, table) !== areNew)) return false
   if (areNew || TRAITS[engine].namesKey) return true
-  return table.versioned !== true && !rows.some((row) => isByKey(plan, row, engine))
+  const isAlone = (row: PlannedRow): boolean => isByKey(plan, row, engine) || isInsertedFirst(plan, row, engine)
+  return table.versioned !== true && !rows.some(isAlone)
 }
 
 /**
@@ -136,8 +137,18 @@ export function isByKey ({ table, conflict, afterWrite }: InsertPlan, row: Plann
   if (table.traits?.upsert === 'byKey' || (afterWrite !== undefined && mayFillColumns(table))) return true
   const isVersioned = table.versioned === true
   if (writtenColumns(conflict, row.columns).length === 0) return isVersioned || mayFire(table, 'update')
-  return isMiscounted(row, conflict) ||
+  return (!mayFillColumns(table) && isMiscounted(row, conflict)) ||
     ((isVersioned || mayFire(table, 'update', 'before')) && !isComputedKey(conflict.key, row))
+}
+
+/**
+ * Whether a row is inserted before its upsert is tried, which then counts no row as inserted: the server would miscount
+ * it, and only its statement has the values and the key that a trigger gives it.
+ */
+export function isInsertedFirst (plan: InsertPlan, row: PlannedRow, engine: Engine): boolean {
+  const { table, conflict } = plan
+  return conflict !== undefined && !TRAITS[engine].namesKey && mayFillColumns(table) && isMiscounted(row, conflict) &&
+    !isByKey(plan, row, engine)
 }
 
 /**

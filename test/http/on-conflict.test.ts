@@ -422,8 +422,13 @@ const ordered = (engine: EngineName): string[] => [
   ...engine === 'mysql' ? ['create table expressions (id int primary key, v int, unique ((v + 0)))', "create table several (id int primary key, v json, unique ((cast(v->'$' as unsigned array))))"] : []
 ]
 
+/** A table whose trigger spells addresses in one way. */
+const spelt = (engine: EngineName): string[] => engine === 'sqlite'
+  ? []
+  : ['create table emails (id int auto_increment primary key, email varchar(20) unique, n int default 5, u int unique)', 'create trigger spell before insert on emails for each row set new.email = lower(trim(new.email))']
+
 /** Each test has tables of its own. */
-const testOwn = sharedOnEachEngine(t, { schema: (engine) => [spelled, watched, counted, numbered, owned, clauses, shouted, ordered].flatMap((tables) => tables(engine)), tokens, keepsRows: true })
+const testOwn = sharedOnEachEngine(t, { schema: (engine) => [spelled, watched, counted, numbered, owned, clauses, shouted, ordered, spelt].flatMap((tables) => tables(engine)), tokens, keepsRows: true })
 
 await testOwn('of two rows with the same key the last one of the list wins, however the key is written, and also if one of them leaves it to its default', async (t, { post, sql, engine }) => {
   for (const [table, one, other] of [...sameKeys[engine], ...engine === 'mariadb' ? sameKeys.mysql : []]) {
@@ -589,3 +594,24 @@ await testOwn('a later row may take only what an earlier one has released, also 
     t.same((await sql(`select id, v from ${table} order by id`)).map(({ id, v }) => [id, Number(typeof v === 'number' ? v : JSON.parse(String(v))[0] ?? v)]), [[2, 30], [3, 50]], table)
   }
 })
+
+await testOwn('a BEFORE INSERT trigger sets the values that a row gives to one that exists, whatever else it gives, in a list and in an import', async (t, service) => {
+  const { post, sql } = service
+  const stored = async () => (await sql('select email, n, u from emails order by u')).map(({ email, n, u }) => [email, n, u])
+  const send = async (data: object | object[]) => outcomeOf(await post('emails', { verb: 'insert', data, onConflict: { key: ['u'] } }))
+  await sql("insert into emails (email, u) values ('x', 4), ('taken', 9)")
+  const [{ id }] = await sql('select id from emails where u = 4') as [{ id: number }]
+  for (const n of [1, null]) {
+    for (const data of [{ email: ' A@b', u: 4, n }, { email: ' C@d', u: 4, n }]) {
+      t.match(await send(data), { inserted: 0, updated: 1, unchanged: 0, id })
+      t.match(await send(data), { inserted: 0, updated: 0, unchanged: 1, id }, 'the same again')
+      t.match(await send([data, { ...data, email: ' E@f' }]), { inserted: 0, updated: 1, unchanged: 1 })
+      t.same(await stored(), [['e@f', n, 4], ['taken', 5, 9]])
+    }
+  }
+  t.match((await load(service, 'emails', 'email,u,n\n G@h,4,\n I@j,5,\n', { query: '?onConflict=u' })).json.data, { inserted: 1, updated: 1, unchanged: 0 })
+  t.same(await stored(), [['g@h', null, 4], ['i@j', null, 5], ['taken', 5, 9]])
+  for (const n of [1, null]) t.match(await send({ email: ' Taken', u: 4, n }), [409, 'UNIQUE_VIOLATION'], 'what the trigger makes of it collides')
+  t.match(outcomeOf(await post('emails', { verb: 'insert', data: { email: ' Taken', u: 4, n: 7 }, onConflict: { key: ['u'], set: ['n'] } })), { updated: 1 }, 'what is written does not collide')
+  t.same(await stored(), [['g@h', 7, 4], ['i@j', null, 5], ['taken', 5, 9]])
+}, ['mariadb', 'mysql'])
