@@ -104,7 +104,8 @@ export function statementBuilder (
     return { token: index === 0 && own !== undefined ? bare : outer, outer, indexToken: indexToken(index), add }
   }
   const from: StatementBuilder['from'] = (index, forced) => {
-    const hint = forced === undefined || !namesIndexes ? sql`` : sql` force index (${sql.id(indexToken(index)(forced))})`
+    const isForced = forced !== undefined && namesIndexes
+    const hint = isForced ? sql` force index (${sql.id(indexToken(index)(forced))})` : sql``
     // Kysely has no hints, but accepts any expression as an alias
     return sql<Rows['t']>`${sql.table(`n${index}`)}`.as<'t'>(sql`${sql.id(aliasOf(index))}${hint}`)
   }

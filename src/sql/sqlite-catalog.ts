@@ -81,7 +81,8 @@ export const FOREIGN_KEYS = toText(
   db
     .selectFrom([
       objects.as('t'),
-      sql<Row<'id' | 'seq' | 'table' | 'from' | 'to' | 'on_update' | 'on_delete'>>`pragma_foreign_key_list(t.name)`.as('f')
+      sql<Row<'id' | 'seq' | 'table' | 'from' | 'to' | 'on_update' | 'on_delete'>>`pragma_foreign_key_list(t.name)`
+        .as('f')
     ])
     .select([
       't.name as table', 'f.id', 'f.table as referenced', 'f.from', 'f.to', 'f.on_update as onUpdate',
