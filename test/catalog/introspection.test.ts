@@ -3,6 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import t from 'tap'
 import type { Column, Table, TriggerEvent } from '../../src/catalog/catalog.ts'
 import { introspectSqlite } from '../../src/dialects/sqlite/introspect.ts'
+import { FILE } from '../../src/dialects/sqlite/protocol.ts'
 import { createTestDatabase, engines } from '../servers/engines.ts'
 import { loadCatalog, loadTable } from '../support/catalog.ts'
 import { type EngineName, onEachEngine, type Schema, sharedOnEachEngine } from '../support/service.ts'
@@ -377,6 +378,7 @@ t.test('a trigger whose text cannot be parsed may be of any event (sqlite)', asy
   const database = new DatabaseSync(':memory:', { defensive: false })
   database.exec('create table t (a); create trigger x after insert on t begin select 1; end; pragma writable_schema = on')
   database.exec("update sqlite_schema set sql = 'CREATE TRIGGER x -- no event' where name = 'x'")
+  database.function(FILE, () => 'file')
   const [table] = await introspectSqlite(async (sql, ...parameters) => database.prepare(sql).all(...parameters))
   t.same(table?.triggers, { known: false, list: [] })
   database.close()
