@@ -264,7 +264,7 @@ export async function executeInsert (
   const { plan, runner } = insertRun
   if (
     !isCertain(plan, runner.engine) ||
-    toParts(plan).length > 1 ||
+    toParts(plan, runner.engine).length > 1 ||
     mustReadId(plan, runner.engine) ||
     (plan.conflict?.within !== undefined && TRAITS[runner.engine].namesKey)
   ) { return await transact() }
@@ -286,10 +286,20 @@ export async function executeInsert (
 export async function runInsert (insertRun: InsertRun): Promise<Result> {
   const { plan, runner } = insertRun
   let total: RowCounts | undefined
-  for (const part of toParts(plan)) total = addCounts(total, await runTogether(insertRun, part))
-  const counts = total as RowCounts
-  return await resultOf(plan, counts, runner)
+  for (const part of toParts(plan, runner.engine)) {
+    const counts = await runTogether(insertRun, part)
+    if (counts === undefined && total === undefined) {
+      // nothing has been written, so that the first refused row can be found in the order of `data`
+      total = await runOneByOne(insertRun, inOrder(plan.rows))
+      break
+    }
+    total = addCounts(total, counts ?? await runOneByOne(insertRun, inOrder(part)))
+  }
+  return await resultOf(plan, total as RowCounts, runner)
 }
+
+/** Rows in the order of `data`. */
+const inOrder = (rows: readonly PlannedRow[]): readonly PlannedRow[] => [...rows].sort((a, b) => a.index - b.index)
 
 async function resultOf (plan: InsertPlan, counts: RowCounts, runner: Runner): Promise<Result> {
   const { inserted, updated } = counts
@@ -306,7 +316,8 @@ async function runBatch ({ runner, onBatch }: InsertRun, batch: RowBatch, isTher
   return counts
 }
 
-async function runTogether (insertRun: InsertRun, rows: readonly PlannedRow[]): Promise<RowCounts> {
+/** Writes rows, by one statement if that is certain; undefined if that is refused. @throws ServiceError */
+async function runTogether (insertRun: InsertRun, rows: readonly PlannedRow[]): Promise<RowCounts | undefined> {
   const { plan, runner } = insertRun
   if (!isCertain({ ...plan, rows }, runner.engine)) return await runOneByOne(insertRun, rows)
   try {
@@ -314,7 +325,7 @@ async function runTogether (insertRun: InsertRun, rows: readonly PlannedRow[]): 
   } catch (error) {
     if (!isOfRow(error)) throw error
     if (error.row !== undefined) throw atRow(error, listIndexOf(rows[error.row] as PlannedRow, plan))
-    return await runOneByOne(insertRun, [...rows].sort((a, b) => a.index - b.index))
+    return undefined
   }
 }
 

@@ -109,15 +109,21 @@ function needsSameColumns ({ table, rows, conflict }: InsertPlan, engine: Engine
 
 /**
  * Divides the rows so that the number of each one is known if the answer has it (`returning`), and otherwise that of
- * the first. Rows that one statement numbers have consecutive numbers, unless some of them already have a number,
- * exist, or are numbered by a trigger; a trigger of SQLite may insert rows in between.
+ * the first; rows of an upsert that are certainly new are apart from others. Rows that one statement numbers have
+ * consecutive numbers, unless some of them already have a number, exist, or are numbered by a trigger; a trigger of
+ * SQLite may insert rows in between.
  */
-export function toParts (plan: InsertPlan): ReadonlyArray<readonly PlannedRow[]> {
+export function toParts (plan: InsertPlan, engine: Engine): ReadonlyArray<readonly PlannedRow[]> {
   const { table, rows, conflict, key } = plan
   if (rows.length === 1) return [rows]
   const numbersByTrigger = mayFillColumns(table)
   const numbered = key?.find(({ autoIncrement }) => autoIncrement)
   if (numbered === undefined) {
+    if (conflict !== undefined && !TRAITS[engine].namesKey) {
+      const starts = rows.map((row, index) => ({ index, areNew: isNew(row, conflict, table) }))
+        .filter(({ index, areNew }, _, all) => areNew !== all[index - 1]?.areNew)
+      return starts.map(({ index }, part) => rows.slice(index, starts[part + 1]?.index))
+    }
     const isFirstAlone = conflict === undefined && table.identity?.autoIncrement === true && numbersByTrigger
     return isFirstAlone ? [rows.slice(0, 1), rows.slice(1)] : [rows]
   }
