@@ -119,18 +119,29 @@ export function toParts (plan: InsertPlan, engine: Engine): ReadonlyArray<readon
   const numbersByTrigger = mayFillColumns(table)
   const numbered = key?.find(({ autoIncrement }) => autoIncrement)
   if (numbered === undefined) {
-    if (conflict !== undefined && !TRAITS[engine].namesKey) {
-      const starts = rows.map((row, index) => ({ index, areNew: isNew(row, conflict, table) }))
-        .filter(({ index, areNew }, _, all) => areNew !== all[index - 1]?.areNew)
-      return starts.map(({ index }, part) => rows.slice(index, starts[part + 1]?.index))
+    if (conflict !== undefined) {
+      return TRAITS[engine].namesKey ? [rows] : divide(rows, (row) => isNew(row, conflict, table))
     }
-    const isFirstAlone = conflict === undefined && table.identity?.autoIncrement === true && numbersByTrigger
+    const isFirstAlone = table.identity?.autoIncrement === true && numbersByTrigger
     return isFirstAlone ? [rows.slice(0, 1), rows.slice(1)] : [rows]
   }
   const unknown = rows.filter((row) => knownKey(plan, row, numbered) === null)
   const isConsecutive = unknown.length === rows.length && conflict === undefined && !numbersByTrigger &&
     !(traitsOf(table).triggersTakeNumbers && mayFire(table, 'insert'))
   return unknown.length === 0 || isConsecutive ? [rows] : rows.map((row) => [row])
+}
+
+/** Divides the rows where the next one differs from those before it. */
+function divide (rows: readonly PlannedRow[], isApart: (row: PlannedRow) => boolean): readonly PlannedRow[][] {
+  const parts: PlannedRow[][] = []
+  let wasApart: boolean | undefined
+  for (const row of rows) {
+    const isNext = isApart(row)
+    if (isNext === wasApart) parts.at(-1)?.push(row)
+    else parts.push([row])
+    wasApart = isNext
+  }
+  return parts
 }
 
 /**
