@@ -17,7 +17,7 @@ import { RowStream } from './response/row-stream.ts'
 import { createStreamRows, type StreamFormat } from './response/csv-ndjson-rows.ts'
 import { compileStatement } from './sql/statement-cache.ts'
 import type { RequestRecord } from './telemetry/record.ts'
-import { answerIn, createSink, executePlan } from './verbs/execute.ts'
+import { answerIn, createSink, executePlan, isolationOf } from './verbs/execute.ts'
 import { createPlan, handlerOf } from './verbs/index.ts'
 import { planStream } from './verbs/select.ts'
 
@@ -108,7 +108,7 @@ async function respondInTransaction (request: PipelineRequest, plan: Plan): Prom
       tables: tablesOf(plan),
       transaction: {
         readOnly: false,
-        isolation: 'repeatableRead',
+        isolation: database.onWrite === undefined ? isolationOf(plan) : 'repeatableRead',
         dryRun,
         client,
         isShared: database.onWrite !== undefined

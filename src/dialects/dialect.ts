@@ -127,7 +127,7 @@ export interface Transaction extends Executor {
   readonly ran?: (() => number) | undefined
 }
 
-/** `readCommitted` is for the service's own statements. */
+/** `readCommitted` is for single writes; where the database does not have it, it means `repeatableRead`. */
 export type Isolation = 'repeatableRead' | 'serializable' | 'readCommitted'
 
 export interface TransactionOptions extends ReadOptions {

@@ -7,12 +7,13 @@ import {
   deadlock, outcomeUnknown, resultTooLarge, type ServiceError, unsupported, withDetails, withReason
 } from '../errors.ts'
 import { combine } from '../plan/filters/scope.ts'
-import type { DeletePlan, Returned, UpdatePlan } from '../plan/plan.ts'
+import type { DeletePlan, Plan, Returned, UpdatePlan } from '../plan/plan.ts'
 import { keyAfter, rowKeysOf } from '../plan/row-keys.ts'
 import { writesHidden } from '../plan/rule.ts'
 import { findUnexpected } from '../plan/write-options.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
 import type { Result } from '../response/result.ts'
+import type { Value } from '../types/column-type.ts'
 import { checkForeignKeys, isCheckedAfterWrite, requireRows } from './after-write.ts'
 import { areTaken, hasKey, keyChanged, mayMoveKey, readRows, STEP, type Lookup, type Runner } from './runner.ts'
 
@@ -122,12 +123,32 @@ async function updateByKey (
   if (found.length === 0) return { rows: 0, changed: 0 }
   const keys = found.map((values) => keyAfter(key, values, assignments))
   const wasTaken = mayMoveKey(plan, key) && await areTaken(runner, { table, key, keys, own: found })
-  const outcome = await runner.run(plan)
+  const outcome = await runFound(runner, plan, found)
   if (outcome.matched !== undefined && outcome.matched !== found.length) throw changedMeanwhile(plan)
   if (wasTaken) throw keyChanged(sink === undefined ? '' : '/returning')
   if (isCheckedAfterWrite(plan)) await requireRows(runner, plan, keys.map((values) => hasKey(key, values)))
   if (sink !== undefined) await readRows(runner, sink, { table, ...returning as Returned, key, keys })
   return { ...outcome, rows: sink?.count ?? 0, matched: found.length }
+}
+
+/** Changes the rows with these keys only: at READ COMMITTED, others may match the filters by now. */
+async function runFound (
+  runner: Runner,
+  plan: UpdatePlan,
+  found: ReadonlyArray<readonly Value[]>
+): Promise<StatementResult> {
+  let total: StatementResult = { rows: 0, changed: 0 }
+  for (let from = 0; from < found.length; from += STEP) {
+    const keys = found.slice(from, from + STEP).map((values) => hasKey(plan.key as readonly Column[], values))
+    const condition = combine('and', [combine('or', keys), plan.condition])
+    const { changed, matched } = await runner.run({ ...plan, condition })
+    total = {
+      rows: 0,
+      changed: total.changed + changed,
+      ...matched !== undefined && { matched: (total.matched ?? 0) + matched }
+    }
+  }
+  return total
 }
 
 /**
@@ -179,6 +200,13 @@ export function requireCount (plan: UpdatePlan | DeletePlan, matched: number): v
   const refusal = findRefusal(plan, matched)
   if (refusal !== undefined) throw refusal
 }
+
+/**
+ * Whether a delete reads its rows by its filters before it deletes by them, so that others must not come in between.
+ * It does so for `returning`, and to count the rows if it may delete some of them itself before it reaches them.
+ */
+export const deletesWhatItRead = (plan: Plan): boolean => plan.verb === 'delete' &&
+  (plan.returning !== undefined || ((plan.expect ?? plan.maximum) !== undefined && mayCascade(plan.table)))
 
 /**
  * The error if another client has changed rows between two statements, which is possible only in tables without

@@ -204,7 +204,7 @@ export class Import {
   get #transaction (): TransactionOptions {
     const { options: { dryRun }, client } = this.#request
     const timeLimit = Math.max(1, this.#deadline - performance.now())
-    return { readOnly: false, isolation: 'repeatableRead', dryRun, client, timeLimit }
+    return { readOnly: false, isolation: 'readCommitted', dryRun, client, timeLimit }
   }
 
   /** Plans a batch by the catalog as it is now. @throws ServiceError, with the places of the rows */

@@ -77,14 +77,14 @@ await test('a connection that is lost at any statement leaves all or nothing cha
     const before = await dump()
     proxy.statements.splice(0)
     t.equal((await post('parts', body)).status, 200, name)
-    const sent = proxy.statements.filter((statement) => !/limit 0$|^set |@@/.test(statement))
+    const sent = proxy.statements.filter((statement) => !/limit 0$|^set |^show |@@/.test(statement))
     const commit = sent.findIndex((statement) => /^commit/i.test(statement))
     t.ok(commit > 1, `${name}: ${sent.length} statements`)
     for (let lost = 0; lost < sent.length; lost++) {
       await reset()
       let index = -1
       proxy.onStatement = (statement) => {
-        if (!/limit 0$|^set |@@/.test(statement) && ++index === lost) proxy.cut()
+        if (!/limit 0$|^set |^show |@@/.test(statement) && ++index === lost) proxy.cut()
         return undefined
       }
       const answer = await post('parts', body)

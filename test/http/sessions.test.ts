@@ -23,7 +23,7 @@ const CHANGES = [
 const state = (isolation: string): string => `create function session_state() returns varchar(1000) reads sql data return
   concat_ws(' ', @@time_zone, @@sql_select_limit, now() > '2020-01-01', @@insert_id, @@character_set_results,
   if(@@foreign_key_checks, 1, 0), if(@@unique_checks, 1, 0), if(@@sql_auto_is_null, 1, 0), @@${isolation})`
-const RIGHT = '+00:00 18446744073709551615 1 0 utf8mb4 1 1 0 REPEATABLE-READ'
+const RIGHT = '+00:00 18446744073709551615 1 0 utf8mb4 1 1 0 READ-COMMITTED'
 
 const trigger = (table: string, event: string, action: string): string => `create trigger ${table}_${event.replace(' ', '_')} ${event} on ${table} for each row ${action}`
 

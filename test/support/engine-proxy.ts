@@ -36,8 +36,6 @@ export interface EngineProxy {
   readonly url: string
   /** The statements without their comments. */
   readonly statements: string[]
-  /** The isolation levels of the open sessions. */
-  isolations (): string[]
   /** Closes all connections. */
   cut (): void
   close (): Promise<void>
@@ -108,7 +106,6 @@ class EngineSession {
   readonly #rules: EngineRules
   readonly #backend: Backend
   readonly #stored = new Map<string, string>()
-  isolation = 'repeatable read'
 
   constructor (rules: EngineRules, backend: Backend) {
     this.#rules = rules
@@ -117,7 +114,6 @@ class EngineSession {
 
   reset (): void {
     this.#stored.clear()
-    this.isolation = 'repeatable read'
   }
 
   /** Returns the statement for the server, or an error. */
@@ -126,9 +122,7 @@ class EngineSession {
     const sql = means(given)
     const refused = refuses.find(({ statement }) => statement.test(sql))
     if (refused !== undefined) return refused.error
-    const [, level] = /^set session transaction isolation level (.*)$/i.exec(sql) ?? []
-    if (level !== undefined) this.isolation = level
-    else if (/^set session /i.test(sql)) return this.#assign(sql)
+    if (/^set session (?!transaction )/i.test(sql)) return this.#assign(sql)
     return this.#backend.isMariadb ? this.#read(catalogQueries.get(sql) ?? sql) : this.#read(sql)
   }
 
@@ -203,7 +197,6 @@ export async function createEngineProxy (target: string, rules: EngineRules, bac
   return {
     url: Object.assign(new URL(target), { port: String((server.address() as AddressInfo).port) }).href,
     statements,
-    isolations: () => [...sessions.values()].map(({ isolation }) => isolation),
     cut,
     async close () {
       cut()

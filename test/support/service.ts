@@ -198,7 +198,7 @@ async function startMysql (t: Test, engine: Awaited<ReturnType<typeof engines>>[
 function own (sent: string[], watch: (statements: readonly string[]) => void): string[] {
   const statements = sent.splice(0)
   watch(statements)
-  return statements.filter((sql) => !/information_schema|^show index|sqlite_schema|pragma|^set session|@@hostname|select version|\/\* trial \*\/|limit 0$|^explain |^rollback$/i.test(sql))
+  return statements.filter((sql) => !/information_schema|^show (?:index|session variables)|sqlite_schema|pragma|^set session|@@hostname|select version|\/\* trial \*\/|limit 0$|^explain |^rollback$/i.test(sql))
 }
 
 /** Starts the service on an existing or missing database. */

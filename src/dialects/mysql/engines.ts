@@ -13,9 +13,7 @@ export interface ServerEngine {
   readonly oldest: readonly [number, number, number]
   /** Begins a transaction that only reads, in one snapshot. */
   readonly snapshot: string
-  /** Whether SET TRANSACTION without SESSION also changes the level of the following transactions. */
-  readonly isolationSticks: boolean
-  /** The isolation levels that the engine does not have. */
+  /** The isolation levels that the engine does not have. In place of READ COMMITTED it has REPEATABLE READ. */
   readonly lacksIsolation: readonly Isolation[]
   /** Whether the server reports changed variables in its answers, if the session asks for it. */
   readonly tracks: boolean
@@ -41,7 +39,6 @@ export const MYSQL: ServerEngine = {
   version: /^(?:5\.5\.5-(?=\d+\.))?(\d+)\.(\d+)(?:\.(\d+))?/,
   oldest: [8, 0, 19],
   snapshot: 'start transaction with consistent snapshot, read only',
-  isolationSticks: false,
   lacksIsolation: [],
   tracks: true,
   settings: {},
@@ -66,7 +63,8 @@ const ENGINES: readonly ServerEngine[] = [
     oldest: [7, 5, 0],
     // its grammar has one characteristic of a transaction; READ ONLY alone is refused (1235)
     snapshot: 'start transaction with consistent snapshot',
-    lacksIsolation: ['serializable'],
+    // it has READ COMMITTED, but no gap locks, without which that would do
+    lacksIsolation: ['serializable', 'readCommitted'],
     tracks: false,
     ignores: { net_write_timeout: CUT_AFTER_A_MINUTE },
     hasTriggers: false,
@@ -81,7 +79,6 @@ const ENGINES: readonly ServerEngine[] = [
     // `8.0.30-Vitess`: the version of MySQL whose grammar VTGate follows
     version: /^(\d+)\.(\d+)\.(\d+).*-Vitess/i,
     oldest: [8, 0, 30],
-    isolationSticks: true,
     tracks: false,
     settings: {
       // a signed number of 64 bits; its default is no limit, whatever the server's global value is

@@ -1,8 +1,10 @@
 import type { QueryError } from 'mysql2'
 import type { Statement } from '../../sql/statement.ts'
 import {
-  type Client, type PausableSink, type RowSink, type RowSource, StaleCatalog, type StatementResult, firesTrigger
+  type Client, type Isolation, type PausableSink, type RowSink, type RowSource, StaleCatalog, type StatementResult,
+  firesTrigger
 } from '../dialect.ts'
+import { controlStatement } from '../transaction-commands.ts'
 import {
   definitionsOf, type KnownDifferences, type KnownStatements, missingConfirmations, TableDefinitions
 } from './definitions.ts'
@@ -14,7 +16,8 @@ import {
 import type { MysqlPool } from './pool.ts'
 import { type OkPacket, WriteResult } from './packets.ts'
 import { sendCommand, writeStatement, type CommandDone } from './statement-command.ts'
-import { destroy, type Session } from './session.ts'
+import { destroy, levelOf, type Session } from './session.ts'
+import { isolationStatement } from './session-settings.ts'
 import { stopStatement, type Stop } from './kill.ts'
 
 export interface ExecutionOptions {
@@ -63,6 +66,41 @@ type StatementRun = Run<StatementRequest, SessionOwner>
  */
 export function runStatement (run: StatementRun): Promise<StatementResult> {
   return new Promise((resolve, reject) => new Execution(run, resolve, reject).start())
+}
+
+/**
+ * Sets the isolation level of the following transactions of a session. Keeps the session, which it discards after an
+ * error. @throws Retryable or ServiceError
+ */
+export async function setIsolation (
+  { pool, session, options, request: { client } }: Run<Pick<StatementRequest, 'client'>>,
+  level: Isolation
+): Promise<void> {
+  let hasFailed = false
+  const release = (): void => { if (hasFailed) pool.discard(session) }
+  const statement = controlStatement('select', isolationStatement(level))
+  session.isolation = undefined
+  try {
+    await runStatement({
+      pool: { ...pool, release }, session, options, request: { statement, sink: undefined, client }
+    })
+    session.isolation = level
+  } catch (error) {
+    // a statement that has not ended keeps the session
+    hasFailed = true
+    if (session.open && !pool.isStopping(session)) pool.discard(session)
+    throw error
+  }
+}
+
+/**
+ * Runs a write by itself: at READ COMMITTED, where fewer gaps are locked, or at REPEATABLE READ if it reads rows of
+ * other tables, so that these stay locked. @throws as `runStatement`
+ */
+export function runWrite (run: Run<StatementRequest>): Promise<StatementResult> {
+  const { session, request: { statement: { isRelated = false } } } = run
+  const level = levelOf(session, isRelated ? 'repeatableRead' : 'readCommitted')
+  return session.isolation === level ? runStatement(run) : setIsolation(run, level).then(() => runStatement(run))
 }
 
 /** One run of a statement. Because every request has one, it uses few objects, and callbacks instead of promises. */

@@ -4,6 +4,7 @@
  * session variables, with the reason why each is not set.
  */
 import type { ConnectionOptions, SslOptions } from 'mysql2'
+import type { Isolation } from '../dialect.ts'
 import { MYSQL, type ServerEngine } from './engines.ts'
 
 /** The servers that have a variable; both if omitted. */
@@ -108,8 +109,18 @@ const ofEngine = (settings: readonly Setting[], { settings: own }: ServerEngine)
     return value === undefined ? [] : [{ ...setting, value }]
   })
 
-/** The second statement of every connection: MariaDB before 11.1 has another name for the variable. */
-export const ISOLATION = 'set session transaction isolation level repeatable read'
+const LEVELS: Readonly<Record<Isolation, string>> = {
+  repeatableRead: 'repeatable read',
+  serializable: 'serializable',
+  readCommitted: 'read committed'
+}
+
+/**
+ * Sets the isolation level of the following transactions. MariaDB before 11.1 has another name for the variable, and
+ * Vitess sets it for the session in any case.
+ */
+export const isolationStatement = (level: Isolation): string =>
+  `set session transaction isolation level ${LEVELS[level]}`
 
 /**
  * The first statement of every connection, in ASCII, with the server's time limit for statements. `engine`: as the
@@ -158,7 +169,7 @@ interface ReadBack {
   /** Whether the session has the value that was set. */
   readonly isSet: (
     value: string,
-    session: { readonly isMariadb: boolean, readonly statementTimeout: number }
+    session: { readonly isMariadb: boolean, readonly statementTimeout: number, readonly isolation: Isolation }
   ) => boolean
   /** What it means if it does not; undefined if such a server is not used. */
   readonly meaning?: (value: string) => string
@@ -197,8 +208,8 @@ const READ_BACK: readonly ReadBack[] = [
   {
     name: 'transaction_isolation',
     sql: onEach('@@transaction_isolation', '@@tx_isolation'),
-    isSet: (value) => value.toUpperCase() === 'REPEATABLE-READ',
-    meaning: (value) => `transactions without "isolation" run at ${value}`
+    isSet: (value, { isolation }) => value.toLowerCase().replace('-', ' ') === LEVELS[isolation],
+    meaning: (value) => `transactions run at ${value}`
   }
 ]
 
@@ -215,9 +226,9 @@ export type Ignored = Readonly<Record<string, string>>
 export function compareSettings (
   values: ReadonlyArray<string | null>,
   engine: ServerEngine,
-  statementTimeout: number
+  { statementTimeout, isolation }: { readonly statementTimeout: number, readonly isolation: Isolation }
 ): { readonly problem?: string, readonly ignored: Ignored } {
-  const session = { isMariadb: engine.name === 'MariaDB', statementTimeout }
+  const session = { isMariadb: engine.name === 'MariaDB', statementTimeout, isolation }
   const ignored: Record<string, string> = {}
   for (const [index, { name, isSet, meaning }] of READ_BACK.entries()) {
     const value = values[index] ?? ''

@@ -3,10 +3,11 @@ import type { Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import mysql, { type Connection } from 'mysql2'
 import { getOrCreate } from '../../get-or-create.ts'
+import type { Isolation } from '../dialect.ts'
 import { engineOf, type ServerEngine, versionProblem } from './engines.ts'
 import {
-  connectionOptions, type Host, type MysqlAddress, compareSettings, type Ignored, ISOLATION, READ_BACK_LIST,
-  sessionStatement, transactionStatement
+  compareSettings, connectionOptions, type Host, type Ignored, isolationStatement, type MysqlAddress,
+  READ_BACK_LIST, sessionStatement, transactionStatement
 } from './session-settings.ts'
 import { copyValues } from '../row-bytes.ts'
 import { ReadMemory, type OkPacket } from './packets.ts'
@@ -32,6 +33,10 @@ export interface Session {
   /** The statements that set the session's variables, outside and inside of a transaction. */
   readonly settings: string
   readonly settingsInTransaction: string
+  /** The isolation levels that its transactions cannot have. In place of READ COMMITTED they have REPEATABLE READ. */
+  readonly lacksIsolation: readonly Isolation[]
+  /** The isolation level of its transactions; undefined while it is being set. */
+  isolation: Isolation | undefined
   /** Whether the server reports changes of its variables. Some proxies do not. */
   readonly reportsChanges: boolean
   /** False once it is lost or closed. */
@@ -73,6 +78,21 @@ const CONFIRMATION = `select concat_ws(' ', @@hostname, @@port, @@server_id), ve
   hex('${SAMPLE}\\'), '${SAMPLE}\\',
   abs(timestampdiff(second, now(), sysdate())) < 60, @@max_allowed_packet, ${READ_BACK_LIST} limit 1`
 
+/** In READ COMMITTED, InnoDB writes to no binary log of statements (1665). Not every version has both variables. */
+const BINARY_LOG = "show session variables where variable_name in ('log_bin', 'binlog_format')"
+
+/** The levels that the transactions of a session cannot have. @throws the driver's error */
+async function findLackingIsolation (connection: Connection, engine: ServerEngine): Promise<readonly Isolation[]> {
+  const rows = await ask(connection, BINARY_LOG)
+  const variables = new Map(rows.map(([name, value]) => [name?.toLowerCase(), value?.toUpperCase()]))
+  const isOfStatements = variables.get('log_bin') !== 'OFF' && variables.get('binlog_format') === 'STATEMENT'
+  return isOfStatements ? [...engine.lacksIsolation, 'readCommitted'] : engine.lacksIsolation
+}
+
+/** The level that a transaction of the session has if it is to have this one. */
+export const levelOf = ({ lacksIsolation }: Pick<Session, 'lacksIsolation'>, isolation: Isolation): Isolation =>
+  isolation === 'readCommitted' && lacksIsolation.includes(isolation) ? 'repeatableRead' : isolation
+
 /** @throws the driver's error, or an error with a code that says why the session cannot be used */
 export async function openSession (
   { address, host, epoch, statementTimeout }: SessionTarget,
@@ -82,8 +102,10 @@ export async function openSession (
     const greeted = engineOf(await greetingOf(connection))
     const settings = sessionStatement(statementTimeout, greeted)
     const { changesSession } = await send(connection, settings)
-    await send(connection, ISOLATION)
-    const stated = await confirm(connection, { address, statementTimeout })
+    const lacksIsolation = await findLackingIsolation(connection, greeted)
+    const isolation = levelOf({ lacksIsolation }, 'readCommitted')
+    await send(connection, isolationStatement(isolation))
+    const stated = await confirm(connection, { address, statementTimeout, isolation })
     const session: Session = {
       connection,
       memory,
@@ -93,6 +115,8 @@ export async function openSession (
       ...stated,
       settings,
       settingsInTransaction: transactionStatement(statementTimeout, greeted),
+      lacksIsolation,
+      isolation,
       reportsChanges: greeted.tracks && changesSession,
       open: true,
       idleSince: 0,
@@ -116,7 +140,7 @@ function greetingOf (connection: Connection): Promise<string> {
 /** Confirms the session, and returns what the server states about itself. */
 async function confirm (
   connection: Connection,
-  { address, statementTimeout }: Pick<SessionTarget, 'address' | 'statementTimeout'>
+  { address, ...set }: Pick<SessionTarget, 'address' | 'statementTimeout'> & { readonly isolation: Isolation }
 ): Promise<Pick<Session, 'server' | 'engine' | 'version' | 'ignored' | 'maxPacket'>> {
   const [[server, version, used, characterSets, hex, text, clockRuns, packet, ...settings]] = (await ask(
     connection,
@@ -135,7 +159,7 @@ async function confirm (
   }
   if (clockRuns !== '1') throw unusable('FROZEN_CLOCK: the session has a timestamp of its own')
   const engine = engineOf(version)
-  const { problem, ignored } = compareSettings(settings, engine, statementTimeout)
+  const { problem, ignored } = compareSettings(settings, engine, set)
   if (problem !== undefined) throw unusable(problem)
   return { server, engine, version, ignored, maxPacket: Number(packet) }
 }
@@ -147,12 +171,17 @@ const unusable = (code: string): Error => Object.assign(new Error('the session c
  * clock, user variables and temporary tables. @throws the driver's error, or ETIMEDOUT: the session must no longer be
  * used
  */
-export function restoreSession ({ connection, settings }: Session, sql?: string): Promise<unknown> {
+export function restoreSession (session: Session, sql?: string): Promise<unknown> {
+  const { connection, settings } = session
   if (sql !== undefined) return within(MOMENT, send(connection, sql))
+  session.isolation = levelOf(session, 'readCommitted')
+  const isolation = isolationStatement(session.isolation)
   const reset = new Promise<void>((resolve, reject) => {
     connection.reset((error) => (error === null ? resolve() : reject(error)))
   })
-  return within(MOMENT, reset.then(() => send(connection, settings)).then(() => send(connection, ISOLATION)))
+  return within(MOMENT, reset
+    .then(() => send(connection, settings))
+    .then(() => send(connection, isolation)))
 }
 
 /** Connects within the time limit, and closes the connection if `use` fails. */

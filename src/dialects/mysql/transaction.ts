@@ -6,17 +6,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { databaseUnavailable, notSupported, outcomeUnknown, type ServiceError, withReason } from '../../errors.ts'
 import type { Statement } from '../../sql/statement.ts'
 import {
-  CLIENT_GONE, type Isolation, isRefusal, refusesRow, type RowSink, type StatementResult,
+  CLIENT_GONE, isRefusal, refusesRow, type RowSink, type StatementResult,
   type Transaction, type TransactionOptions, firesTrigger
 } from '../dialect.ts'
 import { controlStatement, createCommandQueue, createTransaction, type Savepoints } from '../transaction-commands.ts'
 import { watch } from '../waiters.ts'
 import type { MysqlError } from './errors.ts'
-import { type ExecutionOptions, type Run, runStatement, type SessionOwner } from './execution.ts'
+import { type ExecutionOptions, type Run, runStatement, type SessionOwner, setIsolation } from './execution.ts'
 import { isOpen, notComplete, Retryable, rollBackTo, sendIn, warnsOfRest } from './failure.ts'
 import type { WriteResult } from './packets.ts'
-import type { Session } from './session.ts'
-import { ISOLATION } from './session-settings.ts'
+import { levelOf, type Session } from './session.ts'
 
 // A transaction that a deadlock has undone runs again, after a pause. Two transactions that wait for each other's
 // locks would otherwise meet again.
@@ -47,9 +46,6 @@ export function runTransaction<T> (run: Run<TransactionRequest<T>>): Promise<T> 
 /** If its connection is lost, the outcome is unknown, as with any write. */
 const COMMIT = controlStatement('update', 'commit')
 
-/** Sessions are set to REPEATABLE READ (session-settings.ts). */
-const OTHER_LEVELS = { serializable: 'serializable', readCommitted: 'read committed' } as const
-
 class TransactionRun<T> {
   readonly #run: Run<TransactionRequest<T>>
   readonly #session: Session
@@ -70,8 +66,6 @@ class TransactionRun<T> {
   /** Whether a trigger may have changed the session since its variables were set, and since the transaction began. */
   #isChanged = false
   #wasChanged = false
-  /** Whether the session has another isolation level than its own. */
-  #isIsolated = false
   /** Whether the transaction has given the session up. */
   #isGivenUp = false
   /** The number of statements that may have written a table without transactions. */
@@ -121,7 +115,6 @@ class TransactionRun<T> {
       // a statement that has not ended keeps the session, which is not used again
       if (!this.#isUsable) this.#isGivenUp = true
       else if (this.#wasChanged) pool.restore(this.#session)
-      else if (this.#isIsolated) pool.restore(this.#session, ISOLATION)
       // the end of a snapshot does not delay the answer
       else if (readOnly) pool.restore(this.#session, 'rollback')
       else pool.release(this.#session)
@@ -133,8 +126,8 @@ class TransactionRun<T> {
   }
 
   async #runAttempt (): Promise<T> {
-    const { request: { dryRun = false, readOnly, isolation } } = this.#run
-    await this.#begin(readOnly ? [this.#session.engine.snapshot] : this.#beginAt(isolation))
+    const { request: { dryRun = false, readOnly } } = this.#run
+    await this.#begin()
     const attempt = this.#attempt
     let result: T
     try {
@@ -152,22 +145,6 @@ class TransactionRun<T> {
     }
     if (!readOnly) await (dryRun ? this.#rollBack() : this.#commit())
     return result
-  }
-
-  /** The statements that begin a transaction. @throws NOT_SUPPORTED if the server does not have the level */
-  #beginAt (isolation: Isolation): readonly string[] {
-    const { engine: { name, lacksIsolation, isolationSticks } } = this.#session
-    if (lacksIsolation.includes(isolation)) {
-      throw withReason(
-        notSupported(`The database does not support the isolation "${isolation}"`),
-        `NO_SUCH_ISOLATION: ${name} does not have it`
-      )
-    }
-    if (isolation === 'repeatableRead') return ['start transaction']
-    this.#isIsolated = isolationSticks
-    // without `session`, it applies only to the next transaction
-    const scope = isolationSticks ? 'session ' : ''
-    return [`set ${scope}transaction isolation level ${OTHER_LEVELS[isolation]}`, 'start transaction']
   }
 
   #transactionOf (attempt: number): Transaction {
@@ -251,14 +228,30 @@ class TransactionRun<T> {
     }
   }
 
-  /** Not together with the first statement: proxies expect no command before the previous answer. */
-  async #begin (statements: readonly string[]): Promise<void> {
+  /**
+   * Begins the transaction, not together with its first statement: proxies expect no command before the previous
+   * answer. @throws NOT_SUPPORTED if the server does not have the level; Retryable or ServiceError
+   */
+  async #begin (): Promise<void> {
+    const { pool, request: { client, readOnly, isolation } } = this.#run
+    const session = this.#session
+    const { engine: { name, snapshot }, lacksIsolation } = session
+    const level = readOnly ? 'repeatableRead' : levelOf(session, isolation)
+    if (lacksIsolation.includes(level)) {
+      throw withReason(
+        notSupported(`The database does not support the isolation "${level}"`),
+        `NO_SUCH_ISOLATION: ${name} does not have it`
+      )
+    }
     try {
-      // they change nothing, so they may be sent again
-      for (const sql of statements) await this.#control(controlStatement('select', sql))
+      if (session.isolation !== level) {
+        await setIsolation({ pool, session, options: this.#options, request: { client } }, level)
+      }
+      // it changes nothing, so it may be sent again
+      await this.#control(controlStatement('select', readOnly ? snapshot : 'start transaction'))
     } catch (error) {
-      // the first of two statements may have been applied, and would affect the next transaction
-      if (this.#isUsable) this.#run.pool.discard(this.#session)
+      // the transaction may have begun
+      if (this.#isUsable) pool.discard(session)
       throw error
     }
   }

@@ -24,11 +24,11 @@ for (const engine of await engines()) {
     const database = await createTestDatabase(engine, ['create table plain (id int primary key)', 'create table noisy (id int primary key)', 'create trigger noise before insert on noisy for each row set sql_select_limit = 1'])
     t.teardown(() => database.drop())
 
-    await t.test('is opened with three statements: two set it, the last one confirms it and names its server', async (t) => {
+    await t.test('is opened with four statements: one asks for the binary log, two set it, the last one confirms it and names its server', async (t) => {
       const proxy = await createProxy(database.url)
       const { server, reportsChanges } = await open(t as Test, proxy.url)
-      t.match(proxy.statements, [/^set session /, /^set session transaction /, /^select /])
-      t.equal(proxy.statements.length, 3)
+      t.match(proxy.statements, [/^set session /, /^show session variables /, /^set session transaction /, /^select /])
+      t.equal(proxy.statements.length, 4)
       t.match(server, /^\S+ \d+ \d+$/)
       t.ok(reportsChanges)
       await proxy.close()

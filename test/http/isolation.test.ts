@@ -1,0 +1,128 @@
+/** The isolation level of each kind of write, as its triggers see it, and what must hold although others write in between. */
+import t from 'tap'
+import { CREATE } from '../../src/idempotency/keys-table.ts'
+import { load, NDJSON } from '../support/load.ts'
+import { type Answer, type EngineName, onEachEngine, type Service, sharedOnEachEngine, startService } from '../support/service.ts'
+
+const levelIn = (engine: EngineName): string => engine === 'mysql' ? '@@transaction_isolation' : '@@tx_isolation'
+
+const schema = (engine: EngineName): string[] => [
+  CREATE.mysql,
+  'create table items (id int not null auto_increment primary key, sku varchar(20) not null unique, n int not null default 0, level varchar(30) null)',
+  'create table notes (id int not null auto_increment primary key, level varchar(30) not null)',
+  'create table tags (item_id int not null, word varchar(20) not null, primary key (item_id, word))',
+  ...['insert', 'update'].map((event) =>
+    `create trigger noted_${event} before ${event} on items for each row begin set new.level = ${levelIn(engine)}; insert into notes (level) values (new.level); end`),
+  `create trigger noted_delete before delete on items for each row insert into notes (level) values (${levelIn(engine)})`,
+  "insert into items (sku) values ('a'), ('b'), ('c'), ('d')",
+  "insert into tags values (1, 'x'), (2, 'x')"
+]
+
+type Write = (service: Service) => Promise<Answer>
+
+/** The levels at which a write wrote its rows, once each; the session had another one before. */
+async function levelsOf (service: Service, write: Write): Promise<string[]> {
+  const { sql, operate } = service
+  await operate({ isolation: 'serializable', operations: [{ table: 'tags', verb: 'update', filters: { item_id: 1 }, data: { word: 'x' } }] })
+  await sql('delete from notes')
+  const { status, text, json } = await write(service)
+  if (status !== 200) throw new Error(text)
+  const rows = json.data?.dryRun === true ? json.data.rows : await sql('select level from notes')
+  return [...new Set<string>(rows.map(({ level }: { level: string }) => level))]
+}
+
+const inc = { n: { $inc: 1 } }
+const upsert = { onConflict: { key: ['sku'] } }
+const tagged = { $some: { tags: { on: { id: 'item_id' }, filters: { word: 'x' } } } }
+const post = (body: object, headers = {}): Write => ({ post }) => post('items', body, { headers })
+
+/** Single writes, whatever else they ask for. */
+const SINGLE: Readonly<Record<string, Write>> = {
+  'an insert': post({ verb: 'insert', data: { sku: 'one' } }),
+  'a list': post({ verb: 'insert', data: [{ sku: 'e' }, { sku: 'f' }], returning: '*' }),
+  'an upsert': post({ verb: 'insert', data: { sku: 'one', n: 2 }, ...upsert }),
+  'an upsert of a list': post({ verb: 'insert', data: [{ sku: 'one', n: 3 }, { sku: 'g' }], ...upsert, returning: '*' }),
+  'an update': post({ verb: 'update', filters: { id: 1 }, data: inc }),
+  'an update of many rows': post({ verb: 'update', key: ['id'], filters: {}, data: [{ id: 1, n: 8 }, { id: 2, ...inc }] }),
+  'an update that returns rows': post({ verb: 'update', filters: { n: { $gte: 0 } }, data: inc, returning: '*' }),
+  'an optimistic lock': post({ verb: 'update', filters: { id: 1 }, data: inc, expect: 1 }),
+  'a dry run': post({ verb: 'update', filters: { id: 1 }, data: inc, dryRun: true, returning: '*' }),
+  'a write with a key': post({ verb: 'insert', data: { sku: 'once' } }, { 'idempotency-key': 'one' }),
+  'an import': (service) => load(service, 'items', '{"sku":"i"}\n', { type: NDJSON }),
+  'an import by batches': (service) => load(service, 'items', '{"sku":"j"}\n', { type: NDJSON, query: '?transaction=batch' }),
+  'a delete': post({ verb: 'delete', filters: { sku: 'one' } }),
+  'a delete that expects rows': post({ verb: 'delete', filters: { sku: 'e' }, expect: 1 })
+}
+
+/** Writes that read rows before they write, or leave it to others what they read. */
+const REPEATABLE: Readonly<Record<string, Write>> = {
+  'an update by related rows': post({ verb: 'update', filters: tagged, data: inc }),
+  'one that returns rows': post({ verb: 'update', filters: tagged, data: inc, returning: ['id'] }),
+  'a delete that returns rows': post({ verb: 'delete', filters: { sku: 'd' }, returning: '*' }),
+  operations: ({ operate }) => operate([{ table: 'items', verb: 'update', filters: { id: 1 }, data: inc }])
+}
+
+const only = ['mariadb', 'mysql'] as const
+
+await sharedOnEachEngine(t, { schema, only, keepsRows: true })('each write runs at its level, whatever the connection was used for before', async (t, service) => {
+  for (const [name, write] of Object.entries(SINGLE)) t.same(await levelsOf(service, write), ['READ-COMMITTED'], name)
+  for (const [name, write] of Object.entries(REPEATABLE)) t.same(await levelsOf(service, write), ['REPEATABLE-READ'], name)
+  t.same(await levelsOf(service, ({ operate }) => operate({ isolation: 'serializable', operations: [{ table: 'items', verb: 'update', filters: { id: 1 }, data: inc }] })), ['SERIALIZABLE'])
+})
+
+await sharedOnEachEngine(t, { schema, only, keepsRows: true, options: { onWrite: async () => {} } as never })('within a hook, the isolation is that of a transaction', async (t, service) => {
+  t.same(await levelsOf(service, SINGLE['an update'] as Write), ['REPEATABLE-READ'])
+})
+
+await onEachEngine(t, 'a binary log of statements', { schema, only }, async (t, { engine, url, sql }) => {
+  const [{ logs }] = await sql('select @@log_bin as logs')
+  const [{ before }] = await sql('select @@global.binlog_format as "before"')
+  await sql("set global binlog_format = 'STATEMENT'")
+  try {
+    // in READ COMMITTED, the server would refuse each write
+    const service = { ...await startService(t, url, { database: { pool: { size: 1 } } }), sql, engine } as unknown as Service
+    for (const name of ['an insert', 'an update that returns rows', 'a write with a key']) {
+      t.same(await levelsOf(service, SINGLE[name] as Write), [Number(logs) === 1 ? 'REPEATABLE-READ' : 'READ-COMMITTED'], `${name}, log_bin = ${logs}`)
+    }
+  } finally {
+    await sql('set global binlog_format = ?', [before])
+  }
+})
+
+// At READ COMMITTED, rows that match the filters of an update can come between its statements.
+
+const QUEUE = {
+  sqlite: ["create table jobs (id integer primary key, state varchar(10) not null default 'new', worker int)"],
+  mysql: ["create table jobs (id int not null auto_increment primary key, state varchar(10) not null default 'new', worker int, key state (state))"]
+}
+const WORKERS = 4
+const JOBS = 300
+
+await onEachEngine(t, 'each row that an update or delete returns is one that it wrote, while others insert rows that match', { schema: QUEUE, options: { limits: { changed: 1000 } } }, async (t, { post, sql }) => {
+  const refused: string[] = []
+  const taken: number[] = []
+  let open = WORKERS
+  const insert = async (): Promise<void> => {
+    for (let job = 0; job < JOBS / WORKERS; job++) {
+      const { status } = await post('jobs', { verb: 'insert', data: {} })
+      if (status !== 200) job--
+    }
+    open--
+  }
+  const work = async (worker: number, remove: boolean): Promise<void> => {
+    for (let isLast = false; !isLast;) {
+      isLast = open === 0
+      const filters = { state: 'new' }
+      const { status, json } = await post('jobs', remove ? { verb: 'delete', filters, returning: ['id'] } : { verb: 'update', filters, data: { state: 'taken', worker }, returning: ['id'] })
+      if (status === 200) taken.push(...json.data.rows.map(({ id }: { id: number }) => id))
+      else refused.push(`${remove ? 'delete' : 'update'}: ${json.error.code}`)
+      if (status === 200) t.equal(json.data[remove ? 'deleted' : 'updated'], json.data.rows.length)
+      else isLast = false
+    }
+  }
+  await Promise.all([...Array.from({ length: WORKERS }, insert), ...Array.from({ length: WORKERS }, (_, worker) => work(worker, worker % 2 === 1))])
+  t.same(taken.toSorted((a, b) => a - b), [...new Set(taken)].toSorted((a, b) => a - b), 'no row is returned twice')
+  t.equal(taken.length, JOBS, 'every row is returned once')
+  t.same(refused, [], 'rows that come in between refuse no request')
+  t.same(await sql("select count(*) as n from jobs where state = 'new'"), [{ n: 0 }])
+})
