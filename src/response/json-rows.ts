@@ -48,6 +48,8 @@ export class JsonRows implements RowFormat {
   readonly lists: ReadonlyMap<LinkCells, RelatedLists>
   /** The places of lists in the rows that have been written, in their order. */
   readonly gaps: Gap[] = []
+  /** Memory of the values by which rows are related, in bytes, about. */
+  #sizeOfValues = 0
 
   constructor ({ row, links }: Pick<Cells, 'row' | 'links'>) {
     this.#row = row
@@ -64,14 +66,14 @@ export class JsonRows implements RowFormat {
   /** Removes the gaps after so many, and without any the values of all rows. */
   clear (kept = 0): void {
     this.gaps.length = kept
-    if (kept === 0) for (const lists of this.lists.values()) lists.clear()
+    if (kept > 0) return
+    this.#sizeOfValues = 0
+    for (const lists of this.lists.values()) lists.clear()
   }
 
   /** Memory of the gaps, and of the values by which rows are related, in bytes, about. */
   get size (): number {
-    let size = GAP_SIZE * this.gaps.length
-    for (const lists of this.lists.values()) size += lists.size
-    return size
+    return GAP_SIZE * this.gaps.length + this.#sizeOfValues
   }
 
   textRow (output: Output, bytes: Buffer, from: number, to: number): void {
@@ -130,7 +132,10 @@ export class JsonRows implements RowFormat {
 
   #addList (target: Target, link: LinkCells, at: ValueAt): void {
     const { member } = link
-    const list = (this.lists.get(link) as RelatedLists).of(at, link.links)
+    const lists = this.lists.get(link) as RelatedLists
+    const { size } = lists
+    const list = lists.of(at, link.links)
+    this.#sizeOfValues += lists.size - size
     const isList = member.kind === 'many' && member.isObject !== true
     target.text(`,"${member.name}":${isList ? '[' : ''}`)
     this.gaps.push({ at: target.length, list })

@@ -37,8 +37,9 @@ class ListSink implements RowSink {
   readonly #filled: RelatedList[] = []
   /** The first cell of the last row. */
   #lastText: string | undefined
-  /** The bytes and memory that the answer has counted. */
-  #counted = { bytes: 0, memory: 0 }
+  /** The bytes and the memory that the answer has counted. */
+  #bytes = 0
+  #memory = 0
   /** The number of rows of the running statement. */
   count = 0
 
@@ -53,9 +54,11 @@ class ListSink implements RowSink {
   get maxBytes (): number { return this.#answer.maxBytes }
 
   get full (): boolean {
-    const [bytes, memory] = [this.#output.length, this.members.size]
-    this.#answer.hold(bytes - this.#counted.bytes, memory - this.#counted.memory)
-    this.#counted = { bytes, memory }
+    const { length } = this.#output
+    const { size } = this.members
+    this.#answer.hold(length - this.#bytes, size - this.#memory)
+    this.#bytes = length
+    this.#memory = size
     return this.#answer.full
   }
 

@@ -12,7 +12,7 @@ import { streamStatement, type MysqlAddress } from './session-settings.ts'
 import { ask, send, within, type Ask, type Session } from './session.ts'
 import { requirePrivateMethods } from './statement-command.ts'
 import { toConnectError, type MysqlError } from './errors.ts'
-import { runStatement, runWrite, type ExecutionOptions, type Run } from './execution.ts'
+import { ownerOf, runStatement, runWrite, type ExecutionOptions, type Run } from './execution.ts'
 import { Retryable, toFailure } from './failure.ts'
 import { introspectMysql } from './introspect.ts'
 import { createMysqlPool, type MysqlPool, type PoolLimits } from './pool.ts'
@@ -252,7 +252,7 @@ async function runStream (run: Run<{
   }
   return await runStatement({
     session,
-    pool: { ...pool, release: pool.restore },
+    pool: ownerOf(pool, { release: pool.restore }),
     options: { ...options, watch: watchBoth, onStarted: () => onStarted() },
     request: { statement, sink: stream, client, stream }
   })

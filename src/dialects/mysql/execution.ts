@@ -39,6 +39,14 @@ export type SessionOwner = Pick<
   'confirmed' | 'release' | 'restore' | 'discard' | 'startStopping' | 'isStopping' | 'endStopping' | 'moveOn'
 >
 
+/** An owner that takes sessions back in another way. A spread of the pool would evaluate its getters each time. */
+export const ownerOf = (
+  { confirmed, release, restore, discard, startStopping, isStopping, endStopping, moveOn }: SessionOwner,
+  own: Partial<Pick<SessionOwner, 'release' | 'restore'>>
+): SessionOwner => (
+  { confirmed, release, restore, discard, startStopping, isStopping, endStopping, moveOn, ...own }
+)
+
 /** A request on one session. */
 export interface Run<Request, Owner extends SessionOwner = MysqlPool> {
   readonly pool: Owner
@@ -73,7 +81,7 @@ export function runStatement (run: StatementRun): Promise<StatementResult> {
  * error. @throws Retryable or ServiceError
  */
 export async function setIsolation (
-  { pool, session, options, request: { client } }: Run<Pick<StatementRequest, 'client'>>,
+  { pool, session, options, request: { client } }: Run<Pick<StatementRequest, 'client'>, SessionOwner>,
   level: Isolation
 ): Promise<void> {
   let hasFailed = false
@@ -82,7 +90,7 @@ export async function setIsolation (
   session.isolation = undefined
   try {
     await runStatement({
-      pool: { ...pool, release }, session, options, request: { statement, sink: undefined, client }
+      pool: ownerOf(pool, { release }), session, options, request: { statement, sink: undefined, client }
     })
     session.isolation = level
   } catch (error) {

@@ -12,7 +12,9 @@ import {
 import { controlStatement, createCommandQueue, createTransaction, type Savepoints } from '../transaction-commands.ts'
 import { watch } from '../waiters.ts'
 import type { MysqlError } from './errors.ts'
-import { type ExecutionOptions, type Run, runStatement, type SessionOwner, setIsolation } from './execution.ts'
+import {
+  type ExecutionOptions, ownerOf, type Run, runStatement, type SessionOwner, setIsolation
+} from './execution.ts'
 import { isOpen, notComplete, Retryable, rollBackTo, sendIn, warnsOfRest } from './failure.ts'
 import type { WriteResult } from './packets.ts'
 import { levelOf, type Session } from './session.ts'
@@ -85,7 +87,7 @@ class TransactionRun<T> {
       this.#isChanged = this.#wasChanged = true
       release(session)
     }
-    this.#owner = { ...pool, release, restore }
+    this.#owner = ownerOf(pool, { release, restore })
     this.#options = {
       ...options,
       watch: (_client, stop) => {
