@@ -20,6 +20,7 @@ import {
 } from '../sql/row-batches.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
 import type { Parameter, Value } from '../types/column-type.ts'
+import { isMoment } from '../types/moment.ts'
 import { TO_DEFAULT } from '../types/update-operators.ts'
 import { atRow, isCheckedAfterWrite, watchRow } from './after-write.ts'
 import { conditionOf, type Runner } from './runner.ts'
@@ -231,12 +232,13 @@ export const readId = async (plan: InsertPlan, counts: RowCounts, runner: Runner
 /** The plan with values in place of moments, so that its keys are known. @throws VALUE_OUT_OF_RANGE */
 export async function bindMoments (plan: InsertPlan, runner: Runner): Promise<InsertPlan> {
   const { conflict } = plan
-  const rows: PlannedRow[] = []
-  for (const row of plan.rows) {
+  const rows = [...plan.rows]
+  for (const [index, row] of rows.entries()) {
+    if (!row.parameters.some(isMoment)) continue
     const parameters = await runner.bind(row.parameters).catch((error: unknown) => {
       throw atRow(error as ServiceError, listIndexOf(row, plan))
     })
-    rows.push(parameters === row.parameters ? row : { ...row, parameters })
+    rows[index] = { ...row, parameters }
   }
   if (conflict?.set.kind !== 'assignments') return { ...plan, rows }
   const assignments = await runner.bindAssignments(conflict.set.assignments)

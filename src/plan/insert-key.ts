@@ -150,10 +150,11 @@ export function sortByKey (rows: readonly PlannedRow[], key: readonly Column[]):
 
 /** Numbers come before texts. */
 function compare ({ values }: { readonly values: SortValue[] }, { values: others }: { readonly values: SortValue[] }) {
-  const index = values.findIndex((value, part) => value !== others[part])
-  const [a, b] = [values[index] as string, others[index] as string]
-  if (index < 0) return 0
-  return (typeof a === typeof b ? a < b : typeof a === 'number') ? -1 : 1
+  for (let part = 0; part < values.length; part++) {
+    const [a, b] = [values[part] as string, others[part] as string]
+    if (a !== b) return (typeof a === typeof b ? a < b : typeof a === 'number') ? -1 : 1
+  }
+  return 0
 }
 
 /**

@@ -86,14 +86,19 @@ export function isCertain (plan: InsertPlan, engine: Engine): boolean {
   const { table, rows, conflict } = plan
   if (plan.afterWrite !== undefined) return false
   const [first] = rows as [PlannedRow, ...PlannedRow[]]
-  if (needsSameColumns(plan, engine) && rows.some(({ columns }) => columns !== first.columns)) return false
+  const areAlike = haveSameColumns(rows)
+  if (!areAlike && needsSameColumns(plan, engine)) return false
   if (conflict === undefined) return true
   const areNew = isNew(first, conflict, table)
-  if (rows.some((row) => isNew(row, conflict, table) !== areNew)) return false
+  if (!areAlike && rows.some((row) => isNew(row, conflict, table) !== areNew)) return false
   if (areNew || TRAITS[engine].namesKey) return true
   const isAlone = (row: PlannedRow): boolean => isByKey(plan, row, engine) || isInsertedFirst(plan, row, engine)
   return table.versioned !== true && !rows.some(isAlone)
 }
+
+/** Rows with the same columns in the same order usually share the list. */
+const haveSameColumns = (rows: readonly PlannedRow[]): boolean =>
+  rows.every(({ columns }) => columns === rows[0]?.columns)
 
 /**
  * Whether all rows of a statement must have the same columns. MySQL has no DEFAULT for a required column, which a
@@ -120,7 +125,8 @@ export function toParts (plan: InsertPlan, engine: Engine): ReadonlyArray<readon
   const numbered = key?.find(({ autoIncrement }) => autoIncrement)
   if (numbered === undefined) {
     if (conflict !== undefined) {
-      return TRAITS[engine].namesKey ? [rows] : divide(rows, (row) => isNew(row, conflict, table))
+      const areAlike = TRAITS[engine].namesKey || haveSameColumns(rows)
+      return areAlike ? [rows] : divide(rows, (row) => isNew(row, conflict, table))
     }
     const isFirstAlone = table.identity?.autoIncrement === true && numbersByTrigger
     return isFirstAlone ? [rows.slice(0, 1), rows.slice(1)] : [rows]
@@ -159,14 +165,11 @@ export function isByKey ({ table, conflict, afterWrite }: InsertPlan, row: Plann
 }
 
 /**
- * Whether a row is inserted before its upsert is tried, which then counts no row as inserted: the server would miscount
- * it, and only its statement has the values and the key that a trigger gives it.
+ * Whether a row that is not looked up by its key is inserted before its upsert is tried, which then counts no row as
+ * inserted: the server would miscount it, and only its statement has the values and the key that a trigger gives it.
  */
-export function isInsertedFirst (plan: InsertPlan, row: PlannedRow, engine: Engine): boolean {
-  const { table, conflict } = plan
-  return conflict !== undefined && !TRAITS[engine].namesKey && mayFillColumns(table) && isMiscounted(row, conflict) &&
-    !isByKey(plan, row, engine)
-}
+export const isInsertedFirst = ({ table, conflict }: InsertPlan, row: PlannedRow, engine: Engine): boolean =>
+  conflict !== undefined && !TRAITS[engine].namesKey && mayFillColumns(table) && isMiscounted(row, conflict)
 
 /**
  * Whether the database gives the row a new number in the named key, so that it is inserted: with the last number in
