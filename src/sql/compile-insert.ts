@@ -130,6 +130,8 @@ function onDuplicateKey (table: Table, conflict: BatchConflict, builder: TableBu
   const others = baseTable(table).columnList
   const guarded =
     identity ??
+    key.find(isPlain) ??
+    written.find(isPlain) ??
     key.find(({ generated }) => !generated) ??
     (others.find(isPlain) ?? others.find(({ generated }) => !generated) as Column)
   const conditions = key.map((column): Expression<unknown> => sql`${stored(column)} = ${given(column)}`)

@@ -4,6 +4,7 @@ import { type Engine, TRAITS } from '../catalog/traits.ts'
 import { isComputedKey, knownKey, writtenColumns } from '../plan/insert-key.ts'
 import { touchedBy } from '../plan/rule.ts'
 import { findDefaulted } from '../plan/assignments.ts'
+import { combine } from '../plan/filters/scope.ts'
 import type { Assignment, Condition, Conflict, InsertPlan, PlannedRow } from '../plan/plan.ts'
 import { isOneRow } from '../plan/write-options.ts'
 
@@ -44,8 +45,11 @@ export function toBatch (plan: InsertPlan, rows: readonly PlannedRow[], engine: 
   if (isOneRow(plan)) return { table, columns: first.columns, rows, isList: false }
   const lists = new Set(rows.map((row) => row.columns))
   const columns = lists.size === 1 ? first.columns : [...new Set([...lists].flat())]
-  if (conflict === undefined || isNew(first, conflict, table)) return { table, columns, rows, isList: true }
-  const { key, set, within } = conflict
+  const number = conflict && numberIn(conflict, table)
+  const areNew = rows.map((row) => isNew(row, number))
+  if (conflict === undefined || !areNew.includes(false)) return { table, columns, rows, isList: true }
+  const { key, set } = conflict
+  const within = areNew.includes(true) ? beforeLast(number as Column, conflict.within) : conflict.within
   const written = set.kind === 'assignments' ? [] : writtenColumns(conflict, columns)
   const assigned = set.kind === 'assignments' ? set.assignments : []
   const identity =
@@ -85,20 +89,24 @@ function findReported ({ identity }: Table, isComputed: boolean, engine: Engine)
 export function isCertain (plan: InsertPlan, engine: Engine): boolean {
   const { table, rows, conflict } = plan
   if (plan.afterWrite !== undefined) return false
-  const [first] = rows as [PlannedRow, ...PlannedRow[]]
-  const areAlike = haveSameColumns(rows)
-  if (!areAlike && needsSameColumns(plan, engine)) return false
-  if (conflict === undefined) return true
-  const areNew = isNew(first, conflict, table)
-  if (!areAlike && rows.some((row) => isNew(row, conflict, table) !== areNew)) return false
-  if (areNew || TRAITS[engine].namesKey) return true
+  const number = conflict && numberIn(conflict, table)
+  const { hasDefault, namesKey } = TRAITS[engine]
+  if (needsSameColumns(plan, engine) && !haveSameColumns(rows, hasDefault ? number : undefined)) return false
+  if (conflict === undefined || namesKey) return true
+  const areNew = rows.map((row) => isNew(row, number))
+  if (!areNew.includes(false)) return true
+  // a table of whose last number nothing is known
+  if (areNew.includes(true) && number?.type.maximum === undefined) return false
   const isAlone = (row: PlannedRow): boolean => isByKey(plan, row, engine) || isInsertedFirst(plan, row, engine)
   return table.versioned !== true && !rows.some(isAlone)
 }
 
-/** Rows with the same columns in the same order usually share the list. */
-const haveSameColumns = (rows: readonly PlannedRow[]): boolean =>
-  rows.every(({ columns }) => columns === rows[0]?.columns)
+/** Whether rows have the same columns, apart from one. Those with the same ones usually share their list. */
+function haveSameColumns (rows: readonly PlannedRow[], number: Column | undefined): boolean {
+  const [first = [], ...others] = Array.from(new Set(rows.map(({ columns }) => columns)), (columns) =>
+    columns.filter((column) => column !== number))
+  return others.every((list) => list.length === first.length && list.every((column, at) => column === first[at]))
+}
 
 /**
  * Whether all rows of a statement must have the same columns. MySQL has no DEFAULT for a required column, which a
@@ -114,9 +122,8 @@ function needsSameColumns ({ table, rows, conflict }: InsertPlan, engine: Engine
 
 /**
  * Divides the rows so that the number of each one is known if the answer has it (`returning`), and otherwise that of
- * the first; rows of an upsert that are certainly new are apart from others. Rows that one statement numbers have
- * consecutive numbers, unless some of them already have a number, exist, or are numbered by a trigger; a trigger of
- * SQLite may insert rows in between.
+ * the first. Rows that one statement numbers have consecutive numbers, unless some of them already have a number,
+ * exist, or are numbered by a trigger; a trigger of SQLite may insert rows in between.
  */
 export function toParts (plan: InsertPlan, engine: Engine): ReadonlyArray<readonly PlannedRow[]> {
   const { table, rows, conflict, key } = plan
@@ -124,11 +131,7 @@ export function toParts (plan: InsertPlan, engine: Engine): ReadonlyArray<readon
   const numbersByTrigger = mayFillColumns(table)
   const numbered = key?.find(({ autoIncrement }) => autoIncrement)
   if (numbered === undefined) {
-    if (conflict !== undefined) {
-      const areAlike = TRAITS[engine].namesKey || haveSameColumns(rows)
-      return areAlike ? [rows] : divide(rows, (row) => isNew(row, conflict, table))
-    }
-    const isFirstAlone = table.identity?.autoIncrement === true && numbersByTrigger
+    const isFirstAlone = conflict === undefined && table.identity?.autoIncrement === true && numbersByTrigger
     return isFirstAlone ? [rows.slice(0, 1), rows.slice(1)] : [rows]
   }
   const unknown = rows.filter((row) => knownKey(plan, row, numbered) === null)
@@ -137,26 +140,13 @@ export function toParts (plan: InsertPlan, engine: Engine): ReadonlyArray<readon
   return unknown.length === 0 || isConsecutive ? [rows] : rows.map((row) => [row])
 }
 
-/** Divides the rows where the next one differs from those before it. */
-function divide (rows: readonly PlannedRow[], isApart: (row: PlannedRow) => boolean): readonly PlannedRow[][] {
-  const parts: PlannedRow[][] = []
-  let wasApart: boolean | undefined
-  for (const row of rows) {
-    const isNext = isApart(row)
-    if (isNext === wasApart) parts.at(-1)?.push(row)
-    else parts.push([row])
-    wasApart = isNext
-  }
-  return parts
-}
-
 /**
  * Whether MySQL and MariaDB must look up the row by its key, because their statement would fire triggers or write
  * history although nothing changes, or miscount the row; because a trigger may hide the key by which the row is checked
  * afterwards; or because the server has no such statement.
  */
 export function isByKey ({ table, conflict, afterWrite }: InsertPlan, row: PlannedRow, engine: Engine): boolean {
-  if (conflict === undefined || TRAITS[engine].namesKey || isNew(row, conflict, table)) return false
+  if (conflict === undefined || TRAITS[engine].namesKey || isNew(row, numberIn(conflict, table))) return false
   if (table.traits?.upsert === 'byKey' || (afterWrite !== undefined && mayFillColumns(table))) return true
   const isVersioned = table.versioned === true
   if (writtenColumns(conflict, row.columns).length === 0) return isVersioned || mayFire(table, 'update')
@@ -172,12 +162,26 @@ export const isInsertedFirst = ({ table, conflict }: InsertPlan, row: PlannedRow
   conflict !== undefined && !TRAITS[engine].namesKey && mayFillColumns(table) && isMiscounted(row, conflict)
 
 /**
- * Whether the database gives the row a new number in the named key, so that it is inserted: with the last number in
- * use, ON DUPLICATE KEY UPDATE of MySQL would give that again, and update its row. A trigger may give it the number of
- * a row that exists.
+ * The column of the named key in which the database gives a new number to a row that omits it, which is inserted;
+ * undefined if a trigger may give it the number of a row that exists.
  */
-const isNew = ({ columns }: PlannedRow, { key }: Conflict, table: Table): boolean =>
-  !mayFillColumns(table) && key.some((column) => column.autoIncrement && !columns.includes(column))
+const numberIn = ({ key }: Conflict, table: Table): Column | undefined =>
+  mayFillColumns(table) ? undefined : key.find(({ autoIncrement }) => autoIncrement)
+
+const isNew = ({ columns }: PlannedRow, number: Column | undefined): boolean =>
+  number !== undefined && !columns.includes(number)
+
+/** The largest `auto_increment_increment`, by at most which the last number is less than the largest of its type. */
+const LARGEST_INCREMENT = 65_535n
+
+/**
+ * The condition on rows that an upsert of new rows beside others may update. With the last number in use, MySQL gives
+ * that again, and would update its row.
+ */
+const beforeLast = (number: Column, within: Condition = combine('and', [])): Condition =>
+  combine('and', [within, {
+    kind: 'compare', column: number, operator: '<=', parameter: number.type.maximum as bigint - LARGEST_INCREMENT
+  }])
 
 /**
  * Whether the servers may count the row as inserted although it exists: they do so if the bytes of the new row differ

@@ -231,6 +231,8 @@ export interface ColumnType {
   readonly unplaced?: true
   /** Set if all values are JSON integers. */
   readonly wholeNumbers?: true
+  /** The largest value, of an integer. */
+  readonly maximum?: bigint
   /** SQL around the column in the select list. */
   readonly selected?: Wrapping
   /** Value classes that the server may send for the bare column; any if omitted. */

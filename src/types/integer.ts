@@ -48,6 +48,7 @@ export function integerType (bits: number, unsigned: boolean, zerofill = false):
     write: (value) => withoutZerofill(textOf(value)),
     wireFormat: zerofill ? undefined : 'plain',
     wholeNumbers: true,
+    maximum: bounds.max,
     order: naturalOrder
   })
 }

@@ -67,7 +67,7 @@ function transact (execution: Execution, { client, consistency }: ReadOptions): 
  * before it deletes them, must stay as they are.
  */
 export const isolationOf = (plan: Plan): Isolation =>
-  (plan.verb !== 'insert' && existsIn(plan.condition).length > 0) || deletesWhatItRead(plan)
+  plan.verb !== 'insert' && (existsIn(plan.condition).length > 0 || deletesWhatItRead(plan))
     ? 'repeatableRead'
     : 'readCommitted'
 

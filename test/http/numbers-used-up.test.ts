@@ -23,10 +23,13 @@ await onEachEngine(t, 'an insert for which the table has no number left is not a
     t.same(await send([{ code: 'b', n: 2 }, { code: 'c', n: 3 }]), [422, 'VALUE_OUT_OF_RANGE', '/data/0'], `${table}: a list`)
     t.same(await send({ code: 'b', n: 2 }, { onConflict: { key: ['code'] } }), REFUSED, `${table}: an upsert of another key`)
     t.same(await send({ code: 'b', n: 2 }, { onConflict: { key: ['id'] } }), REFUSED, `${table}: an upsert of the number`)
+    for (const set of [undefined, ['n'], { n: { $inc: 1 } }]) {
+      t.same(await send([{ code: 'b', n: 2 }, { id: 5, code: 'c', n: 3 }], { onConflict: { key: ['id'], set } }), [422, 'VALUE_OUT_OF_RANGE', '/data/0'], `${table}: an upsert beside a number that was sent`)
+    }
     const last = (await sql(`select cast(id as char) as id from ${table}`))[0].id
     t.same((await post(table, `{"verb":"insert","data":{"id":${last},"code":"b"}}`)).json.error, {
       code: 'UNIQUE_VIOLATION', message: 'A row with the same unique value already exists', details: [{ path: '/data/id', message: 'unique key "PRIMARY" on "id"' }]
     }, `${table}: a number that was sent`)
-    t.match(await sql(`select code, n from ${table}`), [{ code: 'a', n: 1 }], `${table} is as it was`)
+    t.same((await sql(`select code, n from ${table}`)).map((row) => ({ ...row })), [{ code: 'a', n: 1 }], `${table} is as it was`)
   }
 })

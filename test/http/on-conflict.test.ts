@@ -616,12 +616,12 @@ await testOwn('a BEFORE INSERT trigger sets the values that a row gives to one t
   t.same(await stored(), [['g@h', 7, 4], ['i@j', null, 5], ['taken', 5, 9]])
 }, ['mariadb', 'mysql'])
 
-await onEachEngine(t, 'rows that the database numbers are inserted by one statement, beside one for those that may exist; the first refused row of the list is named', { schema: () => ['create table mixed (id int not null primary key auto_increment, n int not null check (n > 0))', 'insert into mixed values (1, 1), (2, 2)'], only: ['mariadb', 'mysql'] }, async (t, { post, sql, proxy }) => {
+await onEachEngine(t, 'rows that the database numbers are written by the statement of those that may exist; the first refused row of the list is named', { schema: () => ['create table mixed (id int not null primary key auto_increment, n int not null check (n > 0))', 'insert into mixed values (1, 1), (2, 2)'], only: ['mariadb', 'mysql'] }, async (t, { post, sql, proxy }) => {
   const send = (data: object[]) => post('mixed', { verb: 'insert', data, onConflict: { key: ['id'] } })
   await send([{ id: 1, n: 1 }])
   proxy?.statements.splice(0)
   t.same((await send([{ n: 7 }, { id: 2, n: 20 }, { n: 8 }, { id: 1, n: 1 }, { n: 9 }])).json.data, { inserted: 3, updated: 1, unchanged: 1, id: null })
-  t.equal(proxy?.statements.filter((text) => text.startsWith('insert')).length, 2)
+  t.equal(proxy?.statements.filter((text) => text.startsWith('insert')).length, 1)
   t.same((await sql('select n from mixed order by n')).map(({ n }) => n), [1, 7, 8, 9, 20])
   for (const [data, index] of [[[{ n: 5 }, { n: -1 }, { id: 2, n: 5 }, { id: 1, n: -1 }], 1], [[{ n: 5 }, { id: 1, n: -1 }, { n: -1 }], 1], [[{ n: 5 }, { id: 1, n: 6 }, { n: -1 }], 2]] as const) {
     const { status, json } = await send(data as unknown as object[])
