@@ -127,7 +127,7 @@ export interface Transaction extends Executor {
   readonly ran?: (() => number) | undefined
 }
 
-/** `readCommitted` is for single writes; where the database does not have it, it means `repeatableRead`. */
+/** `readCommitted` is for single writes, for which an engine may have another level. */
 export type Isolation = 'repeatableRead' | 'serializable' | 'readCommitted'
 
 export interface TransactionOptions extends ReadOptions {

@@ -13,8 +13,10 @@ export interface ServerEngine {
   readonly oldest: readonly [number, number, number]
   /** Begins a transaction that only reads, in one snapshot. */
   readonly snapshot: string
-  /** The isolation levels that the engine does not have. In place of READ COMMITTED it has REPEATABLE READ. */
+  /** The isolation levels that the engine does not have. */
   readonly lacksIsolation: readonly Isolation[]
+  /** The isolation level of single writes: at READ COMMITTED, they lock no gaps. */
+  readonly writesAt: Isolation
   /** Whether the server reports changed variables in its answers, if the session asks for it. */
   readonly tracks: boolean
   /** The settings (session-settings.ts) whose value differs; undefined for one that the engine refuses. */
@@ -40,6 +42,7 @@ export const MYSQL: ServerEngine = {
   oldest: [8, 0, 19],
   snapshot: 'start transaction with consistent snapshot, read only',
   lacksIsolation: [],
+  writesAt: 'readCommitted',
   tracks: true,
   settings: {},
   ignores: {},
@@ -63,8 +66,9 @@ const ENGINES: readonly ServerEngine[] = [
     oldest: [7, 5, 0],
     // its grammar has one characteristic of a transaction; READ ONLY alone is refused (1235)
     snapshot: 'start transaction with consistent snapshot',
-    // it has READ COMMITTED, but no gap locks, without which that would do
-    lacksIsolation: ['serializable', 'readCommitted'],
+    lacksIsolation: ['serializable'],
+    // it locks no gaps at any level
+    writesAt: 'repeatableRead',
     tracks: false,
     ignores: { net_write_timeout: CUT_AFTER_A_MINUTE },
     hasTriggers: false,

@@ -16,7 +16,7 @@ import {
 import type { MysqlPool } from './pool.ts'
 import { type OkPacket, WriteResult } from './packets.ts'
 import { sendCommand, writeStatement, type CommandDone } from './statement-command.ts'
-import { destroy, levelOf, type Session } from './session.ts'
+import { destroy, type Session } from './session.ts'
 import { isolationStatement } from './session-settings.ts'
 import { stopStatement, type Stop } from './kill.ts'
 
@@ -102,12 +102,12 @@ export async function setIsolation (
 }
 
 /**
- * Runs a write by itself: at READ COMMITTED, where fewer gaps are locked, or at REPEATABLE READ if it reads rows of
- * other tables, so that these stay locked. @throws as `runStatement`
+ * Runs a write by itself; at REPEATABLE READ if it reads rows of other tables, so that these stay locked. @throws as
+ * `runStatement`
  */
 export function runWrite (run: Run<StatementRequest>): Promise<StatementResult> {
   const { session, request: { statement: { isRelated = false } } } = run
-  const level = levelOf(session, isRelated ? 'repeatableRead' : 'readCommitted')
+  const level = isRelated ? 'repeatableRead' : session.writesAt
   return session.isolation === level ? runStatement(run) : setIsolation(run, level).then(() => runStatement(run))
 }
 

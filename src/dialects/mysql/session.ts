@@ -33,8 +33,8 @@ export interface Session {
   /** The statements that set the session's variables, outside and inside of a transaction. */
   readonly settings: string
   readonly settingsInTransaction: string
-  /** The isolation levels that its transactions cannot have. In place of READ COMMITTED they have REPEATABLE READ. */
-  readonly lacksIsolation: readonly Isolation[]
+  /** The isolation level of single writes, at which it is opened. */
+  readonly writesAt: Isolation
   /** The isolation level of its transactions; undefined while it is being set. */
   isolation: Isolation | undefined
   /** Whether the server reports changes of its variables. Some proxies do not. */
@@ -81,17 +81,11 @@ const CONFIRMATION = `select concat_ws(' ', @@hostname, @@port, @@server_id), ve
 /** In READ COMMITTED, InnoDB writes to no binary log of statements (1665). Not every version has both variables. */
 const BINARY_LOG = "show session variables where variable_name in ('log_bin', 'binlog_format')"
 
-/** The levels that the transactions of a session cannot have. @throws the driver's error */
-async function findLackingIsolation (connection: Connection, engine: ServerEngine): Promise<readonly Isolation[]> {
+async function hasLogOfStatements (connection: Connection): Promise<boolean> {
   const rows = await ask(connection, BINARY_LOG)
   const variables = new Map(rows.map(([name, value]) => [name?.toLowerCase(), value?.toUpperCase()]))
-  const isOfStatements = variables.get('log_bin') !== 'OFF' && variables.get('binlog_format') === 'STATEMENT'
-  return isOfStatements ? [...engine.lacksIsolation, 'readCommitted'] : engine.lacksIsolation
+  return variables.get('log_bin') !== 'OFF' && variables.get('binlog_format') === 'STATEMENT'
 }
-
-/** The level that a transaction of the session has if it is to have this one. */
-export const levelOf = ({ lacksIsolation }: Pick<Session, 'lacksIsolation'>, isolation: Isolation): Isolation =>
-  isolation === 'readCommitted' && lacksIsolation.includes(isolation) ? 'repeatableRead' : isolation
 
 /** @throws the driver's error, or an error with a code that says why the session cannot be used */
 export async function openSession (
@@ -102,8 +96,7 @@ export async function openSession (
     const greeted = engineOf(await greetingOf(connection))
     const settings = sessionStatement(statementTimeout, greeted)
     const { changesSession } = await send(connection, settings)
-    const lacksIsolation = await findLackingIsolation(connection, greeted)
-    const isolation = levelOf({ lacksIsolation }, 'readCommitted')
+    const isolation = await hasLogOfStatements(connection) ? 'repeatableRead' : greeted.writesAt
     await send(connection, isolationStatement(isolation))
     const stated = await confirm(connection, { address, statementTimeout, isolation })
     const session: Session = {
@@ -115,7 +108,7 @@ export async function openSession (
       ...stated,
       settings,
       settingsInTransaction: transactionStatement(statementTimeout, greeted),
-      lacksIsolation,
+      writesAt: isolation,
       isolation,
       reportsChanges: greeted.tracks && changesSession,
       open: true,
@@ -174,7 +167,7 @@ const unusable = (code: string): Error => Object.assign(new Error('the session c
 export function restoreSession (session: Session, sql?: string): Promise<unknown> {
   const { connection, settings } = session
   if (sql !== undefined) return within(MOMENT, send(connection, sql))
-  session.isolation = levelOf(session, 'readCommitted')
+  session.isolation = session.writesAt
   const isolation = isolationStatement(session.isolation)
   const reset = new Promise<void>((resolve, reject) => {
     connection.reset((error) => (error === null ? resolve() : reject(error)))

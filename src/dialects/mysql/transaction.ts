@@ -17,7 +17,7 @@ import {
 } from './execution.ts'
 import { isOpen, notComplete, Retryable, rollBackTo, sendIn, warnsOfRest } from './failure.ts'
 import type { WriteResult } from './packets.ts'
-import { levelOf, type Session } from './session.ts'
+import type { Session } from './session.ts'
 
 // A transaction that a deadlock has undone runs again, after a pause. Two transactions that wait for each other's
 // locks would otherwise meet again.
@@ -237,8 +237,8 @@ class TransactionRun<T> {
   async #begin (): Promise<void> {
     const { pool, request: { client, readOnly, isolation } } = this.#run
     const session = this.#session
-    const { engine: { name, snapshot }, lacksIsolation } = session
-    const level = readOnly ? 'repeatableRead' : levelOf(session, isolation)
+    const { engine: { name, snapshot, lacksIsolation }, writesAt } = session
+    const level = readOnly ? 'repeatableRead' : isolation === 'readCommitted' ? writesAt : isolation
     if (lacksIsolation.includes(level)) {
       throw withReason(
         notSupported(`The database does not support the isolation "${level}"`),
