@@ -2,7 +2,7 @@
 import {
   baseTable, type Column, mayFillColumns, mayFire, type Table, traitsOf, type TriggerEvent
 } from '../catalog/catalog.ts'
-import { unsupported } from '../errors.ts'
+import { mayBeNew, unsupported } from '../errors.ts'
 import type { Moment, Parameter, Value } from '../types/column-type.ts'
 import { readDefault } from '../types/update-operators.ts'
 import { isMoment } from '../types/moment.ts'
@@ -42,7 +42,8 @@ export function withInsertKey (plan: InsertPlan): InsertPlan {
         '"returning"'
       : `rows of "${table.name}" cannot be found again: every row needs values of the key, and "set" must not change ` +
         'it, unless the table has an AUTO_INCREMENT column that is not written'
-  throw unsupported('/returning', message)
+  const refusal = unsupported('/returning', message)
+  throw conflict === undefined ? mayBeNew(refusal) : refusal
 }
 
 /** The key named by `onConflict`, unless the upsert changes it: only this key also finds rows that exist. */

@@ -1,6 +1,8 @@
 import type { SelectBody } from '../../schemas/body.ts'
 import { type Column, type Table, traitsOf } from '../catalog/catalog.ts'
-import { at, invalidOrderBy, type Path, didYouMean, invalidBody, invalidValue, unsupported } from '../errors.ts'
+import {
+  at, didYouMean, invalidBody, invalidOrderBy, invalidValue, mayBeNew, type Path, unsupported
+} from '../errors.ts'
 import type { Positions, Value } from '../types/column-type.ts'
 import { keepsOrder } from '../types/value-classes.ts'
 import { getColumn, type ColumnScope, readValue } from './columns.ts'
@@ -279,11 +281,11 @@ function planAfter (
   requirePageable(asked)
   const key = findKey(table)
   if (key === undefined) {
-    throw unsupported(
+    throw mayBeNew(unsupported(
       '/after',
       `table "${table.name}" has no primary key and no unique key of NOT NULL columns that the token sees: use ` +
       '"offset", or add such a key'
-    )
+    ))
   }
   const order = completeOrder(asked, key)
   requirePageable(order)

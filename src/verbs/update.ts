@@ -1,7 +1,7 @@
 /** Update: how its body is planned, its plan is run and its counts are returned. */
 import type { UpdateBody } from '../../schemas/body.ts'
 import type { Column, TableSource } from '../catalog/catalog.ts'
-import { unsupported } from '../errors.ts'
+import { mayBeNew, unsupported } from '../errors.ts'
 import { runWithCheck } from '../execute/after-write.ts'
 import { countUpdated, runChange } from '../execute/change.ts'
 import type { Runner } from '../execute/runner.ts'
@@ -69,8 +69,8 @@ function planUpdate (body: UpdateBody, source: TableSource, given: PlanLimits): 
 function getUpdateKey ({ table, assignments }: UpdatePlan): readonly Column[] {
   const key = findUpdateKey(table, assignments)
   if (key !== undefined) return key
-  throw unsupported(
+  throw mayBeNew(unsupported(
     '/returning',
     `table "${table.name}" has no unique key that identifies the updated rows: add one, or leave out "returning"`
-  )
+  ))
 }
