@@ -1,14 +1,14 @@
 /** Runs an update or delete with `returning`, `expect`, `dryRun`, or the setting `limits.changed`. */
 import { MAX_LIMIT } from '../../schemas/limits.ts'
-import { type Column, mayCascade, mayFire } from '../catalog/catalog.ts'
+import { baseTable, type Column, mayCascade, mayFire } from '../catalog/catalog.ts'
 import { TRAITS } from '../catalog/traits.ts'
-import type { StatementResult } from '../dialects/dialect.ts'
+import type { Isolation, StatementResult } from '../dialects/dialect.ts'
 import {
   deadlock, outcomeUnknown, resultTooLarge, type ServiceError, unsupported, withDetails, withReason
 } from '../errors.ts'
-import { combine } from '../plan/filters/scope.ts'
+import { combine, existsIn, membersOf } from '../plan/filters/scope.ts'
 import type { DeletePlan, Plan, Returned, UpdatePlan } from '../plan/plan.ts'
-import { keyAfter, rowKeysOf } from '../plan/row-keys.ts'
+import { keyAfter, mayHold, rowKeysOf } from '../plan/row-keys.ts'
 import { writesHidden } from '../plan/rule.ts'
 import { findUnexpected } from '../plan/write-options.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
@@ -123,7 +123,7 @@ async function updateByKey (
   if (found.length === 0) return { rows: 0, changed: 0 }
   const keys = found.map((values) => keyAfter(key, values, assignments))
   const wasTaken = mayMoveKey(plan, key) && await areTaken(runner, { table, key, keys, own: found })
-  const outcome = await runFound(runner, plan, found)
+  const outcome = await (isolationOf(plan) === 'readCommitted' ? runFound(runner, plan, found) : runner.run(plan))
   if (outcome.matched !== undefined && outcome.matched !== found.length) throw changedMeanwhile(plan)
   if (wasTaken) throw keyChanged(sink === undefined ? '' : '/returning')
   if (isCheckedAfterWrite(plan)) await requireRows(runner, plan, keys.map((values) => hasKey(key, values)))
@@ -131,7 +131,7 @@ async function updateByKey (
   return { ...outcome, rows: sink?.count ?? 0, matched: found.length }
 }
 
-/** Changes the rows with these keys only: at READ COMMITTED, others may match the filters by now. */
+/** Updates the rows with these keys only: at READ COMMITTED, others may match the filters by now. */
 async function runFound (
   runner: Runner,
   plan: UpdatePlan,
@@ -202,11 +202,27 @@ export function requireCount (plan: UpdatePlan | DeletePlan, matched: number): v
 }
 
 /**
- * Whether a delete reads its rows by its filters before it deletes by them, so that others must not come in between.
- * It does so for `returning`, and to count the rows if it may delete some of them itself before it reaches them.
+ * The isolation of a write that is alone in its transaction: READ COMMITTED, unless what it reads must stay as it is
+ * until it has written or read again.
  */
-export const deletesWhatItRead = (plan: Plan): boolean => plan.verb === 'delete' &&
-  (plan.returning !== undefined || ((plan.expect ?? plan.maximum) !== undefined && mayCascade(plan.table)))
+export function isolationOf (plan: Plan): Isolation {
+  const readsOthers = plan.verb !== 'insert' && existsIn(plan.condition).length > 0
+  return readsOthers || membersOf(plan).length > 0 || writesWhatItRead(plan) ? 'repeatableRead' : 'readCommitted'
+}
+
+/**
+ * Whether a write that reads its rows by its filters first must then write by its filters as well: a delete for
+ * `returning`, or to count rows that it may delete itself before it reaches them, and an update of a unique key, whose
+ * success depends on the order of the rows.
+ */
+function writesWhatItRead (plan: Plan): boolean {
+  if (plan.verb === 'delete') {
+    return plan.returning !== undefined || ((plan.expect ?? plan.maximum) !== undefined && mayCascade(plan.table))
+  }
+  if (plan.verb !== 'update' || (plan.returning === undefined && !isCheckedAfterWrite(plan))) return false
+  const written = plan.assignments.map(({ column }) => column)
+  return baseTable(plan.table).indexes.some((index) => index.unique && mayHold(index, written, plan.table))
+}
 
 /**
  * The error if another client has changed rows between two statements, which is possible only in tables without

@@ -1,11 +1,10 @@
 /** Runs a plan: a plain one as a single statement, any other in a transaction. */
 import type { Database, PendingWrite } from '../databases/database.ts'
-import type { Executor, Isolation, ReadOptions, Transaction } from '../dialects/dialect.ts'
+import type { Executor, ReadOptions, Transaction } from '../dialects/dialect.ts'
 import { checkForeignKeys, refuse } from '../execute/after-write.ts'
-import { deletesWhatItRead } from '../execute/change.ts'
+import { isolationOf } from '../execute/change.ts'
 import { executeInsert } from '../execute/execute-insert.ts'
 import { Runner } from '../execute/runner.ts'
-import { existsIn } from '../plan/filters/scope.ts'
 import { cellsOf } from '../plan/members.ts'
 import type { Plan } from '../plan/plan.ts'
 import { isOneStatement } from '../plan/write-options.ts'
@@ -61,15 +60,6 @@ function transact (execution: Execution, { client, consistency }: ReadOptions): 
     return runIn(tx, execution)
   }, { readOnly, isolation: isolationOf(plan), dryRun: readOnly ? undefined : plan.dryRun, client, consistency })
 }
-
-/**
- * The isolation of a write that is alone in its transaction: rows that it reads by its filters, of other tables or
- * before it deletes them, must stay as they are.
- */
-export const isolationOf = (plan: Plan): Isolation =>
-  plan.verb !== 'insert' && (existsIn(plan.condition).length > 0 || deletesWhatItRead(plan))
-    ? 'repeatableRead'
-    : 'readCommitted'
 
 /**
  * Runs a plan in a transaction, which its caller commits or rolls back. Whatever is thrown must undo the transaction.

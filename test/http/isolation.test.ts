@@ -2,7 +2,8 @@
 import t from 'tap'
 import { CREATE } from '../../src/idempotency/keys-table.ts'
 import { load, NDJSON } from '../support/load.ts'
-import { type Answer, type EngineName, onEachEngine, type Service, sharedOnEachEngine, startService } from '../support/service.ts'
+import { errorPacket, type Proxy, resultPackets } from '../support/recorder.ts'
+import { type Answer, type EngineName, onEachEngine, type Service, sharedOnEachEngine } from '../support/service.ts'
 
 const levelIn = (engine: EngineName): string => engine === 'mysql' ? '@@transaction_isolation' : '@@tx_isolation'
 
@@ -10,6 +11,10 @@ const schema = (engine: EngineName): string[] => [
   CREATE.mysql,
   'create table items (id int not null auto_increment primary key, sku varchar(20) not null unique, n int not null default 0, level varchar(30) null)',
   'create table notes (id int not null auto_increment primary key, level varchar(30) not null)',
+  'create table shifted (id int not null primary key, place int not null, key (place))',
+  'insert into shifted (id, place) values (1, -1), (2, -2), (3, -3), (4, -4)',
+  'create table turned (id int not null primary key, level varchar(30) null)',
+  `create trigger turned before insert on turned for each row begin set new.level = ${levelIn(engine)}; set session transaction isolation level read uncommitted; end`,
   'create table tags (item_id int not null, word varchar(20) not null, primary key (item_id, word))',
   ...['insert', 'update'].map((event) =>
     `create trigger noted_${event} before ${event} on items for each row begin set new.level = ${levelIn(engine)}; insert into notes (level) values (new.level); end`),
@@ -57,6 +62,9 @@ const SINGLE: Readonly<Record<string, Write>> = {
 /** Writes that read rows before they write, or leave it to others what they read. */
 const REPEATABLE: Readonly<Record<string, Write>> = {
   'an update by related rows': post({ verb: 'update', filters: tagged, data: inc }),
+  'one that returns its related rows': post({ verb: 'update', filters: { id: 1 }, data: inc, returning: ['id'], include: { tags: { on: { id: 'item_id' } } } }),
+  'an insert that returns its related rows': post({ verb: 'insert', data: { sku: 'k' }, returning: ['id'], include: { tags: { on: { id: 'item_id' } } } }),
+  'an update of a unique key that returns rows': post({ verb: 'update', filters: { sku: 'k' }, data: { sku: 'l' }, returning: ['id'] }),
   'one that returns rows': post({ verb: 'update', filters: tagged, data: inc, returning: ['id'] }),
   'a delete that returns rows': post({ verb: 'delete', filters: { sku: 'd' }, returning: '*' }),
   operations: ({ operate }) => operate([{ table: 'items', verb: 'update', filters: { id: 1 }, data: inc }])
@@ -70,23 +78,77 @@ await sharedOnEachEngine(t, { schema, only, keepsRows: true })('each write runs 
   t.same(await levelsOf(service, ({ operate }) => operate({ isolation: 'serializable', operations: [{ table: 'items', verb: 'update', filters: { id: 1 }, data: inc }] })), ['SERIALIZABLE'])
 })
 
+const testOne = sharedOnEachEngine(t, { schema, only, keepsRows: true, database: { pool: { size: 1 } } })
+
+await testOne('an attempt after a deadlock runs at its level, although a trigger has set another one', async (t, { post, operate, proxy, sql }) => {
+  const levels: string[] = []
+  for (const [id, write] of [
+    () => operate({ isolation: 'serializable', operations: [{ table: 'turned', verb: 'insert', data: { id: 0 } }] }),
+    () => operate([{ table: 'turned', verb: 'insert', data: { id: 1 } }]),
+    () => post('turned', { verb: 'insert', data: { id: 2 } }, { headers: { 'idempotency-key': 'turned' } })
+  ].entries()) {
+    let refused = 0
+    if (proxy !== undefined) proxy.onStatement = (text) => text === 'commit' && refused++ === 0 ? errorPacket(1213, '40001') : undefined
+    t.equal((await write()).status, 200)
+    t.equal(refused, 2, 'the first COMMIT was refused')
+    levels.push((await sql('select level from turned where id = ?', [id]))[0].level)
+  }
+  t.same(levels, ['SERIALIZABLE', 'REPEATABLE-READ', 'READ-COMMITTED'])
+})
+
+await testOne('"returning" does not decide whether the keys of rows can change', async (t, { post }) => {
+  // the index of the filter has the order in which each key is free
+  const shift = (by: number, rest: object) => post('shifted', { verb: 'update', filters: { place: { $lt: 0 } }, data: { id: { $inc: by } }, ...rest })
+  for (const by of [1, -1]) {
+    const plain = await shift(by, { dryRun: true })
+    t.same([by, (await shift(by, { dryRun: true, returning: ['id'] })).status], [by, plain.status])
+  }
+})
+
 await sharedOnEachEngine(t, { schema, only, keepsRows: true, options: { onWrite: async () => {} } as never })('within a hook, the isolation is that of a transaction', async (t, service) => {
   t.same(await levelsOf(service, SINGLE['an update'] as Write), ['REPEATABLE-READ'])
 })
 
-await onEachEngine(t, 'a binary log of statements', { schema, only }, async (t, { engine, url, sql }) => {
-  const [{ logs }] = await sql('select @@log_bin as logs')
-  const [{ before }] = await sql('select @@global.binlog_format as "before"')
-  await sql("set global binlog_format = 'STATEMENT'")
-  try {
-    // in READ COMMITTED, the server would refuse each write
-    const service = { ...await startService(t, url, { database: { pool: { size: 1 } } }), sql, engine } as unknown as Service
-    for (const name of ['an insert', 'an update that returns rows', 'a write with a key']) {
-      t.same(await levelsOf(service, SINGLE[name] as Write), [Number(logs) === 1 ? 'REPEATABLE-READ' : 'READ-COMMITTED'], `${name}, log_bin = ${logs}`)
-    }
-  } finally {
-    await sql('set global binlog_format = ?', [before])
+/** What a server with a binary log of statements says of it. */
+const LOG_OF_STATEMENTS = resultPackets(['Variable_name', 'Value'], [['binlog_format', 'STATEMENT'], ['log_bin', 'ON']])
+
+await onEachEngine(t, 'a binary log of statements', { schema, only, database: { pool: { size: 1 } } }, async (t, service) => {
+  const proxy = service.proxy as Proxy
+  const writes = ['an insert', 'an update that returns rows', 'a write with a key'].map((name) => SINGLE[name] as Write)
+  t.same(await levelsOf(service, writes[0] as Write), ['READ-COMMITTED'])
+  const refuseOnce = (): void => {
+    let refused = 0
+    proxy.onStatement = (text) => /^show session variables/.test(text)
+      ? LOG_OF_STATEMENTS
+      : /^(?:insert into|update) `items`/.test(text) && refused++ === 0 ? errorPacket(1665, 'HY000') : undefined
   }
+  refuseOnce()
+  t.same(await levelsOf(service, post({ verb: 'update', filters: { id: 1 }, data: inc })), ['REPEATABLE-READ'], 'its format was changed, and the session was reset')
+  proxy.onStatement = (text) => /^show session variables/.test(text) ? LOG_OF_STATEMENTS : undefined
+  for (const write of writes.slice(1)) t.same(await levelsOf(service, write), ['REPEATABLE-READ'])
+  proxy.onStatement = () => undefined
+  proxy.cut()
+  t.same(await levelsOf(service, post({ verb: 'update', filters: { id: 1 }, data: inc })), ['READ-COMMITTED'])
+  refuseOnce()
+  t.match(await (writes[1] as Write)(service), { status: 503, json: { error: { code: 'DATABASE_UNAVAILABLE' } } }, 'within a transaction')
+})
+
+await onEachEngine(t, 'a change of the level counts towards the time limit of its request, and ends with its client', { schema, only, database: { pool: { size: 1 }, statementTimeout: 1000 } }, async (t, service) => {
+  const proxy = service.proxy as Proxy
+  const member = { verb: 'select', filters: { id: 1 }, include: { tags: { on: { id: 'item_id' } } } }
+  for (const [name, body] of Object.entries({ snapshot: member, write: { verb: 'insert', data: { sku: 'late' } } })) {
+    // leaves the session at another level
+    await service.post('items', name === 'write' ? member : { verb: 'update', filters: { id: 1 }, data: inc })
+    proxy.onStatement = (text) => {
+      proxy.delay = /^set session transaction/.test(text) ? 1300 : 0
+      return undefined
+    }
+    t.match(await service.post('items', body), { status: 504, json: { error: { code: 'QUERY_TIMEOUT' } } }, name)
+    proxy.onStatement = () => undefined
+    proxy.delay = 0
+    t.equal((await service.post('items', { verb: 'select', filters: { id: 1 } })).status, 200, `${name}: the connection can be used`)
+  }
+  t.same(await service.sql("select count(*) as n from items where sku = 'late'"), [{ n: 0 }], 'the write was not sent')
 })
 
 // At READ COMMITTED, rows that match the filters of an update can come between its statements.

@@ -48,6 +48,15 @@ export function errorPacket (number: number, state: string, message = 'refused')
   return Buffer.concat([Buffer.from([body.length, 0, 0, 1]), body])
 }
 
+/** The result set of a statement with columns of text (MySQL manual, "Text Resultset"). */
+export function resultPackets (columns: readonly string[], rows: ReadonlyArray<readonly string[]>): Buffer {
+  const text = (value: string): Buffer => Buffer.concat([Buffer.from([Buffer.byteLength(value)]), Buffer.from(value)])
+  const eof = Buffer.from([0xfe, 0, 0, 2, 0])
+  const column = (name: string): Buffer => Buffer.concat([...['def', '', '', '', name, ''].map(text), Buffer.from([12, 45, 0, 0, 1, 0, 0, 0xfd, 0, 0, 0, 0, 0])])
+  const bodies = [Buffer.from([columns.length]), ...columns.map(column), eof, ...rows.map((row) => Buffer.concat(row.map(text))), eof]
+  return Buffer.concat(bodies.map((body, index) => Buffer.concat([Buffer.from([body.length, 0, 0, index + 1]), body])))
+}
+
 /** The response to a statement without rows (MySQL manual, "Protocol::OK_Packet"). */
 const OK = Buffer.from('\x07\0\0\x01\0\0\0\x02\0\0\0', 'latin1')
 

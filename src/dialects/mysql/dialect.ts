@@ -12,7 +12,7 @@ import { streamStatement, type MysqlAddress } from './session-settings.ts'
 import { ask, send, within, type Ask, type Session } from './session.ts'
 import { requirePrivateMethods } from './statement-command.ts'
 import { toConnectError, type MysqlError } from './errors.ts'
-import { ownerOf, runStatement, runWrite, type ExecutionOptions, type Run } from './execution.ts'
+import { ownerOf, runStatement, type ExecutionOptions, type Run } from './execution.ts'
 import { Retryable, toFailure } from './failure.ts'
 import { introspectMysql } from './introspect.ts'
 import { createMysqlPool, type MysqlPool, type PoolLimits } from './pool.ts'
@@ -97,7 +97,13 @@ export function createMysqlDialect ({
     stream: (statement, stream, { client, consistency } = {}) =>
       runWithRetries(routeToRead(consistency), { statement, stream, client }, (run) => runStream(run, streamTimeout)),
     write: (statement, { client } = {}) =>
-      runWithRetries(routeOf(primaryOnly), { statement, sink: undefined, client }, runWrite),
+      runWithRetries(routeOf(primaryOnly), {
+        statement,
+        sink: undefined,
+        client,
+        // rows of other tables must stay as they are
+        isolation: statement.isRelated === true ? 'repeatableRead' : 'readCommitted'
+      }, runStatement),
     transaction: (use, { consistency, ...transaction }) =>
       runWithRetries(
         transaction.readOnly ? routeToRead(consistency) : routeOf(primaryOnly),

@@ -234,6 +234,9 @@ export const isReadOnlyTransaction = ({ errno }: MysqlError): boolean => errno =
 
 export const isNotHere = (error: MysqlError): boolean => NOT_HERE.has(numberOf(error))
 
+/** The binary log has statements, which InnoDB does not write at READ COMMITTED; the statement was not run. */
+export const isLogOfStatements = (error: MysqlError): boolean => numberOf(error) === 1665
+
 /** The server, or the account, has its maximum number of connections. */
 const CROWDED = new Set([1040, 1203, 1226])
 export const isCrowded = ({ errno = 0 }: MysqlError): boolean => CROWDED.has(errno)

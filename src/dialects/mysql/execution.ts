@@ -60,6 +60,8 @@ export interface StatementRequest {
   /** The sink of a select. */
   readonly sink: RowSink | undefined
   readonly client: Client | undefined
+  /** The isolation that the statement, or the transaction that it begins, must have; any if omitted. */
+  readonly isolation?: Isolation | undefined
   /** The kind of transaction that the statement is part of. */
   readonly transaction?: TransactionKind | undefined
   /** The same sink, if it can pause the connection between two rows. */
@@ -76,48 +78,13 @@ export function runStatement (run: StatementRun): Promise<StatementResult> {
   return new Promise((resolve, reject) => new Execution(run, resolve, reject).start())
 }
 
-/**
- * Sets the isolation level of the following transactions of a session. Keeps the session, which it discards after an
- * error. @throws Retryable or ServiceError
- */
-export async function setIsolation (
-  { pool, session, options, request: { client } }: Run<Pick<StatementRequest, 'client'>, SessionOwner>,
-  level: Isolation
-): Promise<void> {
-  let hasFailed = false
-  const release = (): void => { if (hasFailed) pool.discard(session) }
-  const statement = controlStatement('select', isolationStatement(level))
-  session.isolation = undefined
-  try {
-    await runStatement({
-      pool: ownerOf(pool, { release }), session, options, request: { statement, sink: undefined, client }
-    })
-    session.isolation = level
-  } catch (error) {
-    // a statement that has not ended keeps the session
-    hasFailed = true
-    if (session.open && !pool.isStopping(session)) pool.discard(session)
-    throw error
-  }
-}
-
-/**
- * Runs a write by itself; at REPEATABLE READ if it reads rows of other tables, so that these stay locked. @throws as
- * `runStatement`
- */
-export function runWrite (run: Run<StatementRequest>): Promise<StatementResult> {
-  const { session, request: { statement: { isRelated = false } } } = run
-  const level = isRelated ? 'repeatableRead' : session.writesAt
-  return session.isolation === level ? runStatement(run) : setIsolation(run, level).then(() => runStatement(run))
-}
-
 /** One run of a statement. Because every request has one, it uses few objects, and callbacks instead of promises. */
 class Execution {
   readonly #run: StatementRun
   readonly #resolve: (result: StatementResult) => void
   readonly #reject: (error: unknown) => void
-  /** The confirmation that is running. */
-  #confirmation: Statement | undefined
+  /** The statement that runs before that of the request: one that sets the isolation, or a confirmation. */
+  #before: Statement | undefined
   /** The reason why the result cannot be read. */
   #failure: unknown
   /** When the statement was sent. */
@@ -137,10 +104,35 @@ class Execution {
   }
 
   start (): void {
-    const { pool, request: { statement, client, stream }, options: { watch } } = this.#run
+    const { session, request: { client, stream, isolation }, options: { watch } } = this.#run
     this.#since = performance.now()
     this.#unwatch = watch(client, () => this.stop())
     stream?.from(this.#source())
+    const level = isolation === 'readCommitted' ? session.writesAt : isolation
+    if (level === undefined || level === session.isolation) this.#confirmTables()
+    else this.#isolate(level)
+  }
+
+  /** Sets the isolation level of the following transactions of the session, which keeps it. */
+  #isolate (level: Isolation): void {
+    const { session } = this.#run
+    this.#before = controlStatement('select', isolationStatement(level))
+    session.isolation = undefined
+    const done: CommandDone = (error) => {
+      if (this.#ended || error !== null || this.#stop !== undefined) return this.done(error ?? STOPPED)
+      session.isolation = level
+      session.memory.free()
+      this.#confirmTables()
+    }
+    sendCommand(session.connection, {
+      sql: this.#before.sql,
+      sink: undefined,
+      listener: { fail: (reason) => this.fail(reason), done }
+    })
+  }
+
+  #confirmTables (): void {
+    const { pool, request: { statement } } = this.#run
     this.#confirm(missingConfirmations(pool.confirmed, statement))
   }
 
@@ -189,7 +181,7 @@ class Execution {
 
   /** Runs the confirmations, and then the statement if every column has the type of the catalog. */
   #confirm ([confirmation, ...others]: readonly Statement[]): void {
-    this.#confirmation = confirmation
+    this.#before = confirmation
     if (confirmation === undefined) return this.#send()
     const { pool, session, options: { differences } } = this.#run
     const since = performance.now()
@@ -257,7 +249,7 @@ class Execution {
     const { pool, session, request: { statement, transaction } } = this.#run
     if (error === null || !session.open) return this.#giveBack(error, ok)
     // in a transaction the server is not asked, because the ROLLBACK returns the same warning
-    const mayLeaveRest = transaction === undefined && this.#confirmation === undefined && firesTrigger(statement)
+    const mayLeaveRest = transaction === undefined && this.#before === undefined && firesTrigger(statement)
     if (!mayLeaveRest && !isRefusedByPlugin(error)) return this.#giveBack(error, ok)
     this.#ask(error, mayLeaveRest).then(() => this.#giveBack(error, ok), () => {
       this.#tell(error, ok)
@@ -292,7 +284,7 @@ class Execution {
     if (stream === undefined && sink?.full === true) return this.#resolve({ rows: sink.count, changed: 0 })
     if (this.#failure !== undefined) return this.#reject(this.#failure)
     // a write whose confirmation failed has changed nothing
-    const statement = this.#confirmation ?? request.statement
+    const statement = this.#before ?? request.statement
     if (error === null && !this.#mayBeCutShort(statement)) {
       return this.#resolve(sink === undefined ? new WriteResult(ok as OkPacket) : { rows: sink.count, changed: 0 })
     }

@@ -5,7 +5,8 @@ import { type Client, clientGone } from '../dialect.ts'
 import { IN_TRANSACTION, type OkPacket } from './packets.ts'
 import { ask, send, type Session, within } from './session.ts'
 import {
-  isLost, isNotHere, isReadOnlyTransaction, type MysqlError, namedByMariadb, toServiceError, toTimeout, wasNotSent
+  isLogOfStatements, isLost, isNotHere, isReadOnlyTransaction, type MysqlError, namedByMariadb, toServiceError,
+  toTimeout, wasNotSent
 } from './errors.ts'
 import type { MysqlPool } from './pool.ts'
 
@@ -59,7 +60,9 @@ export function toFailure (
   // the server undoes uncommitted changes
   const isCertain = statement.verb === 'select' || (transaction !== undefined && statement.table.transactional)
   const isGone = client?.destroyed === true
-  if (wasNotSent(error) || (lost && error.code !== KILL_FAILED)) pool.discard(session)
+  // the format of the binary log was changed after the session was opened, and applies since it was reset
+  const isOutdated = isLogOfStatements(error) && session.isolation === 'readCommitted'
+  if (isOutdated || wasNotSent(error) || (lost && error.code !== KILL_FAILED)) pool.discard(session)
   if (isStopped && lost && !isCertain) return withReason(outcomeUnknown(), isGone ? 'CLIENT_GONE' : error.code)
   if (isStopped) return isGone ? clientGone() : withReason(toTimeout(statement), lost ? error.code : undefined)
   if (transaction === 'read' && isReadOnlyTransaction(error)) {
@@ -68,10 +71,12 @@ export function toFailure (
       error.code
     )
   }
-  const refusal = lost && isCertain ? withReason(databaseUnavailable(), error.code) : toServiceError(error, statement)
+  const refusal = (lost && isCertain) || isOutdated
+    ? withReason(databaseUnavailable(), error.code)
+    : toServiceError(error, statement)
   const mayRunAgain = lost
     ? statement.verb === 'select'
-    : wasNotSent(error) || (isNotHere(error) && pool.moveOn(session))
+    : isOutdated || wasNotSent(error) || (isNotHere(error) && pool.moveOn(session))
   return mayRunAgain ? new Retryable(refusal, lost) : refusal
 }
 

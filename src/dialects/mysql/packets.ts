@@ -27,6 +27,8 @@ const SESSION_STATE_CHANGED = 0x4000
 const SESSION_TRACK = 0x800000
 /** A kind of session state: the name and the new value of a variable. */
 const SYSTEM_VARIABLE = 0
+/** MariaDB reports it for each transaction in its binary log. */
+const OF_EACH_WRITE = 'last_gtid'
 
 /** First bytes of packets. A row may begin with the byte of an EOF packet, but is longer than EOF_SIZE. */
 const [OK, EOF, EOF_SIZE] = [0x00, 0xfe, 5]
@@ -111,13 +113,19 @@ export class PacketReader {
     this.at += length
   }
 
-  /** Whether the list of changes names a variable. It is empty if only the list of reported variables was changed. */
+  /**
+   * Whether the list of changes names a variable other than those of each write. It is empty if only the list of
+   * reported variables was changed.
+   */
   hasChangedVariable (): boolean {
     const size = this.length()
     if (size === 0) return true
     for (const end = this.at + size; this.at < end;) {
-      if (this.#bytes[this.at++] === SYSTEM_VARIABLE) return true
-      this.skip()
+      const kind = this.#bytes[this.at++]
+      const length = this.length()
+      const endOfChange = this.at + length
+      if (kind === SYSTEM_VARIABLE && this.text() !== OF_EACH_WRITE) return true
+      this.at = endOfChange
     }
     return false
   }

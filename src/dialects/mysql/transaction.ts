@@ -6,15 +6,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { databaseUnavailable, notSupported, outcomeUnknown, type ServiceError, withReason } from '../../errors.ts'
 import type { Statement } from '../../sql/statement.ts'
 import {
-  CLIENT_GONE, isRefusal, refusesRow, type RowSink, type StatementResult,
+  CLIENT_GONE, type Isolation, isRefusal, refusesRow, type RowSink, type StatementResult,
   type Transaction, type TransactionOptions, firesTrigger
 } from '../dialect.ts'
 import { controlStatement, createCommandQueue, createTransaction, type Savepoints } from '../transaction-commands.ts'
 import { watch } from '../waiters.ts'
 import type { MysqlError } from './errors.ts'
-import {
-  type ExecutionOptions, ownerOf, type Run, runStatement, type SessionOwner, setIsolation
-} from './execution.ts'
+import { type ExecutionOptions, ownerOf, type Run, runStatement, type SessionOwner } from './execution.ts'
 import { isOpen, notComplete, Retryable, rollBackTo, sendIn, warnsOfRest } from './failure.ts'
 import type { WriteResult } from './packets.ts'
 import type { Session } from './session.ts'
@@ -235,36 +233,36 @@ class TransactionRun<T> {
    * answer. @throws NOT_SUPPORTED if the server does not have the level; Retryable or ServiceError
    */
   async #begin (): Promise<void> {
-    const { pool, request: { client, readOnly, isolation } } = this.#run
-    const session = this.#session
-    const { engine: { name, snapshot, lacksIsolation }, writesAt } = session
-    const level = readOnly ? 'repeatableRead' : isolation === 'readCommitted' ? writesAt : isolation
-    if (lacksIsolation.includes(level)) {
+    const { pool, request: { readOnly, isolation } } = this.#run
+    const { engine: { name, snapshot, lacksIsolation } } = this.#session
+    if (!readOnly && lacksIsolation.includes(isolation)) {
       throw withReason(
-        notSupported(`The database does not support the isolation "${level}"`),
+        notSupported(`The database does not support the isolation "${isolation}"`),
         `NO_SUCH_ISOLATION: ${name} does not have it`
       )
     }
+    // an attempt that has failed may have run a trigger that sets the level
+    if (this.#wasChanged) this.#session.isolation = undefined
     try {
-      if (session.isolation !== level) {
-        await setIsolation({ pool, session, options: this.#options, request: { client } }, level)
-      }
       // it changes nothing, so it may be sent again
-      await this.#control(controlStatement('select', readOnly ? snapshot : 'start transaction'))
+      await this.#control(
+        controlStatement('select', readOnly ? snapshot : 'start transaction'),
+        readOnly ? 'repeatableRead' : isolation
+      )
     } catch (error) {
       // the transaction may have begun
-      if (this.#isUsable) pool.discard(session)
+      if (this.#isUsable) pool.discard(this.#session)
       throw error
     }
   }
 
   /** Runs a statement that begins or ends the transaction. */
-  #control (statement: Statement): Promise<StatementResult> {
+  #control (statement: Statement, isolation?: Isolation): Promise<StatementResult> {
     return runStatement({
       pool: this.#owner,
       session: this.#session,
       options: this.#options,
-      request: { statement, sink: undefined, client: this.#run.request.client }
+      request: { statement, sink: undefined, client: this.#run.request.client, isolation }
     })
   }
 

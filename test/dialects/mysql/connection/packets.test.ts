@@ -48,7 +48,10 @@ t.test('only a variable is a change of the session that matters', async (t) => {
   const state = [2, ...textBytes('\u00011')]
   const gtids = [3, ...textBytes(`\u0000${String.fromCharCode(200)}`)]
   const changes = (...lists: number[][]) => readOk(ok([1, 0], CHANGED, [...textBytes('info'), lists.flat().length, ...lists.flat()]), TRACKS).changesSession
+  const gtid = [0, ...textBytes(`${String.fromCharCode(9)}last_gtid${String.fromCharCode(5)}0-1-7`)]
   t.equal(changes(variable), true)
+  t.equal(changes(gtid), false, 'the number of the transaction in the binary log of MariaDB')
+  t.equal(changes(gtid, variable), true)
   t.equal(changes(schema, state, gtids, variable), true, 'after others')
   t.equal(changes(schema, state, gtids), false)
   t.equal(changes([]), true, 'an empty list: what was changed is the list of what is reported')
