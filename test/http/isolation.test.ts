@@ -133,14 +133,14 @@ await onEachEngine(t, 'a binary log of statements', { schema, only, database: { 
   t.match(await (writes[1] as Write)(service), { status: 503, json: { error: { code: 'DATABASE_UNAVAILABLE' } } }, 'within a transaction')
 })
 
-await onEachEngine(t, 'a change of the level counts towards the time limit of its request, and ends with its client', { schema, only, database: { pool: { size: 1 }, statementTimeout: 1000 } }, async (t, service) => {
+await onEachEngine(t, 'a change of the level counts towards the time limit of its request, and ends with its client', { schema, only, database: { pool: { size: 1 }, statementTimeout: 400 } }, async (t, service) => {
   const proxy = service.proxy as Proxy
   const member = { verb: 'select', filters: { id: 1 }, include: { tags: { on: { id: 'item_id' } } } }
   for (const [name, body] of Object.entries({ snapshot: member, write: { verb: 'insert', data: { sku: 'late' } } })) {
     // leaves the session at another level
     await service.post('items', name === 'write' ? member : { verb: 'update', filters: { id: 1 }, data: inc })
     proxy.onStatement = (text) => {
-      proxy.delay = /^set session transaction/.test(text) ? 1300 : 0
+      proxy.delay = /^set session transaction/.test(text) ? 600 : 0
       return undefined
     }
     t.match(await service.post('items', body), { status: 504, json: { error: { code: 'QUERY_TIMEOUT' } } }, name)
@@ -158,7 +158,7 @@ const QUEUE = {
   mysql: ["create table jobs (id int not null auto_increment primary key, state varchar(10) not null default 'new', worker int, key state (state))"]
 }
 const WORKERS = 4
-const JOBS = 300
+const JOBS = 120
 
 await onEachEngine(t, 'each row that an update or delete returns is one that it wrote, while others insert rows that match', { schema: QUEUE, options: { limits: { changed: 1000 } } }, async (t, { post, sql }) => {
   const refused: string[] = []
