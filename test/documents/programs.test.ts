@@ -1,7 +1,8 @@
 // night: starts programs
 /** The programs and commands in the documents are run; test/clients and test/build compile the other programs. */
 import { execFile, execFileSync, spawnSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { promisify } from 'node:util'
@@ -69,7 +70,10 @@ t.test('docs/plugin.md: rows in process, one by one', async (t) => {
 })
 
 t.test('docs/plugin.md: a grant that is bound once', async (t) => {
-  const file = join(t.testdir({}), 'shop.db')
+  // not in the folder of the program, which is made anew
+  const folder = mkdtempSync(join(tmpdir(), 'row-query-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const file = join(folder, 'shop.db')
   createShop(file)
   const { rows } = await start(t as Test, { databases: { shop: { url: `sqlite:${file}` } } })
   await run(t as Test, 'docs/plugin.md', 'js as', { rows })
