@@ -41,6 +41,9 @@ const upsert = { onConflict: { key: ['sku'] } }
 const tagged = { $some: { tags: { on: { id: 'item_id' }, filters: { word: 'x' } } } }
 const post = (body: object, headers = {}): Write => ({ post }) => post('items', body, { headers })
 
+/** The number of keys that were used. */
+let keys = 0
+
 /** Single writes, whatever else they ask for. */
 const SINGLE: Readonly<Record<string, Write>> = {
   'an insert': post({ verb: 'insert', data: { sku: 'one' } }),
@@ -52,7 +55,7 @@ const SINGLE: Readonly<Record<string, Write>> = {
   'an update that returns rows': post({ verb: 'update', filters: { n: { $gte: 0 } }, data: inc, returning: '*' }),
   'an optimistic lock': post({ verb: 'update', filters: { id: 1 }, data: inc, expect: 1 }),
   'a dry run': post({ verb: 'update', filters: { id: 1 }, data: inc, dryRun: true, returning: '*' }),
-  'a write with a key': post({ verb: 'insert', data: { sku: 'once' } }, { 'idempotency-key': 'one' }),
+  'a write with a key': (service) => post({ verb: 'insert', data: { sku: `once-${++keys}` } }, { 'idempotency-key': `key-${keys}` })(service),
   'an import': (service) => load(service, 'items', '{"sku":"i"}\n', { type: NDJSON }),
   'an import by batches': (service) => load(service, 'items', '{"sku":"j"}\n', { type: NDJSON, query: '?transaction=batch' }),
   'a delete': post({ verb: 'delete', filters: { sku: 'one' } }),
@@ -72,13 +75,13 @@ const REPEATABLE: Readonly<Record<string, Write>> = {
 
 const only = ['mariadb', 'mysql'] as const
 
-await sharedOnEachEngine(t, { schema, only, keepsRows: true })('each write runs at its level, whatever the connection was used for before', async (t, service) => {
+const testOne = sharedOnEachEngine(t, { schema, only, keepsRows: true, database: { pool: { size: 1 } } })
+
+await testOne('each write runs at its level, whatever the connection was used for before', async (t, service) => {
   for (const [name, write] of Object.entries(SINGLE)) t.same(await levelsOf(service, write), ['READ-COMMITTED'], name)
   for (const [name, write] of Object.entries(REPEATABLE)) t.same(await levelsOf(service, write), ['REPEATABLE-READ'], name)
   t.same(await levelsOf(service, ({ operate }) => operate({ isolation: 'serializable', operations: [{ table: 'items', verb: 'update', filters: { id: 1 }, data: inc }] })), ['SERIALIZABLE'])
 })
-
-const testOne = sharedOnEachEngine(t, { schema, only, keepsRows: true, database: { pool: { size: 1 } } })
 
 await testOne('an attempt after a deadlock runs at its level, although a trigger has set another one', async (t, { post, operate, proxy, sql }) => {
   const levels: string[] = []
@@ -112,7 +115,7 @@ await sharedOnEachEngine(t, { schema, only, keepsRows: true, options: { onWrite:
 /** What a server with a binary log of statements says of it. */
 const LOG_OF_STATEMENTS = resultPackets(['Variable_name', 'Value'], [['binlog_format', 'STATEMENT'], ['log_bin', 'ON']])
 
-await onEachEngine(t, 'a binary log of statements', { schema, only, database: { pool: { size: 1 } } }, async (t, service) => {
+await testOne('a binary log of statements', async (t, service) => {
   const proxy = service.proxy as Proxy
   const writes = ['an insert', 'an update that returns rows', 'a write with a key'].map((name) => SINGLE[name] as Write)
   t.same(await levelsOf(service, writes[0] as Write), ['READ-COMMITTED'])
@@ -131,6 +134,7 @@ await onEachEngine(t, 'a binary log of statements', { schema, only, database: { 
   t.same(await levelsOf(service, post({ verb: 'update', filters: { id: 1 }, data: inc })), ['READ-COMMITTED'])
   refuseOnce()
   t.match(await (writes[1] as Write)(service), { status: 503, json: { error: { code: 'DATABASE_UNAVAILABLE' } } }, 'within a transaction')
+  proxy.onStatement = () => undefined
 })
 
 await onEachEngine(t, 'a change of the level counts towards the time limit of its request, and ends with its client', { schema, only, database: { pool: { size: 1 }, statementTimeout: 400 } }, async (t, service) => {

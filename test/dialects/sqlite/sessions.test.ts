@@ -70,10 +70,12 @@ t.test('a process that cannot be started is an error', async (t) => {
 t.test('one request at a time uses the session; the number of waiting requests and their time are limited', async (t) => {
   const sessions = createSessions(createFile(t), { queue: 2, wait: 100 })
   t.teardown(sessions.close)
-  const running = sessions.use(() => sleep(150, 'first'))
+  const held = Promise.withResolvers<string>()
+  const running = sessions.use(() => held.promise)
   const waiting = [sessions.use(async () => 'second'), sessions.use(async () => 'third')]
   await t.rejects(sessions.use(async () => 'fourth'), { code: 'OVERLOADED' }, 'too many wait')
   for (const each of waiting) await t.rejects(each, { code: 'OVERLOADED' }, 'it waited too long')
+  held.resolve('first')
   t.equal(await running, 'first')
   t.equal(await sessions.use(async () => 'next'), 'next')
   t.same(await Promise.all(['a', 'b', 'c'].map((name) => sessions.use(async () => name))), ['a', 'b', 'c'])
