@@ -1,6 +1,6 @@
 /** Runs an update or delete with `returning`, `expect`, `dryRun`, or the setting `limits.changed`. */
 import { MAX_LIMIT } from '../../schemas/limits.ts'
-import { baseTable, type Column, mayCascade, mayFire } from '../catalog/catalog.ts'
+import { type Column, mayCascade, mayFire } from '../catalog/catalog.ts'
 import { TRAITS } from '../catalog/traits.ts'
 import type { Isolation, StatementResult } from '../dialects/dialect.ts'
 import {
@@ -8,7 +8,7 @@ import {
 } from '../errors.ts'
 import { combine, existsIn, membersOf } from '../plan/filters/scope.ts'
 import type { DeletePlan, Plan, Returned, UpdatePlan } from '../plan/plan.ts'
-import { keyAfter, mayHold, rowKeysOf } from '../plan/row-keys.ts'
+import { keyAfter, mayChangeKey, rowKeysOf } from '../plan/row-keys.ts'
 import { writesHidden } from '../plan/rule.ts'
 import { findUnexpected } from '../plan/write-options.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
@@ -220,8 +220,7 @@ function writesWhatItRead (plan: Plan): boolean {
     return plan.returning !== undefined || ((plan.expect ?? plan.maximum) !== undefined && mayCascade(plan.table))
   }
   if (plan.verb !== 'update' || (plan.returning === undefined && !isCheckedAfterWrite(plan))) return false
-  const written = plan.assignments.map(({ column }) => column)
-  return baseTable(plan.table).indexes.some((index) => index.unique && mayHold(index, written, plan.table))
+  return mayChangeKey(plan.table, plan.assignments.map(({ column }) => column))
 }
 
 /**

@@ -2,14 +2,14 @@
  * Runs an insert or upsert: as one statement if that is certain to do what one statement for each row would, and the
  * database accepts all rows; otherwise row by row.
  */
-import { baseTable, mayFillColumns, mayFire, type Table } from '../catalog/catalog.ts'
+import { mayFillColumns, mayFire, type Table } from '../catalog/catalog.ts'
 import { type Engine, TRAITS } from '../catalog/traits.ts'
 import { refusesRow, uniqueViolationOf } from '../dialects/dialect.ts'
 import { ServiceError } from '../errors.ts'
 import { combine } from '../plan/filters/scope.ts'
 import { isComputedKey } from '../plan/insert-key.ts'
 import { type Assignment, boundValue, type Condition, type InsertPlan, type PlannedRow } from '../plan/plan.ts'
-import { mayHold } from '../plan/row-keys.ts'
+import { mayChangeKey } from '../plan/row-keys.ts'
 import { withinRules } from '../plan/rule.ts'
 import { isOneRow } from '../plan/write-options.ts'
 import { writeValue } from '../response/cells.ts'
@@ -266,7 +266,7 @@ export async function executeInsert (
   const { plan, runner } = insertRun
   if (
     !isCertain(plan, runner.engine) ||
-    toParts(plan, runner.engine).length > 1 ||
+    toParts(plan).length > 1 ||
     mustReadId(plan, runner.engine) ||
     (plan.conflict?.within !== undefined && TRAITS[runner.engine].namesKey)
   ) { return await transact() }
@@ -288,20 +288,9 @@ export async function executeInsert (
 export async function runInsert (insertRun: InsertRun): Promise<Result> {
   const { plan, runner } = insertRun
   let total: RowCounts | undefined
-  for (const part of toParts(plan, runner.engine)) {
-    const counts = await runTogether(insertRun, part)
-    if (counts === undefined && total === undefined) {
-      // nothing has been written, so that the first refused row can be found in the order of `data`
-      total = await runOneByOne(insertRun, inOrder(plan.rows))
-      break
-    }
-    total = addCounts(total, counts ?? await runOneByOne(insertRun, inOrder(part)))
-  }
+  for (const part of toParts(plan)) total = addCounts(total, await runTogether(insertRun, part))
   return await resultOf(plan, total as RowCounts, runner)
 }
-
-/** Rows in the order of `data`. */
-const inOrder = (rows: readonly PlannedRow[]): readonly PlannedRow[] => [...rows].sort((a, b) => a.index - b.index)
 
 async function resultOf (plan: InsertPlan, counts: RowCounts, runner: Runner): Promise<Result> {
   const { inserted, updated } = counts
@@ -318,8 +307,8 @@ async function runBatch ({ runner, onBatch }: InsertRun, batch: RowBatch, isTher
   return counts
 }
 
-/** Writes rows, by one statement if that is certain; undefined if that is refused. @throws ServiceError */
-async function runTogether (insertRun: InsertRun, rows: readonly PlannedRow[]): Promise<RowCounts | undefined> {
+/** Writes rows: by one statement if that is certain and not refused, else one by one. @throws ServiceError */
+async function runTogether (insertRun: InsertRun, rows: readonly PlannedRow[]): Promise<RowCounts> {
   const { plan, runner } = insertRun
   if (!isCertain({ ...plan, rows }, runner.engine)) return await runOneByOne(insertRun, rows)
   try {
@@ -327,7 +316,7 @@ async function runTogether (insertRun: InsertRun, rows: readonly PlannedRow[]): 
   } catch (error) {
     if (!isOfRow(error)) throw error
     if (error.row !== undefined) throw atRow(error, listIndexOf(rows[error.row] as PlannedRow, plan))
-    return undefined
+    return await runOneByOne(insertRun, [...rows].sort((a, b) => a.index - b.index))
   }
 }
 
@@ -379,7 +368,7 @@ async function runRow (insertRun: InsertRun, row: PlannedRow): Promise<RowCounts
 /** Whether what a trigger makes of the written values, which only the statement has, may collide in a unique key. */
 const mayRefill = (table: Table, { written }: BatchConflict): boolean =>
   mayFillColumns(table) && written.length > 0 &&
-  baseTable(table).indexes.some((index) => index.unique && mayHold(index, written, table))
+  mayChangeKey(table, written)
 
 const listIndexOf = ({ index }: PlannedRow, { isList }: InsertPlan): number | undefined => isList ? index : undefined
 

@@ -7,7 +7,7 @@ import type { Moment, Parameter, Value } from '../types/column-type.ts'
 import { readDefault } from '../types/update-operators.ts'
 import { isMoment } from '../types/moment.ts'
 import { boundValue, type Conflict, givenValue, type InsertPlan, type PlannedRow, type UpdatePlan } from './plan.ts'
-import { mayHold, rowKeysOf, storedKey } from './row-keys.ts'
+import { mayChangeKey, rowKeysOf, storedKey } from './row-keys.ts'
 
 /**
  * The key by which inserted rows are found: each row has its values, or gets a number from the database. Undefined if
@@ -123,12 +123,12 @@ const NUMBER = /^-?\d+(\.\d+)?$/
  * none releases a value of a unique key that the next one may take.
  */
 export function isAnyOrder (rows: readonly PlannedRow[], conflict: Conflict, table: Table): boolean {
-  const { name, foreignKeys, indexes } = baseTable(table)
+  const { name, foreignKeys } = baseTable(table)
   if (table.versioned === true || mayFire(table, 'insert') || mayFire(table, 'update')) return false
   if (foreignKeys.some(({ referencedTable }) => referencedTable === name)) return false
   const given = Array.from(new Set(rows.map(({ columns }) => columns))).flat()
   const written = writtenColumns(conflict, given)
-  return !indexes.some((index) => index.unique && mayHold(index, written, table))
+  return !mayChangeKey(table, written)
 }
 
 /**

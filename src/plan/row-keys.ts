@@ -49,6 +49,10 @@ export function mayHold ({ parts }: Index, written: readonly Column[], table: Ta
   })
 }
 
+/** Whether a write of these columns may change a unique key of the table. */
+export const mayChangeKey = (table: Table, written: readonly Column[]): boolean =>
+  baseTable(table).indexes.some((index) => index.unique && mayHold(index, written, table))
+
 /** The key by which a write finds the rows of `$match` on MySQL and MariaDB; undefined if there is none. */
 export const findSearchKey = (table: Table): readonly Column[] | undefined =>
   rowKeysOf(table).find((key) => !mayBeNull(key))

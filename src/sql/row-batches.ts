@@ -125,7 +125,7 @@ function needsSameColumns ({ table, rows, conflict }: InsertPlan, engine: Engine
  * the first. Rows that one statement numbers have consecutive numbers, unless some of them already have a number,
  * exist, or are numbered by a trigger; a trigger of SQLite may insert rows in between.
  */
-export function toParts (plan: InsertPlan, engine: Engine): ReadonlyArray<readonly PlannedRow[]> {
+export function toParts (plan: InsertPlan): ReadonlyArray<readonly PlannedRow[]> {
   const { table, rows, conflict, key } = plan
   if (rows.length === 1) return [rows]
   const numbersByTrigger = mayFillColumns(table)

@@ -283,7 +283,7 @@ class Execution {
     this.#unwatch()
     if (stream === undefined && sink?.full === true) return this.#resolve({ rows: sink.count, changed: 0 })
     if (this.#failure !== undefined) return this.#reject(this.#failure)
-    // a write whose confirmation failed has changed nothing
+    // a write has changed nothing if what runs before it has failed
     const statement = this.#before ?? request.statement
     if (error === null && !this.#mayBeCutShort(statement)) {
       return this.#resolve(sink === undefined ? new WriteResult(ok as OkPacket) : { rows: sink.count, changed: 0 })
