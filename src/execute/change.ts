@@ -15,7 +15,7 @@ import type { ResponseSink } from '../response/response-sink.ts'
 import type { Result } from '../response/result.ts'
 import type { Value } from '../types/column-type.ts'
 import { checkForeignKeys, isCheckedAfterWrite, requireRows } from './after-write.ts'
-import { areTaken, hasKey, keyChanged, mayMoveKey, readRows, STEP, type Lookup, type Runner } from './runner.ts'
+import { areTaken, hasKey, inSteps, keyChanged, mayMoveKey, readRows, type Lookup, type Runner } from './runner.ts'
 
 // Finds rows that a delete has selected but not deleted, which its answer must not show as deleted.
 
@@ -43,13 +43,7 @@ async function watchDelete (
   const keys = await runner.keys({ table, columns: key, condition, limit: count, lock: 'update' })
   return async () => {
     let remaining = 0
-    for (let from = 0; from < keys.length; from += STEP) {
-      const any = combine(
-        'or',
-        keys.slice(from, from + STEP).map((values) => hasKey(key, values))
-      )
-      remaining += Number(await runner.count(table, any))
-    }
+    for (const condition of inSteps(key, keys)) remaining += Number(await runner.count(table, condition))
     return remaining
   }
 }
@@ -138,9 +132,8 @@ async function runFound (
   found: ReadonlyArray<readonly Value[]>
 ): Promise<StatementResult> {
   let total: StatementResult = { rows: 0, changed: 0 }
-  for (let from = 0; from < found.length; from += STEP) {
-    const keys = found.slice(from, from + STEP).map((values) => hasKey(plan.key as readonly Column[], values))
-    const condition = combine('and', [combine('or', keys), plan.condition])
+  for (const ofKeys of inSteps(plan.key as readonly Column[], found)) {
+    const condition = combine('and', [ofKeys, plan.condition])
     const { changed, matched } = await runner.run({ ...plan, condition })
     total = {
       rows: 0,

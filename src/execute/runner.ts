@@ -247,6 +247,13 @@ export const hasKey = (key: readonly Column[], values: readonly Value[]): Condit
     key.map((column, index) => ({ kind: 'compare', column, operator: '=', parameter: values[index] as Value }))
   )
 
+/** The conditions that select the rows with these values of a unique key, STEP of them each. */
+export function * inSteps (key: readonly Column[], keys: ReadonlyArray<readonly Value[]>): Generator<Condition> {
+  for (let from = 0; from < keys.length; from += STEP) {
+    yield combine('or', keys.slice(from, from + STEP).map((values) => hasKey(key, values)))
+  }
+}
+
 /**
  * The condition that selects the row with the same unique key as a given row. Undefined if no such row can exist: NULL
  * equals no value, and a row without a value for an AUTO_INCREMENT column gets a new one. The database compares
@@ -291,8 +298,7 @@ export async function areTaken (runner: Runner, { table, key, keys, own = [] }: 
   readonly own?: ReadonlyArray<readonly Value[]>
 }): Promise<boolean> {
   const written = new Set(own.map(textOf))
-  for (let from = 0; from < keys.length; from += STEP) {
-    const condition = combine('or', keys.slice(from, from + STEP).map((values) => hasKey(key, values)))
+  for (const condition of inSteps(key, keys)) {
     const found = await runner.keys({ table, columns: key, condition, limit: STEP })
     if (found.some((values) => !written.has(textOf(values)))) return true
   }
