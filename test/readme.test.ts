@@ -1,5 +1,5 @@
 // night: starts programs
-/** The README's commands are run, its requests sent and its answers compared, as a reader would do it from top to bottom. */
+/** The commands of README.md and docs/requests.md are run, their requests sent and the answers compared, as a reader would do it from top to bottom. */
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import t, { type Test } from 'tap'
@@ -11,8 +11,8 @@ import { serveRowQuery } from './support/row-query.ts'
 import { TOKEN } from './support/service.ts'
 import { createShell } from './support/shell.ts'
 
-const readme = readDocument('README.md')
-const blocks = codeBlocks(readme)
+const requests = readDocument('docs/requests.md')
+const blocks = ['README.md', 'docs/requests.md'].flatMap((document) => codeBlocks(readDocument(document)))
 const commands = blocks.filter(({ kind }) => kind === 'sh').map(({ text }) => text.trim())
 /** The address of the demo; other requests are for the reader's own database. */
 const DEMO = 'http://127.0.0.1:3000/api/demo'
@@ -34,13 +34,14 @@ async function npmStart (t: Test, cwd: string, env: Record<string, string> = {})
 t.test('there is a test for every command', async (t) => {
   t.same(commands.filter((command) => !command.startsWith('curl ')), [
     'npm ci && npm start',
+    'export TOKEN=rq_...',
     'npm ci && npm test',
     'export API_TOKEN=$(openssl rand -hex 32)\nexport DATABASE_URL=mysql://rows:a-long-password@127.0.0.1:3306/shop\nnpm start',
     'export TOKEN=...\n' + firstRequest,
     'npx row-query check\nnpx row-query token --name reports --permissions select --table orders --database shop --expires 2036-01-01',
+    'npx row-query openapi demo\nnpx row-query types demo',
     'export TOKEN=rq_...',
-    'export ID=151',
-    'npx row-query openapi demo\nnpx row-query types demo'
+    'export ID=151'
   ])
   t.equal(scripts.test, 'node test/run.ts')
 })
@@ -49,9 +50,9 @@ t.test('npm start serves the demo, and the requests return the shown answers', a
   const server = await npmStart(t, await createPlace(t))
   const [, token = ''] = /token {4}(\S+)/.exec(await server.printed(/"groupBy"/)) as RegExpExecArray
   const sh = createShell(t, { TOKEN: token, ID: '151' })
-  const requests = blocks.flatMap(({ kind, text }, index) => kind === 'sh' && text.startsWith(`curl -s ${DEMO}`) ? [{ text, answer: blocks[index + 1] }] : [])
-  t.equal(requests.length, 7)
-  for (const { text, answer } of requests) {
+  const sent = blocks.flatMap(({ kind, text }, index) => kind === 'sh' && text.startsWith(`curl -s ${DEMO}`) ? [{ text, answer: blocks[index + 1] }] : [])
+  t.equal(sent.length, 8)
+  for (const { text, answer } of sent) {
     t.equal(answer?.kind, 'json')
     t.strictSame(JSON.parse(await sh(text.replace('http://127.0.0.1:3000', server.address))), JSON.parse(answer?.text as string), text)
   }
@@ -64,7 +65,7 @@ t.test('every shown filter is accepted', async (t) => {
     t.equal(status, 200, JSON.stringify(filters))
     return json.data.count
   }
-  const rows = tableRows(readme, 'filters on `orders`', 'rows')
+  const rows = tableRows(requests, 'filters on `orders`', 'rows')
   t.equal(rows.length, 11)
   for (const [shown = '', meaning = ''] of rows) {
     const [filters, same = filters] = [...uncode(shown), ...uncode(meaning).filter((code) => code.startsWith('{'))] as [string, string?]

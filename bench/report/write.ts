@@ -17,5 +17,5 @@ export function writeResults (folder: URL, results: Results): void {
 export function writeDocuments (results: Results, own: string): void {
   writeFileSync(new URL('docs/benchmarks.svg', ROOT), toChart(results, own))
   writeSection(new URL('docs/benchmarks-results.md', ROOT), toReport(results, '##'))
-  writeSection(new URL('README.md', ROOT), toSummary(results))
+  writeSection(new URL('docs/benchmarks.md', ROOT), toSummary(results))
 }

@@ -13,8 +13,10 @@ export interface Claim {
 }
 
 export const claims: Claim[] = [
-  { document: 'README.md', kind: 'sh', blocks: 15, test: 'test/readme.test.ts' },
-  { document: 'README.md', kind: 'json', blocks: 7, test: 'test/readme.test.ts' },
+  { document: 'README.md', kind: 'sh', blocks: 8, test: 'test/readme.test.ts' },
+  { document: 'README.md', kind: 'json', blocks: 1, test: 'test/readme.test.ts' },
+  { document: 'docs/requests.md', kind: 'sh', blocks: 9, test: 'test/readme.test.ts' },
+  { document: 'docs/requests.md', kind: 'json', blocks: 7, test: 'test/readme.test.ts' },
   { document: 'README.md', kind: 'sql account', blocks: 1, test: 'test/readme.test.ts' },
   { document: 'README.md', kind: 'js', blocks: 1, test: 'test/documents/programs.test.ts' },
   { document: 'README.md', kind: 'ts client', blocks: 1, test: 'test/documents/programs.test.ts' },
