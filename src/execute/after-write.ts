@@ -1,28 +1,54 @@
 /** Checks written rows against the rules of a grant if the database computes some of their values. */
-import { mayFillColumns } from '../catalog/catalog.ts'
+import { type Column, mayFillColumns } from '../catalog/catalog.ts'
 import { TRAITS } from '../catalog/traits.ts'
 import { refusesRow, noReferencedRow } from '../dialects/dialect.ts'
 import { foreignKeyViolation, pointer, type ServiceError, unsupported, withDetails } from '../errors.ts'
 import { isNull } from '../plan/filters/operators.ts'
 import { combine } from '../plan/filters/scope.ts'
-import { foreignKeyCheckOf } from '../plan/foreign-keys.ts'
-import { mayChange, findInsertKey, knownKey } from '../plan/insert-key.ts'
-import type {
-  AfterWrite, Condition, ForeignKeyCheck, InsertPlan, Plan, PlannedRow, UpdatePlan
+import { foreignKeyCheckOf, toWritten } from '../plan/foreign-keys.ts'
+import { findInsertKey, isComputedKey, knownDefault, knownKey, mayChange, writtenColumns } from '../plan/insert-key.ts'
+import {
+  type AfterWrite, boundValue, type Condition, type Conflict, type ForeignKeyCheck, type InsertPlan, type Lookup,
+  type Plan, type PlannedRow, type UpdatePlan
 } from '../plan/plan.ts'
 import { rowRefused } from '../plan/row-rules.ts'
 import { numberOf, type Result, type RowCounts } from '../response/result.ts'
+import type { Value } from '../types/column-type.ts'
 import { areTaken, conditionOf, givenKeys, hasKey, keyChanged, STEP, type Runner } from './runner.ts'
 
 // Checks that the rows to which a write refers satisfy the rules of their table.
 
+/** Rows whose foreign keys are checked. */
+interface Checked {
+  /** Those of the plan if omitted. */
+  readonly checks?: readonly ForeignKeyCheck[] | undefined
+  /** Whether the write has failed, so that its own rows do not exist. */
+  readonly isUndone?: boolean
+  /** The position in `data` of the last row that was written or refused. */
+  readonly last?: number
+}
+
 /**
  * Runs after the write, so that its rows may refer to each other, and before COMMIT. Refuses a row that does not
- * satisfy the rules like one that does not exist.
+ * satisfy the rules like one that does not exist: the first one in the order of `data`.
  * @throws FOREIGN_KEY_VIOLATION
  */
-export async function checkForeignKeys (runner: Runner, plan: Plan): Promise<void> {
-  for (const check of plan.foreignKeyChecks ?? []) await checkForeignKey(runner, plan, check)
+export async function checkForeignKeys (
+  runner: Runner,
+  plan: Plan,
+  { checks = plan.foreignKeyChecks ?? [], isUndone = false, last = Infinity }: Checked = {}
+): Promise<void> {
+  const lookups: Array<Lookup & { readonly check: ForeignKeyCheck }> = []
+  for (const check of checks) {
+    const { all, table, lookups: each } = check
+    if (all !== undefined && Number(await runner.count(table, all, undefined, 'share')) === each.length) continue
+    for (const lookup of each) {
+      if ((lookup.index ?? 0) <= last && !(isUndone && lookup.isOwn)) lookups.push({ ...lookup, check })
+    }
+  }
+  for (const { check, condition, index } of lookups.sort((a, b) => (a.index ?? 0) - (b.index ?? 0))) {
+    if (!await runner.exists(check.table, condition, 'share')) throw atRow(refusalOf(plan, check), index)
+  }
 }
 
 const AFTER_WRITE = new Set([
@@ -30,31 +56,37 @@ const AFTER_WRITE = new Set([
   'NOT_SUPPORTED',
   'RESULT_TOO_LARGE',
   'UNREADABLE_VALUE',
+  'BROKEN_DEFINITION',
   'OVERLOADED'
 ])
 
-/** Whether the service itself has refused a write, whose rows still exist. */
+/** Whether the service itself, or a trigger, has refused a write, whose rows still exist. */
 const isAfterWrite = (error: unknown): boolean => AFTER_WRITE.has((error as ServiceError).code)
 
 /**
- * Checks the foreign keys of a write that was refused for another reason. The database may report a missing row before
- * that reason, and always does before the service checks the written rows, so a row that the grant does not see must
- * have the same answer.
+ * Checks the foreign keys of a write that was refused for another reason: those of the rows before the refused one, and
+ * of that. The database may report a missing row before that reason, and always does before the service checks the
+ * written rows, so a row that the grant does not see must have the same answer.
  * @throws FOREIGN_KEY_VIOLATION; `error`, the reason why the write was refused
  */
 export async function refuse (
-  runner: Runner,
-  plan: Plan,
-  { error, checks = [] }: { readonly error: unknown; readonly checks: readonly ForeignKeyCheck[] | undefined }
+  error: unknown,
+  check: (refused: Required<Omit<Checked, 'checks'>>) => Promise<void>
 ): Promise<never> {
   const isUndone = refusesRow(error)
   if (!isUndone && !isAfterWrite(error)) throw error
   try {
-    for (const check of checks) await checkForeignKey(runner, plan, check, isUndone)
+    await check({ isUndone, last: rowOf(error) ?? Infinity })
   } catch (refusal) {
     throw isUndone || (refusal as ServiceError).code === 'FOREIGN_KEY_VIOLATION' ? refusal : error
   }
   throw error
+}
+
+/** The position in `data` of the row that an error is about. */
+function rowOf (error: unknown): number | undefined {
+  const [, index] = /^\/data\/(\d+)(?:\/|$)/.exec((error as ServiceError).details[0]?.path ?? '') ?? []
+  return index === undefined ? undefined : Number(index)
 }
 
 /**
@@ -63,20 +95,8 @@ export async function refuse (
  * position in `data` stays.
  */
 function withoutKey (error: unknown): unknown {
-  const { code, details } = error as ServiceError
-  if (code !== 'FOREIGN_KEY_VIOLATION') return error
-  const [, index] = /^\/data\/(\d+)(?:\/|$)/.exec(details[0]?.path ?? '') ?? []
-  return atRow(foreignKeyViolation(), index === undefined ? undefined : Number(index))
-}
-
-/** `isUndone`: whether the write has failed, so that its own rows do not exist. @throws FOREIGN_KEY_VIOLATION */
-async function checkForeignKey (runner: Runner, plan: Plan, check: ForeignKeyCheck, isUndone = false): Promise<void> {
-  const { all, lookups, table } = check
-  if (all !== undefined && Number(await runner.count(table, all, undefined, 'share')) === lookups.length) return
-  for (const { condition, index, isOwn } of lookups) {
-    if (isUndone && isOwn) continue
-    if (!await runner.exists(table, condition, 'share')) throw atRow(refusalOf(plan, check), index)
-  }
+  if ((error as ServiceError).code !== 'FOREIGN_KEY_VIOLATION') return error
+  return atRow(foreignKeyViolation(), rowOf(error))
 }
 
 /** Names the key only if the grant sees its columns. */
@@ -100,11 +120,50 @@ export async function runWithCheck (
   run: () => Promise<Result>
 ): Promise<Result> {
   if (!isCheckedAfterWrite(plan) || plan.afterWrite.foreignKeys.length === 0) return await run()
-  const { given } = plan.afterWrite
-  const refused = run().catch(async (error: unknown) => await refuse(runner, plan, { error, checks: given }))
+  const refused = run().catch((error: unknown) => refuse(error, async (rows) => {
+    if (plan.verb === 'update' || plan.conflict === undefined) {
+      return await checkForeignKeys(runner, plan, { checks: plan.afterWrite.given, ...rows })
+    }
+    const row = plan.isList ? plan.rows.find(({ index }) => index === rows.last) : plan.rows[0]
+    if (row !== undefined) await checkUpserted(runner, plan, row)
+  }))
   return await refused.catch((error: unknown) => {
     throw TRAITS[runner.engine].namesForeignKeys ? error : withoutKey(error)
   })
+}
+
+/**
+ * Checks the foreign keys of a row of an upsert that was refused, which has the other values of the row that exists.
+ * Values that the database computes are not known.
+ */
+async function checkUpserted (runner: Runner, plan: CheckedPlan<InsertPlan>, row: PlannedRow): Promise<void> {
+  const { table, isList, afterWrite: { foreignKeys } } = plan
+  const { key, set, within } = plan.conflict as Conflict
+  if (isComputedKey(key, row)) return
+  const sameKey = conditionOf(key, row)
+  const condition = sameKey && combine('and', [sameKey, ...within === undefined ? [] : [within]])
+  const isThere = condition !== undefined && await runner.exists(table, condition)
+  const written = writtenColumns({ key, set }, row.columns)
+  const changed = isThere && set.kind === 'assignments' ? set.assignments : toWritten(row).assignments
+  const valueOf = (column: Column): Value | null | undefined => {
+    const { operator, parameter } = changed.find((each) => each.column === column) ??
+      { parameter: knownDefault(column) }
+    return operator === undefined && parameter !== undefined ? boundValue(parameter) : undefined
+  }
+  for (const foreignKey of foreignKeys) {
+    const kept = isThere ? foreignKey.from.filter((column) => !written.includes(column)) : []
+    const notNull = kept.map((column) => isNull(column, true))
+    const [stored] = kept.length === 0 || condition === undefined
+      ? [[]]
+      : await runner.keys({ table, columns: kept, condition: combine('and', [condition, ...notNull]), limit: 1 })
+    const values = foreignKey.from.map((column) =>
+      kept.includes(column) ? stored?.[kept.indexOf(column)] : valueOf(column))
+    if (!values.every((value) => value != null)) continue
+    const checks = [foreignKeyCheckOf(foreignKey, [values])]
+    await checkForeignKeys(runner, plan, { checks }).catch((error: unknown) => {
+      throw isList ? inRow(error, row.index) : error
+    })
+  }
 }
 
 /** Names the row that an error is about. */
@@ -205,7 +264,7 @@ async function checkWrittenForeignKeys (
       // a foreign key with NULL in one of its columns refers to no row
       const condition = combine('and', [combine('or', step), ...columns.map((column) => isNull(column, true))])
       const keys = await runner.keys({ table, columns, condition, limit: step.length })
-      if (keys.length > 0) await checkForeignKey(runner, plan, foreignKeyCheckOf(foreignKey, keys))
+      if (keys.length > 0) await checkForeignKeys(runner, plan, { checks: [foreignKeyCheckOf(foreignKey, keys)] })
     }
   }
 }

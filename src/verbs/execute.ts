@@ -79,9 +79,10 @@ async function runIn (tx: Executor, { plan, database, sink, record }: Execution)
  * reason. An update of no row refers to nothing.
  */
 async function withForeignKeyChecks (runner: Runner, plan: Plan, running: Promise<Result>): Promise<Result> {
-  const result = await running.catch(
-    async (error: unknown) => await refuse(runner, plan, { error, checks: plan.foreignKeyChecks })
-  )
+  // rows that are not written in the order of `data` are all checked
+  const isSorted = plan.verb === 'insert' && plan.rows.some(({ index }, position) => index !== position)
+  const result = await running.catch((error: unknown) => refuse(error, (refused) =>
+    checkForeignKeys(runner, plan, isSorted ? { ...refused, last: Infinity } : refused)))
   const isIdle = plan.verb === 'update' && (result.matched ?? result.changed) === 0
   if (!isIdle) await checkForeignKeys(runner, plan)
   return result

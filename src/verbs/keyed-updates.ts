@@ -128,11 +128,15 @@ export async function runKeyedUpdates (
   refuseRepeats(found)
   const keys = found.filter((values) => values !== undefined)
   requireCount(plan, keys.length)
-  const changed = await writeRows(runner, plan, found)
-  // last, because an entry may refer to a row that a later one changes
-  for (const [index, values] of found.entries()) {
-    if (values !== undefined) await atEntry(index, () => checkForeignKeys(runner, entries[index]?.update as UpdatePlan))
+  const check = async ({ last = Infinity, isUndone = false } = {}): Promise<void> => {
+    for (const [index, { update }] of entries.entries()) {
+      if (found[index] === undefined || index > last) continue
+      await atEntry(index, () => checkForeignKeys(runner, update, { isUndone }))
+    }
   }
+  const changed = await writeRows(runner, plan, found).catch((error: unknown) => refuse(error, check))
+  // last, because an entry may refer to a row that a later one changes
+  await check()
   if (sink !== undefined && returning !== undefined) {
     await readRows(runner, sink, { table, ...returning, key, keys })
   }
@@ -226,11 +230,8 @@ function refuseRepeats (found: ReadonlyArray<readonly Value[] | undefined>): voi
   }
 }
 
-function runOne (runner: Runner, update: UpdatePlan): Promise<Result> {
-  const running = runWithCheck(runner, update, () => runChange(runner, update, { sink: undefined }))
-  const { foreignKeyChecks: checks } = update
-  return checks === undefined ? running : running.catch((error: unknown) => refuse(runner, update, { error, checks }))
-}
+const runOne = (runner: Runner, update: UpdatePlan): Promise<Result> =>
+  runWithCheck(runner, update, () => runChange(runner, update, { sink: undefined }))
 
 /** Names the entry in an error that is about its row. */
 function atEntry<T> (index: number, run: () => Promise<T>): Promise<T> {

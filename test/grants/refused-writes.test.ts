@@ -1,0 +1,164 @@
+/**
+ * A write that is refused has the same answer whether a row before the refused one, or that itself, refers to a row that the grant does not see or to none: every form of
+ * write with every reason.
+ */
+import t from 'tap'
+import { type EngineName, type Schema, type Service, sharedOnEachEngine } from '../support/service.ts'
+import { tokenFor } from './support.ts'
+
+const TABLES = ['plain', 'early', 'ruled', 'fired', 'made', 'pairs'] as const
+type Name = typeof TABLES[number]
+
+function tableOf (engine: EngineName, name: Name): string[] {
+  const isSqlite = engine === 'sqlite'
+  const made = (expression: string): string => `generated always as (${expression}) stored`
+  return [
+    `create table ${name} (
+      id ${isSqlite ? 'integer primary key' : 'int auto_increment primary key'}, tenant int not null, k varchar(10) not null unique,
+      half int, owner_id int ${name === 'made' ? made('half * 2') : ''}, other_id int, tag_id int, x int, y int,
+      n int not null default 0, code varchar(10), small tinyint ${isSqlite ? made('n') : made('n * 10')}, zone int ${made('n % 10')}, note varchar(2000),
+      ${name === 'early' ? 'unique (owner_id),' : name === 'pairs' ? 'unique (x, y),' : ''} unique (code),
+      foreign key (owner_id) references owners (id), foreign key (other_id) references owners (id), foreign key (tag_id) references tags (id),
+      ${name === 'pairs' ? 'foreign key (x, y) references places (x, y),' : ''} check (n >= 0))`,
+    `insert into ${name} (id, tenant, k, code, note, x, y) values (1, 7, 'a', 'a', '', 1, 1), (2, 7, 'b', 'b', '', 1, 3), (3, 7, 'c', 'taken', '', null, 1), (4, 8, 'd', 'theirs', '', null, 2)`,
+    ...name !== 'fired'
+      ? []
+      : isSqlite
+        ? [...['insert', 'update'].map((event) => `create trigger ${name}_${event} before ${event} on ${name} when new.note = 'raise' begin select raise(abort, 'no'); end`),
+          `create trigger ${name}_again after insert on ${name} when new.note = 'again' begin update ${name} set n = n where id = new.id; end`]
+        : ['insert', 'update'].map((event) => `create trigger ${name}_${event} before ${event} on ${name} for each row begin
+          if new.note = 'raise' then signal sqlstate '45000' set message_text = 'no'; end if; if new.note = 'null' then set new.n = null; end if; end`)
+  ]
+}
+
+const schema: Schema = (engine) => [
+  'create table owners (id int primary key, tenant int not null)', 'insert into owners values (2, 7), (4, 7), (6, 8), (8, 8)',
+  'create table tags (id int primary key)', 'insert into tags values (1)',
+  'create table places (x int, y int, tenant int not null, primary key (x, y))', 'insert into places values (1, 1, 7), (1, 3, 7), (2, 2, 8), (2, 1, 8), (2, 3, 8)',
+  ...TABLES.flatMap((name) => tableOf(engine, name)),
+  engine === 'sqlite'
+    ? 'create table row_query_keys (k blob not null primary key, request blob not null, answer blob, created text not null default current_timestamp) without rowid'
+    : 'create table row_query_keys (k binary(32) not null primary key, request binary(32) not null, answer mediumblob, created timestamp not null default current_timestamp, index (created))'
+]
+
+const rows = { tenant: 7 }
+const tokens = [tokenFor('seven', { owners: { rows }, tags: {}, places: { rows }, ...Object.fromEntries(TABLES.map((name) => [name, { rows: name === 'ruled' ? { tenant: 7, zone: 0 } : rows }])) })]
+
+type Part = Record<string, unknown>
+
+/** Columns that refer to a row which is not there, or is not seen. A part of `pairs` refers to it beside the other part of a row that exists. */
+const parentsOf = (name: Name, isThere: boolean): Part[] => [
+  name === 'made' ? { half: isThere ? 3 : 49 } : { owner_id: isThere ? 6 : 98 },
+  ...name === 'pairs' ? [{ x: 2, y: isThere ? 2 : 9 }, { x: isThere ? 2 : 9 }] : []
+]
+
+const TAKEN = { code: 'taken' }
+
+/** What else a row of each table is refused for. */
+const REASONS: Record<Name, Record<string, Part>> = {
+  plain: {
+    'a missing parent': { other_id: 99 },
+    'a hidden parent': { other_id: 8 },
+    'a parent without rules': { tag_id: 9 },
+    'a value out of range': { n: 1000 },
+    'a taken value': TAKEN,
+    "another tenant's value": { code: 'theirs' },
+    'a CHECK': { n: -10 }
+  },
+  early: { 'a taken value': TAKEN },
+  ruled: { 'a taken value': TAKEN, 'a rule after the write': { n: 3 } },
+  fired: { 'a taken value': TAKEN, 'a trigger': { note: 'raise' }, 'NULL of a trigger': { note: 'null' } },
+  made: { 'a taken value': TAKEN, 'a missing parent': { other_id: 99 } },
+  pairs: { 'a taken value': TAKEN, 'a CHECK': { n: -10 } }
+}
+
+/** Its rows may be written in the order of their keys. */
+const ANOTHER_ORDER = 'upsert of rows in another order'
+
+/** Bodies that write rows in some way. A row has an index, which its key is made from. */
+const FORMS: Record<string, (parts: Part[]) => object> = {
+  insert: (parts) => ({ verb: 'insert', data: listOf(parts, fresh) }),
+  'insert returning': (parts) => ({ verb: 'insert', data: listOf(parts, fresh), returning: ['id', 'note'] }),
+  upsert: (parts) => ({ verb: 'insert', data: listOf(parts, fresh), onConflict: { key: ['k'] } }),
+  'upsert of the number': (parts) => ({ verb: 'insert', data: listOf(parts, (index) => ({ id: 30 - index, k: `n${index}` })), onConflict: { key: ['id'] } }),
+  'upsert of rows that exist': (parts) => ({ verb: 'insert', data: listOf(parts, (index) => ({ k: 'ab'[index] })), onConflict: { key: ['k'] }, returning: ['id'] }),
+  [ANOTHER_ORDER]: (parts) => ({ verb: 'insert', data: listOf(parts, (index) => ({ k: 'ba'[index] })), onConflict: { key: ['k'] } }),
+  'update of many': (parts) => ({ verb: 'update', key: ['id'], filters: {}, data: parts.map((part, index) => ({ id: index + 1, ...part, note: part['note'] ?? 'x' })) }),
+  'update of many by another key': (parts) => ({ verb: 'update', key: ['k'], filters: {}, data: parts.map((part, index) => ({ k: 'ba'[index], ...part, note: part['note'] ?? 'x' })), returning: ['id'], expect: parts.length })
+}
+
+const fresh = (index: number): Part => ({ k: `n${index}` })
+const listOf = (parts: Part[], key: (index: number) => Part): Part[] => parts.map((part, index) => ({ ...key(index), ...part }))
+
+/** Bodies that write one row, by itself. */
+const ALONE: Record<string, (part: Part) => object> = {
+  insert: (part) => ({ verb: 'insert', data: { k: 'n', ...part } }),
+  'dry run': (part) => ({ verb: 'insert', data: { k: 'n', ...part }, dryRun: true }),
+  upsert: (part) => ({ verb: 'insert', data: { k: 'a', ...part }, onConflict: { key: ['k'] } }),
+  'upsert with set': (part) => ({ verb: 'insert', data: { k: 'a', ...part }, onConflict: { key: ['k'], set: part }, returning: ['id'] }),
+  update: (part) => ({ verb: 'update', data: part, filters: { id: 1 } }),
+  'update of several': (part) => ({ verb: 'update', data: part, filters: { id: { $lte: 2 } }, expect: 2, returning: ['k'] })
+}
+
+const test = sharedOnEachEngine(t, { schema, tokens, keepsRows: true })
+const dump = async ({ sql }: Service) => JSON.stringify(await Promise.all(TABLES.map((name) => sql(`select * from ${name} order by id`))), (_, value) => typeof value === 'bigint' ? Number(value) : value)
+
+for (const name of TABLES) {
+  await test(`what a write of "${name}" is refused for does not tell whether a hidden row exists`, async (t, service) => {
+    const before = await dump(service)
+    const send = async (body: object): Promise<string> => (await service.post(name, body, { token: 'seven' })).text
+    const [hidden, missing] = [parentsOf(name, true), parentsOf(name, false)]
+    const isSame = async (why: string, bodyOf: (parent: Part) => object, [here, gone]: readonly [Part, Part]): Promise<string> => {
+      const [a, b] = [await send(bodyOf(here)), await send(bodyOf(gone))]
+      if (a !== b || !a.includes('"error"')) t.equal(a, b, `${why}: ${JSON.stringify(bodyOf(here))}`)
+      return a
+    }
+    for (const [index, here] of hidden.entries()) {
+      const pair = [here, missing[index] as Part] as const
+      for (const [reason, refused] of Object.entries(REASONS[name])) {
+        if (service.engine === 'sqlite' && ['a value out of range', 'NULL of a trigger'].includes(reason)) continue
+        for (const [form, bodyOf] of Object.entries(FORMS)) {
+          if ('x' in here && !('y' in here) && !form.includes('of rows')) continue
+          const first = await isSame(`${form} before ${reason}`, (parent) => bodyOf([parent, refused]), pair)
+          if (form !== ANOTHER_ORDER) t.match(JSON.parse(first), { error: { details: [{ path: /^\/data\/0/ }] } }, `${form}: the first row comes first`)
+          if (name === 'plain') await isSame(`${form} after ${reason}`, (parent) => bodyOf([refused, parent]), pair)
+          await isSame(`${form} beside ${reason}`, (parent) => bodyOf([{}, { ...parent, ...refused }]), pair)
+        }
+        for (const [form, bodyOf] of Object.entries(ALONE)) {
+          if ('x' in here && !('y' in here) && !/up/.test(form)) continue
+          await isSame(`${form} of one row beside ${reason}`, (parent) => bodyOf({ ...parent, ...refused }), pair)
+        }
+      }
+    }
+    t.equal(await dump(service), before, 'nothing was changed')
+  })
+}
+
+await test('the same for writes of several parts', async (t, service) => {
+  const { server, operate, post } = service
+  const before = await dump(service)
+  const token = 'seven'
+  const insert = (row: Part) => ({ table: 'plain', verb: 'insert', data: { k: 'n', ...row } })
+  const importRows = async (query: string, type: string, payload: string): Promise<string> =>
+    (await server.app.inject({ method: 'POST', url: `/api/shop/plain?${query}`, headers: { authorization: `Bearer ${token}`, 'content-type': type }, payload })).body
+  const ndjson = (list: Part[]): string => list.map((row, index) => JSON.stringify({ k: `n${index}`, ...row }) + '\n').join('')
+  const csv = (list: Part[]): string => ['k,owner_id,code,tag_id', ...list.map(({ owner_id: owner = 2, code = '', tag_id: tag = 1 }, index) => `n${index},${String(owner)},${String(code)},${String(tag)}`)].join('\n')
+  let keys = 0
+  const ways: Record<string, (rows: [Part, Part]) => Promise<string>> = {
+    operations: async ([a, b]) => (await operate([insert(a), insert({ ...b, k: 'm' })], { token })).text,
+    'operations that update many': async (list) => (await operate([{ table: 'plain', verb: 'update', key: ['id'], filters: {}, data: list.map((row, index) => ({ id: index + 1, ...row })) }], { token })).text,
+    'a key': async (list) => (await post('plain', { verb: 'insert', data: listOf(list, fresh) }, { token, headers: { 'idempotency-key': `k${keys++}` } })).text,
+    'a dry run': async (list) => (await post('plain', { verb: 'update', key: ['id'], filters: {}, data: list.map((row, index) => ({ id: index + 1, ...row })), dryRun: true }, { token })).text,
+    'a whole import': async (list) => await importRows('transaction=whole', 'application/x-ndjson', ndjson(list)),
+    'an import in batches': async (list) => await importRows('transaction=batch', 'application/x-ndjson', ndjson(list)),
+    'an import that updates': async (list) => await importRows('onConflict=k&transaction=whole', 'text/csv', csv(list))
+  }
+  for (const [way, send] of Object.entries(ways)) {
+    for (const refused of [TAKEN, { tag_id: 9 }]) {
+      const [hidden, missing] = [await send([{ owner_id: 6 }, refused]), await send([{ owner_id: 98 }, refused])]
+      t.equal(hidden, missing, `${way}: ${JSON.stringify(refused)}`)
+      t.match(JSON.parse(hidden), { error: { code: 'FOREIGN_KEY_VIOLATION' } }, way)
+    }
+  }
+  t.equal(await dump(service), before, 'nothing was changed')
+})
