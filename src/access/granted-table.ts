@@ -4,7 +4,7 @@
  */
 import {
   baseTable, type Catalog, type Column, type ForeignKey, type GrantedAccess, type Parent, type Rule, type Table,
-  type TableSource, type UncheckedKey
+  type TableSource, type UncheckedKey, visibleAmong
 } from '../catalog/catalog.ts'
 import {
   at, brokenDefinition, didYouMean, findNearest, mayBeNew, type Path, type ServiceError, tableNotFound, withReason
@@ -208,6 +208,7 @@ function createSharedTable (
     ...(hasConflictClause !== undefined && { hasConflictClause }),
     columns,
     columnList,
+    visibleColumns: visibleAmong(columnList),
     requiredColumns: base.requiredColumns.filter(
       ({ name }) => (columns.has(name) || insertable.has(name)) && !filled.has(name)
     ),

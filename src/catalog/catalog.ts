@@ -32,6 +32,8 @@ export interface Column {
   readonly defaultText: string | null
   /** Set if the default is an expression, whose value only the database knows. */
   readonly defaultComputed?: true
+  /** Set if `*` in SQL does not include it: INVISIBLE in MySQL and MariaDB. */
+  readonly invisible?: true
   readonly comment: string
   /** Of a column of a result that has the values of a column of a table by another name: that column. */
   readonly origin?: Column
@@ -171,6 +173,8 @@ export interface Table {
   /** In the order of the table. */
   readonly columns: ReadonlyMap<string, Column>
   readonly columnList: readonly Column[]
+  /** The columns of a row if a request names none. */
+  readonly visibleColumns: readonly Column[]
   /** The columns that an insert must not leave out. */
   readonly requiredColumns: readonly Column[]
   readonly primaryKey: readonly string[]
@@ -261,7 +265,10 @@ export interface Catalog {
 }
 
 /** A table as a dialect's introspection gathers it. */
-export type TableFacts = Omit<Table, 'columns' | 'columnList' | 'requiredColumns' | 'identity' | 'granted'> & {
+export type TableFacts = Omit<
+  Table,
+  'columns' | 'columnList' | 'visibleColumns' | 'requiredColumns' | 'identity' | 'granted'
+> & {
   readonly columns: readonly Column[]
   /** Set if the database cannot open it, so that it has no columns: the reason for the log. */
   readonly broken?: string
@@ -338,9 +345,16 @@ function createTable (facts: TableFacts): Table {
     ...facts,
     columns,
     columnList: facts.columns,
+    visibleColumns: visibleAmong(facts.columns),
     requiredColumns: facts.columns.filter(({ optional }) => !optional),
     identity
   })
+}
+
+/** The columns that are not invisible; all of them if a grant sees no others, because a row needs one. */
+export function visibleAmong (columns: readonly Column[]): readonly Column[] {
+  const visible = columns.filter(({ invisible }) => invisible !== true)
+  return visible.length === 0 || visible.length === columns.length ? columns : visible
 }
 
 /**

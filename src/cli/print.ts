@@ -123,7 +123,7 @@ function idOf (table: Table): string {
 
 /**
  * Writes the interface of a table. A hidden column is `never` in selects, and a column that cannot be written is
- * `never` in writes.
+ * `never` in writes. An invisible one may be undefined, because a row has it only if the request names it.
  */
 function writeTable ({ name, table, verbs }: VisibleTable & { readonly name: string }): string {
   const [insertable, updatable] = (['insert', 'update'] as const).map(
@@ -134,7 +134,9 @@ function writeTable ({ name, table, verbs }: VisibleTable & { readonly name: str
   )
   const lines = columns.map((column) => {
     const taken = typeOf(takenSchema(column))
-    const shown = table.columns.has(column.name) ? typeOf(shownSchema(column)) : 'never'
+    const shown = table.columns.has(column.name)
+      ? `${typeOf(shownSchema(column))}${column.invisible === true ? ' | undefined' : ''}`
+      : 'never'
     const inserted = insertable.has(column) ? `${taken}${isOptional(table, column) ? ' | undefined' : ''}` : 'never'
     return `${comment(column.comment, '  ')}  ${keyOf(column.name)}: Column<${shown}, ${inserted}, ` +
       `${updatable.has(column) ? taken : 'never'}${shown === 'never' ? '' : sumOf(column)}>\n`

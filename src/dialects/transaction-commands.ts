@@ -89,6 +89,7 @@ export const controlTable = (name: string): Table => Object.freeze({
   triggers: { known: true, list: [] },
   columns: new Map(),
   columnList: NONE,
+  visibleColumns: NONE,
   requiredColumns: NONE,
   primaryKey: [],
   uniqueKeys: [],

@@ -58,7 +58,7 @@ const operatorsOf = ({ type }: Column): string[] =>
   [...operators].filter(([, operator]) => acceptsOperator(operator, type)).map(([name]) => name)
 
 function describeColumn (column: Column): Schema {
-  const { name, type, declaration, nullable, generated, autoIncrement, comment } = column
+  const { name, type, declaration, nullable, generated, autoIncrement, invisible, comment } = column
   const fallback = findDefault(column)
   return {
     name,
@@ -69,6 +69,7 @@ function describeColumn (column: Column): Schema {
     ...fallback === undefined && column.defaultComputed === true && { defaultComputed: true },
     ...generated && { generated },
     ...autoIncrement && { autoIncrement },
+    ...invisible && { invisible },
     ...!type.writable && { writable: false },
     ...comment !== '' && { comment }
   }

@@ -188,8 +188,8 @@ const VERSION = '1.0.0'
 const DESCRIPTION = [
   'Reads and changes rows of tables. Each table has one operation; the field `verb` of the body is select, insert, ' +
   'update or delete.',
-  'A row has the columns that `columns` lists, or all columns if `columns` is omitted. One schema describes both, so ' +
-  'all its properties are optional.',
+  'A row has the columns that `columns` lists, or all but the invisible ones if `columns` is omitted. One schema ' +
+  'describes both, so all its properties are optional.',
   '64-bit integers and decimals are exact: integers as JSON numbers of up to 20 digits, decimals as strings. See the ' +
   'schema of each column.'
 ].join('\n\n')

@@ -80,6 +80,7 @@ function rowSchema ({ table, verbs, isVisible, hasMembers }: Subject, columns: r
       {
         ...shownSchema(column),
         ...(column.generated && { readOnly: true }),
+        ...(column.invisible && { 'x-invisible': true }),
         ...(column.autoIncrement && { 'x-auto-increment': true }),
         ...(references.has(column.name) && { 'x-references': references.get(column.name) })
       }
@@ -87,7 +88,7 @@ function rowSchema ({ table, verbs, isVisible, hasMembers }: Subject, columns: r
     {
       description: plainText(
         `${table.comment === '' ? '' : `${table.comment}\n`}A row of "${table.name}" with the requested columns, or ` +
-        'with all columns if the request lists none: all properties are optional.'
+        'with all columns but invisible ones if the request lists none: all properties are optional.'
       ),
       ...(table.primaryKey.length > 0 && { 'x-primary-key': table.primaryKey }),
       ...(table.uniqueKeys.length > 0 && { 'x-unique-keys': table.uniqueKeys }),

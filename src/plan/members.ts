@@ -133,7 +133,7 @@ function refuseOfObject (body: MemberBody, { table, path }: Pick<Level, 'table' 
 }
 
 const planColumns = ({ columns }: MemberBody, table: Table, path: Path): readonly Column[] =>
-  columns?.map((name, index) => getColumn(table, name, [...path, 'columns', index])) ?? table.columnList
+  columns?.map((name, index) => getColumn(table, name, [...path, 'columns', index])) ?? table.visibleColumns
 
 /**
  * The order of related rows, without their columns that are equal in all of them, because MariaDB would sort the rows

@@ -141,7 +141,7 @@ export function planWriteOptions (
 
 function planReturning (returning: '*' | readonly string[], table: Table): readonly Column[] {
   return returning === '*'
-    ? table.columnList
+    ? table.visibleColumns
     : returning.map((name, index) => getColumn(table, name, ['returning', index]))
 }
 

@@ -38,7 +38,7 @@ export function planSelect (body: SelectBody, source: TableSource, given: PlanLi
   const { filters = {}, columns, limit = DEFAULT_LIMIT, orderBy, include } = body
   const limits = include === undefined ? given : counting(given)
   const rows = {
-    columns: columns?.map((name, index) => getColumn(table, name, ['columns', index])) ?? table.columnList,
+    columns: columns?.map((name, index) => getColumn(table, name, ['columns', index])) ?? table.visibleColumns,
     condition: planFilters(filters, source, limits)
   }
   const members = include === undefined ? undefined : planMembers(include, { source, limits })

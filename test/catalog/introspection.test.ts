@@ -182,12 +182,6 @@ await testOnServers('sizes, signs and members match the declaration', async (t, 
   }
 })
 
-await testOnServers('an invisible column is selected, written and filtered like any other', async (t, { post }) => {
-  t.same((await post('things', { verb: 'insert', data: { needed: 'x', hidden: 9 } })).json.data, { inserted: 1, id: 1 })
-  const { json } = await post('things', { verb: 'select', filters: { hidden: 9 } })
-  t.match(json.data.rows, [{ id: 1, hidden: 9, quoted: 'it\'s \\ "x"', list: 'ab' }])
-})
-
 const ROWIDS: Array<[declaration: string, numbered: boolean]> = [
   ['id integer primary key', true],
   ['id INTEGER PRIMARY KEY AUTOINCREMENT', true],

@@ -186,9 +186,11 @@ function holdersOf (rows: Row[], sufficient: readonly string[]): (table: string)
   return (table) => everywhere || isEnough(tables.get(table) ?? [])
 }
 
+const isInvisible = (row: Row): boolean => /\binvisible\b/i.test(row[6] ?? '')
+
 /** `all`: whether the account may select the whole table. */
 function toShown (columns: readonly Row[], all: boolean): NonNullable<Table['shownBy']> {
-  const isNamed = (row: Row): boolean => all ? /invisible/i.test(row[6] ?? '') : /select/i.test(row[15] ?? '')
+  const isNamed = (row: Row): boolean => all ? isInvisible(row) : /select/i.test(row[15] ?? '')
   return { all, names: columns.filter(isNamed).map(([, name]) => name as string) }
 }
 
@@ -257,6 +259,7 @@ function toColumn (row: Row, { isView, jsonChecks, isMariadb, lastTimestamp, typ
     autoIncrement,
     optional: nullable === 'YES' || generated || autoIncrement || defaultText !== null,
     ...readDefault(defaultText, isMariadb, extra),
+    ...(isInvisible(row) && { invisible: true as const }),
     comment
   }
 }
