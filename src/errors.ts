@@ -13,6 +13,20 @@ export interface Detail { path: string, message: string, line?: number }
 /** The rows of an import that were committed before an error, and the line in which they end. */
 export interface Committed { readonly rows: number, readonly line: number }
 
+/** The foreign keys that a write may have violated. */
+export interface Violated {
+  /** The table that was written. */
+  readonly table: string
+  /** The keys of this table. */
+  readonly keys: ReadonlyArray<{ readonly name: string }>
+  /** Set if rows refer to the written one: what happened to it and, if the database says so, the key. */
+  readonly referring?: {
+    readonly table: string
+    readonly event: 'update' | 'delete'
+    readonly key: { readonly table: string, readonly name: string } | undefined
+  }
+}
+
 /** Base class of all errors of the service. plugins/errors.ts turns them into responses. */
 export abstract class ServiceError extends Error {
   declare code: string
@@ -28,6 +42,8 @@ export abstract class ServiceError extends Error {
   declare retryAfter?: number
   /** Set if the catalog lacks what the request names, which may be new in the database (`lookAgain`). */
   declare mayBeNew?: true
+  /** For FOREIGN_KEY_VIOLATION: what its details may name more of (src/access/foreign-keys.ts). */
+  declare violated?: Violated
   /** For an import whose batches are committed one by one. */
   declare committed?: Committed
 }

@@ -4,6 +4,7 @@
  */
 import type { Body, SelectBody } from '../schemas/body.ts'
 import { type Access, authorizeAndPlan } from './access/authorize.ts'
+import { nameTables } from './access/foreign-keys.ts'
 import { principalOf } from './access/grant.ts'
 import type { TableSource } from './catalog/catalog.ts'
 import { StaleAttempt, toStale, withFreshCatalog } from './databases/stale-catalog.ts'
@@ -53,7 +54,7 @@ export function handle (request: PipelineRequest): Promise<Handled> {
       return { plan, response: respond(plan, result, sink) }
     } catch (error) {
       const isUndone = needsTransaction || plan.verb === 'select' || plan.inTransaction === true
-      throw toStale(error, plan, isUndone)
+      throw toStale(nameTables(error, access.grant, database), plan, isUndone)
     } finally {
       sink?.drop()
     }

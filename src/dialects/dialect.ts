@@ -304,16 +304,25 @@ export function notNullViolationOf (
 }
 
 /** A foreign key would refer to a row that does not exist. `keys`: the possible keys of the table. */
-export function noReferencedRow (keys: readonly ForeignKey[]): ServiceError {
-  return withDetails(
-    foreignKeyViolation(),
-    ...keys.flatMap(({ name, columns }) => details(columns, `foreign key "${name}"`))
-  )
+export function noReferencedRow ({ name: table }: Statement['table'], keys: readonly ForeignKey[]): ServiceError {
+  const refusal = foreignKeyViolation()
+  refusal.violated = { table, keys }
+  return withDetails(refusal, ...keys.flatMap(({ name, columns }) => details(columns, `foreign key "${name}"`)))
 }
 
-/** Other rows refer to a row that would be deleted or changed. The grant may not see their table. */
-export function rowIsReferenced (isCertain: boolean): ServiceError {
-  return withDetails(foreignKeyViolation(), ...isCertain ? [{ path: '', message: 'other rows refer to this one' }] : [])
+/**
+ * Other rows refer to a row that would be deleted or changed. The grant may not see their table. `key`: the key that
+ * the database names.
+ */
+export function rowIsReferenced (
+  { verb, table: { name: table } }: Statement,
+  isCertain: boolean,
+  key?: { readonly table: string, readonly name: string }
+): ServiceError {
+  const refusal = foreignKeyViolation()
+  if (!isCertain) return refusal
+  refusal.violated = { table, keys: [], referring: { table, event: verb === 'delete' ? 'delete' : 'update', key } }
+  return withDetails(refusal, { path: '', message: 'other rows refer to this one' })
 }
 
 /** `check`: a CHECK of the table; undefined for one of another table, or for an exception of a trigger. */

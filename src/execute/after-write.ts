@@ -101,7 +101,7 @@ function withoutKey (error: unknown): unknown {
 
 /** Names the key only if the grant sees its columns. */
 const refusalOf = ({ table }: Plan, { key }: ForeignKeyCheck) =>
-  noReferencedRow(table.foreignKeys.filter((each) => each === key))
+  noReferencedRow(table, table.foreignKeys.filter((each) => each === key))
 
 /** A plan whose rows are looked up after the write. */
 type CheckedPlan<P> = P & { readonly afterWrite: AfterWrite }

@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import type { InsertBody, OnConflict } from '../../schemas/body.ts'
+import { nameTables } from '../access/foreign-keys.ts'
 import { type Access, authorizeAndPlan } from '../access/authorize.ts'
 import { principalOf } from '../access/grant.ts'
 import type { Column, Table } from '../catalog/catalog.ts'
@@ -184,7 +185,7 @@ export class Import {
   }
 
   async #runBatches (reader: BatchReader): Promise<string | Buffer> {
-    const { access: { database }, record } = this.#request
+    const { access: { database, grant }, record } = this.#request
     const batches = new Batches(reader)
     for (;;) {
       const batch = await this.#take(batches)
@@ -194,7 +195,7 @@ export class Import {
         return await database.dialect.transaction(async (tx) => {
           record?.attempted(tx.attempt)
           return await this.#writeIn(tx, batch, plan)
-        }, this.#transaction).catch((error: unknown) => { throw placed(error, batch) })
+        }, this.#transaction).catch((error: unknown) => { throw placed(nameTables(error, grant, database), batch) })
       }))
       batches.advance()
     }
@@ -227,11 +228,11 @@ export class Import {
 
   /** @throws ServiceError, with the places of the rows; StaleAttempt */
   async #writeIn (tx: Transaction, batch: Batch, plan: Plan): Promise<string | Buffer> {
-    const { access: { database } } = this.#request
+    const { access: { database, grant } } = this.#request
     try {
       return (await answerIn(tx, { plan, database, maxBytes: database.resultLimit })).answer
     } catch (error) {
-      throw toStale(placed(error, batch), plan)
+      throw toStale(placed(nameTables(error, grant, database), batch), plan)
     }
   }
 

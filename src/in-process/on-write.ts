@@ -3,6 +3,7 @@ import { TRAITS } from '../catalog/traits.ts'
 import { types } from 'node:util'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Body, BodyInTransaction } from '../../schemas/body.ts'
+import { nameTables } from '../access/foreign-keys.ts'
 import { type Access, authorizeAndPlan, getAccess, requireLock } from '../access/authorize.ts'
 import { InvalidGrant, toCallGrant } from '../access/grant.ts'
 import type { Claims } from '../access/rules.ts'
@@ -97,7 +98,7 @@ export function createCalls ({ tx, database, limits, dryRun, isHooked, onStale, 
       const { answer } = isAtomic ? await answerIn(tx, request) : await tx.nested((part) => answerIn(part, request))
       return readResponse(answer, plan, bigints)
     } catch (error) {
-      throw refuseStale(toStale(error, plan))
+      throw refuseStale(toStale(nameTables(error, access.grant, database), plan))
     }
   }
 

@@ -1,5 +1,6 @@
 /** Authorizes and plans all operations of a request before the first one runs. */
 import type { Body, Operation, OperationsBody } from '../../schemas/body.ts'
+import { nameTables } from '../access/foreign-keys.ts'
 import { accessTo, authorize, requireLock } from '../access/authorize.ts'
 import type { Grant } from '../access/grant.ts'
 import type { TableSource } from '../catalog/catalog.ts'
@@ -265,7 +266,7 @@ class OperationsRun {
       ? error
       : inOperation(
         this.#starts.findLastIndex((start) => start <= statement),
-        error as ServiceError
+        nameTables(error as ServiceError, this.#request.grant, this.#request.database)
       )
   }
 
@@ -299,7 +300,9 @@ class OperationsRun {
       results.add(answer)
       this.#rows += rows
     } catch (error) {
-      if (error instanceof ServiceError && error.statusCode < 500) throw inOperation(index, error)
+      if (error instanceof ServiceError && error.statusCode < 500) {
+        throw inOperation(index, nameTables(error, grant, database))
+      }
       throw toStale(error, operation.plan)
     }
   }

@@ -111,10 +111,14 @@ await test('409 does not name a key of another table that a trigger wrote to, al
 
 await test('a reference to a missing row is distinguished from a row that other rows reference', async (t, service) => {
   const lite = service.engine === 'sqlite'
-  const key = (name: string, id: number, column: string, table = name.split('_')[0]): [string, string] => [`/data/${column}`, `foreign key "${lite ? `${table}_${id}` : name}" on "${column}"`]
-  const [customer, boss, deputy] = [key('orders_customer', 0, 'customer_id'), key('staff_boss', 1, 'boss'), key('staff_deputy', 0, 'deputy')]
-  const [product, order] = [key('items_product', 0, 'product_sku', 'order_items'), key('items_order', 1, 'order_id', 'order_items')]
-  const referenced: [string, string] = ['', 'other rows refer to this one']
+  const key = (name: string, id: number, column: string, referred: string, table = name.split('_')[0]): [string, string] => [`/data/${column}`, `foreign key "${lite ? `${table}_${id}` : name}" on "${column}" refers to ${referred}`]
+  const [customer, boss, deputy] = [key('orders_customer', 0, 'customer_id', '"id" of "customers"'), key('staff_boss', 1, 'boss', '"id" of "staff"'), key('staff_deputy', 0, 'deputy', '"id" of "staff"')]
+  const [product, order] = [key('items_product', 0, 'product_sku', '"sku" of "products"', 'order_items'), key('items_order', 1, 'order_id', '"id" of "orders"', 'order_items')]
+  // SQLite does not report which key it was: the message names the only one, or those that the catalog has
+  const referenced = (table: string, column: string, name: string, others: string): [string, string] => ['', lite ? `other rows refer to this one; keys that may: ${others}` : `rows of "${table}" refer to this one by "${column}" (foreign key "${name}")`]
+  const byOrders: [string, string] = ['', `rows of "orders" refer to this one by "customer_id" (foreign key "${lite ? 'orders_0' : 'orders_customer'}")`]
+  const ofStaff = '"deputy" of "staff", "boss" of "staff", "staff_id" of "visits"'
+  const [byBoss, byVisits] = [referenced('staff', 'boss', 'staff_boss', ofStaff), referenced('visits', 'staff_id', 'visits_staff', ofStaff)]
   const code = 'FOREIGN_KEY_VIOLATION'
   await refuseAll(t, service, 409, [
     { why: 'an insert', table: 'orders', body: { verb: 'insert', data: { customer_id: 99 } }, code, details: [customer] },
@@ -124,11 +128,11 @@ await test('a reference to a missing row is distinguished from a row that other 
     { why: 'one key of two, the other left out', table: 'staff', body: { verb: 'update', data: { boss: 99 }, filters: { id: 2 } }, code, details: [boss] },
     // SQLite does not report which foreign key was violated
     { why: 'one key of two, the other right', table: 'order_items', body: { verb: 'insert', data: { order_id: 99, line: 1, product_sku: 'MUG-1', price: 1 } }, code, details: lite ? [product, order] : [order] },
-    { why: 'a delete of a row that others refer to', body: { verb: 'delete', filters: { id: 1 } }, code, details: [referenced] },
-    { why: 'a change of what others refer to', body: { verb: 'update', data: { id: 77 }, filters: { id: 1 } }, code, details: [referenced] },
-    { why: 'a delete of a row that its own table refers to', table: 'staff', body: { verb: 'delete', filters: { id: 1 } }, code, details: [referenced] },
-    { why: 'a change of what its own table refers to', table: 'staff', body: { verb: 'update', data: { id: 77 }, filters: { id: 1 } }, code, details: [referenced] },
-    { why: 'a delete that the key restricts', table: 'staff', body: { verb: 'delete', filters: { id: 2 } }, code, details: [referenced] }
+    { why: 'a delete of a row that others refer to', body: { verb: 'delete', filters: { id: 1 } }, code, details: [byOrders] },
+    { why: 'a change of what others refer to', body: { verb: 'update', data: { id: 77 }, filters: { id: 1 } }, code, details: [byOrders] },
+    { why: 'a delete of a row that its own table refers to', table: 'staff', body: { verb: 'delete', filters: { id: 1 } }, code, details: [byBoss] },
+    { why: 'a change of what its own table refers to', table: 'staff', body: { verb: 'update', data: { id: 77 }, filters: { id: 1 } }, code, details: [byBoss] },
+    { why: 'a delete that the key restricts', table: 'staff', body: { verb: 'delete', filters: { id: 2 } }, code, details: [byVisits] }
   ])
   t.match(await service.sql('select (select count(*) from customers) as customers, (select count(*) from staff) as staff, (select count(*) from orders where customer_id = 1) as orders'), [{ customers: 4, staff: 2, orders: 1 }])
 })
@@ -170,7 +174,7 @@ await test('403 if the database account lacks a privilege', async (t, { url, sql
 }, servers)
 
 await test('a foreign key with a backtick in its name, a row without a partition and a trigger that cannot run have distinct errors', async (t, service) => {
-  await refuseAll(t, service, 409, [{ why: 'a backtick', table: 'people', body: { verb: 'insert', data: { id: 1, boss: 2 } }, code: 'FOREIGN_KEY_VIOLATION', details: [['/data/boss', 'foreign key "bo`ss\'s" on "boss"']] }])
+  await refuseAll(t, service, 409, [{ why: 'a backtick', table: 'people', body: { verb: 'insert', data: { id: 1, boss: 2 } }, code: 'FOREIGN_KEY_VIOLATION', details: [['/data/boss', 'foreign key "bo`ss\'s" on "boss" refers to "id" of "people"']] }])
   await refuseAll(t, service, 422, [
     { why: 'no partition', table: 'years', body: { verb: 'insert', data: { id: 10 } }, code: 'CHECK_VIOLATION' },
     { why: 'a trigger on its own table', table: 'endless', body: { verb: 'insert', data: { id: 1 } }, code: 'CHECK_VIOLATION' }
@@ -194,7 +198,7 @@ const deferredTables = {
 const STRANGER = 'a-token-that-does-not-see-customers-012345'
 const tokens = [{ name: 'stranger', sha256: hashToken(STRANGER), permissions: [...VERBS], databases: { shop: { orders: { columns: { select: ['id', 'shop_id'], insert: ['id', 'shop_id', 'customer_id'] } } } } }]
 
-const customer = { path: '/data/customer_id', message: 'foreign key "orders_1" on "customer_id"' }
+const customer = { path: '/data/customer_id', message: 'foreign key "orders_1" on "customer_id" refers to "id" of "customers"' }
 const refused = (...details: object[]) => ({ status: 409, json: { error: { code: 'FOREIGN_KEY_VIOLATION', details } } })
 const inOperation = (index: number, { path, message }: typeof customer) => ({ path: `/operations/${index}${path}`, message })
 const testDeferred = sharedOnEachEngine(t, { schema: deferredTables, only: ['sqlite'], tokens })
@@ -218,7 +222,7 @@ await testDeferred('the error of COMMIT names the key that it refused, and a dry
   t.match(await post('orders', insert([{ id: 5, parent_id: 1, customer_id: 1 }, { id: 6, parent_id: 5, customer_id: 9 }])), refused({ ...customer, path: '/data/1/customer_id' }))
   for (const dryRun of [false, true]) t.same((await post('customers', { verb: 'delete', filters: { id: 1 }, dryRun })).status, 200)
   await sql('insert into customers values (1)')
-  for (const dryRun of [true, false]) t.match(await post('shops', { verb: 'delete', filters: { id: 1 }, dryRun }), refused({ path: '', message: 'other rows refer to this one' }))
+  for (const dryRun of [true, false]) t.match(await post('shops', { verb: 'delete', filters: { id: 1 }, dryRun }), refused({ path: '', message: 'rows of "orders" refer to this one by "shop_id" (foreign key "orders_2")' }))
   t.same(await keep(), before)
 })
 

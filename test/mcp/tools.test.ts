@@ -331,7 +331,7 @@ const tasks: ReadonlyArray<[task: string, steps: readonly Step[]]> = [
   ['Delete the test orders of Linus, all of them.', [
     { tool: 'delete', args: of('orders'), refused: 'FILTERS_REQUIRED', tells: /delete requires "filters" that restrict the affected rows/ },
     { tool: 'select', args: of('orders', { filters: { customer_id: 3 }, columns: ['id'], total: true }), gives: { rows: [{ id: 4 }], total: 1 } },
-    { tool: 'delete', args: of('orders', { filters: { id: 4 }, expect: 1 }), refused: 'FOREIGN_KEY_VIOLATION', tells: /other rows refer to this one/ },
+    { tool: 'delete', args: of('orders', { filters: { id: 4 }, expect: 1 }), refused: 'FOREIGN_KEY_VIOLATION', tells: /rows of "order_items" refer to this one by "order_id"/ },
     { tool: 'describe_table', args: of('orders'), tells: /\{"table":"order_items","on":\{"id":"order_id"\},"rows":"many"\}/ },
     { tool: 'delete', args: of('order_items', { filters: { order_id: 4 }, expect: { $lte: 5 } }), gives: { deleted: 1 } },
     { tool: 'delete', args: of('orders', { filters: { id: 4 }, expect: 1 }), gives: { deleted: 1 } }

@@ -75,7 +75,11 @@ const outOfRange: Refuse = (statement, { message }) => {
   return withDetails(valueOutOfRange(), { path: pointer('data', name), message: `column "${name}"` })
 }
 const referenced: Refuse = (statement, { message }) =>
-  rowIsReferenced(!firesTrigger(statement) || message.includes(` REFERENCES \`${statement.table.name}\` `))
+  rowIsReferenced(
+    statement,
+    !firesTrigger(statement) || message.includes(` REFERENCES \`${statement.table.name}\` `),
+    referringKeyIn(message)
+  )
 
 /** The table or a column is missing, or an object that a trigger, view or routine names. */
 const staleCatalog: Refuse = (statement, error) => {
@@ -89,7 +93,7 @@ const staleCatalog: Refuse = (statement, error) => {
 /** The row that a foreign key refers to does not exist, or its table does not. */
 const noParent: Refuse = ({ table }, error) => {
   const rootless = foreignKeysIn(error.message, baseTable(table)).find(({ broken }) => broken)
-  if (rootless === undefined) return noReferencedRow(foreignKeysIn(error.message, table))
+  if (rootless === undefined) return noReferencedRow(table, foreignKeysIn(error.message, table))
   const { referencedTable } = rootless
   return new StaleCatalog(reasonOf(error, referencedTable), { isElsewhere: true, missing: referencedTable })
 }
@@ -405,6 +409,17 @@ function foreignKeysIn (message: string, { name: table, foreignKeys, outerKeys =
     )
   )
 }
+
+/**
+ * Reads the key of a row that refers to another one from such a message. A key of another database has the name of this
+ * one before that of the table.
+ */
+function referringKeyIn (message: string): { readonly table: string, readonly name: string } | undefined {
+  const [, table, name] = REFERRING.exec(message) ?? []
+  return table === undefined || name === undefined ? undefined : { table, name }
+}
+
+const REFERRING = /\(`[^`]+`\.`([^`]+)`, CONSTRAINT `([^`]+)` FOREIGN KEY \([^()]+\) REFERENCES `[^`]+` \(/
 
 const doubled = (name: string): string => name.replaceAll('`', '``')
 

@@ -23,16 +23,16 @@ const check: Refuse = (statement, message) => checkViolationOf(checkIn(message, 
  * ones, unless a trigger may have written others.
  */
 const foreignKey: Refuse = (statement) => {
-  if (firesTrigger(statement)) return noReferencedRow([])
+  if (firesTrigger(statement)) return noReferencedRow(statement.table, [])
   const written = foreignKeysWritten(statement)
   return written.length > 0
-    ? noReferencedRow(written.filter((key) => statement.table.foreignKeys.includes(key)))
-    : rowIsReferenced(true)
+    ? noReferencedRow(statement.table, written.filter((key) => statement.table.foreignKeys.includes(key)))
+    : rowIsReferenced(statement, true)
 }
 
 /** An exception of a trigger, or an error of ON DELETE RESTRICT or ON UPDATE RESTRICT. */
 const raised: Refuse = (statement, message) =>
-  message === 'FOREIGN KEY constraint failed' ? rowIsReferenced(!firesTrigger(statement)) : checkViolation()
+  message === 'FOREIGN KEY constraint failed' ? rowIsReferenced(statement, !firesTrigger(statement)) : checkViolation()
 
 const byCode = new Map<number, Refuse>([
   [2067, unique],

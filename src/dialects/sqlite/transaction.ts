@@ -51,7 +51,7 @@ export class Writes {
           if (!await isBroken(session, { key, statement, parameters }, lookups)) continue
           // the referenced row may have existed when the key was written
           if ((this.#changed.get(key.referencedTable) ?? index) > index) return foreignKeyViolation()
-          const refusal = noReferencedRow(statement.table.foreignKeys.includes(key) ? [key] : [])
+          const refusal = noReferencedRow(statement.table, statement.table.foreignKeys.includes(key) ? [key] : [])
           return Object.assign(refusal, { statement: index }, statement.rows !== undefined && { row })
         }
       }
@@ -60,7 +60,7 @@ export class Writes {
     if (only === undefined || only.verb === 'insert' || firesTrigger(only) || foreignKeysWritten(only).length > 0) {
       return foreignKeyViolation()
     }
-    return rowIsReferenced(true)
+    return rowIsReferenced(only, true)
   }
 }
 

@@ -1,0 +1,118 @@
+/**
+ * Names the other table of a violated foreign key as far as the grant sees it. What it names is the catalog's, whatever
+ * the rows are; only a grant that sees every row that may refer to another one learns which table does.
+ */
+import { type Catalog, type ForeignKey, type Table, traitsOf } from '../catalog/catalog.ts'
+import { isServiceError, withDetails, type ServiceError } from '../errors.ts'
+import { findTableGrant, type Grant, permissionsOn } from './grant.ts'
+import { describeTable } from './granted-table.ts'
+
+/** A foreign key with its table. */
+interface Owned { readonly table: Table, readonly key: ForeignKey }
+
+interface Viewer {
+  readonly grant: Grant
+  /** The name of the database. */
+  readonly database: string
+  readonly catalog: Catalog
+}
+
+/** The number of keys that a message names. */
+const MAX_NAMED = 5
+
+/** Adds the other tables to the details of FOREIGN_KEY_VIOLATION; returns every other error as it is. */
+export function nameTables<E> (
+  error: E,
+  grant: Grant,
+  { name: database, latestCatalog }: { readonly name: string, latestCatalog (): Catalog | undefined }
+): E {
+  const catalog = latestCatalog()
+  if (!isServiceError(error) || error.violated === undefined || catalog === undefined) return error
+  const viewer = { grant, database, catalog }
+  const { keys, referring, table } = error.violated
+  // once, wherever it passes by
+  delete error.violated
+  if (referring !== undefined) {
+    const found = describeReferring(referring, viewer)
+    withMessages(error, () => found)
+    return error
+  }
+  const base = catalog.tables.get(table)
+  const seen = (base?.foreignKeys ?? []).filter((key) => keys.includes(key) && seesReferenced(key, viewer))
+  withMessages(error, (message) => {
+    const key = seen.find(({ name }) => message.startsWith(`foreign key "${name}" on `))
+    if (key === undefined) return message
+    return `${message} refers to ${listOf(key.referencedColumns)} of "${key.referencedTable}"`
+  })
+  return error
+}
+
+const listOf = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(', ')
+
+function withMessages (error: ServiceError, change: (message: string) => string): void {
+  withDetails(error, ...error.details.map((detail) => ({ ...detail, message: change(detail.message) })))
+}
+
+/** The table as documents show it. */
+function seenTable (name: string, { grant, database, catalog }: Viewer): Table | undefined {
+  const table = catalog.tables.get(name)
+  return table === undefined || permissionsOn(grant, database, name).size === 0
+    ? undefined
+    : describeTable(grant, database, catalog, table)
+}
+
+const hasColumns = (table: Table | undefined, names: readonly string[]): boolean =>
+  table !== undefined && names.every((name) => table.columns.has(name))
+
+const seesReferenced = ({ referencedTable, referencedColumns }: ForeignKey, viewer: Viewer): boolean =>
+  hasColumns(seenTable(referencedTable, viewer), referencedColumns)
+
+const seesKey = ({ table, key }: Owned, viewer: Viewer): boolean =>
+  hasColumns(seenTable(table.name, viewer), key.columns) && seesReferenced(key, viewer)
+
+/** Whether the grant sees every row of the table, and the columns of the key. */
+const seesRows = (owned: Owned, viewer: Viewer): boolean => {
+  const { grant, database } = viewer
+  const { name } = owned.table
+  return permissionsOn(grant, database, name).has('select') && seesKey(owned, viewer) &&
+    (findTableGrant(grant, database, name)?.rules.length ?? 0) === 0
+}
+
+function describeReferring (
+  { table, event, key: named }: NonNullable<NonNullable<ServiceError['violated']>['referring']>,
+  viewer: Viewer
+): string {
+  const all = keysLeadingTo(table, viewer.catalog, event)
+  // only SQLite says which keys cascade
+  const restricting = all.filter(({ table: owner, key }) =>
+    traitsOf(owner).namesForeignKeys ? key.referencedTable === table : key.cascades?.[event] === undefined)
+  const exact = named === undefined && restricting.length === 1
+    ? restricting[0]
+    : all.find((each) => each.table.name === named?.table && each.key.name === named.name)
+  if (exact !== undefined && all.every((each) => seesRows(each, viewer))) {
+    const { columns, name, referencedTable: other } = exact.key
+    const referred = other === table ? 'this one' : `rows of "${other}" that depend on this one`
+    return `rows of "${exact.table.name}" refer to ${referred} by ${listOf(columns)} (foreign key "${name}")`
+  }
+  const seen = restricting.filter((each) => seesKey(each, viewer))
+    .map(({ table, key }) => `${listOf(key.columns)} of "${table.name}"`)
+  if (seen.length === 0) return 'other rows refer to this one'
+  const more = seen.length > MAX_NAMED ? ` and ${seen.length - MAX_NAMED} others` : ''
+  return `other rows refer to this one; keys that may: ${seen.slice(0, MAX_NAMED).join(', ')}${more}`
+}
+
+/** The keys that refer to a table, and those that refer to rows which the database may change because of them. */
+function keysLeadingTo (name: string, catalog: Catalog, event: 'update' | 'delete'): Owned[] {
+  const found: Owned[] = []
+  const names = new Set([name])
+  for (const referenced of names) {
+    for (const table of catalog.tables.values()) {
+      for (const key of table.foreignKeys) {
+        if (key.referencedTable !== referenced) continue
+        found.push({ table, key })
+        if (traitsOf(table).namesForeignKeys || key.cascades?.[event] !== undefined) names.add(table.name)
+      }
+    }
+  }
+  return found
+}
