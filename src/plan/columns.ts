@@ -30,8 +30,10 @@ export class ResultReference {
   }
 }
 
-/** A JSON Pointer (RFC 6901) whose first step is an index. */
-const POINTER = /^\/(0|[1-9]\d{0,2})((?:\/(?:[^~/]|~[01])*)*)$/
+/** The first step of a JSON Pointer (RFC 6901), which is an index. */
+const FIRST_STEP = /^\/(0|[1-9]\d{0,2})(?=\/|$)/
+/** What no JSON Pointer contains. */
+const NO_ESCAPE = /~(?![01])/
 
 /**
  * Returns a reference in place of `{"$ref": …}`, and any other value unchanged. Callers pass the whole value of a
@@ -49,12 +51,12 @@ export function toReference (
   if (Object.keys(given).length !== 1) return given
   const { index, found, find } = references
   const pointer = given['$ref']
-  const [, first, rest] = typeof pointer === 'string' ? POINTER.exec(pointer) ?? [] : []
-  if (first === undefined || rest === undefined) {
+  const [step, first] = typeof pointer === 'string' ? FIRST_STEP.exec(pointer) ?? [] : []
+  if (typeof pointer !== 'string' || step === undefined || NO_ESCAPE.test(pointer)) {
     throw at(path, invalidBody('"$ref" must be a JSON Pointer into the results, such as "/0/id"'))
   }
   if (Number(first) >= index) throw at(path, invalidBody('"$ref" must lead to the result of an earlier operation'))
-  const value = find?.(Number(first), stepsOf(rest))
+  const value = find?.(Number(first), stepsOf(pointer.slice(step.length)))
   if (find !== undefined && value === undefined) throw at(path, invalidValue(name, `"${pointer}" leads to nothing`))
   found.set(given, value)
   return new ResultReference(value)

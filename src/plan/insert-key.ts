@@ -174,10 +174,17 @@ function sortValueOf (parameter: Parameter | Moment): SortValue {
   if (isMoment(parameter)) return undefined
   if (typeof parameter === 'bigint') return Number(parameter)
   if (typeof parameter === 'number') return Math.fround(parameter)
-  if (typeof parameter !== 'string') return parameter.toString('hex').replace(/(00)+$/, '')
+  if (typeof parameter !== 'string') return withoutZeros(parameter).toString('hex')
   const text = parameter.trimEnd()
   if (NUMBER.test(text)) return Number(text)
   return PRINTABLE_ASCII.test(text) ? fold(text) : undefined
+}
+
+/** Removes the zero bytes at the end, with which the servers pad BINARY. */
+function withoutZeros (bytes: Buffer): Buffer {
+  let length = bytes.length
+  while (length > 0 && bytes[length - 1] === 0) length--
+  return bytes.subarray(0, length)
 }
 
 /**

@@ -15,8 +15,8 @@ import { findColumns } from './row-keys.ts'
 import { planRange, type PlanLimits } from './write-options.ts'
 
 const DIRECTION = /\s(asc|desc)$/i
-/** An unknown term that looks like a name is COLUMN_NOT_FOUND; any other is INVALID_ORDER_BY. */
-const NAME = /^[\p{L}\p{M}\p{N}_$]+$/u
+/** An unknown term that may be a name is COLUMN_NOT_FOUND; any other is INVALID_ORDER_BY. */
+const NO_NAME = /^$|[^\p{L}\p{M}\p{N}_$]/u
 
 /** A term of a list: the key is the column, the value is the direction; or a member with such a term. */
 type Term = Readonly<Record<string, string | Readonly<Record<string, string>>>>
@@ -107,7 +107,7 @@ function getTermColumn (
   const dot = name.indexOf('.')
   const member = dot < 0 ? undefined : members.find((each) => each.name === name.slice(0, dot))
   if (member !== undefined) return getMemberColumn(member, name.slice(dot + 1), { path, columnPath: path })
-  if (!NAME.test(name)) {
+  if (NO_NAME.test(name)) {
     throw refuse(
       path,
       `must contain terms of the form "<column> [ASC|DESC]" separated by commas, not ${JSON.stringify(term)}`

@@ -90,9 +90,12 @@ export function requireMysqlNumber (text: string): void {
   if (wholeNumber(text, signed.min, unsigned.max) === undefined) requireDouble(text)
 }
 
+/** A whole number in JSON of at most 20 digits, which are those of 64 bits: a bigint of a million takes long. */
+const WHOLE = /^-?\d{1,20}$/
+
 /** Returns the number as a bigint if it is an integer within the bounds. */
 export function wholeNumber (text: string, min: bigint, max: bigint): bigint | undefined {
-  const number = /^-?\d+$/.test(text) ? BigInt(text) : undefined
+  const number = WHOLE.test(text) ? BigInt(text) : undefined
   return number !== undefined && number >= min && number <= max ? number : undefined
 }
 

@@ -120,7 +120,7 @@ export function textType ({ characters, bytes, charset }: TextBounds): ColumnTyp
     }),
     read: (value) => {
       const text = readString(value)
-      if (characters !== null && text.length > characters && countCharacters(text) > characters) {
+      if (characters !== null && isLonger(text, characters)) {
         throw new ValueRefused(`is longer than ${characters} characters`)
       }
       if (bytes !== null && text.length > bytes / 4 && Buffer.byteLength(text) > bytes) {
@@ -144,9 +144,10 @@ export function charType (bounds: TextBounds): ColumnType {
   return createType({ ...text, storedJson: (parameter) => JSON.stringify((parameter as string).replace(/ +$/, '')) })
 }
 
-/** Counts characters as MySQL does: a surrogate pair is one character. */
-export function countCharacters (text: string): number {
-  return text.length - (text.match(/[\ud800-\udbff]/g)?.length ?? 0)
+/** Whether a text has more characters, counted as MySQL does: a surrogate pair is one character. */
+export function isLonger (text: string, characters: number): boolean {
+  if (text.length <= characters) return false
+  return text.length > 2 * characters || text.length - (text.match(/[\ud800-\udbff]/g)?.length ?? 0) > characters
 }
 
 /**

@@ -1,6 +1,6 @@
 /** What an export gives, an import takes: the rows of a copy are the same, byte for byte. */
 import t from 'tap'
-import { sharedOnEachEngine, TOKEN } from '../support/service.ts'
+import { onEachEngine, sharedOnEachEngine, TOKEN, type EngineName } from '../support/service.ts'
 
 const mysqlColumns = "id int primary key, big bigint unsigned, dec_ decimal(30,10), f float, d double, b1 bit(1), b9 bit(9), tiny tinyint(1), y year, c char(5), v varchar(200), e enum('a','b,c'), s set('x','y','z'), bin varbinary(50), da date, ti time(2), dt datetime(3), ts timestamp(2) null, j json, g point"
 const sqliteColumns = 'id integer primary key, big bigint, dec_ decimal(12,2), d double, b boolean, v varchar(200), bin blob, da date, dt datetime, j json'
@@ -37,3 +37,16 @@ for (const type of ['text/csv', 'application/x-ndjson']) {
     t.same(differences, [])
   })
 }
+
+const big = (engine: EngineName): string => engine === 'sqlite' ? 'create table big (id integer primary key, raw blob)' : 'create table big (id int primary key auto_increment, raw longblob)'
+
+await onEachEngine(t, 'a BLOB of megabytes that was exported is imported', { schema: (engine) => [big(engine)] }, async (t, { engine, server, sql }) => {
+  await sql(`insert into big values (1, ${engine === 'sqlite' ? 'zeroblob(3500000)' : "repeat('x', 3500000)"})`)
+  const send = async (contentType: string, accept: string, payload: string): Promise<string> =>
+    (await server.app.inject({ method: 'POST', url: '/api/shop/big', headers: { authorization: `Bearer ${TOKEN}`, 'content-type': contentType, accept }, payload })).body
+  for (const type of ['text/csv', 'application/x-ndjson']) {
+    const exported = await send('application/json', type, JSON.stringify({ verb: 'select', columns: ['raw'], filters: { id: 1 } }))
+    t.match(JSON.parse(await send(type, '*/*', exported)), { success: true, data: { inserted: 1 } }, type)
+  }
+  t.equal((await sql('select count(*) as n from big a join big b on a.raw = b.raw where a.id = 1'))[0].n, 3)
+})

@@ -5,7 +5,7 @@ import { at, invalidBody, mayBeNew, type Path, pointer, unsupported, valueNotAll
 import { isObject } from '../../json/exact-json.ts'
 import { ValueRefused } from '../../types/column-type.ts'
 import { computedDoubleType } from '../../types/float.ts'
-import { countCharacters, readString } from '../../types/text.ts'
+import { isLonger, readString } from '../../types/text.ts'
 import { getColumn } from '../columns.ts'
 import type { Condition, DeletePlan, Match, Relevance, UpdatePlan } from '../plan.ts'
 import { ResultReference, toReference } from '../columns.ts'
@@ -84,7 +84,7 @@ function readText (given: unknown, path: Path): string | undefined {
   if (given instanceof ResultReference && value === undefined) return undefined
   try {
     const text = readString(value)
-    if (countCharacters(text) <= MATCH_LENGTH && LETTER.test(text)) return text
+    if (!isLonger(text, MATCH_LENGTH) && LETTER.test(text)) return text
   } catch (error) {
     if (error instanceof ValueRefused) throw at(path, valueNotAllowed(`"${path.join('.')}": ${error.message}`))
     throw error

@@ -4,7 +4,7 @@ import type { ColumnScope } from '../columns.ts'
 import { type Condition, type Exists, type Groups, isRelated, type Member, type OneMember, type Plan } from '../plan.ts'
 import type { References } from '../columns.ts'
 import { type Counted, type FilterLimits, type NamedBy, type PlanLimits, startCount } from '../write-options.ts'
-import { countCharacters } from '../../types/text.ts'
+import { isLonger } from '../../types/text.ts'
 
 /**
  * The state while the filters of one body are planned: the table of their columns, their limits and the counts so far.
@@ -65,7 +65,7 @@ export function countValues ({ counted, limits }: FilterScope, count: number, pa
 
 /** @throws INVALID_BODY for a pattern or path that is longer than the setting `limits.pattern` */
 export function requireShort (text: string, { pattern: limit }: FilterLimits, path: Path): void {
-  if (text.length > limit && countCharacters(text) > limit) {
+  if (isLonger(text, limit)) {
     throw at(path, invalidBody(`"${path.join('.')}" is longer than ${limit} characters`))
   }
 }
