@@ -7,7 +7,6 @@ import { getOrCreate } from '../get-or-create.ts'
 import { createKeyCleanUp } from '../idempotency/keys-table.ts'
 import { type KeyedDatabase, KeysInUse } from '../idempotency/run-once.ts'
 import { inPieces } from '../in-pieces.ts'
-import type { References } from '../plan/columns.ts'
 import type { Plan } from '../plan/plan.ts'
 import { type ResponseBudget, UNLIMITED } from '../response/output.ts'
 import type { StatementCounts } from '../sql/statement-cache.ts'
@@ -156,7 +155,7 @@ export interface PendingWrite {
   readonly plan: Plan
   readonly body: Body
   /** The values of the references in the body. */
-  readonly references?: References['found']
+  readonly references?: ReadonlyMap<object, unknown>
   /** The answer that the client will get. */
   readonly answer: string | Buffer
   readonly dryRun: boolean

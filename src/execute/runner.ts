@@ -8,8 +8,8 @@ import { combine } from '../plan/filters/scope.ts'
 import { textOf } from '../plan/foreign-keys.ts'
 import { isComputed, knownDefault } from '../plan/insert-key.ts'
 import {
-  type Assignment, boundValue, type Condition, type CountPlan, type SelectPlan, givenValue, type PlannedRow,
-  type Returned, type UpdatePlan
+  type Assignment, boundValue, type Condition, type CountPlan, type SelectPlan, type Given, givenValue,
+  type PlannedRow, type Returned, type UpdatePlan
 } from '../plan/plan.ts'
 import { storedKey } from '../plan/row-keys.ts'
 import { rowRefused } from '../plan/row-rules.ts'
@@ -92,12 +92,12 @@ export class Runner {
   }
 
   /** Puts values in place of the moments of a plan of several statements. @throws VALUE_OUT_OF_RANGE */
-  async bind<C extends Cell> (cells: readonly C[]): Promise<readonly C[]> {
+  async bind<C extends Cell | Given> (cells: readonly C[]): Promise<readonly C[]> {
     if (this.#table === undefined || !cells.some(isMoment)) return cells
     const clock = this.#clock ??= TRAITS[this.engine].usesLocalClock
       ? systemClock()
       : fromMicros(BigInt(await this.number(compileClock(this.#table))))
-    return bindCells(cells, () => clock) as readonly C[]
+    return bindCells(cells as readonly Cell[], () => clock) as readonly C[]
   }
 
   async bindAssignments (assignments: readonly Assignment[]): Promise<readonly Assignment[]> {

@@ -17,7 +17,6 @@ import { answerIn, type PlanToAnswer } from '../verbs/execute.ts'
 import { rejectKnownBroken, StaleAttempt, toUnresolved, toStale } from '../databases/stale-catalog.ts'
 import { createPlan } from '../verbs/index.ts'
 import { isOneStatement, lockRows, type RequestLimits, requireUndoable } from '../plan/write-options.ts'
-import type { References } from '../plan/columns.ts'
 import { createBodyCheck } from '../request/check-body.ts'
 import {
   type ExecuteRequest, readBody, requireKnown, LOAD_OPTIONS, loadInProcess, type TransactionLoadRequest, readResponse,
@@ -272,7 +271,7 @@ function toOutside (error: ServiceError, table: string | undefined): ServiceErro
 }
 
 /** Returns a copy with plain values in place of numbers as text and references. */
-function plainValue (value: unknown, references?: References['found']): unknown {
+function plainValue (value: unknown, references?: ReadonlyMap<object, unknown>): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (references?.has(value) === true) return plainValue(references.get(value))
   if (JSON.isRawJSON(value)) return toNumber(value, 'bigint')

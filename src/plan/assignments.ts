@@ -2,10 +2,10 @@ import { baseTable, type Column, type Table } from '../catalog/catalog.ts'
 import { at, columnNotWritable, invalidValue, notNullViolation, type Path } from '../errors.ts'
 import { COLUMN, type Parameter, storing } from '../types/column-type.ts'
 import { operatorSql } from '../types/update-operators.ts'
-import { getColumn, readValue, readWith } from './columns.ts'
+import { getColumn, readValue, withStandIn } from './columns.ts'
+import { StandIn, type StandIns } from './holes.ts'
 import { knownDefault } from './insert-key.ts'
 import type { Assignment } from './plan.ts'
-import { type References, ResultReference, toReference } from './columns.ts'
 
 /**
  * Resolves the changes of an update at `path` of the body to columns and parameters; values come before update
@@ -15,12 +15,12 @@ export function planAssignments (
   data: Readonly<Record<string, unknown>>,
   table: Table,
   path: Path,
-  references?: References
+  standIns?: StandIns
 ): Assignment[] {
   const assignments = Object.keys(data).map((name) => {
     const columnPath = [...path, name]
     const column = getWritableColumn(table, name, columnPath, 'update')
-    return planAssignment(column, toReference(data[name], column, references, columnPath), table, columnPath)
+    return planAssignment(column, withStandIn(data[name], column, standIns, columnPath), table, columnPath)
   })
   return assignments.some(({ operator }) => operator !== undefined)
     ? assignments.sort((a, b) => Number(a.operator !== undefined) - Number(b.operator !== undefined))
@@ -64,7 +64,7 @@ export function planValue (column: Column, given: unknown, path: Path, forms: bo
 }
 
 function toAssignment (column: Column, given: unknown, path: Path): Assignment {
-  const value = given instanceof ResultReference && given.value === null ? null : given
+  const value = given instanceof StandIn && given.value === null ? null : given
   return { column, parameter: value === null ? nullOf(column) : readValue(column, value, path, storing(column.type)) }
 }
 
@@ -99,7 +99,7 @@ function planForm (column: Column, given: Record<string, unknown>, path: Path, i
       ? type.updates?.find((each) => each.name === name && (isAllowed || each.sql === undefined))
       : undefined
   if (found === undefined) throw at(path, invalidValue(column.name, describeRefusal(column, keys, isAllowed)))
-  const parameter = readWith(found.read, column, operand, [...path, name])
+  const parameter = readValue(column, operand, [...path, name], found.read)
   return found.sql === undefined ? { column, parameter } : { column, operator: found.name, parameter }
 }
 

@@ -5,6 +5,7 @@ import type { Moment, Parameter, Value } from '../types/column-type.ts'
 import { isMoment } from '../types/moment.ts'
 import { mayCompute, mayDefault, mayMix, knownDefault } from './insert-key.ts'
 import { combine } from './filters/scope.ts'
+import { valueOr } from './holes.ts'
 import type {
   Assignment,
   Condition,
@@ -188,7 +189,9 @@ function rulesOf ({ rules }: Parent): Condition {
 
 function valuesOf ({ assignments }: WrittenRow, columns: readonly Column[]): Array<Parameter | undefined> {
   return columns.map((column) => {
-    const parameter = assignments.find((assignment) => assignment.column === column)?.parameter
+    const given = assignments.find((assignment) => assignment.column === column)?.parameter
+    // equal values are looked up once
+    const parameter = valueOr(given, '')
     // a moment is not known before the write
     if (parameter !== undefined && isMoment(parameter)) throw unknownForeignKey()
     return parameter

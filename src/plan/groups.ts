@@ -20,7 +20,7 @@ export function planGroups (body: SelectBody, source: TableSource, given: PlanLi
   const { filters = {}, groupBy = [], aggregates = {}, having = {}, limit = DEFAULT_LIMIT, orderBy, include } = body
   const rows = createRowScope({ source, table, limits, level: 1 })
   const scope = { ...rows, isSearchable: undefined }
-  const ofResult = { ...createFilterScope(table, limits), isTimeless: true as const, references: undefined }
+  const ofResult = { ...createFilterScope(table, limits), isTimeless: true as const, standIns: undefined }
   const condition = planGroup(filters, rows, ['filters'])
   const members = include === undefined ? [] : planGroupMembers(include, source, limits)
   const by = groupBy.map((entry, index) =>

@@ -3,10 +3,13 @@ import {
   baseTable, type Column, mayFillColumns, mayFire, type Table, traitsOf, type TriggerEvent
 } from '../catalog/catalog.ts'
 import { mayBeNew, unsupported } from '../errors.ts'
-import type { Moment, Parameter, Value } from '../types/column-type.ts'
+import type { Parameter, Value } from '../types/column-type.ts'
 import { readDefault } from '../types/update-operators.ts'
 import { isMoment } from '../types/moment.ts'
-import { boundValue, type Conflict, givenValue, type InsertPlan, type PlannedRow, type UpdatePlan } from './plan.ts'
+import { valueOr } from './holes.ts'
+import {
+  boundValue, type Conflict, type Given, givenValue, type InsertPlan, type PlannedRow, type UpdatePlan
+} from './plan.ts'
 import { mayChangeKey, rowKeysOf, storedKey } from './row-keys.ts'
 
 /**
@@ -143,7 +146,7 @@ export function sortByKey (rows: readonly PlannedRow[], key: readonly Column[]):
     row,
     values: key.map((column, part) => {
       const index = row.columns.indexOf(column)
-      return index < 0 ? defaults[part] : sortValueOf(row.parameters[index] as Parameter)
+      return index < 0 ? defaults[part] : sortValueOf(row.parameters[index] as Given)
     })
   }))
   return sorted.some(({ values }) => values.includes(undefined)) ? rows : sorted.sort(compare).map(({ row }) => row)
@@ -169,7 +172,8 @@ function sortValueOfDefault (column: Column): SortValue {
 }
 
 /** Returns equal results for values that any column may consider equal. */
-function sortValueOf (parameter: Parameter | Moment): SortValue {
+function sortValueOf (given: Given): SortValue {
+  const parameter = valueOr(given, null)
   if (parameter === null) return ''
   if (isMoment(parameter)) return undefined
   if (typeof parameter === 'bigint') return Number(parameter)

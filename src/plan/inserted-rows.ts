@@ -1,10 +1,11 @@
 import type { InsertBody, OnConflict } from '../../schemas/body.ts'
 import { baseTable, type Column, type Key, mayFillColumns, type Table } from '../catalog/catalog.ts'
 import { at, invalidBody, mayBeNew, missingColumn, type Path, pointer, withDetails } from '../errors.ts'
-import { type Moment, type Parameter, storing } from '../types/column-type.ts'
+import { storing } from '../types/column-type.ts'
 import { getWritableColumn, planAssignments, planValue } from './assignments.ts'
-import type { Conflict, InsertPlan, PlannedRow } from './plan.ts'
-import { type References, toReference } from './columns.ts'
+import type { Conflict, Given, InsertPlan, PlannedRow } from './plan.ts'
+import { withStandIn } from './columns.ts'
+import type { StandIns } from './holes.ts'
 import { isWhole } from './row-keys.ts'
 import { onlyValueOf } from './rule.ts'
 import { planWriteOptions } from './write-options.ts'
@@ -72,11 +73,11 @@ export interface ReadRows {
  * Plans an insert. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_VALUE, MISSING_COLUMN, INVALID_BODY for the
  * key of a conflict, NOT_SUPPORTED
  */
-export function planInsert (body: InsertBody, table: Table, references?: References): InsertPlan {
+export function planInsert (body: InsertBody, table: Table, standIns?: StandIns): InsertPlan {
   const { data } = body
   const conflict = conflictOf(body, table)
   const isList = Array.isArray(data)
-  const rows = planRows(isList ? data : [data], table, { conflict, isList, references })
+  const rows = planRows(isList ? data : [data], table, { conflict, isList, standIns })
   return toPlan(body, table, { rows, isList, conflict })
 }
 
@@ -112,11 +113,11 @@ function planRows (
   data: readonly Data[],
   table: Table,
   {
-    conflict, isList, references
-  }: Pick<InsertPlan, 'isList' | 'conflict'> & { readonly references: References | undefined }
+    conflict, isList, standIns
+  }: Pick<InsertPlan, 'isList' | 'conflict'> & { readonly standIns: StandIns | undefined }
 ): PlannedRow[] {
-  const readGiven = (column: Column, given: unknown, path: Path): Parameter | Moment =>
-    planValue(column, toReference(given, column, references, path), path, false).parameter
+  const readGiven = (column: Column, given: unknown, path: Path): Given =>
+    planValue(column, withStandIn(given, column, standIns, path), path, false).parameter
   /** The columns of earlier rows, which have passed the checks, and what reads rows with these columns. */
   const known: Array<{ readonly columns: readonly Column[], readonly read: ReadRow }> = []
   return data.map((row, index) => {
@@ -140,19 +141,19 @@ type ReadRow = (row: Data) => PlannedRow['parameters'] | undefined
 /** What reads rows of the same columns, because most rows of a list have those of the row before. */
 function createReader (
   columns: readonly Column[],
-  readGiven: (column: Column, given: object | null, path: Path) => Parameter | Moment
+  readGiven: (column: Column, given: object | null, path: Path) => Given
 ): ReadRow {
   const readers = columns.map((column) => {
     const store = storing(column.type)
     return (given: unknown) => typeof given === 'object' ? readGiven(column, given, []) : store(given)
   })
   return (row) => {
-    const parameters = new Array<Parameter | Moment>(columns.length)
+    const parameters = new Array<Given>(columns.length)
     let index = 0
     try {
       for (const name in row) {
         if (columns[index]?.name !== name) return undefined
-        parameters[index] = (readers[index++] as (given: unknown) => Parameter | Moment)(row[name])
+        parameters[index] = (readers[index++] as (given: unknown) => Given)(row[name])
       }
     } catch {
       // the row is read again, with the path of the value

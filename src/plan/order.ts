@@ -7,6 +7,7 @@ import type { Positions, Value } from '../types/column-type.ts'
 import { keepsOrder } from '../types/value-classes.ts'
 import { getColumn, type ColumnScope, readValue } from './columns.ts'
 import { combine } from './filters/scope.ts'
+import { type Hole, valueOr } from './holes.ts'
 import {
   type ComputedMember, type ManyMember, type Member, type Order, type Relevance, type Condition, isRelevance,
   type Operator, type Page, type SelectPlan
@@ -186,7 +187,7 @@ function boundOf (behind: Condition): Condition {
 }
 
 /** Converts a value of a position; null is allowed in nullable columns. @throws INVALID_VALUE */
-function readPosition (column: Column, given: unknown): Value | null {
+function readPosition (column: Column, given: unknown): Value | Hole | null {
   const path = ['after', column.name]
   if (given !== null) return readValue(column, given, path, positionsOf(column)?.read)
   if (!column.nullable) throw at(path, invalidValue(column.name, 'is NOT NULL, so that no row has this position'))
@@ -201,7 +202,7 @@ const positionsOf = ({ type, autoIncrement }: Column): Positions | undefined =>
   autoIncrement ? undefined : type.positions
 
 /** Compares with a value of a position. */
-function compare (column: Column, operator: Operator, parameter: Value): Condition {
+function compare (column: Column, operator: Operator, parameter: Value | Hole): Condition {
   return {
     kind: 'compare',
     column,
@@ -212,12 +213,12 @@ function compare (column: Column, operator: Operator, parameter: Value): Conditi
 }
 
 /** Whether the column has the value of the position. Ties follow the collation of the column, as the order does. */
-function isAt (column: Column, value: Value | null): Condition {
+function isAt (column: Column, value: Value | Hole | null): Condition {
   return value === null ? { kind: 'null', column, negated: false } : compare(column, '=', value)
 }
 
 /** Whether the column has a value that comes later in this direction. */
-function isBeyond (column: Column, value: Value | null, direction: Order['direction']): Condition {
+function isBeyond (column: Column, value: Value | Hole | null, direction: Order['direction']): Condition {
   if (value === null) {
     return direction === 'asc' ? { kind: 'null', column, negated: true } : { kind: 'constant', value: false }
   }
@@ -227,10 +228,11 @@ function isBeyond (column: Column, value: Value | null, direction: Order['direct
     : greater
 }
 
-function compareTo (column: Column, value: Value, direction: Order['direction']): Condition {
+function compareTo (column: Column, given: Value | Hole, direction: Order['direction']): Condition {
   const { ranking } = column.type
   const operator = direction === 'asc' ? '>' : '<'
-  if (ranking === undefined) return compare(column, operator, value)
+  if (ranking === undefined) return compare(column, operator, given)
+  const value = valueOr(given, '')
   if (ranking.values === undefined) return { kind: 'compare', column, operator, parameter: ranking.rank(value) }
   const rank = ranking.values.indexOf(value)
   const parameters = direction === 'asc' ? ranking.values.slice(rank + 1) : ranking.values.slice(0, rank)

@@ -7,10 +7,11 @@ import type { Pair } from '../catalog/relations.ts'
 import type { Path } from '../errors.ts'
 import type { SqlTemplate, Moment, Parameter, Scalar, Value } from '../types/column-type.ts'
 import { isMoment } from '../types/moment.ts'
+import { Hole } from './holes.ts'
 
 export interface Assignment {
   readonly column: Column
-  readonly parameter: Parameter | Moment
+  readonly parameter: Given
   /**
    * The update operator, such as `$inc`, that computes the new value from the stored one and the parameter
    * (src/types/update-operators.ts). If omitted, the parameter is the new value.
@@ -21,10 +22,16 @@ export interface Assignment {
 export type Operator = '=' | '<>' | '>' | '>=' | '<' | '<='
 
 /**
+ * A value of the body. It is a moment until the clock is bound, and a hole in a plan that is not run before `bind`
+ * fills it.
+ */
+export type Given = Parameter | Moment | Hole
+
+/**
  * The value that a column is compared with; null for a moment that the column cannot hold, for which no comparison is
  * true.
  */
-export type Compared = Parameter | Moment
+export type Compared = Given
 
 export type Condition =
   /**
@@ -39,20 +46,20 @@ export type Condition =
     readonly isPosition?: true
   }
   /** Compares texts byte by byte. Always combined with an equality, which can use an index. */
-  | { readonly kind: 'exact'; readonly column: Column; readonly parameter: Value }
+  | { readonly kind: 'exact'; readonly column: Column; readonly parameter: Value | Hole }
   /** Compares with the default of the column, which is a constant. */
   | { readonly kind: 'default'; readonly column: Column }
   | {
     readonly kind: 'in'
     readonly column: Column
     readonly negated: boolean
-    readonly parameters: ReadonlyArray<Value>
+    readonly parameters: ReadonlyArray<Value | Hole>
   }
   | { readonly kind: 'between'; readonly column: Column; readonly low: Compared; readonly high: Compared }
-  | { readonly kind: 'like'; readonly column: Column; readonly negated: boolean; readonly pattern: string }
+  | { readonly kind: 'like'; readonly column: Column; readonly negated: boolean; readonly pattern: string | Hole }
   | { readonly kind: 'null'; readonly column: Column; readonly negated: boolean }
   /** A SET has all members with these bits. */
-  | { readonly kind: 'has'; readonly column: Column; readonly bits: bigint }
+  | { readonly kind: 'has'; readonly column: Column; readonly bits: bigint | Hole }
   | { readonly kind: 'and' | 'or'; readonly conditions: readonly Condition[] }
   | { readonly kind: 'not'; readonly condition: Condition }
   | { readonly kind: 'constant'; readonly value: boolean }
@@ -67,7 +74,7 @@ export interface Match {
   /** In the order of the index. */
   readonly columns: readonly Column[]
   /** The text in the language of the engine. */
-  readonly parameter: string
+  readonly parameter: string | Hole
   /** SQLite: the column that is the rowid, if the table has one. */
   readonly rowid?: Column | undefined
   /** The path of the text in the body, for a text that the engine refuses. */
@@ -347,17 +354,19 @@ export interface PlannedRow {
   /** Rows with the same columns in a row share this array. */
   readonly columns: readonly Column[]
   /** In the order of `columns`. */
-  readonly parameters: ReadonlyArray<Parameter | Moment>
+  readonly parameters: readonly Given[]
 }
 
-/** The value that the request gives to a column; null if there is none. It is a moment until the clock is bound. */
-export function givenValue ({ columns, parameters }: PlannedRow, column: Column): Parameter | Moment {
+/** The value that the request gives to a column; null if there is none. */
+export function givenValue ({ columns, parameters }: PlannedRow, column: Column): Given {
   return parameters[columns.indexOf(column)] ?? null
 }
 
-/** A value of a plan whose moments have values (src/execute/runner.ts). @throws if it is a moment or missing */
-export function boundValue (parameter: Parameter | Moment | undefined): Parameter {
-  if (parameter === undefined || isMoment(parameter)) throw new Error('no clock has been bound to a moment')
+/** A value of a plan whose moments have values (src/execute/runner.ts). @throws if it is none, or missing */
+export function boundValue (parameter: Given | undefined): Parameter {
+  if (parameter === undefined || parameter instanceof Hole || isMoment(parameter)) {
+    throw new Error('a value of the plan has not been bound')
+  }
   return parameter
 }
 
@@ -416,7 +425,7 @@ export interface KeyedUpdates {
   /** A unique key without nullable columns. */
   readonly key: readonly Column[]
   /** `values`: of the key. `update`: what is written to the row that has them; its condition is of the rules. */
-  readonly entries: ReadonlyArray<{ readonly values: readonly Parameter[], readonly update: UpdatePlan }>
+  readonly entries: ReadonlyArray<{ readonly values: ReadonlyArray<Parameter | Hole>, readonly update: UpdatePlan }>
 }
 
 export interface DeletePlan extends Common, ChangeOptions {

@@ -1,11 +1,11 @@
 /** One rule of a grant on one column: as a condition, and as a test of a value that is written. */
 import type { Column, Rule, RuleTest, Table } from '../catalog/catalog.ts'
-import { isSame, type Moment, type Parameter, type Value } from '../types/column-type.ts'
+import { isSame, type Parameter, type Value } from '../types/column-type.ts'
 import { isMoment, readMoment } from '../types/moment.ts'
 import { isExactly, isNull } from './filters/operators.ts'
 import { combine } from './filters/scope.ts'
-import type { Assignment, Condition, UpdatePlan } from './plan.ts'
-import { PENDING } from './columns.ts'
+import type { Assignment, Condition, Given, UpdatePlan } from './plan.ts'
+import { Hole } from './holes.ts'
 
 /** The condition that is true for the rows that satisfy the rules. */
 export function planRules (rules: readonly Rule[]): Condition {
@@ -47,12 +47,15 @@ export function onlyValueOf ({ column, tests }: Rule): Parameter | undefined {
 
 /**
  * Whether a row with this value in the column satisfies the rule. A moment does not, because it is not known before the
- * write.
+ * write. The value of a hole is tested when it is known.
  */
-export function satisfies ({ column, tests }: Rule, parameter: Parameter | Moment): boolean {
+export function satisfies (rule: Rule, parameter: Given): boolean {
+  if (parameter instanceof Hole) {
+    parameter.tests.push((value) => satisfies(rule, value))
+    return true
+  }
   if (isMoment(parameter)) return false
-  // a reference to an earlier result is tested when its value is known
-  if (parameter === PENDING) return true
+  const { column, tests } = rule
   return tests.every((test) => parameter === null ? allowsNull(column, test) : passes(column, test, parameter))
 }
 

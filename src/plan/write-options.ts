@@ -7,7 +7,7 @@ import { getColumn } from './columns.ts'
 import type {
   ChangeOptions, DeletePlan, InsertPlan, Plan, Returned, RowRange, UpdatePlan
 } from './plan.ts'
-import type { References } from './columns.ts'
+import type { StandIns } from './holes.ts'
 
 // The number of rows that a request expects.
 
@@ -60,8 +60,8 @@ export interface FilterLimits {
   readonly pattern: number
   /** The counts so far, if the limits apply to several filters or bodies together. */
   readonly counted?: Counted
-  /** Set in an operation of several, whose values can refer to results of earlier ones. */
-  readonly references?: References
+  /** Set if values of the body come from elsewhere, such as results of earlier operations. */
+  readonly standIns?: StandIns
 }
 
 /** The counted conditions and values of lists, and the tables that `$some` and `$none` of one body name. */

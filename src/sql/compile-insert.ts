@@ -188,7 +188,7 @@ function cellsOf ({ columns, rows }: RowBatch, engine: Engine): Cell[] {
   const known = new Map<readonly Column[], readonly number[]>()
   for (const { columns: given, parameters } of rows) {
     if (given === columns) {
-      for (const parameter of parameters) cells[next++] = parameter
+      for (const parameter of parameters) cells[next++] = parameter as Cell
       continue
     }
     const indexes = getOrCreate(known, given, () => columns.map((column) => given.indexOf(column)))
@@ -266,7 +266,7 @@ function classOf (cell: Cell): 'text' | 'integer' | 'bytes' | 'null' | undefined
 
 /** The values that an update gives to columns, in their order. */
 export const valuesFor = (columns: readonly Column[], { assignments }: UpdatePlan): Cell[] =>
-  columns.map((column) => (assignments.find((each) => each.column === column) as Assignment).parameter)
+  columns.map((column) => (assignments.find((each) => each.column === column) as Assignment).parameter as Cell)
 
 /** Whether each column has values of one class. */
 export function areAlike (rows: RowsOfValues['rows']): boolean {

@@ -5,11 +5,12 @@ import {
 import type { Column } from '../catalog/catalog.ts'
 import type { Pair } from '../catalog/relations.ts'
 import { ESCAPE } from '../plan/filters/operators.ts'
+import type { Hole } from '../plan/holes.ts'
 import {
-  type At, type Condition, type Exists, isRelevance, type JsonTest, type Match, type Operator, type Order
+  type At, type Condition, type Exists, type Given, isRelevance, type JsonTest, type Match, type Operator, type Order
 } from '../plan/plan.ts'
 import {
-  COLUMN, type ColumnType, FILTER, type SqlTemplate, GIVEN, type JsonInside, type Moment, type Parameter, type Scalar,
+  COLUMN, type ColumnType, FILTER, type SqlTemplate, GIVEN, type JsonInside, type Parameter, type Scalar,
   type ScalarInside, type Value, type Wrapping
 } from '../types/column-type.ts'
 import type { ColumnToken, Rows, TableTokens } from './builder.ts'
@@ -22,7 +23,7 @@ export function wrap<T> (wrapping: Wrapping | undefined, expression: AliasableEx
 }
 
 /** Binds a parameter: a placeholder in the statement. */
-export function bind (parameter: Parameter | Moment, wrapping?: Wrapping): Expression<Parameter> {
+export function bind (parameter: Given, wrapping?: Wrapping): Expression<Parameter> {
   return wrap(wrapping, sql<Parameter>`${parameter}`)
 }
 
@@ -31,7 +32,7 @@ export function compileForm (
   texts: SqlTemplate,
   { column, given = null, filter = sql`` }: {
     readonly column: Expression<unknown>
-    readonly given?: Parameter | Moment
+    readonly given?: Given
     readonly filter?: Expression<unknown> | undefined
   }
 ): AliasableExpression<Parameter> {
@@ -53,8 +54,11 @@ export function compileForm (
 }
 
 /** Binds a list with few nodes, because it may have ten thousand values. */
-function bindList (parameters: readonly Value[], wrapping?: Wrapping): readonly Value[] | Expression<Parameter> {
-  if (wrapping === undefined) return parameters
+function bindList (
+  parameters: ReadonlyArray<Value | Hole>,
+  wrapping?: Wrapping
+): readonly Value[] | Expression<Parameter> {
+  if (wrapping === undefined) return parameters as readonly Value[]
   const [before, after] = wrapping
   const texts = Array.from(parameters, () => `${after}, ${before}`).with(0, `(${before}`)
   return sql(Object.assign([...texts, `${after})`], { raw: [] }), ...parameters)
@@ -153,7 +157,7 @@ function compileComparison (condition: Comparison, { left, wrapping: wrappingOf 
   const { column, column: { type } } = condition
   const comparable = wrap(type.comparedColumn, left(column))
   const wrapping = (isEquality: boolean): Wrapping | undefined => wrappingOf(column, isEquality)
-  const right = (parameter: Parameter | Moment): Expression<Parameter> => bind(parameter, wrapping(false))
+  const right = (parameter: Given): Expression<Parameter> => bind(parameter, wrapping(false))
   switch (condition.kind) {
     case 'compare': {
       if (condition.isPosition === true) return eb(left(column), condition.operator, bind(condition.parameter))

@@ -4,7 +4,7 @@
  */
 import { Type } from '@sinclair/typebox'
 import { isObject, numberText } from '../json/exact-json.ts'
-import { expected, ValueRefused, type Cell, type Moment, type MomentForm, type Value } from './column-type.ts'
+import { expected, ValueRefused, type Moment, type MomentForm, type Value } from './column-type.ts'
 
 /** The maximum offset, in each of its units. */
 export const MAX_OFFSET = 100_000
@@ -54,7 +54,8 @@ export function fromMicros (micros: bigint): Clock {
   return { seconds: Number(micros / 1_000_000n), micros: Number(micros % 1_000_000n) }
 }
 
-export const isMoment = (cell: Cell): cell is Moment => typeof cell === 'object' && cell !== null && 'months' in cell
+export const isMoment = (cell: unknown): cell is Moment =>
+  typeof cell === 'object' && cell !== null && 'months' in cell
 
 /** Whether a value of a body stands for the present time, because its only key is `$now`. */
 export function isNow (value: unknown): value is { readonly $now: unknown } {

@@ -23,7 +23,7 @@ import { withReturnedMembers } from './include.ts'
 
 export const insert = {
   plan (body: InsertBody, source: TableSource, limits: PlanLimits): InsertPlan {
-    const planned = planInsert(body, source.table, limits.references)
+    const planned = planInsert(body, source.table, limits.standIns)
     return complete(withMembers(planned, planReturnedMembers(body, { source, limits: counting(limits) })))
   },
 

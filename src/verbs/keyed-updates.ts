@@ -2,15 +2,16 @@
 import type { UpdateBody } from '../../schemas/body.ts'
 import type { Column, Table, TableSource } from '../catalog/catalog.ts'
 import { isRefusal } from '../dialects/dialect.ts'
-import { at, invalidBody, invalidValue, missingColumn, type Path, type ServiceError } from '../errors.ts'
+import { at, invalidBody, missingColumn, type Path, type ServiceError } from '../errors.ts'
 import { checkForeignKeys, inRow, refuse, runWithCheck } from '../execute/after-write.ts'
 import { countUpdated, requireCount, runChange } from '../execute/change.ts'
 import { hasKey, readRows, STEP, type Runner } from '../execute/runner.ts'
 import { planAssignments, refuseNulls } from '../plan/assignments.ts'
-import { readValue, type References, ResultReference, toReference } from '../plan/columns.ts'
+import { readValue, withStandIn } from '../plan/columns.ts'
 import { planFilters } from '../plan/filters/resolve-filters.ts'
 import { combine } from '../plan/filters/scope.ts'
 import { textOf } from '../plan/foreign-keys.ts'
+import type { Hole, StandIns } from '../plan/holes.ts'
 import { sortByKey } from '../plan/insert-key.ts'
 import { planKey } from '../plan/inserted-rows.ts'
 import { planReturnedMembers } from '../plan/members.ts'
@@ -22,7 +23,7 @@ import { counting, type PlanLimits, planWriteOptions, refuseWritten } from '../p
 import type { ResponseSink } from '../response/response-sink.ts'
 import type { Result } from '../response/result.ts'
 import { areAlike, columnsAtOnce, type RowsOfValues, valuesFor } from '../sql/compile-insert.ts'
-import type { Value, Parameter } from '../types/column-type.ts'
+import type { Value } from '../types/column-type.ts'
 
 type UpdateOfMany = UpdateBody & {
   readonly data: ReadonlyArray<Readonly<Record<string, unknown>>>
@@ -46,7 +47,7 @@ export function planKeyedUpdates (body: UpdateOfMany, source: TableSource, given
   if (nullable !== undefined) {
     throw at(['key'], invalidBody(`"${nullable.name}" may be NULL, so that the key does not find each row`))
   }
-  const planned = data.map((entry, index) => planEntry({ entry, path: ['data', index], key, table }, limits.references))
+  const planned = data.map((entry, index) => planEntry({ entry, path: ['data', index], key, table }, limits.standIns))
   const members = planReturnedMembers(body, { source, limits })
   const entries = planned.map(({ values, update }, index) => ({ values, update: restrictEntry(update, index) }))
   for (const [index, { update }] of entries.entries()) refuseNulls(update.assignments, ['data', index])
@@ -70,24 +71,20 @@ interface GivenEntry {
   readonly table: Table
 }
 
-function planEntry ({ entry, path, key, table }: GivenEntry, references?: References): Entry {
-  const values = key.map((column) => readKeyValue(column, entry, [...path, column.name], references))
+function planEntry ({ entry, path, key, table }: GivenEntry, standIns?: StandIns): Entry {
+  const values = key.map((column) => readKeyValue(column, entry, [...path, column.name], standIns))
   const named = new Set(key.map(({ name }) => name))
   const changes = Object.fromEntries(Object.entries(entry).filter(([name]) => !named.has(name)))
   if (Object.keys(changes).length === 0) throw at(path, invalidBody('an entry must have a column besides the key'))
-  const assignments = planAssignments(changes, table, path, references)
+  const assignments = planAssignments(changes, table, path, standIns)
   return { values, update: { verb: 'update', table, condition: combine('and', []), assignments } }
 }
 
-function readKeyValue (column: Column, entry: GivenEntry['entry'], path: Path, references?: References): Parameter {
+function readKeyValue (column: Column, entry: GivenEntry['entry'], path: Path, standIns?: StandIns): Value | Hole {
   const { name } = column
   const given = Object.hasOwn(entry, name) ? entry[name] : null
   if (given === null) throw at(path, missingColumn(`"${name}"`))
-  const value = toReference(given, column, references, path)
-  if (value instanceof ResultReference && value.value === null) {
-    throw at(path, invalidValue(name, 'the reference leads to null'))
-  }
-  return readValue(column, value, path)
+  return readValue(column, withStandIn(given, column, standIns, path), path)
 }
 
 /** Applies the rules of the grant to the values of an entry. @throws PERMISSION_DENIED */

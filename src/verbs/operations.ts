@@ -13,7 +13,8 @@ import { parseExactJson } from '../json/exact-json.ts'
 import { findBySteps } from '../json/plain-values.ts'
 import { tablesOf } from '../plan/filters/scope.ts'
 import type { Plan } from '../plan/plan.ts'
-import type { References } from '../plan/columns.ts'
+import { bind, NeedsValues } from '../plan/bind.ts'
+import { References, type Target } from '../plan/references.ts'
 import { lockRows, type PlanLimits, requireUndoable, startCount } from '../plan/write-options.ts'
 import { inOperation } from '../request/check-body.ts'
 import type { MemoryBudget, ResponseBudget } from '../response/output.ts'
@@ -24,12 +25,11 @@ import { createPlan, refuseView } from './index.ts'
 
 interface PlannedOperation {
   readonly body: Body
-  /** The plan without the values of its references. */
+  /** The plan, with holes in place of the values of its references. */
   readonly plan: Plan
-  /** The references in the body, with their values once the operation is planned again. */
-  readonly references: References['found']
+  readonly references: References
   /** Plans the operation again with the values of its references. @throws as createPlan */
-  replan (find: NonNullable<References['find']>): Plan
+  replan (find: (target: Target) => unknown): Plan
 }
 
 interface OperationsToPlan {
@@ -91,19 +91,19 @@ function planOperation ({
   readonly limits: PlanLimits
 }): PlannedOperation {
   const { lock } = operation
-  const references: References = { index, found: new Map() }
+  const references = new References(index)
   const planWith = (applied: PlanLimits): Plan => {
     const plan = createPlan(operation, source, applied)
     return lock === true ? lockRows(plan) : plan
   }
-  const plan = planWith({ ...limits, references })
+  const plan = planWith({ ...limits, standIns: references })
   if (plan.verb !== 'select') requireUndoable(source.table, '')
   const { counted: _counted, ...uncounted } = limits
   return {
     body: operation,
     plan,
-    references: references.found,
-    replan: (find) => planWith({ ...uncounted, references: { ...references, find } })
+    references,
+    replan: (find) => planWith({ ...uncounted, standIns: new References(index, find) })
   }
 }
 
@@ -183,7 +183,7 @@ export class Results {
   }
 
   /** The value to which the steps lead in the result of an operation; undefined if there is none. */
-  find (operation: number, steps: readonly string[]): unknown {
+  find ({ operation, steps }: Target): unknown {
     return findBySteps(this.#resultOf(operation), steps)
   }
 
@@ -290,12 +290,14 @@ class OperationsRun {
     const operation = this.#planned[index] as PlannedOperation
     this.#starts.push(tx.ran?.() ?? 0)
     try {
+      const { body, references: { targets } } = operation
+      const references = new Map(Array.from(targets, ([given, target]) => [given, results.find(target)]))
       const { answer, rows } = await answerIn(tx, {
-        plan: planNow(operation, results),
+        plan: targets.size === 0 ? operation.plan : bindOrReplan(operation, references, results),
         database,
         maxBytes: results.room,
         budget: results.budget,
-        pendingWrite: { grant, body: operation.body, references: operation.references, dryRun }
+        pendingWrite: { grant, body, references, dryRun }
       })
       results.add(answer)
       this.#rows += rows
@@ -308,6 +310,16 @@ class OperationsRun {
   }
 }
 
-function planNow ({ plan, references, replan }: PlannedOperation, results: Results) {
-  return references.size === 0 ? plan : replan((operation, steps) => results.find(operation, steps))
+/** The plan with the values of its references. @throws as createPlan */
+function bindOrReplan (
+  { plan, references: { holes }, replan }: PlannedOperation,
+  values: ReadonlyMap<unknown, unknown>,
+  results: Results
+): Plan {
+  try {
+    return bind(plan, holes, (key) => values.get(key))
+  } catch (error) {
+    if (error instanceof NeedsValues) return replan((target) => results.find(target))
+    throw error
+  }
 }

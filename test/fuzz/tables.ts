@@ -60,6 +60,19 @@ export const schema: Schema = (engine) => groupsOf(engine).flatMap(({ name, colu
   return [name, `${name}_seed`].map((table) => `create table ${table} (${[...ours, ...theirs, GENERATED].join(', ')})`)
 })
 
+/** The tables without rows, for bodies that are not sent. */
+export async function describeTables ({ engine, url }: Pick<Service, 'engine' | 'url'>): Promise<FuzzTable[]> {
+  const { tables } = await loadCatalog(url)
+  return groupsOf(engine).map(({ name, columns }) => ({
+    name,
+    engine,
+    catalog: tables.get(name) as Table,
+    values: new Map([...Object.entries(own), ...typed(columns)].map(([column, { values }]) => [column, values.filter((value) => value !== 'null')])),
+    kinds: new Map(Object.entries(own).map(([column, { kind }]) => [column, kind])),
+    reset: async () => {}
+  }))
+}
+
 /** Fills the tables through the service. The rows are the same in every run, so that the seed of the bodies reproduces a failure. */
 export async function prepareTables ({ engine, url, post, sql }: Service): Promise<FuzzTable[]> {
   if (engine !== 'sqlite') await sql("set session sql_mode = 'NO_AUTO_VALUE_ON_ZERO', time_zone = '+00:00'")

@@ -131,7 +131,7 @@ function buildFresh (plan: Plan | CountPlan, engine: Engine): Pick<Statement, 's
     return { sql, parameters: slots as Statement['parameters'] }
   }
   const { table, rows: [row = { index: 0, columns: [], parameters: [] }] } = plan
-  return { ...buildInsert({ table, columns: row.columns, rows: plan.rows, isList: false }, engine), parameters: row.parameters }
+  return { ...buildInsert({ table, columns: row.columns, rows: plan.rows, isList: false }, engine), parameters: row.parameters as Statement['parameters'] }
 }
 
 function requireSame (plan: Plan | CountPlan, engine: Engine): void {

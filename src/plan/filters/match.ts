@@ -6,9 +6,9 @@ import { isObject } from '../../json/exact-json.ts'
 import { ValueRefused } from '../../types/column-type.ts'
 import { computedDoubleType } from '../../types/float.ts'
 import { isLonger, readString } from '../../types/text.ts'
-import { getColumn } from '../columns.ts'
+import { getColumn, withStandIn } from '../columns.ts'
 import type { Condition, DeletePlan, Match, Relevance, UpdatePlan } from '../plan.ts'
-import { ResultReference, toReference } from '../columns.ts'
+import { type Hole, StandIn } from '../holes.ts'
 import { findSearchKey } from '../row-keys.ts'
 import { countCondition, type FilterScope, leavesOf } from './scope.ts'
 
@@ -28,13 +28,17 @@ export function planMatch (value: unknown, scope: FilterScope, path: Path): Matc
   )
   if (index === undefined) throw at([...path, 'columns'], mayBeNew(invalidBody(describeIndexes(table))))
   const textPath = [...path, 'text']
-  const given = toReference(text, named[0] as Column, scope.references, textPath)
+  const given = withStandIn(text, named[0] as Column, scope.standIns, textPath)
+  const parameter = readText(given, textPath, (read) => toSearch(read, mode, table))
+  if (mode === 'boolean' && !traitsOf(table).hasBooleanSearch) {
+    throw unsupported(pointer(...path, 'mode'), 'SQLite has no boolean mode: use "any" or "all"')
+  }
   const rowid = index.fullText.rowid === null ? undefined : baseTable(table).columns.get(index.fullText.rowid)
   return {
     kind: 'match',
     index,
     columns: index.parts.map(({ column }) => table.columns.get(column as string) as Column),
-    parameter: toSearch(readText(given, textPath), mode, table, path),
+    parameter,
     rowid,
     path: textPath
   }
@@ -78,21 +82,19 @@ const isNames = (value: unknown): value is readonly string[] =>
 
 const isMode = (value: unknown): value is Mode => MATCH_MODES.includes(value as Mode)
 
-/** Undefined for a reference whose value is not known yet. */
-function readText (given: unknown, path: Path): string | undefined {
-  const value = given instanceof ResultReference ? given.value : given
-  if (given instanceof ResultReference && value === undefined) return undefined
-  try {
+/** Reads the text, and converts it to the language of the engine. @throws INVALID_VALUE */
+function readText (given: unknown, path: Path, toSearch: (text: string) => string): string | Hole {
+  const name = `"${path.join('.')}"`
+  const read = (value: unknown): string => {
     const text = readString(value)
-    if (!isLonger(text, MATCH_LENGTH) && LETTER.test(text)) return text
-  } catch (error) {
-    if (error instanceof ValueRefused) throw at(path, valueNotAllowed(`"${path.join('.')}": ${error.message}`))
-    throw error
+    if (!isLonger(text, MATCH_LENGTH) && LETTER.test(text)) return toSearch(text)
+    throw at(path, valueNotAllowed(`${name} must have at least one word, and at most ${MATCH_LENGTH} characters`))
   }
-  throw at(
-    path,
-    valueNotAllowed(`"${path.join('.')}" must have at least one word, and at most ${MATCH_LENGTH} characters`)
-  )
+  try {
+    return given instanceof StandIn ? given.read(read) : read(given)
+  } catch (error) {
+    throw error instanceof ValueRefused ? at(path, valueNotAllowed(`${name}: ${error.message}`)) : error
+  }
 }
 
 const LETTER = /[\p{L}\p{Nd}]/u
@@ -100,19 +102,13 @@ const LETTER = /[\p{L}\p{Nd}]/u
 const WORDS = /[\p{L}\p{M}\p{Nd}_']+/gu
 
 /** The text in the language of the engine. A word of which a character parts it is a phrase. */
-function toSearch (text: string | undefined, mode: Mode, table: Table, path: Path): string {
-  const { hasBooleanSearch } = traitsOf(table)
-  if (mode === 'boolean') {
-    if (!hasBooleanSearch) {
-      throw unsupported(pointer(...path, 'mode'), 'SQLite has no boolean mode: use "any" or "all"')
-    }
-    return text ?? ''
-  }
-  const phrases = (text ?? '').split(/\s+/u)
+function toSearch (text: string, mode: Mode, table: Table): string {
+  if (mode === 'boolean') return text
+  const phrases = text.split(/\s+/u)
     .map((word) => (word.match(WORDS) ?? []).filter((part) => LETTER.test(part)).join(' '))
     .filter((phrase) => phrase !== '')
     .map((phrase) => `"${phrase}"`)
-  if (!hasBooleanSearch) return phrases.join(mode === 'all' ? ' AND ' : ' OR ')
+  if (!traitsOf(table).hasBooleanSearch) return phrases.join(mode === 'all' ? ' AND ' : ' OR ')
   return phrases.map((phrase) => mode === 'all' ? `+${phrase}` : phrase).join(' ')
 }
 

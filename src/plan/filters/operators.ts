@@ -6,9 +6,9 @@ import { isObject } from '../../json/exact-json.ts'
 import { type ColumnType, includesLevel, type Value } from '../../types/column-type.ts'
 import { isNow, readMoment } from '../../types/moment.ts'
 import { readString } from '../../types/text.ts'
-import { readValue, readWith } from '../columns.ts'
+import { readValue, withStandIn } from '../columns.ts'
+import { type Hole, StandIn, valueOr } from '../holes.ts'
 import type { Compared, Condition, Operator } from '../plan.ts'
-import { ResultReference, toReference } from '../columns.ts'
 import { planPaths } from './json-paths.ts'
 import { combine, countCondition, countValues, type FilterScope, requireShort } from './scope.ts'
 
@@ -48,10 +48,10 @@ const planners: Readonly<Record<OperatorName, (operand: Operand) => Condition>> 
   $lt: (operand) => planCompare(operand, '<'),
   $lte: (operand) => planCompare(operand, '<='),
   $between: planBetween,
-  $like: (operand) => planLike(operand, toPattern(readPattern(operand)), false),
-  $nlike: (operand) => planLike(operand, toPattern(readPattern(operand)), true),
-  $startsWith: (operand) => planLike(operand, escapePattern(readPattern(operand)) + '%', false),
-  $contains: (operand) => planLike(operand, '%' + escapePattern(readPattern(operand)) + '%', false),
+  $like: (operand) => planLike(operand, toPattern, false),
+  $nlike: (operand) => planLike(operand, toPattern, true),
+  $startsWith: (operand) => planLike(operand, (text) => escapePattern(text) + '%', false),
+  $contains: (operand) => planLike(operand, (text) => '%' + escapePattern(text) + '%', false),
   $null: planNullOperator,
   $has: planHas,
   $at: planPaths
@@ -103,7 +103,7 @@ function planIs (operand: Operand): Condition {
  * Compares texts byte by byte and is never unknown: it is false for NULL. The equality is kept in addition to the byte
  * comparison because it can use an index.
  */
-export function isExactly (column: Column, parameter: Value): Condition {
+export function isExactly (column: Column, parameter: Value | Hole): Condition {
   return combine('and', [
     { kind: 'compare', column, operator: '=', parameter },
     ...column.type.exact === undefined ? [] : [{ kind: 'exact', column, parameter } as const],
@@ -138,7 +138,18 @@ function planBetween (operand: Operand): Condition {
   return { kind: 'between', column: operand.column, low, high }
 }
 
-function planLike ({ column }: Operand, pattern: string, negated: boolean): Condition {
+/** `convert`: converts the text of the operand to a pattern with ESCAPE. */
+function planLike (
+  { column, value, scope, path }: Operand,
+  convert: (text: string) => string,
+  negated: boolean
+): Condition {
+  const { readPattern: readText = readString } = column.type
+  const pattern = readValue(column, value, path, (given) => {
+    const text = readText(given)
+    requireShort(text, scope.limits, path)
+    return convert(text)
+  })
   return { kind: 'like', column, negated, pattern }
 }
 
@@ -148,16 +159,12 @@ function planHas (operand: Operand): Condition {
   const read = column.type.readMember as NonNullable<ColumnType['readMember']>
   const list = Array.isArray(value) ? readList(operand) : [value]
   if (list.length === 0) throw refuse(operand, '$has requires a member, or a list of members that is not empty')
-  const bits = list.map((member, index) => {
-    if (member instanceof ResultReference && member.value === undefined) return 0n
-    return readWith(
-      read,
-      column,
-      member instanceof ResultReference ? member.value : member,
-      Array.isArray(value) ? [...path, index] : path
-    )
-  })
-  return { kind: 'has', column, bits: bits.reduce((all, bit) => all | bit, 0n) }
+  const bits = list.map((member, index) =>
+    readValue(column, member, Array.isArray(value) ? [...path, index] : path, read))
+  const [only] = bits
+  // those of several members are one value
+  if (only !== undefined && bits.length === 1) return { kind: 'has', column, bits: only }
+  return { kind: 'has', column, bits: bits.reduce<bigint>((all, bit) => all | valueOr(bit, 0n), 0n) }
 }
 
 function planNullOperator (operand: Operand): Condition {
@@ -197,38 +204,26 @@ function readCompared (operand: Operand): Compared {
   if (moment?.isComparable !== true) {
     throw refuse(operand, `the type ${column.declaration} cannot be compared with "$now"`)
   }
-  return readWith((given) => readMoment(given, moment, 'filters'), column, value.$now, [...path, '$now'])
+  return readValue(column, value.$now, [...path, '$now'], (given) => readMoment(given, moment, 'filters'))
 }
 
 function readList (operand: Operand): unknown[] {
   if (!Array.isArray(operand.value)) throw refuse(operand, 'expected a list of values')
   countValues(operand.scope, operand.value.length, operand.path)
-  const { column, scope: { references }, path } = operand
-  return operand.value.map((value, index) => toReference(value, column, references, [...path, index]))
-}
-
-function readPattern ({ column, value, scope, path }: Operand): string {
-  if (value instanceof ResultReference && value.value === undefined) return ''
-  const pattern = readWith(
-    column.type.readPattern ?? readString,
-    column,
-    value instanceof ResultReference ? value.value : value,
-    path
-  )
-  requireShort(pattern, scope.limits, path)
-  return pattern
+  const { column, scope: { standIns }, path } = operand
+  return operand.value.map((value, index) => withStandIn(value, column, standIns, [...path, index]))
 }
 
 // Plans the filter of one column: a plain value, a list, or an object of operators (operators.ts).
 
-/** Whether a value is a JSON object. A result reference is not: it stands for a value. */
+/** Whether a value is a JSON object of the body. */
 export function isFields (value: unknown): value is Record<string, unknown> {
-  return isObject(value) && !(value instanceof ResultReference)
+  return isObject(value) && !(value instanceof StandIn)
 }
 
 /** Plans the filter of one column. @throws INVALID_VALUE, INVALID_BODY */
 export function planColumnFilter (column: Column, given: unknown, scope: FilterScope, path: Path): Condition {
-  const value = toReference(given, column, scope.references, path)
+  const value = withStandIn(given, column, scope.standIns, path)
   if (isFields(value) && hasOperators(column, value) && (column.type.structured || !isNow(value))) {
     return combine(
       'and',
@@ -271,7 +266,10 @@ export function planOperator (name: string, given: Operand): Condition {
   const { column, scope, path } = given
   const operator = operators.get(name)
   const holdsPaths = operator?.operand === 'paths'
-  const operand = holdsPaths ? given : { ...given, value: toReference(given.value, column, scope.references, path) }
+  const value = holdsPaths || operator?.operand === 'boolean'
+    ? given.value
+    : withStandIn(given.value, column, scope.standIns, path)
+  const operand = value === given.value ? given : { ...given, value }
   if (operator === undefined) throw unknownOperator(name, operand)
   // each operator at a path is a condition
   if (!holdsPaths) countCondition(scope, path)

@@ -218,7 +218,7 @@ function planRow (row: unknown, scope: FilterScope, path: Path): Condition {
     const columnPath = [...path, name]
     const column = getColumn(scope.table, name, columnPath)
     // a JSON column may have stored an object that looks like a reference
-    const inRow = column.type.holdsJson === true ? { ...scope, references: undefined } : scope
+    const inRow = column.type.holdsJson === true ? { ...scope, standIns: undefined } : scope
     return planOperator('$is', { column, value, scope: inRow, path: columnPath })
   }))
 }

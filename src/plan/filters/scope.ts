@@ -2,7 +2,7 @@ import type { Column, Table, TableSource } from '../../catalog/catalog.ts'
 import { at, invalidBody, type Path } from '../../errors.ts'
 import type { ColumnScope } from '../columns.ts'
 import { type Condition, type Exists, type Groups, isRelated, type Member, type OneMember, type Plan } from '../plan.ts'
-import type { References } from '../columns.ts'
+import type { StandIns } from '../holes.ts'
 import { type Counted, type FilterLimits, type NamedBy, type PlanLimits, startCount } from '../write-options.ts'
 import { isLonger } from '../../types/text.ts'
 
@@ -20,8 +20,8 @@ export interface FilterScope {
   readonly relating?: Relating
   /** Set at the top of the filters of a member and in `$and` there; collects the columns that these hold equal. */
   readonly equalColumns?: EqualColumns | undefined
-  /** Omitted where an object that looks like a reference is an ordinary one. */
-  readonly references?: References | undefined
+  /** Omitted where a value can only be that of the body. */
+  readonly standIns?: StandIns | undefined
   readonly counted: Counted
 }
 
@@ -82,7 +82,7 @@ const MAX_TABLES = 10
 
 /** A scope without `$some` and `$none`. */
 export function createFilterScope (table: ColumnScope, limits: FilterLimits): FilterScope {
-  return { table, limits, counted: limits.counted ?? startCount(), references: limits.references }
+  return { table, limits, counted: limits.counted ?? startCount(), standIns: limits.standIns }
 }
 
 /** A scope of filters that select rows of a table, which can have `$some` and `$none`. */

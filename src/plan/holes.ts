@@ -1,0 +1,92 @@
+/**
+ * Values that are not known while a body is planned, such as results of earlier operations. In the body a stand-in has
+ * the place of such a value. The reader of its type leaves a hole in the plan, which is filled when the value is known
+ * (bind.ts).
+ */
+import type { Column } from '../catalog/catalog.ts'
+import type { Path } from '../errors.ts'
+import { type Moment, type Parameter, ValueRefused } from '../types/column-type.ts'
+
+/** The values of a body that come from elsewhere. */
+export interface StandIns {
+  /**
+   * Returns the stand-in of a value from elsewhere, and any other value unchanged. Called with the whole value of a
+   * column in `data`, an operand in `filters` or a value of its list, and the text of `$match`.
+   */
+  replace (given: unknown, column: Column, path: Path): unknown
+}
+
+/** The holes of one plan. */
+export class Holes {
+  readonly list: Hole[] = []
+  /** Whether more than the holes depends on the values, so that the body must be planned with them. */
+  needValues = false
+}
+
+/** A value that a plan lacks. */
+export class Hole {
+  readonly #holes: Holes
+  /** Identifies the value. */
+  readonly key: unknown
+  /** Whether the value is a list, each of whose values takes a place in the list of the hole. */
+  readonly isList: boolean
+  /** Converts the value. @throws ServiceError, ValueRefused */
+  readonly read: (value: unknown) => Parameter | Moment
+  /** What the converted value must satisfy. */
+  readonly tests: Array<(parameter: Parameter | Moment) => boolean> = []
+
+  constructor (holes: Holes, key: unknown, read: Hole['read'], isList: boolean) {
+    this.#holes = holes
+    this.key = key
+    this.read = read
+    this.isList = isList
+    holes.list.push(this)
+  }
+
+  /** To be called where the structure of the plan depends on the value. */
+  needValue (): void {
+    this.#holes.needValues = true
+  }
+}
+
+/** Stands for a value in a body, which is never an operator, a form or a reference, whatever it looks like. */
+export class StandIn {
+  readonly #holes: Holes | undefined
+  readonly #key: unknown
+  readonly #isList: boolean
+  /** Undefined while it is not known. */
+  readonly value: unknown
+
+  private constructor (
+    { holes, key, isList = false }: { readonly holes?: Holes, readonly key?: unknown, readonly isList?: boolean },
+    value?: unknown
+  ) {
+    this.#holes = holes
+    this.#key = key
+    this.#isList = isList
+    this.value = value
+  }
+
+  static known (value: unknown): StandIn {
+    return new StandIn({}, value)
+  }
+
+  /** `isList`: stands, alone in a list, for all values of the list. */
+  static unknown (holes: Holes, key: unknown, isList = false): StandIn {
+    return new StandIn({ holes, key, isList })
+  }
+
+  /** Reads the value, or leaves a hole for it. @throws ValueRefused for null, and the errors of `read` */
+  read<T extends Hole['read']> (read: T): ReturnType<T> | Hole {
+    if (this.#holes !== undefined) return new Hole(this.#holes, this.#key, read, this.#isList)
+    if (this.value === null) throw new ValueRefused('the reference leads to null')
+    return read(this.value) as ReturnType<T>
+  }
+}
+
+/** Returns the value, or `instead` of a hole on whose value the structure of the plan depends. */
+export function valueOr<T> (value: T | Hole, instead: T): T {
+  if (!(value instanceof Hole)) return value
+  value.needValue()
+  return instead
+}

@@ -1,0 +1,54 @@
+/**
+ * References of operations: `{"$ref": "/1/id"}` in place of a value. All operations are planned without the values
+ * before anything runs, and the plan gets them when they are known. So a value passes every check that a value in the
+ * body passes, and is never an operator.
+ */
+import type { Column } from '../catalog/catalog.ts'
+import { at, invalidBody, invalidValue, type Path } from '../errors.ts'
+import { isObject } from '../json/exact-json.ts'
+import { stepsOf } from '../json/plain-values.ts'
+import { Holes, StandIn, type StandIns } from './holes.ts'
+
+/** The first step of a JSON Pointer (RFC 6901), which is an index. */
+const FIRST_STEP = /^\/(0|[1-9]\d{0,2})(?=\/|$)/
+/** What no JSON Pointer contains. */
+const NO_ESCAPE = /~(?![01])/
+
+/** Where a reference leads: steps in the result of an operation. */
+export interface Target { readonly operation: number, readonly steps: readonly string[] }
+
+/** The references of an operation. `index`: that of the operation. `find`: finds their values, if they are known. */
+export class References implements StandIns {
+  readonly holes = new Holes()
+  /** The objects in the body that the planner has read as references. */
+  readonly targets = new Map<object, Target>()
+  readonly #index: number
+  readonly #find: ((target: Target) => unknown) | undefined
+
+  constructor (index: number, find?: (target: Target) => unknown) {
+    this.#index = index
+    this.#find = find
+  }
+
+  /**
+   * @throws INVALID_BODY for a reference that is not a JSON Pointer or does not lead to an earlier operation,
+   * INVALID_VALUE for one without a target
+   */
+  replace (given: unknown, { name }: Column, path: Path): unknown {
+    if (!isObject(given) || !Object.hasOwn(given, '$ref') || Object.keys(given).length !== 1) return given
+    const pointer = given['$ref']
+    const [step, first] = typeof pointer === 'string' ? FIRST_STEP.exec(pointer) ?? [] : []
+    if (typeof pointer !== 'string' || step === undefined || NO_ESCAPE.test(pointer)) {
+      throw at(path, invalidBody('"$ref" must be a JSON Pointer into the results, such as "/0/id"'))
+    }
+    const target = { operation: Number(first), steps: stepsOf(pointer.slice(step.length)) }
+    if (target.operation >= this.#index) {
+      throw at(path, invalidBody('"$ref" must lead to the result of an earlier operation'))
+    }
+    this.targets.set(given, target)
+    if (this.#find === undefined) return StandIn.unknown(this.holes, given)
+    const value = this.#find(target)
+    if (value === undefined) throw at(path, invalidValue(name, `"${pointer}" leads to nothing`))
+    return StandIn.known(value)
+  }
+}
