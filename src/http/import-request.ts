@@ -52,8 +52,7 @@ export class ImportBody {
 
 /** The media types of the bodies that a route accepts, for a message. */
 export function describeTypes ({ routeOptions: { config } }: FastifyRequest): string {
-  const types = ['application/json', ...(config.rowQueryImports === true ? IMPORT_TYPES : [])]
-  return types.join(', ').replace(/, (?=[^,]*$)/, ' or ')
+  return `application/json${config.rowQueryImports === true ? `, or for an import ${IMPORT_TYPES.join(' or ')}` : ''}`
 }
 
 const ENCODINGS: ReadonlySet<string> = new Set(['identity', 'gzip', 'x-gzip'])

@@ -4,7 +4,8 @@
  */
 import { isUtf8 } from 'node:buffer'
 import type { Readable } from 'node:stream'
-import { bodyIncomplete, bodyTooLarge, invalidBody, requestTimeout, type ServiceError } from '../errors.ts'
+import { at, bodyIncomplete, bodyTooLarge, invalidBody, requestTimeout, type ServiceError } from '../errors.ts'
+import { BEGINNING, describeByte, findKind } from './file-kind.ts'
 import { atLine, type RowParser } from './row-parser.ts'
 
 /** The limits of a batch: its rows, and their size in bytes, which a single row may exceed. */
@@ -227,7 +228,7 @@ export class BatchReader<Row = unknown> {
         const full = this.#addRow(parser.row)
         if (full !== undefined) return full
       }
-      if (this.#isInvalid) throw atLine(invalidBody('The body is not UTF-8'), parser.line)
+      if (this.#isInvalid) throw this.#notUtf8(this.#chunk)
       this.#isResting = pieces === PIECES && this.#chunk.length > 0
       if (this.#isResting) return undefined
       if (this.#decode()) continue
@@ -238,7 +239,7 @@ export class BatchReader<Row = unknown> {
 
   #endText (): Batch<Row> | undefined {
     const parser = this.#parser
-    if (this.#chunk.length > 0) throw atLine(invalidBody('The body is not UTF-8'), parser.line)
+    if (this.#chunk.length > 0) throw this.#notUtf8(this.#chunk)
     if (!this.#isParsed) {
       this.#isParsed = true
       parser.end()
@@ -284,12 +285,22 @@ export class BatchReader<Row = unknown> {
     return atLine(error, this.#parser.rowLine)
   }
 
-  /** Decodes the next bytes. Returns whether there is text. */
+  /** `bytes`: those of the line. */
+  #notUtf8 (bytes: Buffer): ServiceError {
+    return atLine(invalidBody(`The body is not UTF-8: ${describeByte(bytes)}`), this.#parser.line)
+  }
+
+  /** Decodes the next bytes. Returns whether there is text. @throws INVALID_BODY for a file of another kind */
   #decode (): boolean {
     this.#text = ''
     this.#position = 0
     const chunk = this.#chunk
     if (chunk.length === 0) return false
+    if (this.#isFirst) {
+      if (chunk.length < BEGINNING && !this.#hasEnded) return false
+      const kind = findKind(chunk)
+      if (kind !== undefined) throw at('', invalidBody(`The body is ${kind}`))
+    }
     let end = Math.min(PIECE, chunk.length)
     end -= incompleteAt(chunk, end)
     let piece = chunk.subarray(0, end)

@@ -200,10 +200,10 @@ export class CsvParser implements RowParser<CsvCells> {
       return
     }
     if (this.#width !== length) {
-      throw atLine(
-        at(['data', this.#count], invalidBody(`The row has ${this.#width} cells, and the header ${length}`)),
-        this.rowLine
-      )
+      const separator = JSON.stringify(String.fromCharCode(this.#separator))
+      const hint = this.#width > length ? `; a cell with ${separator} in it must be in quotes` : ''
+      const refusal = invalidBody(`The row has ${this.#width} cells, and the header ${length}${hint}`)
+      throw atLine(at(['data', this.#count], refusal), this.rowLine)
     }
     this.#count++
     this.row = cells
@@ -246,8 +246,8 @@ export function findColumns (table: Table, names: readonly string[], separator: 
     } catch (error) {
       const other = names.length === 1 ? findSeparator(name, separator) : undefined
       if (other === undefined || (error as ServiceError).code !== columnNotFound('', '').code) throw error
-      const refusal = columnNotFound(name, `table "${table.name}"; the separator of the CSV seems to be "${other}"`)
-      throw at(path, refusal)
+      const hint = `; the cells seem to be separated by "${other}": send them with ?separator=${other}`
+      throw at(path, columnNotFound(name, `table "${table.name}"`, hint))
     }
   })
 }
@@ -267,12 +267,28 @@ export function readCells (rows: readonly CsvCells[], columns: readonly Column[]
         for (; index < readers.length; index++) parameters[index] = (readers[index] as ReadCell)(texts[index] ?? null)
       } catch (error) {
         const { name } = columns[index] as Column
-        const refusal = error instanceof ValueRefused ? invalidValue(name, error.message) : error
+        const refusal = error instanceof ValueRefused
+          ? invalidValue(name, describeCell(texts[index] ?? null, error.message, columns[index] as Column))
+          : error
         throw refusal instanceof ServiceError ? at(['data', row, name], refusal) : error
       }
       return parameters
     })
   }
+}
+
+/** The characters of a cell that a message shows. */
+const SHOWN = 40
+/** Numbers as people of many countries write them. */
+const WITH_COMMA = /^\s*[-+]?[\d.\s]*\d,\d+\s*$/
+
+/** The message of a refused cell: what JSON alone has is left out of the reason. */
+function describeCell (text: string | null, reason: string, { type }: Column): string {
+  const plain = reason.replace(/,? (?:as a string or a number|or a string of digits)$/, '')
+  if (text === null) return plain
+  const shown = JSON.stringify(text.slice(0, SHOWN).toWellFormed()) + (text.length > SHOWN ? '…' : '')
+  const hint = type.totals !== undefined && WITH_COMMA.test(text) ? '; a number has a decimal point, not a comma' : ''
+  return `${plain}; the cell is ${shown}${hint}`
 }
 
 type ReadCell = (text: string | null) => Parameter

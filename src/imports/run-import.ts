@@ -19,6 +19,7 @@ import {
   type ServiceError, statementTooLarge, unsupported, withDetails, at, invalidBody, didYouMean
 } from '../errors.ts'
 import { type Keyed, transactOnce } from '../idempotency/run-once.ts'
+import { findBySteps, stepsOf } from '../json/plain-values.ts'
 import type { Plan } from '../plan/plan.ts'
 import { type RequestLimits, requireUndoable } from '../plan/write-options.ts'
 import { finishWrite } from '../response/result.ts'
@@ -222,7 +223,7 @@ export class Import {
         ? createPlanOfRows(readCells(batch.rows as CsvCells[], this.#columnsOf(tables.table, parser)), body, tables)
         : createPlan(body, tables, limits))
     } catch (error) {
-      throw placed(error, batch)
+      throw placed(isCsv ? inHeader(error) : showValue(error, batch), batch)
     }
   }
 
@@ -336,6 +337,26 @@ function placed (error: unknown, { lines, first }: Batch): unknown {
       ...(line !== undefined && { line })
     }
   }))
+}
+
+/** What a request calls "data" is the header of CSV. */
+function inHeader (error: unknown): unknown {
+  if (isServiceError(error)) error.message = error.message.replace('"data" is missing', 'The header is missing')
+  return error
+}
+
+/** The characters of a value that a message shows. */
+const SHOWN = 40
+
+/** Adds the refused value of a row of NDJSON to the message. */
+function showValue (error: unknown, { rows }: Batch): unknown {
+  if (!isServiceError(error) || error.code !== 'INVALID_VALUE') return error
+  const [{ path = '', message = '' } = {}] = error.details
+  const value = findBySteps({ data: rows }, stepsOf(path))
+  if (value === undefined) return error
+  const text = JSON.stringify(value)
+  error.message = `${message}; the value is ${text.slice(0, SHOWN).toWellFormed()}${text.length > SHOWN ? '…' : ''}`
+  return at(path, error)
 }
 
 // The options of an import, which a request has in its query string.

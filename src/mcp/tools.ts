@@ -35,6 +35,7 @@ type ToolResult = {
 export interface Tools {
   /** The tools that the caller may use on any table. */
   list (grant: Grant): ToolDescription[]
+  names (grant: Grant): string[]
   has (name: string): boolean
   /** Calls an existing tool, and returns a refusal as a result. */
   call (name: string, args: Arguments, principal: Principal): Promise<ToolResult>
@@ -46,11 +47,10 @@ export function createTools (options: ToolOptions): Tools {
     ['describe_table', createDescribeTable(options)],
     ...createRowTools(options)
   ])
+  const usable = (grant: Grant): Array<[string, Tool]> => Array.from(tools).filter(([, tool]) => tool.isUsable(grant))
   return {
-    list: (grant) =>
-      Array.from(tools)
-        .filter(([, tool]) => tool.isUsable(grant))
-        .map(([name, tool]) => describe(name, tool, grant)),
+    list: (grant) => usable(grant).map(([name, tool]) => describe(name, tool, grant)),
+    names: (grant) => usable(grant).map(([name]) => name),
     has: (name) => tools.has(name),
     async call (name, args, { grant, ...principal }) {
       const { record, log, requestId } = principal
@@ -155,8 +155,12 @@ export function createToolServer (
   server.setRequestHandler(
     'tools/call',
     async ({ params: { name, arguments: args = {} } }, { mcpReq: { signal } }) => {
-      if (!tools.has(name)) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name}`)
-      return await tools.call(name, args as Arguments, getPrincipal(signal))
+      const principal = getPrincipal(signal)
+      if (!tools.has(name)) {
+        const names = tools.names(principal.grant()).join(', ')
+        throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name}; the tools are ${names}`)
+      }
+      return await tools.call(name, args as Arguments, principal)
     }
   )
   return server

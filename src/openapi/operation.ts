@@ -263,7 +263,7 @@ const examples: readonly ServiceError[] = [
   errors.idempotencyInProgress(),
   at(['expect'], errors.expectationFailed('there are 0 rows in "products" for these filters, and 1 is expected')),
   errors.bodyTooLarge(),
-  errors.unsupportedMediaType('application/json, text/csv or application/x-ndjson'),
+  errors.unsupportedMediaType('application/json, or for an import text/csv or application/x-ndjson'),
   errors.notNullViolation(),
   errors.checkViolation(),
   errors.valueOutOfRange(),

@@ -138,7 +138,7 @@ await test('what is refused names its place and line', async (t, service) => {
     ['sku,meta\na,"{""a"":1,""a"":2}"\n', 400, 'INVALID_VALUE', [{ path: '/data/0/meta', line: 2 }]],
     ['stock\n1\n', 400, 'MISSING_COLUMN', [{ path: '/data/0/sku', line: 2 }]],
     ['sku,nope\na,1\n', 400, 'COLUMN_NOT_FOUND', [{ path: '/data/0/nope', line: 1 }]],
-    ['sku;stock\na;1\n', 400, 'COLUMN_NOT_FOUND', [{ message: /separator of the CSV seems to be ";"/, line: 1 }]],
+    ['sku;stock\na;1\n', 400, 'COLUMN_NOT_FOUND', [{ message: /cells seem to be separated by ";": send them with \?separator=;$/, line: 1 }]],
     ['sku,stock\na\n', 400, 'INVALID_BODY', [{ path: '/data/0', line: 2 }]],
     ['sku,sku\na,b\n', 400, 'INVALID_BODY', [{ line: 1 }]],
     ['', 400, 'INVALID_BODY', [{ line: 1 }]],
@@ -156,6 +156,31 @@ await test('what is refused names its place and line', async (t, service) => {
     const answer = await load(service, 'items', body, options)
     t.match(answer, { status, json: { success: false, error: { code, details } } }, `${String(body).slice(0, 40)} ${answer.text}`)
   }
+  t.strictSame(await skus(service), ['old'], 'nothing was written')
+})
+
+await test('a refusal shows the cell, and says what file it is and how to save it', async (t, service) => {
+  const long = 'x'.repeat(100)
+  for (const [body, message, options] of [
+    ['sku,price\na,"12,50"\n', /^Column "price": expected a decimal number; the cell is "12,50"; a number has a decimal point, not a comma$/],
+    ['sku,stock\na,"1.234,5"\n', /; the cell is "1\.234,5"; a number has a decimal point/],
+    [`sku,stock\na,${long}\n`, /^Column "stock": expected an integer; the cell is "x{40}"…$/],
+    ['sku,meta\na,{\n', /not valid JSON, line 1, column 2; the cell is "\{"$|not valid JSON.*; the cell is "\{"$/],
+    ['sku,price\na,12,50\n', /^The row has 3 cells, and the header 2; a cell with "," in it must be in quotes$/],
+    ['stock\n1\n', /^The header is missing columns that have no default: "sku"$/],
+    [`{"sku":"a","price":"${long}"}\n`, /; the value is "x{39}…$/, { type: NDJSON }],
+    ['{"sku":"a","stock":12345678901234567890.5}\n', /; the value is 12345678901234567890\.5$/, { type: NDJSON }],
+    [Buffer.from('PK\x03\x04\x14\x00\x00\x00', 'latin1'), /XLSX or ZIP file: .*"CSV UTF-8"/],
+    [Buffer.from('\ufeffsku\na\n', 'utf16le'), /UTF-16: save it in UTF-8/],
+    [Buffer.from('sku\na\n', 'utf16le'), /UTF-16/],
+    [Buffer.from('sku\na\n', 'utf16le').swap16(), /UTF-16/],
+    [gzipSync('sku\na\n'), /gzip: send Content-Encoding: gzip/],
+    [Buffer.from('sku\nJos\xe9\n', 'latin1'), /^The body is not UTF-8: it has the byte E9, which is "é" in Windows and Latin-1 files; .*"CSV UTF-8"$/]
+  ] as Array<[string | Buffer, RegExp, Parameters<typeof load>[3]?]>) {
+    const { status, json } = await load(service, 'items', body, options)
+    t.match([status, json.error?.message], [400, message])
+  }
+  t.match(await load(service, 'items', 'sku'), { status: 200 }, 'fewer bytes than the beginning of a file')
   t.strictSame(await skus(service), ['old'], 'nothing was written')
 })
 
@@ -186,7 +211,7 @@ await test('other paths and methods have no imports', async (t, { server }) => {
 
 await test('415 names the media types that a path accepts', async (t, { server, post, operate }) => {
   const headers = { 'content-type': 'text/plain' }
-  t.match((await post('items', 'x', { headers })).json.error.message, /Content-Type: application\/json, text\/csv or application\/x-ndjson$/)
+  t.match((await post('items', 'x', { headers })).json.error.message, /Content-Type: application\/json, or for an import text\/csv or application\/x-ndjson$/)
   t.match((await post('items', 'x', { headers: { 'content-type': 'text/csv; charset=latin1' } })).json.error.message, /text\/csv/)
   t.match((await operate('x', { headers })).json.error.message, /Content-Type: application\/json$/)
   t.match((await post('items', '{}', { headers, method: 'QUERY' as 'POST' })).json.error.message, /Content-Type: application\/json$/)

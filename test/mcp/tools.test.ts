@@ -171,7 +171,7 @@ await onEachEngine(t, 'tools', settings, async (t, service) => {
     for (const line of log.splice(0).map((each) => JSON.parse(each)).filter(({ tool }) => tool !== undefined)) t.ok(line.status >= 400 && line.code !== undefined, 'a record has the status that a request would have')
     t.match(await service.server.rows.registry.metrics(), /row_query_requests_total\{verb="select",database="shop",status="404",code="TABLE_NOT_FOUND"\} 1\n/)
     await t.rejects(call('operations', {}), { code: -32602, message: /Unknown tool/ }, 'operations are no tool')
-    await t.rejects(call('nope'), { code: -32602, message: /Unknown tool/ })
+    await t.rejects(call('nope'), { code: -32602, message: /Unknown tool: nope; the tools are list_tables, describe_table, select, / })
     t.same(await sql('select count(*) as n from orders'), [{ n: 2 }], 'nothing was changed')
   })
 
