@@ -423,14 +423,17 @@ function pathsSchema ({ maxItems, maxLength }: { readonly maxItems: number, read
  * compared with null, because the result is known, and an update whose filters are always true is refused.
  */
 function filterOn ({ type, nullable }: Column, { values: maxItems, pattern: maxLength }: DocumentLimits): Schema {
-  const value = anyOf(membersOf(type.schema).map(bare))
+  const value = anyOf(membersOf(type.unbounded ?? type.schema).map(bare))
   const ifNull = (schema: Schema): Schema => nullable ? orNull(schema) : schema
-  const compared = type.moment?.isComparable === true ? anyOf([...membersOf(value), refTo(NOW)]) : value
+  const orNow = (values: Schema): Schema =>
+    type.moment?.isComparable === true ? anyOf([...membersOf(values), refTo(NOW)]) : values
+  const compared = orNow(anyOf(membersOf(type.schema).map(bare)))
+  const equal = orNow(value)
   const list = (items: unknown, { minItems }: FilterOperator): Schema =>
     ({ type: 'array', items, ...(minItems !== undefined && { minItems }), maxItems })
   const operands: Readonly<Record<OperandForm, (operator: FilterOperator) => Schema>> = {
     compared: () => compared,
-    comparedOrNull: () => ifNull(compared),
+    comparedOrNull: () => ifNull(equal),
     valueOrNull: () => ifNull(value),
     values: (operator) => list(ifNull(value), operator),
     pair: () => ({ type: 'array', items: compared, minItems: 2, maxItems: 2 }),
@@ -453,7 +456,7 @@ function filterOn ({ type, nullable }: Column, { values: maxItems, pattern: maxL
   }
   return {
     anyOf: [
-      ...membersOf(compared),
+      ...membersOf(equal),
       ...(nullable ? [{ type: 'null' }] : []),
       ...(type.structured ? [] : [{ type: 'array', items: ifNull(value), minItems: 1, maxItems }]),
       own

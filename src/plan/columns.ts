@@ -1,6 +1,6 @@
 import type { Column } from '../catalog/catalog.ts'
 import { at, columnNotFound, didYouMean, invalidValue, type Path } from '../errors.ts'
-import { type Moment, type Parameter, type Value, ValueRefused } from '../types/column-type.ts'
+import { type Moment, type Parameter, type Value, ValueRefused, ValueTooLong } from '../types/column-type.ts'
 import { type Hole, StandIn, type StandIns } from './holes.ts'
 
 /** The columns in which names are looked up: those of a table, or of the result of `groupBy` and `aggregates`. */
@@ -57,6 +57,19 @@ export function readValue (
   try {
     return typeof value === 'object' && value instanceof StandIn ? value.read(read) : read(value)
   } catch (error) {
+    throw toRefusal(error, column, path)
+  }
+}
+
+/**
+ * Like `readValue`; undefined for a text, or bytes, of the body that are longer than the column. @throws INVALID_VALUE
+ */
+export function readIfFits (column: Column, value: unknown, path: Path): Value | Hole | undefined {
+  if (typeof value === 'object' && value instanceof StandIn) return readValue(column, value, path)
+  try {
+    return column.type.read(value)
+  } catch (error) {
+    if (error instanceof ValueTooLong) return undefined
     throw toRefusal(error, column, path)
   }
 }

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { createType, expected, ValueRefused, type ColumnType } from './column-type.ts'
+import { createType, expected, ValueTooLong, type ColumnType } from './column-type.ts'
 import { longBinary } from './long-values.ts'
 
 // No check of a text of any length repeats a group: V8 keeps a position for each repetition, and runs out of stack.
@@ -55,9 +55,10 @@ export function binaryType ({ bytes, padded }: { bytes: number | null, padded: b
       description: 'Bytes in base64.',
       examples: ['AA==']
     }),
+    unbounded: Type.String({ contentEncoding: 'base64', pattern: base64Pattern(Infinity) }),
     read: (value) => {
       const given = readBase64(value)
-      if (bytes !== null && given.length > bytes) throw new ValueRefused(`is longer than ${bytes} bytes`)
+      if (bytes !== null && given.length > bytes) throw new ValueTooLong(`is longer than ${bytes} bytes`)
       return padded && bytes !== null && given.length < bytes ? Buffer.concat([given], bytes) : given
     },
     ...(padded && {

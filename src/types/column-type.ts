@@ -165,6 +165,8 @@ export interface ScalarInside {
 export interface ColumnType {
   /** JSON Schema of a value that is not null. */
   readonly schema: TSchema
+  /** That of a value of any length, which an equality in filters accepts, if the length of the column is bounded. */
+  readonly unbounded?: TSchema
   /** Converts a JSON value (never null) to a parameter. @throws ValueRefused */
   readonly read: (value: unknown) => Value
   /** Converts a value from the driver (never null) to JSON text. @throws ValueUnreadable */
@@ -319,6 +321,9 @@ export class ValueRefused extends Error {
     this.name = 'ValueRefused'
   }
 }
+
+/** A text, or bytes, longer than the column. No row has it, so that an equality in filters is a constant. */
+export class ValueTooLong extends ValueRefused {}
 
 /**
  * Stored bytes that are not a value of the column's type. The message continues 'Column "x" ' and never contains the

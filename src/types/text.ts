@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { type ColumnType, createType, expected, textOf, ValueRefused } from './column-type.ts'
+import { type ColumnType, createType, expected, textOf, ValueRefused, ValueTooLong } from './column-type.ts'
 import { longText } from './long-values.ts'
 
 /**
@@ -111,20 +111,22 @@ export function textType ({ characters, bytes, charset }: TextBounds): ColumnTyp
   const maxLength = longest < 2 ** 31 ? longest : undefined
   const name = String(charset)
   const prefix = pattern === undefined ? '' : `${name.charAt(0).toUpperCase()}${name.slice(1)}`
+  const any = pattern === undefined ? {} : { pattern }
   return createType({
     schema: Type.String({
       title: `${prefix}Text${maxLength ?? ''}`,
       ...(maxLength !== undefined && { maxLength }),
-      ...(pattern !== undefined && { pattern }),
+      ...any,
       examples: ['text'.slice(0, characters ?? undefined)]
     }),
+    unbounded: Type.String(any),
     read: (value) => {
       const text = readString(value)
       if (characters !== null && isLonger(text, characters)) {
-        throw new ValueRefused(`is longer than ${characters} characters`)
+        throw new ValueTooLong(`is longer than ${characters} characters`)
       }
       if (bytes !== null && text.length > bytes / 4 && Buffer.byteLength(text) > bytes) {
-        throw new ValueRefused(`is longer than ${bytes} bytes`)
+        throw new ValueTooLong(`is longer than ${bytes} bytes`)
       }
       return text
     },

@@ -20,8 +20,9 @@ const lists = (values: Arbitrary<Json>, minLength = 0): Arbitrary<Json> => fc.ar
 const operator = (name: string, operand: Arbitrary<Json>): Arbitrary<Json> => operand.map((value) => pairs([name, value]))
 
 /** Filters on one column, with every operator of its type. */
-function conditions ({ type: { comparison, structured, moment, readMember } }: Column, values: JsonTexts, isTimeless = false): Arbitrary<Json> {
-  const withNull = fc.option(values, { freq: 8, nil: 'null' })
+function conditions ({ type: { comparison, structured, moment, readMember, unbounded } }: Column, values: JsonTexts, isTimeless = false): Arbitrary<Json> {
+  const anyLength = unbounded === undefined || unbounded['contentEncoding'] !== undefined ? values : fc.oneof({ weight: 12, arbitrary: values }, { weight: 1, arbitrary: fc.constantFrom('a'.repeat(31), 'ab'.repeat(200)).map(text) })
+  const withNull = fc.option(anyLength, { freq: 8, nil: 'null' })
   const compared: Arbitrary<Json> = moment?.isComparable === true && !isTimeless ? fc.oneof({ weight: 2, arbitrary: values }, { weight: 1, arbitrary: MOMENTS }) : values
   const operands: Readonly<Record<OperandForm, Arbitrary<Json>>> = {
     compared,

@@ -84,11 +84,16 @@ function column (name: string, kind: Kind, value: unknown, table: FuzzTable): Ma
   return leaf(name, kind, Array.isArray(value) ? '$in' : '$eq', value, table)
 }
 
+/** Characters of a word (tables.ts). */
+const WORD = 30
+
 /** Columns that are NOT NULL (tables.ts). */
 const NOT_NULL = new Set(['id', 'level'])
 
 function leaf (name: string, kind: Kind, operator: string, operand: unknown, { engine }: FuzzTable): Matcher {
   const isNull: Matcher = NOT_NULL.has(name) ? () => false : (row) => row[name] === null
+  /** A text longer than the column, which is in no row. */
+  const isTooLong = (value: unknown): boolean => kind === 'word' && engine !== 'sqlite' && typeof value === 'string' && [...value].length > WORD
   const known = (test: (cell: Comparable) => boolean): Matcher => (row) => row[name] === null ? null : test(valueOf(kind, row[name]))
   // older collations of MySQL, such as utf8mb4_bin, ignore trailing spaces
   const same = (a: Comparable, b: Comparable): boolean => kind === 'word' && engine !== 'sqlite' ? trimmed(a) === trimmed(b) : a === b
@@ -101,9 +106,12 @@ function leaf (name: string, kind: Kind, operator: string, operand: unknown, { e
   }
   const isIn = (): Matcher => {
     const { values, hasNull } = listed()
-    const isListed: Matcher = values.length === 0 ? () => false : known((cell) => values.some((each) => same(cell, each)))
+    const fitting = values.filter((value) => !isTooLong(value))
+    if (values.length > 0 && fitting.length === 0) return hasNull ? isNull : () => false
+    const isListed: Matcher = values.length === 0 ? () => false : known((cell) => fitting.some((each) => same(cell, each)))
     return hasNull ? not(all([not(isListed), not(isNull)])) : isListed
   }
+  if (isTooLong(operand) && ['$eq', '$is', '$ne'].includes(operator)) return operator === '$ne' ? not(isNull) : () => false
   switch (operator) {
     case '$eq': return operand === null ? isNull : compared(known, comparedOf(kind, operand), same)
     case '$is': {
@@ -113,7 +121,10 @@ function leaf (name: string, kind: Kind, operator: string, operand: unknown, { e
     }
     case '$ne': return not(operand === null ? isNull : compared(known, comparedOf(kind, operand), same))
     case '$in': return isIn()
-    case '$nin': return not(isIn())
+    case '$nin': {
+      const { values } = listed()
+      return values.length > 0 && values.every(isTooLong) ? not(isNull) : not(isIn())
+    }
     case '$gt': return compared(known, ordered(), (cell, value) => cell > value)
     case '$gte': return compared(known, ordered(), (cell, value) => cell >= value)
     case '$lt': return compared(known, ordered(), (cell, value) => cell < value)

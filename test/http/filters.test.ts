@@ -293,6 +293,53 @@ await test('a pattern matches the same texts in character sets in which a backsl
   }
 })
 
+const streets = (engine: EngineName): string[] => engine === 'sqlite'
+  ? ['create table streets (id integer primary key, name varchar(6) not null, bare varchar(6), mark blob, note tinytext, k int)', 'create index name on streets (name)', "insert into streets values (1, 'Straße', 'Straße', x'414243', 'x', null), (2, 'Strasse', 'Strasse', x'41424344', null, null), (3, 'b', null, null, null, null)"]
+  : ['create table streets (id int not null primary key, name varchar(6) not null, bare varchar(6), mark varbinary(3), note tinytext, k int, key name (name)) default charset=utf8mb4 collate=utf8mb4_unicode_ci', "insert into streets values (1, 'Straße', 'Straße', 'ABC', 'x', null), (2, 'STRASE', 'STRASE', 'ABD', null, null), (3, 'b', null, null, null, null)"]
+
+await onEachEngine(t, 'a text or bytes longer than the column are in no row', { schema: streets }, async (t, { engine, post }) => {
+  const isSqlite = engine === 'sqlite'
+  const [long, bytes, note] = ['Strasse', 'QUJDRA==', 'é'.repeat(128)]
+  // SQLite holds values of any length, and compares them
+  const own = isSqlite ? [2] : []
+  const table: Array<[filters: object, ids: number[]]> = [
+    [{ name: long }, own], [{ bare: long }, own], [{ name: { $eq: long } }, own], [{ name: { $is: long } }, own], [{ $is: { name: long } }, own], [{ mark: bytes }, own], [{ mark: { $is: bytes } }, own],
+    [{ name: [long, 'b'] }, [...own, 3]], [{ name: { $in: [long] } }, own], [{ name: [long, null] }, own], [{ bare: [long, null] }, [...own, 3]],
+    [{ name: { $ne: long } }, isSqlite ? [1, 3] : [1, 2, 3]], [{ bare: { $ne: long } }, isSqlite ? [1] : [1, 2]], [{ name: { $nin: [long] } }, isSqlite ? [1, 3] : [1, 2, 3]], [{ bare: { $nin: [long] } }, isSqlite ? [1] : [1, 2]], [{ bare: { $nin: [long, null] } }, isSqlite ? [1] : [1, 2]],
+    [{ bare: { $nin: [long, 'Straße'] } }, isSqlite ? [] : [2]], [{ mark: { $ne: bytes } }, isSqlite ? [1] : [1, 2]],
+    [{ $not: { bare: long } }, isSqlite ? [1] : [1, 2, 3]], [{ $not: { bare: { $ne: long } } }, isSqlite ? [2] : [3]], [{ $not: { bare: { $in: [long] } } }, isSqlite ? [1] : [1, 2, 3]], [{ $or: [{ name: long }, { id: 3 }] }, [...own, 3]],
+    [{ note }, []], [{ note: { $ne: note } }, [1]], [{ name: `b${' '.repeat(6)}` }, []], [{ name: { $like: 'Strass%' } }, own], [{ name: '😀'.repeat(6) }, []], [{ name: '😀'.repeat(7) }, []]
+  ]
+  for (const [filters, ids] of table) {
+    const { json, text } = await post('streets', { verb: 'select', columns: ['id'], filters, orderBy: 'id' })
+    t.same(json.data.rows?.map(({ id }: { id: number }) => id) ?? text, ids, JSON.stringify(filters))
+  }
+  const answers = async (body: object): Promise<unknown> => {
+    const { json } = await post('streets', body)
+    return json.error === undefined ? json.data : `${json.error.code} ${json.error.details[0]?.path}`
+  }
+  const select = (filters: object, more: object = {}): object => ({ verb: 'select', columns: ['id'], filters, orderBy: 'id', ...more })
+  t.same(await answers({ verb: 'update', filters: { name: { $ne: long } }, data: { k: 1 }, dryRun: true }), isSqlite ? { updated: 2, dryRun: true } : 'FILTERS_REQUIRED /filters', 'a constant that is true says nothing')
+  t.same(await answers({ verb: 'update', filters: { bare: { $ne: long } }, data: { k: 1 }, dryRun: true }), { updated: isSqlite ? 1 : 2, dryRun: true })
+  t.same(await answers({ verb: 'delete', filters: { name: long }, dryRun: true }), { deleted: isSqlite ? 1 : 0, dryRun: true })
+  t.same(await answers({ verb: 'select', groupBy: ['bare'], having: { bare: long } }), isSqlite ? { rows: [{ bare: long }], count: 1 } : { rows: [], count: 0 })
+  t.same(await answers({ verb: 'select', aggregates: { n: { $count: '*', filters: { bare: { $ne: long } } } } }), { rows: [{ n: isSqlite ? 1 : 2 }], count: 1 })
+  t.same(await answers(select({ $some: { other: { table: 'streets', on: { name: 'name' }, filters: { name: long } } } })), { rows: isSqlite ? [{ id: 2 }] : [], count: isSqlite ? 1 : 0 })
+  t.same(await answers(select({ id: 3 }, { include: { same: { table: 'streets', on: { name: 'name' }, columns: ['id'], filters: { bare: long } } } })), { rows: [{ id: 3, same: [] }], count: 1 })
+  if (isSqlite) return
+  for (const [filters, path] of [[{ name: { $gt: long } }, 'name/$gt'], [{ name: { $lte: long } }, 'name/$lte'], [{ name: { $between: ['a', long] } }, 'name/$between/1'], [{ mark: { $gte: bytes } }, 'mark/$gte'], [{ name: 5 }, 'name'], [{ mark: '*' }, 'mark']] as Array<[object, string]>) {
+    t.equal(await answers(select(filters)), `INVALID_VALUE /filters/${path}`)
+  }
+  t.equal(await answers({ verb: 'update', filters: { id: 1 }, data: { name: long } }), 'INVALID_VALUE /data/name')
+  t.equal(await answers(select({}, { orderBy: 'name', after: { name: long, id: 1 } })), 'INVALID_VALUE /after/name')
+})
+
+await onEachEngine(t, 'a longer value of a reference is refused', { schema: streets, only: ['mariadb', 'mysql'] }, async (t, { operate, sql }) => {
+  await sql("update streets set note = 'seven letters' where id = 1")
+  const { json } = await operate([{ table: 'streets', verb: 'select', filters: { id: 1 } }, { table: 'streets', verb: 'select', filters: { name: { $in: [{ $ref: '/0/rows/0/note' }] } } }])
+  t.match(json.error, { code: 'INVALID_VALUE', details: [{ path: '/operations/1/filters/name/$in/0' }] })
+})
+
 await onEachEngine(t, 'a YEAR is compared alike alone and beside a list, also the year 0', { schema: () => ['create table years (id int not null primary key, y year null)', "insert into years values (1, '0000'), (2, '2026'), (3, '0000')"], only: ['mariadb', 'mysql'] }, async (t, { post }) => {
   for (const equal of [{ y: 0 }, { y: { $is: 0 } }, { y: { $in: [0] } }]) {
     const ids = async (list: object) => (await post('years', { verb: 'select', columns: ['id'], filters: { $and: [equal, { y: list }] }, orderBy: 'id' })).json.data.rows.map(({ id }: { id: number }) => id)

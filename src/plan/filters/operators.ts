@@ -3,10 +3,10 @@ import { type FilterOperator, type OperatorName, OPERATORS } from '../../../sche
 import type { Column } from '../../catalog/catalog.ts'
 import { at, invalidBody, invalidValue, type Path, type ServiceError, didYouMean } from '../../errors.ts'
 import { isObject } from '../../json/exact-json.ts'
-import { type ColumnType, includesLevel, type Value } from '../../types/column-type.ts'
+import { type ColumnType, includesLevel, type Moment, type Value } from '../../types/column-type.ts'
 import { isNow, readMoment } from '../../types/moment.ts'
 import { readString } from '../../types/text.ts'
-import { readValue, withStandIn } from '../columns.ts'
+import { readIfFits, readValue, withStandIn } from '../columns.ts'
 import { type Hole, StandIn, valueOr } from '../holes.ts'
 import type { Compared, Condition, Operator } from '../plan.ts'
 import { planPaths } from './json-paths.ts'
@@ -90,13 +90,19 @@ function planEqual (operand: Operand, negated: boolean): Condition {
     if (value !== null) equalColumns.certain.add(column)
   }
   if (value === null) return planNull(column, negated)
-  return planCompare(operand, negated ? '<>' : '=')
+  const parameter = readCompared(operand, readIfFits)
+  if (parameter === undefined) return inNoRow(column, negated)
+  return { kind: 'compare', column, operator: negated ? '<>' : '=', parameter }
 }
 
-function planIs (operand: Operand): Condition {
-  return operand.value === null
-    ? planNull(operand.column, false)
-    : isExactly(operand.column, readValue(operand.column, operand.value, operand.path))
+/** An equality with a value that no row has. */
+const inNoRow = (column: Column, negated: boolean): Condition =>
+  negated ? isNull(column, true) : { kind: 'constant', value: false }
+
+function planIs ({ column, value, path }: Operand): Condition {
+  if (value === null) return planNull(column, false)
+  const parameter = readIfFits(column, value, path)
+  return parameter === undefined ? inNoRow(column, false) : isExactly(column, parameter)
 }
 
 /**
@@ -117,23 +123,27 @@ function planCompare (operand: Operand, operator: Operator): Condition {
 
 /** A null in the list matches NULL. In SQL, IN would never match NULL, and NOT IN with a NULL would match no row. */
 function planIn (operand: Operand, negated: boolean): Condition {
+  const { column, path } = operand
   const values = readList(operand)
-  const parameters = values.flatMap((value, index) =>
-    value === null ? [] : [readValue(operand.column, value, [...operand.path, index])]
-  )
+  const parameters: Array<Value | Hole> = []
+  let nulls = 0
+  for (const [index, value] of values.entries()) {
+    const parameter = value === null ? undefined : readIfFits(column, value, [...path, index])
+    if (value === null) nulls++
+    else if (parameter !== undefined) parameters.push(parameter)
+  }
   const list: Condition =
-    parameters.length === 0
-      ? { kind: 'constant', value: negated }
-      : { kind: 'in', column: operand.column, negated, parameters }
-  if (parameters.length === values.length) return list
-  return combine(negated ? 'and' : 'or', [list, planNull(operand.column, negated)])
+    parameters.length > 0
+      ? { kind: 'in', column, negated, parameters }
+      : values.length === nulls ? { kind: 'constant', value: negated } : inNoRow(column, negated)
+  return nulls === 0 ? list : combine(negated ? 'and' : 'or', [list, planNull(column, negated)])
 }
 
 function planBetween (operand: Operand): Condition {
   const values = readList(operand)
   if (values.length !== 2 || values.includes(null)) throw refuse(operand, '$between requires a list of two values')
   const [low, high] = values.map((value, index) =>
-    readCompared({ ...operand, value, path: [...operand.path, index] })
+    readCompared({ ...operand, value, path: [...operand.path, index] }, readValue)
   ) as [Compared, Compared]
   return { kind: 'between', column: operand.column, low, high }
 }
@@ -192,13 +202,16 @@ export function isNull (column: Column, negated: boolean): Condition {
 
 function readOperand (operand: Operand): Compared {
   if (operand.value === null) throw refuse(operand, `null cannot be compared with ${operand.path.at(-1)}; use $null`)
-  return readCompared(operand)
+  return readCompared(operand, readValue)
 }
 
-/** Reads a value, or the present time for a column of time. */
-function readCompared (operand: Operand): Compared {
+/** Reads a value, by `read`, or the present time for a column of time. */
+function readCompared<R> (
+  operand: Operand,
+  read: (column: Column, value: unknown, path: Path) => R
+): Moment | Hole | R {
   const { column, value, scope, path } = operand
-  if (typeof value !== 'object' || column.type.structured || !isNow(value)) return readValue(column, value, path)
+  if (typeof value !== 'object' || column.type.structured || !isNow(value)) return read(column, value, path)
   const { moment } = column.type
   if (scope.isTimeless === true) throw refuse(operand, '"$now" is not allowed in "having"')
   if (moment?.isComparable !== true) {
