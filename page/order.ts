@@ -5,6 +5,8 @@ export interface Term {
   /** The column; for that of a member `member.column`. */
   readonly name: string
   readonly descends: boolean
+  /** Where the order puts rows without a value, if it says that: `NULLS LAST`. */
+  readonly nulls?: string
   /** The member of `include` whose column it is. */
   readonly member?: string
 }
@@ -13,25 +15,31 @@ export interface Term {
 export function readOrder ({ orderBy, include }: JsonObject = {}): readonly Term[] {
   if (typeof orderBy === 'string') {
     const members = isObject(include) ? Object.keys(include) : []
-    return orderBy.split(',').map((term) => /^\s*(\S.*?)(?:\s+(asc|desc))?\s*$/i.exec(term)).filter((term) => term !== null).map(([, name = '', direction = '']) => {
+    return orderBy.split(',').map((term) => /^\s*(\S.*?)(?:\s+((?:asc|desc)(?:\s+nulls\s+(?:first|last))?))?\s*$/i.exec(term)).filter((term) => term !== null).map(([, name = '', direction = '']) => {
       const member = members.find((each) => name.startsWith(`${each}.`))
-      return { name, descends: isDescending(direction), ...member !== undefined && { member } }
+      return { name, ...readDirection(direction), ...member !== undefined && { member } }
     })
   }
   if (!isList(orderBy)) return []
   return orderBy.filter(isObject).flatMap((term) => Object.entries(term)).flatMap(([name, given]) => {
-    if (!isObject(given)) return [{ name, descends: isDescending(given) }]
-    return Object.entries(given).map(([column, direction]) => ({ name: `${name}.${column}`, descends: isDescending(direction), member: name }))
+    if (!isObject(given)) return [{ name, ...readDirection(given) }]
+    return Object.entries(given).map(([column, direction]) => ({ name: `${name}.${column}`, ...readDirection(direction), member: name }))
   })
 }
 
-const isDescending = (direction: Json | undefined): boolean => typeof direction === 'string' && /^desc$/i.test(direction)
+function readDirection (direction: Json | undefined): Pick<Term, 'descends' | 'nulls'> {
+  const [way, ...nulls] = typeof direction === 'string' ? direction.toUpperCase().split(/\s+/) : []
+  return { descends: way === 'DESC', ...nulls.length > 0 && { nulls: nulls.join(' ') } }
+}
+
+const writeDirection = ({ descends, nulls }: Term): string => [descends ? 'DESC' : 'ASC', nulls].filter((word) => word !== undefined).join(' ')
 
 export function writeOrder (terms: readonly Term[]): Json | undefined {
   if (terms.length === 0) return undefined
-  if (terms.every(({ name, member }) => (member === undefined ? /^\w+$/ : /^\w+\.\w+$/).test(name))) return terms.map(({ name, descends }) => descends ? `${name} DESC` : name).join(', ')
-  return terms.map(({ name, descends, member }): JsonObject => {
-    const direction = descends ? 'DESC' : 'ASC'
+  if (terms.every(({ name, member }) => (member === undefined ? /^\w+$/ : /^\w+\.\w+$/).test(name))) return terms.map((term) => term.descends || term.nulls !== undefined ? `${term.name} ${writeDirection(term)}` : term.name).join(', ')
+  return terms.map((term): JsonObject => {
+    const { name, member } = term
+    const direction = writeDirection(term)
     return member === undefined ? { [name]: direction } : { [member]: { [name.slice(member.length + 1)]: direction } }
   })
 }
@@ -46,8 +54,8 @@ export function toggleOrder (terms: readonly Term[], name: string, isAdded: bool
 
 /** The order that begins with the last rows: that of the terms, and of the key where they are equal, from its end. */
 export function reverseOrder (terms: readonly Term[], key: readonly string[]): Json {
-  const added = key.filter((column) => !terms.some(({ name }) => name === column)).map((name) => ({ name, descends: false }))
-  return writeOrder([...terms, ...added].map((term) => ({ ...term, descends: !term.descends }))) ?? []
+  const added = key.filter((column) => !terms.some(({ name }) => name === column)).map((name): Term => ({ name, descends: false }))
+  return writeOrder([...terms, ...added].map(({ nulls, ...term }) => ({ ...term, descends: !term.descends, ...nulls !== undefined && { nulls: nulls === 'NULLS LAST' ? 'NULLS FIRST' : 'NULLS LAST' } }))) ?? []
 }
 
 /** The body of the first page again: with another order or other filters a position means nothing. */

@@ -26,7 +26,7 @@ export function summarize (table: Table, body: JsonObject): string {
   const rows = readFilters(memberOf(body, 'filters'), table).filter((row) => search === undefined || !('key' in row) || row.key !== '$or')
   const filters = [...search === undefined ? [] : [`“${search}” in any text`], ...rows.map(describeFilter)]
   const [columns, include, groupBy, limit] = ['columns', 'include', 'groupBy', 'limit'].map((name) => memberOf(body, name))
-  const order = readOrder(body).map(({ name, descends }) => name === '$match' ? 'relevance' : descends ? `${name} ↓` : name)
+  const order = readOrder(body).map(({ name, descends, nulls = '' }) => name === '$match' ? 'relevance' : [name, descends ? '↓' : '', nulls.toLowerCase()].filter((word) => word !== '').join(' '))
   return [
     filters.length === 0 ? 'all rows' : filters.join(' and '),
     ...isGrouped(body) ? [`in groups${isList(groupBy) ? ` by ${groupBy.map((group) => isObject(group) ? Object.keys(group)[0] : group).join(', ')}` : ''}`] : [],

@@ -71,7 +71,8 @@ const ExpectMatches = expectOf(
 
 const DryRun = Type.Optional(Type.Boolean({ description: 'true: returns the answer and changes nothing.' }))
 
-const Direction = Type.String({ pattern: '^([Aa][Ss][Cc]|[Dd][Ee][Ss][Cc])$' })
+const NULLS = '\\s+[Nn][Uu][Ll][Ll][Ss]\\s+([Ff][Ii][Rr][Ss][Tt]|[Ll][Aa][Ss][Tt])'
+const Direction = Type.String({ pattern: `^([Aa][Ss][Cc]|[Dd][Ee][Ss][Cc])(${NULLS})?$` })
 const one = { minProperties: 1, maxProperties: 1 }
 
 /**
@@ -81,8 +82,8 @@ const one = { minProperties: 1, maxProperties: 1 }
 const OrderTerm = Type.Object({}, {
   additionalProperties: Type.Union([Direction, Type.Record(Type.String(), Direction, one)]),
   ...one,
-  description: 'The column and its direction: ASC or DESC; or a member of include that is one row, with its column ' +
-    'and direction; or $match and DESC: the best matches first.'
+  description: 'The column and its direction: ASC or DESC, also with NULLS FIRST or NULLS LAST; or a member of ' +
+    'include that is one row, with its column and direction; or $match and DESC: the best matches first.'
 })
 
 /** The operand of `$count` may be `*`. */
@@ -212,7 +213,8 @@ const Limit = Type.Optional(Type.Integer({
 const OrderBy = Type.Optional(Type.Union([Type.String(), Type.Array(OrderTerm, { minItems: 1 })], {
   description: '"<column>", "<column> ASC" or "<column> DESC", several separated by commas; or a list of terms such ' +
     'as {"<column>": "DESC"}, for columns of any name. "<member>.<column>" and {"<member>": {"<column>": "DESC"}} ' +
-    'are columns of a member of include that is one row.'
+    'are columns of a member of include that is one row. A direction may end in NULLS FIRST or NULLS LAST; without ' +
+    'it null is the lowest value.'
 }))
 
 export const ISOLATIONS = ['repeatableRead', 'serializable'] as const

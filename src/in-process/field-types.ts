@@ -165,7 +165,9 @@ type Combinators<T, X, N> = {
   -readonly [C in keyof typeof COMBINATORS]?: CombinatorTypes<T, X, N>[(typeof COMBINATORS)[C]]
 }
 
-type Direction = 'ASC' | 'DESC' | 'Asc' | 'Desc' | 'asc' | 'desc'
+type Ascent = 'ASC' | 'DESC' | 'Asc' | 'Desc' | 'asc' | 'desc'
+type Nulls = 'NULLS FIRST' | 'NULLS LAST' | 'nulls first' | 'nulls last'
+type Direction = Ascent | `${Ascent} ${Nulls}`
 
 /** One column with its direction. */
 export type OrderTerm<C extends string> = { [K in C]: { readonly [Column in K]: Direction } }[C]

@@ -45,7 +45,8 @@ const SAFE =
 
 const PAGES =
   'Pages: if "next" is not null there are more rows: send it as "after" with the same other arguments. ' +
-  '"total": true counts all matching rows.'
+  '"total": true counts all matching rows. "orderBy": "due ASC NULLS LAST, id DESC"; without NULLS FIRST or LAST ' +
+  'null is the lowest value.'
 
 const INCLUDE =
   '"include" adds related rows: {"customer": {"table": "customers", "columns": ["name"]}, ' +

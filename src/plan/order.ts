@@ -15,7 +15,7 @@ import {
 import { findColumns } from './row-keys.ts'
 import { planRange, type PlanLimits } from './write-options.ts'
 
-const DIRECTION = /\s(asc|desc)$/i
+const DIRECTION = /\s((?:asc|desc)(?:\s+nulls\s+(?:first|last))?)$/i
 /** An unknown term that may be a name is COLUMN_NOT_FOUND; any other is INVALID_ORDER_BY. */
 const NO_NAME = /^$|[^\p{L}\p{M}\p{N}_$]/u
 
@@ -38,8 +38,9 @@ type Terms = Required<Omit<OrderScope, 'relevance'>> & Pick<OrderScope, 'relevan
 type OrderedColumn = Pick<Order, 'column' | 'of'>
 
 /**
- * Plans `orderBy`: "<column> [ASC|DESC], …", or a list of objects such as {"<column>": "DESC"}. Columns and aggregates
- * of members are "<member>.<column>" and {"<member>": {"<column>": "DESC"}}. @throws INVALID_ORDER_BY, COLUMN_NOT_FOUND
+ * Plans `orderBy`: "<column> [ASC|DESC [NULLS FIRST|LAST]], …", or a list of objects such as {"<column>": "DESC"}.
+ * Columns and aggregates of members are "<member>.<column>" and {"<member>": {"<column>": "DESC"}}. @throws
+ * INVALID_ORDER_BY, COLUMN_NOT_FOUND
  */
 export function planOrder (
   orderBy: string | readonly Term[],
@@ -95,7 +96,17 @@ function toOrder ({ column, of }: OrderedColumn, direction: string | undefined, 
   if (!column.type.sortable) {
     throw refuse(path, `contains "${column.name}"; rows cannot be sorted by the type ${column.declaration}`)
   }
-  return { column, direction: direction?.toLowerCase() === 'desc' ? 'desc' : 'asc', ...of !== undefined && { of } }
+  const text = direction?.toLowerCase()
+  const descends = text?.startsWith('desc') === true
+  // a member that is one row may be missing
+  const isNullGreatest = text?.endsWith(descends ? 'first' : 'last') === true &&
+    (column.nullable || of?.kind === 'one')
+  return {
+    column,
+    direction: descends ? 'desc' : 'asc',
+    ...isNullGreatest && { isNullGreatest },
+    ...of !== undefined && { of }
+  }
 }
 
 function getTermColumn (
@@ -111,7 +122,8 @@ function getTermColumn (
   if (NO_NAME.test(name)) {
     throw refuse(
       path,
-      `must contain terms of the form "<column> [ASC|DESC]" separated by commas, not ${JSON.stringify(term)}`
+      'must contain terms of the form "<column> [ASC|DESC [NULLS FIRST|LAST]]" separated by commas, not ' +
+      JSON.stringify(term)
     )
   }
   return { column: getColumn(table, name, path) }
@@ -279,6 +291,16 @@ function planAfter (
   }
   if (asked.some(({ column }) => isRelevance(column))) {
     throw at(['orderBy'], invalidOrderBy('contains "$match", which is not possible with "after": use "offset"'))
+  }
+  const ofNulls = asked.find(({ isNullGreatest }) => isNullGreatest)
+  if (ofNulls !== undefined) {
+    throw at(
+      ['orderBy'],
+      invalidOrderBy(
+        `sorts the NULLs of "${ofNulls.column.name}" as the greatest values, which is not possible with "after": use ` +
+        '"offset"'
+      )
+    )
   }
   requirePageable(asked)
   const key = findKey(table)

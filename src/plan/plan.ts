@@ -121,6 +121,8 @@ export interface Exists {
 export interface Order {
   readonly column: Column
   readonly direction: 'asc' | 'desc'
+  /** Set if NULL is the greatest value of the column; otherwise it is the lowest. */
+  readonly isNullGreatest?: true
   /** The member whose column or aggregate it is; the table of the plan if omitted. */
   readonly of?: OneMember | ComputedMember
 }

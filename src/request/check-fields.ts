@@ -99,7 +99,7 @@ function findOwnError (
 /** The requirement for a list of terms, for messages. */
 const ORDER_TERMS =
   'must be a list of objects with one column each, such as {"<column>": "DESC"} or {"<member>": {"<column>": ' +
-  '"DESC"}}; the direction is ASC or DESC'
+  '"DESC"}}; the direction is ASC or DESC, also with NULLS FIRST or NULLS LAST'
 
 /** Whether `expect` has the present time in place of a number. */
 const hasNow = (expect: unknown): boolean => isObject(expect) &&

@@ -5,7 +5,7 @@ import type { Engine } from '../catalog/traits.ts'
 import { matchesIn } from '../plan/filters/match.ts'
 import { groupMembers } from '../plan/filters/scope.ts'
 import {
-  type ComputedColumn, type Condition, type CountPlan, type Groups, isComputed, isRelated, type SelectPlan
+  type ComputedColumn, type Condition, type CountPlan, type Groups, isComputed, isRelated, type Order, type SelectPlan
 } from '../plan/plan.ts'
 import { COUNT_VALUES } from '../types/aggregates.ts'
 import type { Parameter, SqlTemplate } from '../types/column-type.ts'
@@ -49,7 +49,12 @@ export function compileGroups (plan: SelectPlan, groups: Groups, engine: Engine)
   if (ownRows !== undefined) query = query.where(ownRows)
   if (by.length > 0) query = query.groupBy(by.map((each) => expressions.get(each) as AliasableExpression<Parameter>))
   if (!isTrue(having)) query = query.having(compileCondition(having, own, operands))
-  for (const term of orderTerms(order, ({ column: each }) => operands.left(each))) query = query.orderBy(term)
+  // MariaDB has no alias of an aggregate within an expression of ORDER BY
+  const sorted = ({ column: each, isNullGreatest }: Order): AliasableExpression<Parameter> =>
+    isNullGreatest === true && aggregates.some((aggregate) => aggregate === each)
+      ? expressions.get(each) as AliasableExpression<Parameter>
+      : operands.left(each)
+  for (const term of orderTerms(order, sorted)) query = query.orderBy(term)
   query = query.limit(plan.read ?? plan.limit)
   return tables.build(page?.by === 'offset' ? query.offset(page.offset) : query)
 }

@@ -304,8 +304,8 @@ function compileInView (
 export const collationOf = ({ column, other }: Pair): RawBuilder<unknown> =>
   other.collation === undefined && column.collation !== undefined ? sql` collate ${sql.id(column.collation)}` : sql``
 
-// The terms of ORDER BY. They contain no NULLS FIRST or LAST: MySQL, MariaDB and SQLite sort NULL as the lowest value,
-// first in ascending and last in descending order. The rows after a position depend on this (src/plan/order.ts).
+// The terms of ORDER BY. MySQL, MariaDB and SQLite sort NULL as the lowest value, first in ascending and last in
+// descending order. The rows after a position depend on this (src/plan/order.ts). No index has another order.
 
 /** `expressionOf`: the SQL of the column of a term. `rows`: the table of a search. */
 export function orderTerms (
@@ -315,5 +315,10 @@ export function orderTerms (
 ): Array<RawBuilder<unknown>> {
   const compiled = (term: Order): Expression<unknown> =>
     isRelevance(term.column) ? compileRelevance(term.column.match, rows as TableTokens) : expressionOf(term)
-  return order.map((term) => sql`${compiled(term)} ${sql.raw(term.direction)}`)
+  return order.map((term) => {
+    const [value, direction] = [compiled(term), sql.raw(term.direction)]
+    return term.isNullGreatest === true
+      ? sql`${value} is null ${direction}, ${value} ${direction}`
+      : sql`${value} ${direction}`
+  })
 }

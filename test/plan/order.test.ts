@@ -55,6 +55,23 @@ t.test('orderBy also takes a list of objects, for columns of any name', async (t
   t.throws(() => planOrder([{ tags: 'ASC' }], { table }), { code: 'INVALID_ORDER_BY' })
 })
 
+t.test('a direction may say where NULL stands, and is needed for that', async (t) => {
+  const columns = [mysqlColumn('id', 'int', { nullable: false }), mysqlColumn('due', 'date'), mysqlColumn('desc', 'int')]
+  const own = tableOf({ columns, primaryKey: ['id'] })
+  const orders: Array<[orderBy: Parameters<typeof planOrder>[0], order: string]> = [
+    ['due ASC NULLS LAST', 'due asc null greatest'], ['due ASC NULLS FIRST', 'due asc'], ['due DESC NULLS FIRST', 'due desc null greatest'], ['due DESC NULLS LAST', 'due desc'],
+    ['due\tdesc  nulls\n first , id', 'due desc null greatest, id asc'], ['due asc nulls LAST,desc desc Nulls first', 'due asc null greatest, desc desc null greatest'], ['id ASC NULLS LAST', 'id asc'], ['id DESC NULLS FIRST', 'id desc'],
+    [[{ due: 'ASC NULLS LAST' }, { id: 'desc nulls first' }], 'due asc null greatest, id desc']
+  ]
+  for (const [orderBy, order] of orders) t.equal(orderText(planOrder(orderBy, { table: own })), order, JSON.stringify(orderBy))
+  for (const orderBy of ['due NULLS LAST', 'due ASC NULLS', 'due NULLS LAST ASC', 'due ASC NULLS UP', 'due ASC NULLS LAST NULLS LAST']) {
+    t.throws(() => planOrder(orderBy, { table: own }), { code: 'INVALID_ORDER_BY', details: [{ path: '/orderBy' }] }, orderBy)
+  }
+  for (const orderBy of ['due ASC NULLS LAST', 'due DESC NULLS FIRST', 'id, due DESC NULLS FIRST']) t.throws(() => plan({ after: null, orderBy }, own), { code: 'INVALID_ORDER_BY', details: [{ path: '/orderBy' }] }, orderBy)
+  t.equal(orderText(plan({ after: null, orderBy: 'due DESC NULLS LAST, id ASC NULLS LAST' }, own).order), 'due desc, id asc')
+  t.equal(orderText(plan({ offset: 1, orderBy: 'due DESC NULLS FIRST' }, own).order), 'due desc null greatest, id desc')
+})
+
 t.test('a term that cannot be a name is INVALID_ORDER_BY', async (t) => {
   for (const orderBy of ['', ' ', ',', 'id,', ',id', 'id,,name', '(id)', 'id; name', 'id UP', 'id ASC DESC x', '`id`', '"id"', '1+1', 'id--', 'rand()', '*']) {
     t.throws(() => planOrder(orderBy, { table }), { code: 'INVALID_ORDER_BY', details: [{ path: '/orderBy' }] }, JSON.stringify(orderBy))

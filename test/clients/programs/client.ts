@@ -81,6 +81,12 @@ export async function reads (filters: Filters<DB['orders']>): Promise<void> {
   // @ts-expect-error: an unknown aggregate in a list
   await db.select('orders', { include, orderBy: [{ lines: { line: 'DESC' } }] })
   await db.select('products', { filters: { $match: { columns: ['name'], text: 'red', mode: 'all' } }, orderBy: [{ $match: 'DESC' }] })
+  await db.select('orders', { orderBy: 'note ASC NULLS LAST, id DESC' })
+  await db.select('orders', { orderBy: [{ note: 'DESC NULLS FIRST' }, { id: 'asc nulls last' }] })
+  // @ts-expect-error: a direction is needed
+  await db.select('orders', { orderBy: 'note NULLS LAST' })
+  // @ts-expect-error: NULL has two places
+  await db.select('orders', { orderBy: [{ note: 'DESC NULLS UP' }] })
   // @ts-expect-error: a number has no words
   await db.select('orders', { filters: { $match: { columns: ['id'], text: 'red' } } })
   // @ts-expect-error: a column that was not asked for
