@@ -2,7 +2,7 @@
  * Runs an insert or upsert: as one statement if that is certain to do what one statement for each row would, and the
  * database accepts all rows; otherwise row by row.
  */
-import { mayFillColumns, mayFire, type Table } from '../catalog/catalog.ts'
+import { type Column, mayFillColumns, mayFire, type Table } from '../catalog/catalog.ts'
 import { type Engine, TRAITS } from '../catalog/traits.ts'
 import { refusesRow, uniqueViolationOf } from '../dialects/dialect.ts'
 import { ServiceError } from '../errors.ts'
@@ -13,17 +13,19 @@ import { mayChangeKey } from '../plan/row-keys.ts'
 import { withinRules } from '../plan/rule.ts'
 import { isOneRow } from '../plan/write-options.ts'
 import { writeValue } from '../response/cells.ts'
-import { addCounts, countsOf, type Result, type RowCounts, shownNumber, withoutHidden } from '../response/result.ts'
+import {
+  addCounts, countsOf, numberOf, type Result, type RowCounts, shownNumber, withoutHidden
+} from '../response/result.ts'
 import { compileLastId } from '../sql/statement-cache.ts'
 import {
-  type BatchConflict, isByKey, isCertain, isInsertedFirst, type RowBatch, toBatch, toParts
+  type BatchConflict, changedColumns, isByKey, isCertain, isInsertedFirst, type RowBatch, toBatch, toParts
 } from '../sql/row-batches.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
 import type { Parameter, Value } from '../types/column-type.ts'
 import { isMoment } from '../types/moment.ts'
 import { TO_DEFAULT } from '../types/update-operators.ts'
 import { atRow, isCheckedAfterWrite, watchRow } from './after-write.ts'
-import { conditionOf, type Runner } from './runner.ts'
+import { conditionOf, hasKey, readKey, type Runner } from './runner.ts'
 
 // Writes a row of an upsert by its key: updates the row that exists, or inserts it. This is necessary for a row that
 // collides in a key other than the named one: the server may have checked that key first although the row also collides
@@ -80,9 +82,13 @@ async function changeRow (batch: Upsert, runner: Runner, condition: Condition): 
   }
   if (isIdle) return { inserted: 0, updated: 0, unchanged: 1, insertId }
   const update = await runner.run({ verb: 'update', table, assignments, condition })
-  return update.matched === 0
-    ? undefined
-    : withoutHidden(batch, { inserted: 0, updated: update.changed, unchanged: 1 - update.changed, insertId })
+  if (update.matched === 0) return undefined
+  // a trigger may have given the row another number, or another key
+  if (numbered !== undefined && mayFire(table, 'update', 'before')) {
+    const [found] = await runner.keys({ table, columns: [numbered], condition, limit: 1 })
+    if (found !== undefined) insertId = String(found[0])
+  }
+  return withoutHidden(batch, { inserted: 0, updated: update.changed, unchanged: 1 - update.changed, insertId })
 }
 
 /** The values that are written to the row that exists. */
@@ -164,8 +170,8 @@ async function idOf (plan: InsertPlan, counts: RowCounts, runner: Runner): Promi
 
 /**
  * Whether the id may need a SELECT after the upsert. MySQL reports the value of an AUTO_INCREMENT column
- * (src/sql/compile-insert.ts), except for unchanged rows of tables with UPDATE triggers. A value of the key is the id
- * itself, unless the database may consider different values equal.
+ * (src/sql/compile-insert.ts), but that of an unchanged row of a table with UPDATE triggers only to the session. A
+ * value of the key is the id itself, unless the database may consider different values equal.
  */
 function mustReadId ({ table, isList, conflict }: InsertPlan, engine: Engine): boolean {
   const { identity } = table
@@ -190,7 +196,7 @@ async function readExistingId (plan: InsertPlan, counts: RowCounts, runner: Runn
   if (!TRAITS[runner.engine].reportsNumbers) {
     return existing === undefined || existing === null ? undefined : writeValue(identity, existing)
   }
-  // a table with UPDATE triggers does not report the number of an unchanged row, and no table one that it has not given
+  // no table reports a number that it has not given
   const isReported = identity.autoIncrement && insertId !== undefined
   if (isReported || identity.type.wholeNumbers !== true) return undefined
   return shownNumber(identity, await runner.number(compileLastId(table)))
@@ -202,9 +208,10 @@ async function readExistingId (plan: InsertPlan, counts: RowCounts, runner: Runn
  */
 async function readStoredId (
   { table, rows, conflict }: InsertPlan,
-  { inserted, insertId }: RowCounts,
+  counts: RowCounts,
   runner: Runner
 ): Promise<string | undefined> {
+  const { inserted, insertId } = counts
   const { identity } = table
   const row = rows[0] as PlannedRow
   if (conflict === undefined || identity === undefined) return undefined
@@ -219,10 +226,16 @@ async function readStoredId (
     parameters: [...changes.map(({ parameter }) => parameter), ...row.parameters]
   }
   const condition = isComputedKey(key, written) ? undefined : conditionOf(key, written)
-  return (
-    condition &&
-    ((await runner.value({ table, column: identity, condition: withinRules(table, condition) })) ?? 'null')
-  )
+  const readNumber = async (condition: Condition | undefined): Promise<string | undefined> =>
+    condition && await runner.value({ table, column: identity, condition: withinRules(table, condition) })
+  return condition && ((await readNumber(condition)) ?? (await readNumber(byNumber(identity, counts))) ?? 'null')
+}
+
+/** The condition of the row with the number that was reported: SQLite's triggers may have given it another key. */
+function byNumber (identity: Column, { inserted, insertId, existing = null }: RowCounts): Condition | undefined {
+  const isNew = inserted > 0
+  if (isNew ? !identity.autoIncrement || insertId === undefined : existing === null) return undefined
+  return hasKey([identity], [isNew ? numberOf(identity, insertId as string) : readKey(identity, existing)])
 }
 
 /** Returns the id as JSON of the row of an upsert; undefined if it is reported. @throws ServiceError */
@@ -297,10 +310,15 @@ async function resultOf (plan: InsertPlan, counts: RowCounts, runner: Runner): P
   return { rows: 0, changed: inserted + updated, counts, id: await idOf(plan, counts, runner) }
 }
 
-/** `isThere`: whether the only row of the batch exists, so that it is not counted as inserted. */
-async function runBatch ({ runner, onBatch }: InsertRun, batch: RowBatch, isThere = false): Promise<RowCounts> {
+/** Runs the statement of a row that exists, which is not counted as inserted. */
+async function runExisting (batch: RowBatch, runner: Runner): Promise<RowCounts> {
   const result = await runner.insert(batch)
-  const counts = countsOf(batch, isThere && result.changed === 1 ? { ...result, changed: 0 } : result)
+  return countsOf(batch, result.changed === 1 ? { ...result, changed: 0 } : result)
+}
+
+/** `isThere`: whether the only row of the batch exists. */
+async function runBatch ({ runner, onBatch }: InsertRun, batch: RowBatch, isThere = false): Promise<RowCounts> {
+  const counts = isThere ? await runExisting(batch, runner) : countsOf(batch, await runner.insert(batch))
   const { within } = batch.conflict ?? {}
   if (within !== undefined) await requireWithin({ batch, within }, counts, runner)
   await onBatch?.(batch, counts)
@@ -340,7 +358,13 @@ async function runRow (insertRun: InsertRun, row: PlannedRow): Promise<RowCounts
   const { plan, runner, onBatch } = insertRun
   const batch = toBatch(plan, [row], runner.engine)
   const resolve = async (): Promise<RowCounts> => {
-    const counts = await resolveRow(batch as Upsert, runner)
+    const counts = await resolveRow(batch as Upsert, runner).catch((error: unknown) => {
+      // only the statement finds the row whose key a trigger gives to this one
+      const { code } = error as ServiceError
+      if (code !== 'UNIQUE_VIOLATION' || !mayFillColumns(plan.table) || plan.afterWrite !== undefined) throw error
+      if (changedColumns(batch.conflict as BatchConflict).length === 0) throw error
+      return runExisting(batch, runner)
+    })
     await onBatch?.(batch, counts)
     return counts
   }

@@ -17,7 +17,7 @@ import { withinRules } from '../plan/rule.ts'
 import { writeValue } from '../response/cells.ts'
 import { LastRow, ResponseSink, RowCounter } from '../response/response-sink.ts'
 import { compileInsert, compileRowsOfValues, type RowsOfValues } from '../sql/compile-insert.ts'
-import { compileClock, type CompiledPlan, compileStatement } from '../sql/statement-cache.ts'
+import { compileClock, compileLastId, type CompiledPlan, compileStatement } from '../sql/statement-cache.ts'
 import type { RowBatch } from '../sql/row-batches.ts'
 import { bindCells, type Statement } from '../sql/statement.ts'
 import type { Cell, DriverValue, Parameter, Value } from '../types/column-type.ts'
@@ -56,7 +56,8 @@ export class KeyList extends RowCounter {
   }
 }
 
-function readKey ({ type }: Column, value: DriverValue | null): Value {
+/** The parameter by which a value finds its row. @throws NOT_SUPPORTED for NULL */
+export function readKey ({ type }: Column, value: DriverValue | null): Value {
   const { read, write } = type.positions ?? type
   try {
     if (value !== null) return read(parseExactJson(write(value)))
@@ -120,9 +121,17 @@ export class Runner {
     return sink instanceof ResponseSink ? running.then((outcome) => requireRoom(sink, outcome)) : running
   }
 
-  /** Runs the statement of a batch of rows. */
-  insert (batch: RowBatch): Promise<StatementResult> {
-    return this.runStatement(compileInsert(batch, this.engine, this.database.statementCounts))
+  /**
+   * Runs the statement of a batch of rows. In a table with UPDATE triggers, an upsert does not report the number of a
+   * row that it leaves as it is, but the session has it (compile-insert.ts).
+   */
+  async insert (batch: RowBatch): Promise<StatementResult> {
+    const { table, conflict } = batch
+    const result = await this.runStatement(compileInsert(batch, this.engine, this.database.statementCounts))
+    const { changed, insertId } = result
+    return changed === 0 && insertId === '0' && conflict?.identity?.autoIncrement === true && mayFire(table, 'update')
+      ? { ...result, insertId: await this.number(compileLastId(table)) }
+      : result
   }
 
   /** Updates rows with values of their own. */

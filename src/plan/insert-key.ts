@@ -36,8 +36,9 @@ export function withInsertKey (plan: InsertPlan): InsertPlan {
   const { table, rows, conflict } = plan
   const key = conflict === undefined ? findInsertKey(table, rows) : findConflictKey(conflict, rows)
   const number = conflict === undefined ? undefined : findNumber(table, conflict, rows)
-  // a trigger may give the row the key of another one
-  if (key !== undefined && (number === undefined || !mayFillColumns(table))) return Object.freeze({ ...plan, key })
+  // a trigger may give the row another key
+  const mayMove = conflict !== undefined && (mayReplace(table, 'insert') || mayReplace(table, 'update'))
+  if (key !== undefined && (number === undefined || !mayMove)) return Object.freeze({ ...plan, key })
   if (number !== undefined) return Object.freeze({ ...plan, isNumbered: true as const, key: [number] })
   const message =
     conflict === undefined

@@ -1,5 +1,5 @@
 /** The result of a plan, from which its response is written. */
-import { type Column, mayFire } from '../catalog/catalog.ts'
+import type { Column } from '../catalog/catalog.ts'
 import type { StatementResult } from '../dialects/dialect.ts'
 import type { WriteOptions } from '../plan/plan.ts'
 import { writesHidden } from '../plan/rule.ts'
@@ -35,16 +35,14 @@ export function countsOf (
   batch: RowBatch,
   { changed, duplicates, insertId, untouched, existing }: StatementResult
 ): RowCounts {
-  const { table, conflict, rows } = batch
+  const { conflict, rows } = batch
   const updated = conflict === undefined ? 0 : duplicates ?? Number(changed > 1)
   const inserted = duplicates === undefined && updated === 1 ? 0 : changed - 2 * updated
-  // a table with UPDATE triggers does not report the number of an unchanged row
-  const isUnreported = changed === 0 && insertId === '0' && mayFire(table, 'update')
   return withoutHidden(batch, {
     inserted,
     updated,
     unchanged: rows.length - inserted - updated,
-    insertId: isUnreported ? undefined : insertId,
+    insertId,
     untouched,
     existing
   })

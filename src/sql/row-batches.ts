@@ -75,10 +75,12 @@ export function toBatch (plan: InsertPlan, rows: readonly PlannedRow[], engine: 
 
 /**
  * The id that the statement reports of the row that exists: on MySQL and MariaDB a number that the database gives, and
- * any other one if it computes the key, by which the row could be found. SQLite reports ids of any type.
+ * any other one if it computes the key, by which the row could be found. SQLite reports ids of any type, also where
+ * triggers may change the key.
  */
-function findReported ({ identity }: Table, isComputed: boolean, engine: Engine): Column | undefined {
-  if (!TRAITS[engine].reportsNumbers) return isComputed ? identity : undefined
+function findReported (table: Table, isComputed: boolean, engine: Engine): Column | undefined {
+  const { identity } = table
+  if (!TRAITS[engine].reportsNumbers) return isComputed || mayFire(table, 'update') ? identity : undefined
   return identity?.autoIncrement === true || (isComputed && identity?.type.wholeNumbers === true) ? identity : undefined
 }
 

@@ -126,7 +126,7 @@ async function insertReturning (plan: ReturningPlan, runner: Runner, sink: Respo
     }
     const [row] = rows as [PlannedRow]
     if (numbered === undefined || knownKey(plan, row, numbered) !== null) return
-    const read = isNumbered && inserted === 0 ? await readId({ ...plan, rows }, counts, runner) : undefined
+    const read = isNumbered ? await readId({ ...plan, rows }, counts, runner) : undefined
     if (read === 'null' && updated > 0) throw keyChanged('/returning')
     const first = read ?? insertId
     if (first === undefined || first === 'null') return
