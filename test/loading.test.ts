@@ -2,6 +2,7 @@
 /** Which packages the program loads, and when: an import loads what checks the options, registering what the options need, a request nothing. */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
+import { join } from 'node:path'
 import t from 'tap'
 import { ROOT } from './support/markdown.ts'
 import { TOKEN } from './support/service.ts'
@@ -63,4 +64,34 @@ t.test('each option loads its package when the plugin is registered, so that a p
     t.equal(status, 200)
     t.same(requested, [], 'a request loads nothing')
   }))
+})
+
+const HOOKS = `
+  import { registerHooks } from 'node:module'
+  const loaded = new Set()
+  registerHooks({ resolve (name, context, next) {
+    const found = next(name, context)
+    loaded.add(/node_modules\\/((@[^/]+\\/)?[^/]+)/.exec(found.url)?.[1] ?? /\\/(plugins|src\\/\\w+)\\//.exec(found.url)?.[1])
+    return found
+  } })
+  process.on('exit', () => console.error(JSON.stringify([...loaded].filter(Boolean).sort())))
+`
+
+/** Prints the packages, and the first rooms of `src`, that a command loads. */
+async function loadedBy (folder: string, ...args: string[]): Promise<string[]> {
+  const hooks = join(folder, 'hooks.mjs')
+  const { NODE_OPTIONS, ...env } = process.env
+  const { stderr } = await promisify(execFile)(process.execPath, ['--no-warnings', '--import', hooks, join(ROOT, 'src/cli/main.ts'), ...args], { cwd: folder, env })
+  return JSON.parse(stderr)
+}
+
+t.test('a command loads what it needs: no server, no engine that is not configured, and a token no database at all', async (t) => {
+  const folder = t.testdir({ 'hooks.mjs': HOOKS, 'row-query.json': JSON.stringify({ databases: { shop: { url: 'sqlite::memory:', setup: ['create table orders (id integer primary key)'] } } }) })
+  const config = ['--config', join(folder, 'row-query.json')]
+  t.same(await loadedBy(folder, 'token', '--name', 'x', '--permissions', 'select'), ['@fastify/error', '@sinclair/typebox', 'src/access', 'src/cli', 'src/config', 'src/dialects', 'src/json', 'src/types'])
+  for (const command of [['check'], ['types', 'shop']]) {
+    const loaded = await loadedBy(folder, ...command, ...config)
+    t.ok(loaded.includes('kysely'))
+    for (const name of ['fastify', 'mysql2', 'jose', 'close-with-grace', 'plugins', 'src/server', 'src/http', 'src/imports', 'src/mcp']) t.notOk(loaded.includes(name), `${command[0] as string} without ${name}`)
+  }
 })

@@ -5,12 +5,8 @@
  */
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 if (major > 22 || (major === 22 && minor >= 13)) {
-  // loaded before the rest, which takes longer
-  Promise.all([import('./start-server.ts'), import('./stop.ts')]).then(([{ catchReloadSignal }, { stop }]) => {
-    if (process.argv[2] === 'serve') catchReloadSignal()
-    if (process.argv[2] === 'export' || process.argv[2] === 'import') stop.listen()
-    return import('./run.ts')
-  })
+  // before the rest, which takes longer to load
+  import('./before-loading.ts').then(({ prepare }) => prepare(process.argv[2])).then(() => import('./run.ts'))
 } else {
   process.stderr.write(
     `row-query: Node 22.13 or later is required; this is Node ${process.versions.node} (${process.execPath})\n`

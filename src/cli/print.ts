@@ -2,8 +2,6 @@ import { VERBS } from '../../schemas/grants.ts'
 import { baseTable, mayFire, type Column, type Table } from '../catalog/catalog.ts'
 import { CREATE } from '../idempotency/keys-table.ts'
 import { parseExactJson } from '../json/exact-json.ts'
-import { createDatabaseDocument } from '../openapi/database-document.ts'
-import { createInterfaceDocument } from '../openapi/interface-document.ts'
 import { isOptional } from '../openapi/table-schemas.ts'
 import {
   createNames, membersOf, pascalCase, type Schema, shownOf, shownSchema, takenSchema
@@ -20,12 +18,12 @@ export async function openapi (args: string[]): Promise<number> {
   const { databases, database, settings, grant } = chooseDatabase('openapi', args)
   const document =
     database === undefined
-      ? createInterfaceDocument({
-        verbs: VERBS.filter((verb) => grant.permissions.has(verb)),
-        databases: databases.map(({ name }) => name),
-        settings
-      })
-      : await createDatabaseDocument({
+      ? (await import('../openapi/interface-document.ts')).createInterfaceDocument({
+          verbs: VERBS.filter((verb) => grant.permissions.has(verb)),
+          databases: databases.map(({ name }) => name),
+          settings
+        })
+      : await (await import('../openapi/database-document.ts')).createDatabaseDocument({
         database: database.name,
         tables: visibleTables(await readCatalog(database), grant, database.name),
         settings

@@ -9,6 +9,7 @@ import { ConfigError } from '../config-errors.ts'
 import { type Loaded, type ServerSettings, splitConfig } from '../config/load.ts'
 import { resolveSettings } from '../config/settings.ts'
 import { createServer, type Server } from '../server/server.ts'
+import { onReload } from './reload.ts'
 
 // What `row-query serve` prints for configured databases: their addresses and tables, and a request to try.
 
@@ -149,26 +150,6 @@ export async function listen (
       `${settings}${listenErrors.get(code) ?? `host: cannot listen (${code})`} (${options.host}, port ${options.port})`
     ])
   }
-}
-
-/** Reloads at SIGHUP, which is caught from the start, because a signal without a handler would end the process. */
-let reload: (() => void) | undefined
-let isDue = false
-
-/** Reloads at once, or when the process is ready: it may have read its files before the signal. */
-export function requestReload (): void {
-  if (reload === undefined) isDue = true
-  else reload()
-}
-
-export function catchReloadSignal (): void {
-  process.on('SIGHUP', requestReload)
-}
-
-/** Sets how this process reloads, once it is ready. */
-export function onReload (use: () => void): void {
-  reload = use
-  if (isDue) use()
 }
 
 type Shutdown = ServerSettings['shutdown']

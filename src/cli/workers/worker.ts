@@ -6,8 +6,9 @@ import type { Config } from '../../../schemas/options.ts'
 import { ConfigError } from '../../config-errors.ts'
 import { splitConfig } from '../../config/load.ts'
 import { createServer, type Server } from '../../server/server.ts'
+import { onReload, requestReload } from '../reload.ts'
 import {
-  tuneGarbageCollection, listen, onReload, requestReload, createWorkerShutdown, leaveSignalsToPrimary, reloadServer,
+  tuneGarbageCollection, listen, createWorkerShutdown, leaveSignalsToPrimary, reloadServer,
   type ConfiguredGrants
 } from '../start-server.ts'
 import { silenceSqliteWarning } from '../commands.ts'

@@ -13,7 +13,8 @@ import { ConfigError } from '../../config-errors.ts'
 import { type ServerSettings, divideConfig } from '../../config/load.ts'
 import { createMetricsApp } from '../../server/metrics-app.ts'
 import { createLog } from '../../telemetry/record.ts'
-import { type ConfiguredGrants, type ReadGrants, type Started, listen, onReload } from '../start-server.ts'
+import { type ConfiguredGrants, type ReadGrants, type Started, listen } from '../start-server.ts'
+import { onReload } from '../reload.ts'
 import { type MeasuredWorker, type Snapshot, WorkerMetrics } from './worker-metrics.ts'
 
 // Handles connections that `node:cluster` would leave open. The primary process accepts connections for its workers.
