@@ -96,7 +96,6 @@ class NdjsonRows implements StreamRows {
 function endLine (output: Output, start: number | undefined): void {
   if (output.length === Infinity) return // the row is too large
   if (start !== undefined) joinLines(output.bytes, start, output.length)
-  output.reserve(1)
   output.byte(LF)
 }
 
@@ -181,7 +180,6 @@ export class CsvRows implements StreamRows {
     }
     output.length = position
     if (this.#joined.length > 0) this.#writeMembers(output, bytes, from, to)
-    output.reserve(2)
     output.byte(CR)
     output.byte(LF)
   }

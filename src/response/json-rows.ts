@@ -79,7 +79,8 @@ export class JsonRows implements RowFormat {
   textRow (output: Output, bytes: Buffer, from: number, to: number): void {
     if (this.#row.members.length === 0) {
       const layout = this.#layout ??= this.#layoutOf(this.#row)
-      return writeBytes(output, layout, bytes, skipValues(bytes, from, this.#row.from), to)
+      const start = this.#row.from === 0 ? from : skipValues(bytes, from, this.#row.from)
+      return writeBytes(output, layout, bytes, start, to)
     }
     this.readRow(bytes, from, to)
     this.writeRow(output, this.#row)

@@ -58,8 +58,8 @@ export class Output {
     this.length = Infinity
   }
 
-  /** Writes one byte, for which room must have been reserved. */
   byte (value: number): void {
+    if (this.length === this.bytes.length) this.#grow(1)
     this.bytes[this.length++] = value
   }
 

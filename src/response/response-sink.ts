@@ -101,12 +101,13 @@ export class ResponseSink implements RowSink {
   }
 
   get full (): boolean {
-    return this.#isDropped || (this.#output.length + this.#waiting > this.#room && !this.#extend())
+    const waiting = this.#hasLists ? this.#waiting : 0
+    return this.#isDropped || (this.#output.length + waiting > this.#room && !this.#extend())
   }
 
-  /** The memory of what waits to be inserted. */
+  /** The memory of what waits to be inserted; 0 without lists. */
   get #waiting (): number {
-    return this.#hasLists ? this.#held + this.#heldMemory + this.rows.size : 0
+    return this.#held + this.#heldMemory + this.rows.size
   }
 
   overflow (): void {
@@ -150,23 +151,25 @@ export class ResponseSink implements RowSink {
 
   textRow (bytes: Buffer, offset: number, end: number): Promise<void> | undefined {
     if (isLongRow(end - offset)) return this.row(valuesIn(bytes, offset, end))
-    if (this.#isBehind()) return undefined
-    this.#separate()
+    if (this.#page !== undefined && this.#isBehind(this.#page)) return undefined
+    if (this.count++ === 0) this.#output.text(BEFORE_ROWS)
+    else this.#output.byte(COMMA)
     this.rows.textRow(this.#output, bytes, offset, end)
     if (this.count === this.#page?.limit) this.#last = copyValues(bytes, offset, end)
     return undefined
   }
 
   row (values: Values): Promise<void> | undefined {
-    if (this.#isBehind()) return undefined
-    this.#separate()
+    if (this.#page !== undefined && this.#isBehind(this.#page)) return undefined
+    if (this.count++ === 0) this.#output.text(BEFORE_ROWS)
+    else this.#output.byte(COMMA)
     if (this.count === this.#page?.limit) this.#last = values
     return writeRow(this.rows.values(this.#output, values), values, () => this.full)
   }
 
   /** Whether the page is already complete before this row. */
-  #isBehind (): boolean {
-    if (this.#page === undefined || this.count < this.#page.limit) return false
+  #isBehind ({ limit }: SelectPlan): boolean {
+    if (this.count < limit) return false
     this.#hasMore = true
     return true
   }
@@ -222,12 +225,6 @@ export class ResponseSink implements RowSink {
   #end (): Buffer | string {
     this.#memory.release()
     return this.#output.end(SHORT_RESPONSE)
-  }
-
-  #separate (): void {
-    if (this.count++ === 0) return this.#output.text(BEFORE_ROWS)
-    this.#output.reserve(1)
-    this.#output.byte(COMMA)
   }
 
   /** The next page as a field of the answer; empty if the request did not ask for it. @throws as #position */

@@ -35,8 +35,8 @@ class ListSink implements RowSink {
   #isValue = false
   /** The lists with rows of the running statement. */
   readonly #filled: RelatedList[] = []
-  /** The first cell of the last row. */
-  #lastText: string | undefined
+  /** The first cell of the last row: its bytes, which the driver reuses, or the text of a value. */
+  #last: Uint8Array | string | undefined
   /** The bytes and the memory that the answer has counted. */
   #bytes = 0
   #memory = 0
@@ -72,7 +72,7 @@ class ListSink implements RowSink {
 
   begin (columns: readonly Column[]): void {
     for (let list = this.#filled.pop(); list !== undefined; list = this.#filled.pop()) this.#empty(list)
-    this.#lastText = undefined
+    this.#last = undefined
     this.count = 0
     this.members.begin(columns)
   }
@@ -81,37 +81,52 @@ class ListSink implements RowSink {
     if (isLongRow(to - from)) return this.row(valuesIn(bytes, from, to))
     const start = afterLength(bytes, from)
     const end = start + readLength(bytes, from)
-    const text = bytes.toString('latin1', start, end)
-    if (this.#add(text, () => bytes.subarray(start, end))) {
-      this.members.textRow(this.#output, bytes, from, to)
-      this.#close()
-    }
+    this.count++
+    if (!this.#isLast(bytes, start, end)) {
+      const first = Buffer.from(bytes.subarray(start, end))
+      this.#open(first, first)
+    } else if (!this.#goesOn()) return undefined
+    this.members.textRow(this.#output, bytes, from, to)
+    this.#close()
     return undefined
   }
 
   row (values: Values): Promise<void> | undefined {
     const first = values[0] as DriverValue
-    if (!this.#add(String(first), () => first)) return undefined
+    this.count++
+    const isBytes = typeof first === 'object'
+    if (isBytes ? !this.#isLast(first, 0, first.length) : String(first) !== this.#last) {
+      this.#open(first, isBytes ? first : String(first))
+    } else if (!this.#goesOn()) return undefined
     const taking = writeRow(this.members.values(this.#output, values), values, () => this.full)
     if (taking === undefined) this.#close()
     return taking?.then(() => this.#close())
   }
 
-  /** Begins a row, whose first cell is given. Returns whether its list takes it. */
-  #add (text: string, getValue: () => DriverValue): boolean {
-    this.count++
-    if (text === this.#lastText) {
-      if ((this.#filled.at(-1) as RelatedList).count === this.#most) return false
-      this.#output.reserve(1)
-      this.#output.byte(COMMA)
-    } else {
-      const list = this.#isValue ? this.#lists.find(getValue()) : this.#lists.lists[Number(text)] as RelatedList
-      const [start, gap] = [this.#output.length, this.members.gaps.length]
-      list.rows = { output: this.#output, gaps: this.members.gaps, start, end: start, gap, gapEnd: gap }
-      this.#filled.push(list)
-      this.#lastText = text
-    }
-    (this.#filled.at(-1) as RelatedList).count++
+  /** Whether these bytes are the first cell of the last row, too. */
+  #isLast (bytes: Uint8Array, start: number, end: number): boolean {
+    const last = this.#last
+    if (typeof last !== 'object' || last.length !== end - start) return false
+    for (let index = 0; index < last.length; index++) if (last[index] !== bytes[start + index]) return false
+    return true
+  }
+
+  /** Begins the list of a row, whose first cell is given. */
+  #open (first: DriverValue, last: Uint8Array | string): void {
+    const list = this.#isValue ? this.#lists.find(first) : this.#lists.lists[Number(String(first))] as RelatedList
+    const [start, gap] = [this.#output.length, this.members.gaps.length]
+    list.rows = { output: this.#output, gaps: this.members.gaps, start, end: start, gap, gapEnd: gap }
+    list.count = 1
+    this.#filled.push(list)
+    this.#last = last
+  }
+
+  /** Begins another row of the last list, if it takes one. */
+  #goesOn (): boolean {
+    const list = this.#filled.at(-1) as RelatedList
+    if (list.count === this.#most) return false
+    list.count++
+    this.#output.byte(COMMA)
     return true
   }
 

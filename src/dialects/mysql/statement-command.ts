@@ -114,12 +114,10 @@ class StatementCommand {
       connection.writePacket(new QueryPacket(this.#options.sql))
       return false
     }
-    if (!packet.isError()) return this.#take(packet, connection)
-    this.onResult(packet.asError('utf8'))
-    return true
-  }
-
-  #take (packet: Packet, connection: CommandConnection): boolean {
+    if (packet.isError()) {
+      this.onResult(packet.asError('utf8'))
+      return true
+    }
     try {
       return this.#next(packet, connection)
     } catch (error) {
@@ -180,7 +178,7 @@ class StatementCommand {
       if (taking !== undefined) {
         return listener.wait?.(
           taking.then(
-            () => this.#stopIfFull(),
+            () => { if (sink.full) this.#stop() },
             (reason) => this.#fail(reason)
           )
         )
@@ -188,14 +186,14 @@ class StatementCommand {
     } catch (reason) {
       return this.#fail(reason)
     }
-    this.#stopIfFull()
+    if (sink.full) this.#stop()
   }
 
-  #stopIfFull (): void {
-    const { sink, listener } = this.#options as CommandOptions & { sink: CommandSink }
-    if (!sink.full || this.#isOver) return
+  /** Ignores the rows that follow, because the sink is full. */
+  #stop (): void {
+    if (this.#isOver) return
     this.#isOver = true
-    listener.stop?.()
+    this.#options.listener.stop?.()
   }
 
   #fail (reason: unknown): void {
