@@ -6,7 +6,7 @@ import fastifyAuth from '@fastify/auth'
 import bearerAuth from '@fastify/bearer-auth'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { isUnauthenticated, rateLimited, unauthenticated, withReason } from '../src/errors.ts'
+import { isUnauthenticated, notFound, rateLimited, unauthenticated, withReason } from '../src/errors.ts'
 import { type Grant, getHostGrant, type Authenticate } from '../src/access/grant.ts'
 import { createJwtVerifier, type JwtVerifier } from '../src/access/jwt.ts'
 import { type TokenWatch, watchTokens, hashToken, type TokenStore } from '../src/access/tokens.ts'
@@ -21,11 +21,8 @@ declare module 'fastify' {
     rowQueryTokenWatch?: TokenWatch
     /** Verifies JWTs; undefined if no issuer is configured. */
     rowQueryJwt?: JwtVerifier
-    /**
-     * Counts a request with invalid credentials. Must be called in the same turn of the event loop as the look-up, so
-     * that pipelined requests cannot exceed the limit.
-     */
-    rowQueryLoginFailed?: (request: FastifyRequest) => void
+    /** Blocks addresses; undefined if no address is blocked. */
+    rowQueryFailedLogins?: FailedLogins
   }
 
   interface FastifyRequest {
@@ -62,7 +59,7 @@ export default fp(async function auth (app: FastifyInstance, options: AuthOption
   }
 
   /** Counts a failed login, which only the last way of authentication does. */
-  const countFailure = (request: FastifyRequest): void => app.rowQueryLoginFailed?.(request)
+  const countFailure = (request: FastifyRequest): void => app.rowQueryFailedLogins?.count(request)
   const countIfLast = authenticate === undefined ? countFailure : (): void => {}
 
   const failJwt = (request: FastifyRequest, error: Error): false => {
@@ -135,11 +132,14 @@ export default fp(async function auth (app: FastifyInstance, options: AuthOption
   ])
 
   app.addHook('onRequest', function (request, reply, done) {
+    const blocked = app.rowQueryFailedLogins?.refuse(request, reply)
+    if (blocked !== undefined) return done(blocked)
     // the method is tested first, because `routeOptions` builds a new object at each access
     if (request.method !== 'POST' && request.routeOptions.config.rowQueryPublic === true) return done()
     if (!hasToken(request)) countIfLast(request) // credentials of another scheme
     check.call(app, request, reply, () => {
-      if (request.rowQueryGrant !== null) return done()
+      // a path without a route is refused here, before the body is read
+      if (request.rowQueryGrant !== null) return done(request.is404 ? notFound() : undefined)
       reply.code(200) // @fastify/auth has set 401, also for an error of the app
       done(refuse(request, reply))
     })
@@ -179,6 +179,16 @@ export interface RateLimit {
 /** Maximum number of counted addresses. Beyond it, the address with the oldest last failure is dropped. */
 const MAX_ADDRESSES = 5000
 
+interface FailedLogins {
+  /**
+   * Counts a request with invalid credentials. Must be called in the same turn of the event loop as the look-up, so
+   * that pipelined requests cannot exceed the limit.
+   */
+  count (request: FastifyRequest): void
+  /** The refusal of a request with credentials from a blocked address; undefined for any other. */
+  refuse (request: FastifyRequest, reply: FastifyReply): Error | undefined
+}
+
 /** Temporarily blocks addresses that send too many invalid tokens: 429, before the next token is looked up. */
 export const failedLogins = fp(async function failedLogins (app: FastifyInstance, { max, window }: RateLimit) {
   if (max === 0) return
@@ -186,16 +196,16 @@ export const failedLogins = fp(async function failedLogins (app: FastifyInstance
   // the end of the last window in which an address is blocked; 0 (the common case) if none is
   let latest = 0
 
-  /** Milliseconds for which the address stays blocked. */
-  const blockedFor = (request: FastifyRequest): number => {
-    if (latest === 0) return 0
+  const refuse = (request: FastifyRequest, reply: FastifyReply): Error | undefined => {
+    if (latest === 0 || !hasCredentials(request)) return undefined
     const now = Date.now()
     if (latest <= now) latest = 0
     const found = failures.get(clientAddress(request.ip))
-    return found === undefined || found.count < max ? 0 : found.until - now
+    if (found === undefined || found.count < max || found.until <= now) return undefined
+    return refuseBlocked(reply, max, Math.ceil((found.until - now) / 1000))
   }
 
-  app.decorate('rowQueryLoginFailed', (request: FastifyRequest): void => {
+  const count = (request: FastifyRequest): void => {
     if (!hasCredentials(request)) return
     const now = Date.now()
     const address = clientAddress(request.ip)
@@ -209,12 +219,9 @@ export const failedLogins = fp(async function failedLogins (app: FastifyInstance
       { address, seconds: Math.ceil((counted.until - now) / 1000) },
       'too many failed logins: the address is blocked temporarily'
     )
-  })
+  }
 
-  app.addHook('onRequest', (request, reply, done) => {
-    const left = hasCredentials(request) ? blockedFor(request) : 0
-    done(left > 0 ? refuseBlocked(reply, max, Math.ceil(left / 1000)) : undefined)
-  })
+  app.decorate('rowQueryFailedLogins', { count, refuse })
 }, { name: 'row-query-failed-logins' })
 
 /** Requests without credentials are not counted: a load balancer may send them as health checks. */

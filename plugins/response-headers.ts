@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { getOrCreate } from '../src/get-or-create.ts'
+import { OWN_APP } from '../src/telemetry/record.ts'
 
 const PRINTABLE = /^[\x20-\x7e]{1,128}$/
 
@@ -50,14 +51,16 @@ export function shownId (request: FastifyRequest): string {
 }
 
 export default fp(async function responseHeaders (app: FastifyInstance) {
-  // in onSend, because a hook of the host app may refuse before our onRequest hooks run
-  app.addHook('onSend', (request, reply, _payload, done) => {
-    reply.header('x-request-id', shownId(request))
-    done()
-  })
+  const isOwnApp = app.hasDecorator(OWN_APP) // the stand-alone server sets the id of every request, once
   // no cache keeps a response, and no browser guesses its type; the log of an import needs the id before the response
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('cache-control', 'no-store').header('x-content-type-options', 'nosniff')
+    if (!isOwnApp) reply.header('x-request-id', shownId(request))
+    done()
+  })
+  if (isOwnApp) return
+  // also in onSend, because a hook of the host app may refuse before our onRequest hooks run
+  app.addHook('onSend', (request, reply, _payload, done) => {
     reply.header('x-request-id', shownId(request))
     done()
   })

@@ -20,7 +20,7 @@ import { createStreamRows, type StreamFormat } from './response/csv-ndjson-rows.
 import { compileStatement } from './sql/statement-cache.ts'
 import type { RequestRecord } from './telemetry/record.ts'
 import { answerIn, createSink, executePlan } from './verbs/execute.ts'
-import { createPlan, handlerOf } from './verbs/index.ts'
+import { createPlan, verbs } from './verbs/index.ts'
 import { planStream } from './verbs/select.ts'
 
 export interface PipelineRequest extends ReadOptions, Keyed {
@@ -41,7 +41,8 @@ export function handle (request: PipelineRequest): Promise<Handled> {
   const { access, record } = request
   const { database } = access
   return withFreshCatalog(database, async (stale) => {
-    const plan = await planRequest(request, (source) => createPlan(request.body, source, request.limits))
+    const planned = planRequest(request, (source) => createPlan(request.body, source, request.limits))
+    const plan = planned instanceof Promise ? await planned : planned
     if (stale?.isUndone === false) throw refusalOfWrite(stale, plan)
     const needsTransaction = request.key !== undefined || (database.onWrite !== undefined && plan.verb !== 'select')
     const sink = needsTransaction ? undefined : createSink(plan, database.budget, maxBytesOf(request))
@@ -49,7 +50,7 @@ export function handle (request: PipelineRequest): Promise<Handled> {
       if (needsTransaction) return { plan, response: await respondInTransaction(request, plan) }
       const result = await executePlan({ plan, database, sink, record }, request)
       if (sink?.refusal !== undefined) throw sink.refusal
-      const { rowsOf, respond } = handlerOf(plan.verb)
+      const { rowsOf, respond } = verbs[plan.verb]
       record?.executed(rowsOf(plan, result))
       return { plan, response: respond(plan, result, sink) }
     } catch (error) {
@@ -72,7 +73,7 @@ const refusalOfWrite = ({ stale }: StaleAttempt, plan: Plan): Error =>
 function planRequest<P extends Plan> (
   { access, body, limits, record }: Pick<PipelineRequest, 'access' | 'limits' | 'record'> & { readonly body: Body },
   plan: (source: TableSource) => P
-): Promise<P> {
+): P | Promise<P> {
   return authorizeAndPlan(access, { body, limits }, (source) => {
     record?.begin(source.table)
     const planned = plan(source)

@@ -95,8 +95,7 @@ export default fp(async function routes (app: FastifyInstance, options: RowsOpti
   app.decorateRequest('rowQueryDatabase')
   app.decorateRequest('rowQueryStream', null)
 
-  // these hooks reject by the path alone, before the body is read
-  app.addHook('onRequest', (request, _reply, done) => done(request.is404 ? notFound() : undefined))
+  // the onRequest hooks reject by the path alone, before the body is read
   const checkPath: onRequestHookHandler = (request, _reply, done) => {
     request.rowQueryAccess = getAccess(
       databases,
@@ -111,7 +110,12 @@ export default fp(async function routes (app: FastifyInstance, options: RowsOpti
     done()
   })
 
+  const refuseParameters = (request: FastifyRequest): void => {
+    if (!(request.body instanceof ImportBody)) refuseQuery(request)
+  }
+
   const checkStream: preValidationHookHandler = (request, _reply, done) => {
+    if (request.raw.url?.includes('?') === true) refuseParameters(request)
     const wanted = findWantedStream(request, limits.streamRows)
     if (wanted instanceof Error) return done(wanted)
     request.rowQueryStream = wanted
@@ -119,7 +123,7 @@ export default fp(async function routes (app: FastifyInstance, options: RowsOpti
   }
 
   const checkQuery: preValidationHookHandler = (request, _reply, done) => {
-    if (request.raw.url?.includes('?') === true && !(request.body instanceof ImportBody)) refuseQuery(request)
+    if (request.raw.url?.includes('?') === true) refuseParameters(request)
     done()
   }
 
@@ -159,7 +163,6 @@ export default fp(async function routes (app: FastifyInstance, options: RowsOpti
   }
   app.withTypeProvider<TypeBoxTypeProvider>().post(url, {
     ...ofTable,
-    preValidation: [checkQuery, checkStream],
     config: { ...shownInHost(app.prefix), rowQueryImports: true }
   }, answerTable)
   delayContinue(app)

@@ -1,12 +1,12 @@
 /** Authorization, over HTTP and in process: by the path before the body is read, then by the verb of the body. */
 import type { Body, OnConflict } from '../../schemas/body.ts'
 import { fieldNamed, fieldsWith } from '../../schemas/fields.ts'
-import type { Verb } from '../../schemas/grants.ts'
+import { type Verb, VERBS } from '../../schemas/grants.ts'
 import type { Catalog, TableSource } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
 import { lookAgain } from '../databases/stale-catalog.ts'
 import { at, databaseNotFound, permissionDenied, unauthenticated, didYouMean } from '../errors.ts'
-import { namedTables, type NamedTable, isUsed } from '../request/check-fields.ts'
+import { namedTables, type NamedTable } from '../request/check-fields.ts'
 import { findTableGrant, type Grant, permissionsOn, seesDatabase } from './grant.ts'
 import { getSeen, type SeenTables, unseenTable } from './granted-table.ts'
 import { checkClaims } from './rules.ts'
@@ -14,10 +14,13 @@ import { checkClaims } from './rules.ts'
 // The permissions that a request needs.
 
 /**
- * The fields of bodies that need a permission besides that of their verb. `onConflict` is not among them, because it
- * needs the permission update only if it may change rows.
+ * The fields of bodies that need a permission besides that of their verb, by verbs. `onConflict` is not among them,
+ * because it needs the permission update only if it may change rows.
  */
-const NEEDING = fieldsWith('needs')
+const NEEDING = new Map(VERBS.map((verb) => [verb, fieldsWith('needs').flatMap((field) => {
+  const permission = fieldNamed(field)?.needs?.[verb]
+  return permission === undefined ? [] : [{ field, permission }]
+})]))
 
 /** Whether a caller with these permissions may use the field in some way. */
 export function mayUse (field: string, verb: Verb, verbs: readonly Verb[]): boolean {
@@ -31,9 +34,9 @@ function requirePermissions (permissions: ReadonlySet<Verb>, body: Body): void {
   if (body.verb === 'insert' && body.onConflict !== undefined && !permissions.has('update')) {
     if (changesRows(body.data, body.onConflict)) refuseField('onConflict', 'update')
   }
-  for (const field of NEEDING) {
-    const needed = isUsed(body, field) ? fieldNamed(field)?.needs?.[body.verb] : undefined
-    if (needed !== undefined && !permissions.has(needed)) refuseField(field, needed)
+  for (const { field, permission } of NEEDING.get(body.verb) ?? []) {
+    const value = (body as unknown as Readonly<Record<string, unknown>>)[field]
+    if (value !== undefined && value !== false && !permissions.has(permission)) refuseField(field, permission)
   }
 }
 
@@ -140,7 +143,7 @@ export function authorize (
   const granted = findTableGrant(grant, database.name, tableName)
   if (granted !== undefined) checkClaims(granted.rules, grant.claims)
   const named = namedTables(body, depth)
-  requireMembers(access, named)
+  if (named.length > 0) requireMembers(access, named)
   const catalog = database.getCatalog()
   return catalog instanceof Promise
     ? catalog.then((loaded) => getTables(access, loaded, named))
@@ -155,7 +158,7 @@ export function authorizeAndPlan<T> (
   access: Access,
   { body, limits }: { readonly body: Body, readonly limits: { readonly depth: number } },
   plan: (source: TableSource) => T
-): Promise<T> {
+): T | Promise<T> {
   return lookAgain(access.database, (database) => {
     const found = authorize({ ...access, database }, body, limits)
     return found instanceof Promise ? found.then(plan) : plan(found)

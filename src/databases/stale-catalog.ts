@@ -318,32 +318,49 @@ interface Planning extends Pick<KnownDatabase, 'latestCatalog'> {
 }
 
 /**
- * Plans. Before a table, column, key or index is refused that the catalog lacks, the catalog is read once more, so that
- * what is new in the database can be used. If it cannot be read, the catalog that there is decides. `plan` gets the
- * database with the catalog that it must use. @throws what `plan` throws; DATABASE_UNAVAILABLE if it throws this for
- * want of what the last reading lacks, until a second reading has confirmed that
+ * Plans, at once if the catalog is there and has everything. Before a table, column, key or index is refused that the
+ * catalog lacks, the catalog is read once more, so that what is new in the database can be used. If it cannot be read,
+ * the catalog that there is decides. `plan` gets the database with the catalog that it must use. @throws what `plan`
+ * throws; DATABASE_UNAVAILABLE if it throws this for want of what the last reading lacks, until a second reading has
+ * confirmed that
  */
-export async function lookAgain<D extends Planning, T> (
+export function lookAgain<D extends Planning, T> (
+  database: D,
+  plan: (database: D) => T | Promise<T>
+): T | Promise<T> {
+  const before = database.latestCatalog()
+  try {
+    const planned = plan(database)
+    return planned instanceof Promise ? planned.catch((error) => planAgain(error, before, database, plan)) : planned
+  } catch (error) {
+    return planAgain(error, before, database, plan)
+  }
+}
+
+async function planAgain<D extends Planning, T> (
+  refusal: unknown,
+  first: Catalog | undefined,
   database: D,
   plan: (database: D) => T | Promise<T>
 ): Promise<T> {
-  for (let before = database.latestCatalog(); ;) {
+  for (let error = refusal, before = first; ;) {
+    if (!isServiceError(error)) throw error
+    const found = error.mayBeNew === true ? await database.look().catch(() => before) : before
+    if (found === before) {
+      if (found?.missing === undefined) throw error
+      const complete = { ...found, tables: new Map([...found.tables, ...found.missing]) }
+      try {
+        await plan({ ...database, getCatalog: () => complete, latestCatalog: () => complete })
+      } catch (again) {
+        if ((again as ServiceError).code === error.code) throw again
+      }
+      throw withReason(databaseUnavailable(), 'lost from the catalog a moment ago')
+    }
+    before = found
     try {
       return await plan(database)
-    } catch (error) {
-      if (!isServiceError(error)) throw error
-      const found = error.mayBeNew === true ? await database.look().catch(() => before) : before
-      if (found === before) {
-        if (found?.missing === undefined) throw error
-        const complete = { ...found, tables: new Map([...found.tables, ...found.missing]) }
-        try {
-          await plan({ ...database, getCatalog: () => complete, latestCatalog: () => complete })
-        } catch (again) {
-          if ((again as ServiceError).code === error.code) throw again
-        }
-        throw withReason(databaseUnavailable(), 'lost from the catalog a moment ago')
-      }
-      before = found
+    } catch (again) {
+      error = again
     }
   }
 }

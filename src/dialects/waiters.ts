@@ -102,6 +102,7 @@ export function createWaiters<T> (
       })
     },
     give (value) {
+      if (size === 0) return false
       const waiter = find(value)
       if (waiter === undefined) return false
       remove(waiter)

@@ -100,7 +100,7 @@ export function createBodyCheck (depth: number, kind: keyof typeof PARTS = 'requ
 /** Checks the members of a body that is otherwise valid. */
 function findInMembers (body: Body, depth: number): ServiceError | undefined {
   const error = (body.verb === 'insert' ? undefined : findRelatedError(body.filters, ['filters'], depth)) ??
-    (body.verb === 'select' ? findAggregateError(body.aggregates, depth) : undefined)
+    (body.verb === 'select' && body.aggregates !== undefined ? findAggregateError(body.aggregates, depth) : undefined)
   if (error !== undefined || body.verb === 'delete' || body.include === undefined) return error
   const isGrouped = body.verb === 'select' && body.groupBy !== undefined
   return findIncludeError(body.include, { depth, isReturned: body.verb !== 'select', isGrouped })

@@ -193,16 +193,13 @@ const EXCLUDING = Map.groupBy(
   ({ place }) => place === 'selectInTransaction' ? 'select' : place
 )
 
-/** Whether a body uses a field; false is the same as leaving it out. */
-export const isUsed = (fields: object, name: string): boolean => {
-  const value = (fields as Readonly<Record<string, unknown>>)[name]
-  return value !== undefined && value !== false
-}
-
 /** Finds a field of a body or member that another one excludes. */
 export function findExcluded (place: Verb | 'member', fields: object, path: Path = []): ServiceError | undefined {
   for (const { by, names } of EXCLUDING.get(place) ?? []) {
-    const field = isUsed(fields, by) ? names.find((name) => Object.hasOwn(fields, name)) : undefined
+    const value = (fields as Readonly<Record<string, unknown>>)[by]
+    // false is the same as leaving it out
+    if (value === undefined || value === false) continue
+    const field = names.find((name) => Object.hasOwn(fields, name))
     if (field !== undefined) return refuse([...path, field], `"${field}" is not allowed with "${by}"`)
   }
   return undefined
@@ -479,8 +476,11 @@ function findMemberError (
 const OF_GROUPS = ['table', 'on', 'filters']
 
 /** Returns the first error in the form of the members that the filters of aggregates have, not thrown. */
-export function findAggregateError (aggregates: SelectBody['aggregates'], depth: number): ServiceError | undefined {
-  for (const [name, { filters }] of Object.entries(aggregates ?? {})) {
+export function findAggregateError (
+  aggregates: NonNullable<SelectBody['aggregates']>,
+  depth: number
+): ServiceError | undefined {
+  for (const [name, { filters }] of Object.entries(aggregates)) {
     const error = findRelatedError(filters, ['aggregates', name, 'filters'], depth)
     if (error !== undefined) return error
   }
@@ -491,8 +491,8 @@ export function findAggregateError (aggregates: SelectBody['aggregates'], depth:
 export function namedTables (body: Body, depth: number): readonly NamedTable[] {
   const named: NamedTable[] = []
   if (body.verb !== 'insert' && body.filters !== undefined) nameRelated(body.filters, ['filters'], depth, named)
-  if (body.verb === 'select') {
-    for (const [name, { filters }] of Object.entries(body.aggregates ?? {})) {
+  if (body.verb === 'select' && body.aggregates !== undefined) {
+    for (const [name, { filters }] of Object.entries(body.aggregates)) {
       nameRelated(filters, ['aggregates', name, 'filters'], depth, named)
     }
   }

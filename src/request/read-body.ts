@@ -13,9 +13,6 @@ const LEAST = 256
  */
 const MAX_PADDING = 1_048_576
 
-/** How many bytes a part counts beyond those that it has. */
-const paddingOf = ({ length }: Buffer): number => Math.max(0, LEAST - length)
-
 // The memory of request bodies that have been received, in part or in full, and have no response yet.
 
 /**
@@ -140,6 +137,8 @@ export function readBody (payload: Payload, { headers, limit, reservation }: {
   const declared = headers['content-length'] === undefined ? undefined : Number(headers['content-length'])
   let buffer: Buffer = NONE
   let length = 0
+  /** The length for which memory is reserved. */
+  let held = declared ?? 0
   let padding = 0
 
   const end = (error: Error | undefined, body?: Buffer): void => {
@@ -153,10 +152,13 @@ export function readBody (payload: Payload, { headers, limit, reservation }: {
     const chunk = typeof data === 'string' ? Buffer.from(data) : data
     const before = length
     length += chunk.length
-    padding += paddingOf(chunk)
+    padding += Math.max(0, LEAST - chunk.length)
     if (length > limit || (payload.receivedEncodedLength ?? 0) > limit) return end(bodyTooLarge())
     if (padding > Math.max(limit, MAX_PADDING)) return end(bodyInPieces())
-    if (!reservation.hold(weighBytes(length))) return end(overloaded())
+    if (length > held) {
+      if (!reservation.hold(weighBytes(length))) return end(overloaded())
+      held = length
+    }
     if (before === 0) {
       buffer = chunk
       return
@@ -174,13 +176,14 @@ export function readBody (payload: Payload, { headers, limit, reservation }: {
       return end(invalidRequest('the length of the body differs from Content-Length'))
     }
     const body = buffer.subarray(0, length)
-    if (reservation.hold(weighBody(body))) end(undefined, body)
+    // a small one is not weighed by its items
+    if (length <= SMALL || reservation.hold(weighBody(body))) end(undefined, body)
     else end(overloaded())
   }
 
   if (declared !== undefined && declared > limit) return onBody(bodyTooLarge())
   if (payload.destroyed === true) return onBody(bodyIncomplete())
-  if (!reservation.hold(weighBytes(declared ?? 0))) return onBody(overloaded())
+  if (!reservation.hold(weighBytes(held))) return onBody(overloaded())
   payload.on('data', onData)
   payload.on('end', onEnd)
   payload.on('error', onError)
@@ -262,7 +265,7 @@ function discard (
   let padding = 0
   const onData = (part: Buffer): void => {
     bytes += part.length
-    padding += paddingOf(part)
+    padding += Math.max(0, LEAST - part.length)
     onPart()
     if (bytes > most || (padding > MAX_PADDING && most < Infinity)) onExcess()
   }

@@ -46,9 +46,7 @@ const APART: ReadonlyArray<NamesOf<SelectPlan | UpdatePlan | ComputedColumn | Ma
 /** The properties by name. Plans have some dozens of names, each of which the service has chosen. */
 const properties = new Map<string, Property | null>(APART.map((name) => [name, null]))
 
-function propertyOf (name: string): Property | null {
-  const known = properties.get(name)
-  if (known !== undefined) return known
+function addProperty (name: string): Property {
   const property = { character: String.fromCharCode(0xc0 + properties.size), isValue: VALUES.has(name) }
   properties.set(name, property)
   return property
@@ -121,7 +119,8 @@ class Walk {
     for (const name in node) {
       const value = node[name]
       let visited = value
-      const property = value === undefined ? null : propertyOf(name)
+      let property = value === undefined ? null : properties.get(name)
+      if (property === undefined) property = addProperty(name)
       if (property !== null) {
         this.key += property.character
         visited = property.isValue ? this.#take(value) : this.visit(value)

@@ -12,7 +12,7 @@ import type { MemoryBudget } from '../response/output.ts'
 import { ResponseSink } from '../response/response-sink.ts'
 import type { Result } from '../response/result.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
-import { handlerOf } from './index.ts'
+import { verbs } from './index.ts'
 
 /** The arguments of running a plan, without a session. */
 interface Execution {
@@ -49,7 +49,7 @@ export function executePlan (execution: Execution, options: ReadOptions): Promis
     return executeInsert({ plan, runner }, { record, transact: () => transact(execution, options) })
   }
   record?.compiled()
-  return handlerOf(plan.verb).run(runner, plan, { sink })
+  return verbs[plan.verb].run(runner, plan, { sink })
 }
 
 function transact (execution: Execution, { client, consistency }: ReadOptions): Promise<Result> {
@@ -68,7 +68,7 @@ async function runIn (tx: Executor, { plan, database, sink, record }: Execution)
   const table = isOneStatement(plan) ? undefined : plan.table
   const runner = new Runner((statement, rows) => tx.run(statement, rows), database, table)
   record?.compiled()
-  const running = handlerOf(plan.verb).run(runner, plan, { sink })
+  const running = verbs[plan.verb].run(runner, plan, { sink })
   const result = await (plan.foreignKeyChecks === undefined ? running : withForeignKeyChecks(runner, plan, running))
   if (sink?.refusal !== undefined) throw sink.refusal
   return result
@@ -115,7 +115,7 @@ export async function answerIn (
   const sink = createSink(plan, budget, maxBytes)
   try {
     const result = await runIn(tx, { plan, database, sink, record })
-    const { respond, rowsOf } = handlerOf(plan.verb)
+    const { respond, rowsOf } = verbs[plan.verb]
     const answer = respond(plan, result, sink)
     if (pendingWrite !== undefined && plan.verb !== 'select') {
       await database.onWrite?.({ tx, plan, database, answer, ...pendingWrite })

@@ -28,12 +28,12 @@ interface VerbHandler<B extends Body, P extends Plan> {
   rowsOf (plan: P, result: Result): number
 }
 
-const verbs = { select, insert, update, delete: remove } satisfies {
+const handlers = { select, insert, update, delete: remove } satisfies {
   readonly [V in Verb]: VerbHandler<Extract<Body, { readonly verb: V }>, Extract<Plan, { readonly verb: V }>>
 }
 
-/** Returns the handler of a verb. */
-export const handlerOf = (verb: Verb): VerbHandler<Body, Plan> => verbs[verb] as VerbHandler<Body, Plan>
+/** The handlers of the verbs. */
+export const verbs = handlers as Readonly<Record<Verb, VerbHandler<Body, Plan>>>
 
 /**
  * Plans a checked body for its table and the others that it names. @throws PERMISSION_DENIED for a write to a view or
@@ -41,7 +41,7 @@ export const handlerOf = (verb: Verb): VerbHandler<Body, Plan> => verbs[verb] as
  */
 export function createPlan (body: Body, source: TableSource, limits: PlanLimits): Plan {
   refuseView(body.verb, source.table)
-  return handlerOf(body.verb).plan(body, source, limits)
+  return verbs[body.verb].plan(body, source, limits)
 }
 
 /** Plans an insert of rows that have been read, instead of those of a body. @throws as `createPlan` */

@@ -4,7 +4,7 @@ import type { Column, Table } from '../../src/catalog/catalog.ts'
 import { alone } from '../../src/catalog/catalog.ts'
 import type { Database } from '../../src/databases/database.ts'
 import { Runner } from '../../src/execute/runner.ts'
-import { createPlan, handlerOf } from '../../src/verbs/index.ts'
+import { createPlan, verbs } from '../../src/verbs/index.ts'
 import { onEachEngine, type Schema } from '../support/service.ts'
 import { LIMITS } from '../support/sql.ts'
 import { mysqlColumn, tableOf } from '../support/tables.ts'
@@ -12,7 +12,7 @@ import { mysqlColumn, tableOf } from '../support/tables.ts'
 const database = { dialect: { engine: 'mysql' }, statementCounts: { cached: 0, built: 0 } } as unknown as Database
 const answer = async (body: object, table: Table, insertId = '0'): Promise<string> => {
   const plan = createPlan(body as Body, alone(table), LIMITS)
-  const { run, respond } = handlerOf(plan.verb)
+  const { run, respond } = verbs[plan.verb]
   const result = await run(new Runner(async () => ({ rows: 0, changed: 3, insertId }), database), plan, { sink: undefined })
   return String(respond(plan, result, undefined))
 }

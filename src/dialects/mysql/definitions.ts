@@ -46,14 +46,6 @@ export function createDefinitions ({
   const lengths = new Uint32Array(planned.length)
   const fixed = new Uint8Array(planned.length * FIXED)
 
-  const isSame = (index: number, bytes: Buffer, from: number, end: number): boolean => {
-    if (lengths[index] !== end - from) return false
-    for (let each = 0, at = end - FIXED, known = index * FIXED; each < FIXED; each++) {
-      if (bytes[at + each] !== fixed[known + each]) return false
-    }
-    return true
-  }
-
   const isExpected = (index: number, definition: ColumnDefinition): boolean => {
     const column = planned[index] as Column
     const sent = valueClass(definition)
@@ -72,7 +64,12 @@ export function createDefinitions ({
       return columns
     },
     isExpectedIn (index, bytes, from, end) {
-      if (isSame(index, bytes, from, end)) return true
+      if (lengths[index] === end - from) {
+        const [at, known] = [end - FIXED, index * FIXED]
+        let same = 0
+        while (same < FIXED && bytes[at + same] === fixed[known + same]) same++
+        if (same === FIXED) return true
+      }
       if (!isExpected(index, readDefinition(bytes, from, end))) return false
       lengths[index] = end - from
       bytes.copy(fixed, index * FIXED, end - FIXED, end)
@@ -255,7 +252,6 @@ export function missingConfirmations (
   confirmed: Pick<WeakMap<Table, Confirmation>, 'get'>,
   { confirmations }: Statement
 ): readonly Statement[] {
-  if (confirmations.length === 0) return confirmations
   const oldest = performance.now() - TRUST
   return confirmations.filter(({ table }) => (confirmed.get(table)?.since ?? -Infinity) <= oldest)
 }

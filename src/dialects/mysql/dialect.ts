@@ -51,7 +51,6 @@ export function createMysqlDialect ({
     createMysqlPool(each, limits, statementTimeout)
   ) as [MysqlPool, ...MysqlPool[]]
   const readPools = createReplicaOrder(primary, copies)
-  const primaryOnly = [primary]
   const all = [primary, ...copies]
   const differences = createDifferences()
   const options: ExecutionOptions = {
@@ -71,9 +70,10 @@ export function createMysqlDialect ({
     told = text
     onServer?.(server)
   }
+  const toPrimary = routeOf([primary])
   /** `consistency`: whether no replica is used. */
   const routeToRead = (consistency: ReadOptions['consistency']): Route =>
-    routeOf(consistency === undefined ? readPools() : primaryOnly)
+    copies.length === 0 || consistency !== undefined ? toPrimary : routeOf(readPools())
   return {
     engine: 'mysql',
     get traits () { return primary.newest?.engine.traits },
@@ -97,7 +97,7 @@ export function createMysqlDialect ({
     stream: (statement, stream, { client, consistency } = {}) =>
       runWithRetries(routeToRead(consistency), { statement, stream, client }, (run) => runStream(run, streamTimeout)),
     write: (statement, { client } = {}) =>
-      runWithRetries(routeOf(primaryOnly), {
+      runWithRetries(toPrimary, {
         statement,
         sink: undefined,
         client,
@@ -106,7 +106,7 @@ export function createMysqlDialect ({
       }, runStatement),
     transaction: (use, { consistency, ...transaction }) =>
       runWithRetries(
-        transaction.readOnly ? routeToRead(consistency) : routeOf(primaryOnly),
+        transaction.readOnly ? routeToRead(consistency) : toPrimary,
         { use, ...transaction },
         runTransaction
       ),
@@ -213,10 +213,8 @@ async function runWithRetries<
  * primary.
  */
 function createReplicaOrder (primary: MysqlPool, replicas: readonly MysqlPool[]): () => readonly MysqlPool[] {
-  const primaryOnly = [primary]
   let first = 0
   return () => {
-    if (replicas.length === 0) return primaryOnly
     first = (first + 1) % replicas.length
     const pools = [...replicas.slice(first), ...replicas.slice(0, first)].filter((pool) => {
       // probes a failed replica, without making this request wait for it

@@ -133,7 +133,8 @@ class Execution {
 
   #confirmTables (): void {
     const { pool, request: { statement } } = this.#run
-    this.#confirm(missingConfirmations(pool.confirmed, statement))
+    if (statement.confirmations.length === 0) this.#send()
+    else this.#confirm(missingConfirmations(pool.confirmed, statement))
   }
 
   /** Lets the sink of a stream control the connection until the statement ends; the next one has another sink. */
@@ -169,6 +170,7 @@ class Execution {
 
   #send (): void {
     const { session, request: { statement, sink }, options: { known, differences } } = this.#run
+    this.#before = undefined
     const sql = writeStatement(statement)
     if (isTooLarge(sql, session)) return this.done(TOO_LARGE)
     sendCommand(session.connection, {
@@ -181,8 +183,8 @@ class Execution {
 
   /** Runs the confirmations, and then the statement if every column has the type of the catalog. */
   #confirm ([confirmation, ...others]: readonly Statement[]): void {
-    this.#before = confirmation
     if (confirmation === undefined) return this.#send()
+    this.#before = confirmation
     const { pool, session, options: { differences } } = this.#run
     const since = performance.now()
     const definitions = new TableDefinitions(confirmation, differences)
