@@ -120,19 +120,26 @@ function planRows (
     planValue(column, withStandIn(given, column, standIns, path), path, false).parameter
   /** The columns of earlier rows, which have passed the checks, and what reads rows with these columns. */
   const known: Array<{ readonly columns: readonly Column[], readonly read: ReadRow }> = []
-  return data.map((row, index) => {
-    for (const { columns, read } of known) {
-      const parameters = read(row)
-      if (parameters !== undefined) return { index, columns, parameters }
+  const rows: PlannedRow[] = []
+  for (const [index, row] of data.entries()) {
+    let columns: readonly Column[] | undefined
+    let parameters: PlannedRow['parameters'] | undefined
+    for (const form of known) {
+      columns = form.columns
+      parameters = form.read(row)
+      if (parameters !== undefined) break
     }
-    const path = isList ? ['data', index] : ['data']
-    const columns = Object.keys(row).map((name) => getWritableColumn(table, name, [...path, name], 'insert'))
-    const parameters = columns.map((column) => readGiven(column, row[column.name], [...path, column.name]))
-    requireColumns(columns, table, path)
-    if (conflict !== undefined) requireForConflict(columns, conflict, { table, path })
-    if (isList && known.length < FEW) known.push({ columns, read: createReader(columns, readGiven) })
-    return { index, columns, parameters }
-  })
+    if (columns === undefined || parameters === undefined) {
+      const path = isList ? ['data', index] : ['data']
+      columns = Object.keys(row).map((name) => getWritableColumn(table, name, [...path, name], 'insert'))
+      parameters = columns.map((column) => readGiven(column, row[column.name], [...path, column.name]))
+      requireColumns(columns, table, path)
+      if (conflict !== undefined) requireForConflict(columns, conflict, { table, path })
+      if (isList && known.length < FEW) known.push({ columns, read: createReader(columns, readGiven) })
+    }
+    rows.push({ index, columns, parameters })
+  }
+  return rows
 }
 
 /** Returns the parameters of a row in the order of the columns; undefined for other columns or a refused value. */
@@ -143,17 +150,16 @@ function createReader (
   columns: readonly Column[],
   readGiven: (column: Column, given: object | null, path: Path) => Given
 ): ReadRow {
-  const readers = columns.map((column) => {
-    const store = storing(column.type)
-    return (given: unknown) => typeof given === 'object' ? readGiven(column, given, []) : store(given)
-  })
+  const readers = columns.map((column) => ({ column, store: storing(column.type) }))
   return (row) => {
     const parameters = new Array<Given>(columns.length)
     let index = 0
     try {
       for (const name in row) {
-        if (columns[index]?.name !== name) return undefined
-        parameters[index] = (readers[index++] as (given: unknown) => Given)(row[name])
+        const reader = readers[index]
+        if (reader?.column.name !== name) return undefined
+        const given = row[name]
+        parameters[index++] = typeof given === 'object' ? readGiven(reader.column, given, []) : reader.store(given)
       }
     } catch {
       // the row is read again, with the path of the value

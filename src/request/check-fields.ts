@@ -298,8 +298,9 @@ const findReturningError = ({ include, returning }: InsertBody | UpdateBody): Se
 function findListError (data: unknown): ServiceError | undefined {
   if (!Array.isArray(data)) return undefined
   if (data.length === 0 || data.length > MAX_ROWS) return refuse(['data'], `"data" must have 1 to ${MAX_ROWS} rows`)
-  const wrong = data.findIndex((row) => !isObject(row))
-  if (wrong >= 0) return refuse(['data', wrong], 'a row must be an object of column values')
+  for (const [index, row] of data.entries()) {
+    if (!isObject(row)) return refuse(['data', index], 'a row must be an object of column values')
+  }
   return hasTooManyCells(data)
     ? refuse(['data'], `"data" must have at most ${MAX_CELLS} values: rows times the columns that any of them names`)
     : undefined

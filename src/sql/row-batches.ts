@@ -43,11 +43,12 @@ export function toBatch (plan: InsertPlan, rows: readonly PlannedRow[], engine: 
   const { table, conflict } = plan
   const [first] = rows as [PlannedRow, ...PlannedRow[]]
   if (isOneRow(plan)) return { table, columns: first.columns, rows, isList: false }
-  const lists = new Set(rows.map((row) => row.columns))
+  const lists = columnsIn(rows)
   const columns = lists.size === 1 ? first.columns : [...new Set([...lists].flat())]
-  const number = conflict && numberIn(conflict, table)
+  if (conflict === undefined) return { table, columns, rows, isList: true }
+  const number = numberIn(conflict, table)
   const areNew = rows.map((row) => isNew(row, number))
-  if (conflict === undefined || !areNew.includes(false)) return { table, columns, rows, isList: true }
+  if (!areNew.includes(false)) return { table, columns, rows, isList: true }
   const { key, set } = conflict
   const within = areNew.includes(true) ? beforeLast(number as Column, conflict.within) : conflict.within
   const written = set.kind === 'assignments' ? [] : writtenColumns(conflict, columns)
@@ -103,9 +104,16 @@ export function isCertain (plan: InsertPlan, engine: Engine): boolean {
   return table.versioned !== true && !rows.some(isAlone)
 }
 
+/** The lists of columns that the rows have. */
+function columnsIn (rows: readonly PlannedRow[]): ReadonlySet<readonly Column[]> {
+  const lists = new Set<readonly Column[]>()
+  for (const { columns } of rows) lists.add(columns)
+  return lists
+}
+
 /** Whether rows have the same columns, apart from one. Those with the same ones usually share their list. */
 function haveSameColumns (rows: readonly PlannedRow[], number: Column | undefined): boolean {
-  const [first = [], ...others] = Array.from(new Set(rows.map(({ columns }) => columns)), (columns) =>
+  const [first = [], ...others] = Array.from(columnsIn(rows), (columns) =>
     columns.filter((column) => column !== number))
   return others.every((list) => list.length === first.length && list.every((column, at) => column === first[at]))
 }

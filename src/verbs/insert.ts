@@ -90,8 +90,11 @@ function refuseOnlyDefaults ({ table, rows, conflict, isList }: InsertPlan): voi
 
 function refuseNullsInRows ({ isList, rows, conflict }: InsertPlan): void {
   for (const { index, columns, parameters } of rows) {
-    const column = columns.find(({ nullable }, place) => !nullable && parameters[place] === null)
-    if (column !== undefined) throw at([...(isList ? ['data', index] : ['data']), column.name], notNullViolation())
+    for (let place = 0; place < parameters.length; place++) {
+      const { nullable, name } = columns[place] as Column
+      if (parameters[place] !== null || nullable) continue
+      throw at([...(isList ? ['data', index] : ['data']), name], notNullViolation())
+    }
   }
   if (conflict?.set.kind === 'assignments') refuseNulls(conflict.set.assignments, ['onConflict', 'set'])
 }

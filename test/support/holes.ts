@@ -6,6 +6,7 @@ import { bind, NeedsValues } from '../../src/plan/bind.ts'
 import { Holes, StandIn, type StandIns } from '../../src/plan/holes.ts'
 import type { Plan } from '../../src/plan/plan.ts'
 import type { PlanLimits } from '../../src/plan/write-options.ts'
+import { ValueTooLong } from '../../src/types/column-type.ts'
 import { createPlan } from '../../src/verbs/index.ts'
 
 export type Kind = 'boolean' | 'text' | 'number' | 'large'
@@ -71,7 +72,8 @@ export function requireSame ({ every, plan }: ReturnType<typeof planWithHoles>, 
   const bound = attempt(() => bind(plan, every.holes, (key) => valueAt(other, (every.places.get(key as string) as Place).path)))
   if (bound instanceof NeedsValues) {
     if (planned instanceof Error) return 'refused'
-    if (every.holes.needValues) return 'needs values'
+    // in filters such a value is a constant
+    if (every.holes.needValues || bound.cause instanceof ValueTooLong) return 'needs values'
     return failed('is planned with the values, but not bound', other)
   }
   if (bound instanceof Error) throw bound
