@@ -117,7 +117,11 @@ async function updateByKey (
   if (found.length === 0) return { rows: 0, changed: 0 }
   const keys = found.map((values) => keyAfter(key, values, assignments))
   const wasTaken = mayMoveKey(plan, key) && await areTaken(runner, { table, key, keys, own: found })
-  const outcome = await (isolationOf(plan) === 'readCommitted' ? runFound(runner, plan, found) : runner.run(plan))
+  // once a row is changed, what its children become by cascades may no longer satisfy filters by related rows
+  const isLocked = table.transactional && existsIn(plan.condition).length > 0
+  const outcome = await (isLocked
+    ? runFound(runner, { ...plan, condition: combine('and', []) }, found)
+    : isolationOf(plan) === 'readCommitted' ? runFound(runner, plan, found) : runner.run(plan))
   if (outcome.matched !== undefined && outcome.matched !== found.length) throw changedMeanwhile(plan)
   if (wasTaken) throw keyChanged(sink === undefined ? '' : '/returning')
   if (isCheckedAfterWrite(plan)) await requireRows(runner, plan, keys.map((values) => hasKey(key, values)))
@@ -125,7 +129,7 @@ async function updateByKey (
   return { ...outcome, rows: sink?.count ?? 0, matched: found.length }
 }
 
-/** Updates the rows with these keys only: at READ COMMITTED, others may match the filters by now. */
+/** Updates the rows with these keys only, which are locked: at READ COMMITTED, others may match the filters by now. */
 async function runFound (
   runner: Runner,
   plan: UpdatePlan,

@@ -380,8 +380,9 @@ async function runRow (insertRun: InsertRun, row: PlannedRow): Promise<RowCounts
     }
     return await runBatch(insertRun, batch, isFirst).catch(async (error: unknown) => {
       const { conflict } = batch
-      const isOther = conflict !== undefined && (error as ServiceError).code === 'UNIQUE_VIOLATION'
-      if (!isOther || TRAITS[runner.engine].namesKey || mayRefill(plan.table, conflict)) throw error
+      if (conflict === undefined || TRAITS[runner.engine].namesKey) throw error
+      const isOther = (error as ServiceError).code === 'UNIQUE_VIOLATION' && !mayRefill(plan.table, conflict)
+      if (!isOther && !lacksNumber(plan, row, error)) throw error
       return await resolve()
     })
   } catch (error) {
@@ -393,6 +394,14 @@ async function runRow (insertRun: InsertRun, row: PlannedRow): Promise<RowCounts
 const mayRefill = (table: Table, { written }: BatchConflict): boolean =>
   mayFillColumns(table) && written.length > 0 &&
   mayChangeKey(table, written)
+
+/**
+ * Whether the database may have no number left for a row that exists, which then needs none: MariaDB takes one before
+ * it finds the row.
+ */
+const lacksNumber = ({ table }: InsertPlan, { columns }: PlannedRow, error: unknown): boolean =>
+  (error as ServiceError).code === 'VALUE_OUT_OF_RANGE' && !mayFillColumns(table) &&
+  table.identity?.autoIncrement === true && !columns.includes(table.identity)
 
 const listIndexOf = ({ index }: PlannedRow, { isList }: InsertPlan): number | undefined => isList ? index : undefined
 

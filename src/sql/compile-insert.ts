@@ -13,7 +13,7 @@ import { isWhole, mayHold } from '../plan/row-keys.ts'
 import { type Cell, DEFAULT, type Parameter, type Value } from '../types/column-type.ts'
 import { builderFor, type BuiltStatement, type ColumnToken, type TableBuilder } from './builder.ts'
 import { confirmationsOf } from './compile-select.ts'
-import { newValue, skipsUnchanged } from './compile-write.ts'
+import { anyOf, newValue, skipsUnchanged } from './compile-write.ts'
 import { bind, compileCondition } from './conditions.ts'
 import type { BatchConflict, RowBatch } from './row-batches.ts'
 import { fill, findTemplate, keyOf, type StatementCounts } from './statement-cache.ts'
@@ -42,12 +42,9 @@ export function buildInsert (batch: RowBatch, engine: Engine): BuiltStatement & 
   if (changes.length === 0) return { ...nothing, probe: nothing.sql }
   const within = conflict.within && compileStored(conflict.within, builder)
   const differs = skipsUnchanged(table, conflict.assignments, conflict.written)
-    ? sql.join(
-      changes.map(({ is, value }) => sql`${is} is not ${value} collate binary`),
-      sql` or `
-    )
+    ? anyOf(changes.map(({ is, value }) => sql<boolean>`${is} is not ${value} collate binary`))
     : undefined
-  const condition = within !== undefined && differs !== undefined ? sql`${within} and (${differs})` : within ?? differs
+  const condition = within !== undefined && differs !== undefined ? sql`${within} and ${differs}` : within ?? differs
   const where = condition === undefined ? sql`` : sql` where ${condition}`
   return { ...upsert(sql`update set ${assign(changes)}${where}`), probe: nothing.sql }
 }

@@ -55,14 +55,22 @@ export function compileUpdate (plan: UpdatePlan, engine: Engine): BuiltStatement
   return build(
     !skipsUnchanged(table, assignments)
       ? update
-      : update.where(({ or, ref }) =>
-        or(
-          assignments.map(
-            (each) => sql<boolean>`${ref(token(each.column))} is not ${newValue(each, builder)} collate binary`
-          )
-        )
-      )
+      : update.where(({ ref }) => anyOf(assignments.map((each) =>
+        sql<boolean>`${ref(token(each.column))} is not ${newValue(each, builder)} collate binary`)))
   )
+}
+
+/** The number of conditions of one OR: SQLite refuses expressions with a depth of more than 1000. */
+const OR = 100
+
+/** Whether one of some conditions is true. */
+export function anyOf (conditions: ReadonlyArray<RawBuilder<boolean>>): RawBuilder<boolean> {
+  if (conditions.length === 1) return conditions[0] as RawBuilder<boolean>
+  const parts: Array<RawBuilder<boolean>> = []
+  for (let from = 0; from < conditions.length; from += OR) {
+    parts.push(sql<boolean>`(${sql.join(conditions.slice(from, from + OR), sql` or `)})`)
+  }
+  return anyOf(parts)
 }
 
 /**

@@ -33,3 +33,15 @@ await onEachEngine(t, 'an insert for which the table has no number left is not a
     t.same((await sql(`select code, n from ${table}`)).map((row) => ({ ...row })), [{ code: 'a', n: 1 }], `${table} is as it was`)
   }
 })
+
+await onEachEngine(t, 'an upsert of a row that exists needs no number', { schema, only: ['mariadb', 'mysql'] }, async (t, { post, sql }) => {
+  await sql("insert into t0 (id, code, n) values (5, 'x', 1)")
+  let n = 10
+  for (const [set, counts] of [[undefined, { updated: 1 }], [[], { unchanged: 1 }], [{ n: { $inc: 1 } }, { updated: 1 }]] as const) {
+    const send = async (data: object, rest = {}) => outcomeOf(await post('t0', { verb: 'insert', data, onConflict: { key: ['code'], ...set !== undefined && { set } }, ...rest }))
+    t.match(await send({ code: 'x', n: n++ }), { inserted: 0, id: 5, ...counts }, `set ${JSON.stringify(set)}`)
+    t.match(await send({ code: 'x', n: n++ }, { returning: ['id', 'code'] }), { inserted: 0, id: 5, rows: [{ id: 5, code: 'x' }] })
+    t.match(await send([{ code: 'x', n: n++ }, { code: 'a', n: n++ }], { returning: ['id'] }), { inserted: 0, rows: [{ id: 5 }, { id: 127 }] }, 'a list')
+    t.same(await send([{ code: 'x', n: n++ }, { code: 'b', n: n++ }]), [422, 'VALUE_OUT_OF_RANGE', '/data/1'], 'a new row needs one')
+  }
+})

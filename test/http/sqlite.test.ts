@@ -189,3 +189,19 @@ await onEachEngine(t, 'a file that is replaced is used from the next request on,
   renameSync(`${path}.old`, path)
   t.same((await post('items', { verb: 'select' })).json.data.rows, written)
 })
+
+await onEachEngine(t, 'a write of 1000 columns or more', {
+  only: ['sqlite'],
+  schema: () => [`create table wide (id integer primary key, ${Array.from({ length: 1500 }, (_, index) => `c${index} int`).join()})`, 'insert into wide (id) values (1)']
+}, async (t, { post, sql }) => {
+  for (const [value, length] of [998, 1000, 1500].entries()) {
+    const data = Object.fromEntries(Array.from({ length }, (_, index) => [`c${index}`, value]))
+    const update = { verb: 'update', data, filters: { id: 1 } }
+    const upsert = (row: object) => ({ verb: 'insert', data: { id: 1, ...row }, onConflict: { key: ['id'] } })
+    t.match((await post('wide', update)).json, { data: { updated: 1 } }, `${length}`)
+    t.match((await post('wide', update)).json, { data: { updated: 0 } }, 'nothing changes')
+    t.match((await post('wide', upsert({ ...data, c0: -1 }))).json, { data: { updated: 1 } })
+    t.match((await post('wide', upsert({ ...data, c0: -1 }))).json, { data: { unchanged: 1 } })
+  }
+  t.match(await sql('select c0, c1499 from wide'), [{ c0: -1, c1499: 2 }])
+})
