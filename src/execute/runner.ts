@@ -56,11 +56,12 @@ export class KeyList extends RowCounter {
   }
 }
 
-/** The parameter by which a value finds its row. @throws NOT_SUPPORTED for NULL */
-export function readKey ({ type }: Column, value: DriverValue | null): Value {
-  const { read, write } = type.positions ?? type
+/** The parameter by which a value finds its row. @throws NOT_SUPPORTED for NULL, and one that the server refuses */
+export function readKey ({ type, type: { positions } }: Column, value: DriverValue | null): Value {
+  const { read, write } = positions ?? type
   try {
-    if (value !== null) return read(parseExactJson(write(value)))
+    const key = value === null ? undefined : read(parseExactJson(write(value)))
+    if (key !== undefined && positions?.around?.(key) === undefined) return key
   } catch { /* the value cannot be read */ }
   throw unsupported('/returning', 'a row has no key that identifies it')
 }

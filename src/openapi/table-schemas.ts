@@ -274,12 +274,18 @@ export const hasPositions = (table: Table): boolean => findPageKey(table) !== un
 function positionSchema (table: Table): Schema | undefined {
   const key = findPageKey(table)
   return key && closedObject(
-    sortable(table).filter(isPageable).map((column) => [column.name, bare(shownSchema(column))]),
+    sortable(table).filter(isPageable).map((column) => [column.name, placeSchema(column)]),
     {
       required: namesOf(key),
       description: 'A position between two rows: a value for each column of the order, the key among them.'
     }
   )
+}
+
+/** A value of a position, which may be one that no client may write. */
+function placeSchema (column: Column): Schema {
+  const { pattern } = column.type.positions ?? {}
+  return { ...bare(shownSchema(column)), ...pattern !== undefined && { pattern } }
 }
 
 // Filters. Columns with the same bounds share one schema.

@@ -7,7 +7,7 @@ import type { Positions, Value } from '../types/column-type.ts'
 import { keepsOrder } from '../types/value-classes.ts'
 import { getColumn, type ColumnScope, readValue } from './columns.ts'
 import { combine } from './filters/scope.ts'
-import { type Hole, valueOr } from './holes.ts'
+import { Hole, valueOr } from './holes.ts'
 import {
   type ComputedMember, type ManyMember, type Member, type Order, type Relevance, type Condition, isRelevance,
   type Operator, type Page, type SelectPlan
@@ -213,15 +213,21 @@ function readPosition (column: Column, given: unknown): Value | Hole | null {
 const positionsOf = ({ type, autoIncrement }: Column): Positions | undefined =>
   autoIncrement ? undefined : type.positions
 
-/** Compares with a value of a position. */
+/** Compares with a value of a position. One that the server refuses is compared as a text between two others. */
 function compare (column: Column, operator: Operator, parameter: Value | Hole): Condition {
-  return {
-    kind: 'compare',
-    column,
-    operator,
-    parameter,
-    ...(positionsOf(column) !== undefined && { isPosition: true as const })
-  }
+  const positions = positionsOf(column)
+  if (positions === undefined) return { kind: 'compare', column, operator, parameter }
+  const condition = { kind: 'compare', column, isPosition: true } as const
+  const { around: aroundOf = () => undefined } = positions
+  if (parameter instanceof Hole) parameter.tests.push((value) => aroundOf(value as Value) === undefined)
+  const around = parameter instanceof Hole ? undefined : aroundOf(parameter)
+  if (around === undefined) return { ...condition, operator, parameter }
+  const [low, high] = around
+  return combine('and', [
+    ...(operator === '<' ? [] : [{ ...condition, operator: '>=', parameter: low } as const]),
+    ...(operator === '>' ? [] : [{ ...condition, operator: '<', parameter: high } as const]),
+    { ...condition, operator, parameter, isText: true }
+  ])
 }
 
 /** Whether the column has the value of the position. Ties follow the collation of the column, as the order does. */

@@ -35,8 +35,8 @@ export type Compared = Given
 
 export type Condition =
   /**
-   * `isPosition`: compares stored values with a position, in the order of SQLite, where a column can have values of
-   * every storage class.
+   * `isPosition`: compares stored values with a position, which may be others than those that the service writes.
+   * `isText`: compares them as texts.
    */
   | {
     readonly kind: 'compare'
@@ -44,6 +44,7 @@ export type Condition =
     readonly operator: Operator
     readonly parameter: Compared
     readonly isPosition?: true
+    readonly isText?: true
   }
   /** Compares texts byte by byte. Always combined with an equality, which can use an index. */
   | { readonly kind: 'exact'; readonly column: Column; readonly parameter: Value | Hole }

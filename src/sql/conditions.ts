@@ -160,7 +160,10 @@ function compileComparison (condition: Comparison, { left, wrapping: wrappingOf 
   const right = (parameter: Given): Expression<Parameter> => bind(parameter, wrapping(false))
   switch (condition.kind) {
     case 'compare': {
-      if (condition.isPosition === true) return eb(left(column), condition.operator, bind(condition.parameter))
+      if (condition.isPosition === true) {
+        const stored = wrap(condition.isText === true ? type.positions?.asText : undefined, left(column))
+        return eb(stored, condition.operator, bind(condition.parameter))
+      }
       return eb(comparable, condition.operator, bind(condition.parameter, wrapping(isEquality(condition.operator))))
     }
     case 'exact': {

@@ -116,14 +116,23 @@ export interface Computation {
 export interface Totals { readonly sum: Computation, readonly avg: Computation }
 
 /**
- * The values of positions (`next` and `after`) on SQLite, where a column can have values of any storage class, each
- * with its place in an order.
+ * The values of positions (`next` and `after`), which are read as stored values: a column can have others than those
+ * that clients may write, each with its place in an order. On SQLite it can have values of any storage class.
  */
 export interface Positions {
   /** Converts a JSON value (never null) to the stored value. @throws ValueRefused */
   readonly read: (value: unknown) => Value
   /** Converts a stored value to JSON text from which `read` returns it exactly. @throws ValueUnreadable */
   readonly write: (value: DriverValue) => string
+  /** The pattern of texts that `read` accepts, if it is another one than that of the schema. */
+  readonly pattern?: string
+  /**
+   * For a value that the server refuses as a constant, and compares as a text only: two others that it accepts, a lower
+   * and a higher one. Undefined for all other values.
+   */
+  readonly around?: (value: Value) => readonly [low: Value, high: Value] | undefined
+  /** SQL around the column for such a value, whose texts have the order of the column. */
+  readonly asText?: Wrapping
 }
 
 /** The types of values inside JSON that can be compared. `large`: a number beyond 2^53 that may be a 64-bit integer. */
@@ -265,7 +274,7 @@ export interface ColumnType {
    * parameter of the type is, unless `comparedColumn` is set.
    */
   readonly own?: SqlTemplate
-  /** SQLite: the values of positions, if they may be others than `own`. */
+  /** The values of positions, if they may be others than those that `read` accepts. */
   readonly positions?: Positions
   /**
    * Set if `=` can treat different values as equal, as collations do: SQL around the column and the parameter that

@@ -176,9 +176,16 @@ const factories = new Map<string, (facts: TypeFacts) => ColumnType>([
   ['bigint', integer(64)],
   [
     'year',
-    () =>
+    ({ declaration }) =>
       withNow(
-        createType({ ...yearType(), equated: YEAR, updates: INCREMENT_YEAR, totals: INTEGER_TOTALS }),
+        createType({
+          ...yearType(),
+          equated: YEAR,
+          updates: INCREMENT_YEAR,
+          totals: INTEGER_TOTALS,
+          // MariaDB sorts them by all digits, and compares the last two
+          ...(declaration === 'year(2)' && { unplaced: true as const })
+        }),
         { kind: 'year', ...YEARS }
       )
   ],

@@ -6,7 +6,7 @@ import { numberText, isObject, parseExactJson } from '../json/exact-json.ts'
 import { binaryType, readBase64 } from './binary.ts'
 import {
   COLUMN, createType, GIVEN, NOT_TEXT, numericOrder, RELATED_TEXT, ValueRefused, ValueUnreadable, type ColumnType,
-  type DriverValue, type SqlTemplate, type TypeFacts, type Value, type Positions
+  type DriverValue, expected, type SqlTemplate, type TypeFacts, type Value, type Positions
 } from './column-type.ts'
 import { parseDigits, readDecimal, decimalSchema } from './decimal.ts'
 import { doubleType, jsonNumber } from './float.ts'
@@ -42,7 +42,9 @@ function native (
   write: ColumnType['write'] = writeNative,
   long: ColumnType['long'] = write === writeNative ? longNative : undefined
 ): ColumnType {
-  const positions = own !== undefined && !type.structured && { positions: positionsOf({ ...type, write }) }
+  const positions = own !== undefined && !type.structured && {
+    positions: positionsOf({ ...type, write, isNumeric: own === OWN_NUMBER })
+  }
   return createType({
     ...type,
     wireFormat: undefined,
@@ -285,10 +287,15 @@ export function sqliteType (facts: TypeFacts): ColumnType {
 
 // Positions on SQLite. Values of the type and numbers are written as a select shows them. Other texts and bytes are
 // written with their storage class, because a select may show values of the type like them, such as a time with a space
-// like one with a `T`: `{"$text": "2026-11-20T10:15:00"}`, `{"$bytes": "AAH/"}`.
+// like one with a `T`: `{"$text": "2026-11-20T10:15:00"}`, `{"$bytes": "AAH/"}`. So are whole numbers beyond 2^53 in
+// columns of other types, which a client that parses them as doubles would send back as others: `{"$number": "…"}`.
 
 /** The storage classes that a value of a position can name. */
-const CLASSES = new Map<string, (value: unknown) => Value>([['$text', readString], ['$bytes', readBase64]])
+const CLASSES = new Map<string, (value: unknown) => Value>([
+  ['$text', readString],
+  ['$bytes', readBase64],
+  ['$number', (value) => toStored(typeof value === 'string' && parseDigits(value) !== undefined ? value : undefined)]
+])
 
 const { min, max } = integerBounds(64, false)
 
@@ -296,23 +303,31 @@ const { min, max } = integerBounds(64, false)
 export function positionsOf ({
   read,
   write,
-  comparison
-}: Pick<ColumnType, 'read' | 'write' | 'comparison'>): Positions {
+  comparison,
+  isNumeric
+}: Pick<ColumnType, 'read' | 'write' | 'comparison'> & { readonly isNumeric: boolean }): Positions {
+  /** The text of a number that is not one of the type. A column of texts stores numbers as texts. */
+  const textOfNumber = (value: unknown): string | undefined => {
+    if (comparison === 'text') return undefined
+    return isNumeric && typeof value === 'string' && parseDigits(value) !== undefined ? value : numberText(value)
+  }
   const readPosition = (value: unknown): Value => {
     const named = readNamed(value)
     if (named !== undefined) return named
     try {
       return read(value)
     } catch (error) {
-      // a column of texts stores numbers as texts
-      const number = comparison === 'text' ? undefined : readNumber(value)
+      const number = textOfNumber(value)
       if (number === undefined) throw error
-      return number
+      return toStored(number)
     }
   }
   const isReadAs = (shown: string, value: DriverValue): boolean => {
+    const json = parseExactJson(shown)
+    // a client that parses numbers as doubles may send another one
+    const isLarge = numberText(json) !== undefined && Math.abs(Number(value)) > Number.MAX_SAFE_INTEGER
     try {
-      return isSame(readPosition(parseExactJson(shown)), value)
+      return isSame((isLarge ? read : readPosition)(json), value)
     } catch {
       return false
     }
@@ -333,10 +348,9 @@ function readNamed (value: unknown): Value | undefined {
   return others.length > 0 ? undefined : CLASSES.get(name)?.(given)
 }
 
-/** Reads a number that is not one of the type; undefined for another value. */
-function readNumber (value: unknown): Value | undefined {
-  const text = numberText(value)
-  if (text === undefined) return undefined
+/** Converts the text of a number to the stored value. @throws ValueRefused */
+function toStored (text: string | undefined): Value {
+  if (text === undefined) throw expected('a number')
   const number = wholeNumber(text, min, max) ?? Number(text)
   if (number === Infinity || number === -Infinity) throw new ValueRefused('is too large for a floating-point number')
   return number
@@ -356,9 +370,10 @@ function isSame (parameter: Value, value: DriverValue): boolean {
 const NEGATIVE_ZERO = '-0'
 
 function nameClass (value: DriverValue): string {
+  if (typeof value === 'number' && !Number.isInteger(value)) return jsonNumber(value)
   // the digits of a large float are not those of the integer with the same value
-  if (typeof value === 'number') return Number.isInteger(value) ? value.toExponential() : jsonNumber(value)
-  if (typeof value === 'bigint') return String(value)
+  if (typeof value === 'number') return JSON.stringify({ $number: value.toExponential() })
+  if (typeof value === 'bigint') return JSON.stringify({ $number: String(value) })
   if (typeof value === 'string') return JSON.stringify({ $text: value })
   return JSON.stringify({ $bytes: Buffer.from(value as Uint8Array).toString('base64') })
 }

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import {
-  COLUMN, type ColumnType, type Computation, createType, expected, type SqlTemplate, naturalOrder, textOf, type Value,
-  ValueRefused
+  COLUMN, type ColumnType, type Computation, createType, type DriverValue, expected, type Positions,
+  type SqlTemplate, naturalOrder, textOf, type Value, ValueRefused
 } from './column-type.ts'
 import { sqlOf } from './update-operators.ts'
 import { integerType } from './integer.ts'
@@ -97,14 +97,44 @@ function fractionOf (digits = '', { scale, padded }: Precision): string {
   return shown === '' ? '' : '.' + shown
 }
 
+/** The text of a date or moment in which each month has 31 days, as columns store it under ALLOW_INVALID_DATES. */
+const STORED_DAY = '\\d{4}-(0\\d|1[0-2])-([0-2]\\d|3[01])'
+
+/** MySQL refuses a constant of a day that its month does not have. */
+function aroundDay (value: Value): readonly [low: Value, high: Value] | undefined {
+  const text = String(value)
+  if (isDay(text)) return undefined
+  const next = String(twoDigits(text, 5) + 1).padStart(2, '0')
+  return [`${text.slice(0, 7)}-28`, `${text.slice(0, 5)}${next}-00`]
+}
+
+/** Positions of a type of dates; `pattern` is that of its values. `toStored`: the value in the form of the server. */
+function dayPositions (
+  { read, write }: Pick<ColumnType, 'read' | 'write'>,
+  pattern: string,
+  toStored: (text: string) => Value
+): Positions {
+  const form = new RegExp(pattern)
+  return {
+    read: (value) => typeof value === 'string' && form.test(value) && !isDay(value) ? toStored(value) : read(value),
+    write,
+    pattern,
+    around: aroundDay,
+    asText: ['cast(', ' as char)']
+  }
+}
+
 export function dateType (): ColumnType {
+  const read = (value: unknown): Value => {
+    if (typeof value !== 'string' || !DATE.test(value) || !isDay(value)) throw expected('a date such as 2026-11-20')
+    return value
+  }
+  const write = (value: DriverValue): string => `"${textOf(value)}"`
   return createType({
     schema: Type.String({ title: 'Date', format: 'date', pattern: `^${DAY_PATTERN}$`, examples: ['2026-11-20'] }),
-    read: (value) => {
-      if (typeof value !== 'string' || !DATE.test(value) || !isDay(value)) throw expected('a date such as 2026-11-20')
-      return value
-    },
-    write: (value) => `"${textOf(value)}"`,
+    read,
+    write,
+    positions: dayPositions({ read, write }, `^${STORED_DAY}$`, (text) => text),
     wireFormat: 'quoted',
     order: naturalOrder
   })
@@ -145,6 +175,19 @@ export function datetimeType (precision: Precision): ColumnType {
   const { scale, padded } = precision
   /** The length of a value with all its digits, as MySQL returns it. */
   const length = padded ? 19 + (scale > 0 ? scale + 1 : 0) : NaN
+  const readMoment = (value: unknown, isOwnDay: (text: string) => boolean): Value => {
+    if (typeof value === 'string' && value.length === length && DATETIME.test(value) && isOwnDay(value)) {
+      return `${value.slice(0, 10)} ${value.slice(11)}`
+    }
+    const match = typeof value === 'string' ? DATETIME.exec(value) : null
+    if (match === null || !isOwnDay(match[1] as string)) {
+      throw expected('a date and time without an offset, such as 2026-11-20T10:15:00.123')
+    }
+    return `${match[1]} ${match[2]}${fractionOf(match[3], precision)}`
+  }
+  const read = (value: unknown): Value => readMoment(value, isDay)
+  const write = (value: DriverValue): string => `"${textOf(value).replace(' ', 'T')}"`
+  const stored = `^${STORED_DAY}[T ]${CLOCK_PATTERN}${fractionPattern(scale)}$`
   return createType({
     schema: Type.String({
       title: `DateTime${scale}`,
@@ -152,17 +195,9 @@ export function datetimeType (precision: Precision): ColumnType {
       description: 'A date and time without an offset.',
       examples: ['2026-11-20T10:15:00']
     }),
-    read: (value) => {
-      if (typeof value === 'string' && value.length === length && DATETIME.test(value) && isDay(value)) {
-        return `${value.slice(0, 10)} ${value.slice(11)}`
-      }
-      const match = typeof value === 'string' ? DATETIME.exec(value) : null
-      if (match === null || !isDay(match[1] as string)) {
-        throw expected('a date and time without an offset, such as 2026-11-20T10:15:00.123')
-      }
-      return `${match[1]} ${match[2]}${fractionOf(match[3], precision)}`
-    },
-    write: (value) => `"${textOf(value).replace(' ', 'T')}"`,
+    read,
+    write,
+    positions: dayPositions({ read, write }, stored, (text) => readMoment(text, () => true)),
     wireFormat: 'moment',
     order: naturalOrder
   })

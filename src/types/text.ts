@@ -194,7 +194,8 @@ export function enumType (members: readonly string[]): ColumnType {
     defaultOf: exactDefault,
     storedJson: (member) => JSON.stringify(member === zero ? '' : member),
     comparison: 'equality',
-    ...(new Set(members).size < members.length && { unplaced: true as const }),
+    // an invalid value, which has the index 0, is shown as the empty text
+    ...((new Set(members).size < members.length || members.includes('')) && { unplaced: true as const }),
     ranking: {
       values:
         exactMembers(members).length < members.length ? undefined : members.includes('') ? members : ['', ...members],
