@@ -53,7 +53,8 @@ function allowed (schema: TSchema): string {
   if (anyOf?.every((each: TSchema) => each.const !== undefined)) return anyOf.map((each: TSchema) => code(each.const)).join(', ')
   if (anyOf !== undefined) return anyOf.map((each: TSchema) => each.const === undefined ? allowed(each) : code(JSON.stringify(each.const))).join(' or ')
   if (type === 'integer') return maximum === undefined ? `${minimum} or more` : `${minimum} to ${maximum}`
-  const text = TYPES.get(type)
+  if (schema['const'] !== undefined) return code(JSON.stringify(schema['const']))
+  const text = TYPES.get(type) ?? (type === undefined ? 'any' : undefined)
   if (text === undefined) throw new Error(`no text for ${JSON.stringify(schema)}`)
   return text
 }

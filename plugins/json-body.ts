@@ -10,6 +10,7 @@ import type { Settings } from '../src/config/settings.ts'
 import { hashBody } from '../src/idempotency/run-once.ts'
 import type {} from './auth.ts' // declares request.rowQueryGrant
 import { describeTypes, findImportFormat, IMPORT_TYPES, toImportBody } from '../src/http/import-request.ts'
+import type { NamedRequest } from '../src/named/definition.ts'
 import { parseBody } from '../src/request/check-body.ts'
 import { BodyMemory, BodyReservation, isUtf8Type, readBody, type Payload } from '../src/request/read-body.ts'
 import { bodyTooLarge, invalidJson, unsupportedMediaType } from '../src/errors.ts'
@@ -22,6 +23,8 @@ declare module 'fastify' {
     rowQueryBodyHash: string
     /** The memory that is reserved for the body until the response has ended. */
     rowQueryBodyReservation: BodyReservation | null
+    /** The named request whose parameters the body has. Set by its route. */
+    rowQueryNamed: NamedRequest | null
   }
 }
 
@@ -31,6 +34,7 @@ export default fp(async function body (app: FastifyInstance, { bodyLimit, bodyMe
   const memory = new BodyMemory(bodyMemory)
   app.decorateRequest('rowQueryBodyHash', '')
   app.decorateRequest('rowQueryBodyReservation', null)
+  app.decorateRequest('rowQueryNamed', null)
   app.removeAllContentTypeParsers()
   app.addHook('preParsing', (request, { raw: response }, _payload, done) => {
     const { rowQueryGrant: grant, headers, routeOptions: { config } } = request
@@ -72,5 +76,5 @@ function parseBytes (request: FastifyRequest, bytes: Buffer): unknown {
   const { 'content-type': type, 'content-encoding': encoding = 'identity' } = headers
   if (!isUtf8Type(type as string) || encoding !== 'identity') return unsupportedMediaType(describeTypes(request))
   if (!isUtf8(bytes)) return invalidJson('it is not UTF-8')
-  return parseBody(bytes.toString())
+  return parseBody(bytes.toString(), request.rowQueryNamed === null)
 }

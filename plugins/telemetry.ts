@@ -67,5 +67,5 @@ function end (
   if (table !== undefined && VERBS.includes(verb as Verb)) record.verb = verb as Verb
   else if (record.operations > 0) record.verb = 'operations'
   // read last, because `routeOptions` builds a new object at each access; only one route has verbs
-  else record.route = request.routeOptions.url ?? ''
+  else if (record.request === '') record.route = request.routeOptions.url ?? ''
 }

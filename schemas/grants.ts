@@ -2,6 +2,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { closed } from './server-settings.ts'
 import { MAX_COLUMNS } from './limits.ts'
+import { CallableSchema } from './requests.ts'
 
 /** The verbs of the interface; no other file lists them. */
 export const VERBS = ['select', 'insert', 'update', 'delete'] as const
@@ -92,25 +93,33 @@ const NameSchema = Type.String({ minLength: 1, maxLength: 100 })
 /** The grant of a request in process: the fields that it shares with the entry of a token. */
 export const GrantSchema = Type.Object({
   name: Type.Optional(NameSchema),
-  permissions: Type.Array(VerbSchema),
+  permissions: Type.Optional(Type.Array(VerbSchema)),
   databases: Type.Optional(Type.Union([Type.Literal('*'), GrantDatabasesSchema])),
+  requests: Type.Optional(CallableSchema),
   claims: Type.Optional(ClaimsSchema)
 }, closed)
 
-// The grants of JWT roles and of a host app. Unlike those of tokens, they must name their databases.
+// The grants of roles and of a host app. Unlike those of tokens, they must name their databases.
+
+export const NAMED_DATABASES =
+  '"*", or the databases of the role, each with "*", a list of tables or an object of tables'
 
 const grant = {
-  permissions: PermissionsSchema,
-  databases: Type.Union([Type.Literal('*'), GrantDatabasesSchema], {
-    description: '"*", or the databases of the role, each with "*", a list of tables or an object of tables'
-  })
+  permissions: Type.Optional(PermissionsSchema),
+  databases: Type.Optional(Type.Union([Type.Literal('*'), GrantDatabasesSchema], { description: NAMED_DATABASES })),
+  requests: Type.Optional(CallableSchema)
 }
 
-const RoleSchema = Type.Object(grant, closed)
+const RoleSchema = Type.Object({
+  ...grant,
+  for: Type.Optional(Type.Literal('requests', {
+    description: 'makes it a role of named requests ("as") instead of one of JWTs'
+  }))
+}, closed)
 
 export const RolesSchema = Type.Record(Type.String({ pattern: '^.{1,100}$' }), RoleSchema, {
   additionalProperties: false,
-  description: 'the grants of JWTs by role; a name has 1 to 100 characters'
+  description: 'the grants of JWTs and of named requests by role; a name has 1 to 100 characters'
 })
 
 export const HostGrantSchema = Type.Object({ ...grant, name: NameSchema, claims: Type.Optional(ClaimsSchema) }, closed)

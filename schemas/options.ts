@@ -5,6 +5,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { ClaimsSchema, GrantDatabasesSchema, PermissionsSchema, VERBS, RolesSchema } from './grants.ts'
 import { DEFAULT_OPERATIONS, MAX_INCLUDE, MAX_OPERATIONS } from './limits.ts'
+import { CallableSchema, RequestsSchema } from './requests.ts'
 import { closed, Milliseconds, ServerSchema } from './server-settings.ts'
 
 // The setting `jwt`: the issuers of accepted JSON Web Tokens, and how these are verified.
@@ -148,12 +149,13 @@ export const TokenSchema = Type.Object({
     pattern: '^[0-9a-f]{64}$',
     description: 'the SHA-256 of the token, as 64 lower-case hexadecimal digits'
   }),
-  permissions: PermissionsSchema,
+  permissions: Type.Optional(PermissionsSchema),
   databases: Type.Optional(Type.Union([Type.Literal('*'), GrantDatabasesSchema], {
     description:
       'databases for which the token is valid, each with "*", a list of tables or an object of tables; default: ' +
       'all databases and tables'
   })),
+  requests: Type.Optional(CallableSchema),
   claims: Type.Optional(ClaimsSchema),
   expires: Type.Optional(
     Type.String({ description: 'expiry date, or date and time with an offset, such as 2027-01-01' })
@@ -355,6 +357,7 @@ export const OptionsSchema = Type.Object({
     description: 'the issuers whose JWTs are accepted as tokens; requires roles'
   })),
   roles: Type.Optional(RolesSchema),
+  requests: Type.Optional(RequestsSchema),
   bodyLimit: Type.Optional(
     Type.Integer({ minimum: 1, default: 1_048_576, description: 'maximum size of a request body, in bytes' })
   ),

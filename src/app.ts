@@ -20,6 +20,7 @@ import { BODY_TIMEOUT } from './http/import-request.ts'
 import { createWriteHook } from './in-process/on-write.ts'
 import { createAddTables, type AddTables } from './openapi/documents.ts'
 import { ResponseBudget } from './response/output.ts'
+import { NamedRequests } from './named/call.ts'
 import routes from './route.ts'
 import { createCollectors } from './telemetry/collectors.ts'
 import { createRequestLog } from './telemetry/record.ts'
@@ -41,8 +42,8 @@ export interface Registered extends Pick<Readiness, 'isReady'> {
   readonly addTables: AddTables
   /** Reads the catalog of each database and the token file again. */
   refresh (): Promise<void>
-  /** Uses the roles and the parser of the token file of these settings. */
-  replaceGrants (settings: Pick<Settings, 'roles' | 'tokenFile'>): void
+  /** Uses the roles, the named requests and the parser of the token file of these settings. */
+  replaceGrants (settings: Pick<Settings, 'roles' | 'requests' | 'tokenFile'>): void
   /** Cuts off the streams that run. */
   endStreams (): void
 }
@@ -63,6 +64,7 @@ export async function registerParts (
   await app.register(schemaCache, { databases: settings.databases, budget, onWrite })
   const databases = app.rowQueryDatabases
   const collectors = await createCollectors(settings, { databases, registry, log: app.log })
+  const named = settings.requests && new NamedRequests({ databases, limits }, settings.requests)
   const described = { databases, settings: { prefix: app.prefix, limits, info: settings.openapiInfo } }
   await app.register(errors)
   await app.register(responseHeaders)
@@ -74,7 +76,7 @@ export async function registerParts (
   const ofStreams = requestLog ? collectors : [...collectors, createRequestLog(app.log)]
   // onRequest: 404 and 405 by the path; validation by the schema: 400; handler: the verbs
   const bodyTimeout = (app as { [BODY_TIMEOUT]?: number })[BODY_TIMEOUT] ?? HTTP_DEFAULTS.bodyTimeout
-  await app.register(routes, { limits, budget, collectors: ofStreams, bodyTimeout, toRefusal })
+  await app.register(routes, { limits, budget, collectors: ofStreams, named, bodyTimeout, toRefusal })
 
   // each ends after its running statement, because a client may still send for minutes
   app.addHook('preClose', async () => {
@@ -91,8 +93,9 @@ export async function registerParts (
       const catalogs = Array.from(databases.values(), (database) => database.refresh())
       await Promise.all([app.rowQueryTokenWatch?.refresh(), ...catalogs])
     },
-    replaceGrants: ({ roles, tokenFile }) => {
+    replaceGrants: ({ roles, requests = new Map(), tokenFile }) => {
       app.rowQueryJwt?.useRoles(roles)
+      named?.use(requests)
       if (tokenFile !== undefined) app.rowQueryTokenWatch?.use(tokenFile.file)
     },
     endStreams: () => {

@@ -141,7 +141,7 @@ export function collect<T> (errors: string[], begin: string, make: () => T): T[]
 
 /** Settings with named or numbered entries, each of which is left out alone. */
 const LISTS = ['tokens', 'jwt']
-const RECORDS = ['databases', 'roles']
+const RECORDS = ['databases', 'roles', 'requests']
 
 /**
  * Leaves out the settings at the beginning of the lines of `errors`: settings, entries of records, and entries of

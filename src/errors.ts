@@ -127,6 +127,12 @@ const unknownTable = define<[table: string, database: string, hint: string]>(
 export const tableNotFound = (table: string, database: string, hint = ''): ServiceError =>
   mayBeNew(unknownTable(table, database, hint))
 export const notFound = define('NOT_FOUND', 404, 'There is nothing at this path')
+const unknownRequest = define<[name: string, hint: string]>(
+  'REQUEST_NOT_FOUND',
+  404,
+  'There is no request "%s" that the caller may call%s'
+)
+export const requestNotFound = (name: string, hint = ''): ServiceError => unknownRequest(name, hint)
 export const methodNotAllowed = define<[method: string, others: string]>(
   'METHOD_NOT_ALLOWED',
   405,
@@ -190,6 +196,12 @@ export const brokenDefinition = define(
   'BROKEN_DEFINITION',
   422,
   'A definition in the database, such as a trigger, view or foreign key, names something that does not exist'
+)
+/** The same code, for a named request. */
+export const brokenRequest = define(
+  'BROKEN_DEFINITION',
+  422,
+  'The definition of this request does not fit the database; the log of the service has the reason'
 )
 export const rateLimited = define('RATE_LIMITED', 429, 'Too many requests: try again later')
 export const headersTooLarge = define('HEADERS_TOO_LARGE', 431, 'The path and the headers are larger than the limit')

@@ -46,10 +46,10 @@ export interface RowQuery<Databases extends AnyDatabases = AnyDatabases> {
   /** Reads the catalog of each database and the token file again. */
   refresh(): Promise<void>
   /**
-   * Replaces the tokens and roles of the options; the other options stay, with the token file. Running requests keep
-   * their grants. @throws ConfigError with all errors; then nothing is replaced
+   * Replaces the tokens, roles and named requests of the options; the other options stay, with the token file. Running
+   * requests keep their grants. @throws ConfigError with all errors; then nothing is replaced
    */
-  replaceGrants(grants: Pick<AppOptions, 'tokens' | 'roles'>): void
+  replaceGrants(grants: Pick<AppOptions, 'tokens' | 'roles' | 'requests'>): void
   /** Executes a request without HTTP. The app must be ready. @throws ServiceError with the code of the HTTP answer */
   readonly execute: Execute<Databases>
   /**
@@ -184,7 +184,7 @@ export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (
       await parts?.refresh()
     },
     replaceGrants: (grants) => {
-      const { tokens: _tokens, roles: _roles, ...others } = options
+      const { tokens: _tokens, roles: _roles, requests: _requests, ...others } = options
       settings = resolveSettings({ ...others, ...grants })
       tokens.replace(settings.tokenFile?.tokens ?? [], settings.tokens)
       parts?.replaceGrants(settings)

@@ -11,7 +11,7 @@ import { StaleAttempt, toStale, withFreshCatalog } from './databases/stale-catal
 import type { Client, ReadOptions, Transaction } from './dialects/dialect.ts'
 import { databaseUnavailable } from './errors.ts'
 import { isolationOf } from './execute/change.ts'
-import { type Keyed, transactOnce } from './idempotency/run-once.ts'
+import { type Keyed, pathOfNamed, transactOnce } from './idempotency/run-once.ts'
 import { tablesOf } from './plan/filters/scope.ts'
 import type { Plan, SelectPlan } from './plan/plan.ts'
 import type { PlanLimits } from './plan/write-options.ts'
@@ -27,6 +27,8 @@ export interface PipelineRequest extends ReadOptions, Keyed {
   readonly access: Access
   readonly body: Body
   readonly limits: PlanLimits
+  /** The name of the named request that has this body. */
+  readonly named?: string | undefined
   /** Bytes that the response may have, if they are fewer than the setting of the database allows. */
   readonly resultLimit?: number | undefined
   /** Collects telemetry. */
@@ -87,7 +89,7 @@ const maxBytesOf = ({ access: { database }, resultLimit = Infinity }: PipelineRe
 
 /** Runs a write with an idempotency key or a hook in a transaction. */
 async function respondInTransaction (request: PipelineRequest, plan: Plan): Promise<string | Buffer> {
-  const { access: { grant, database, tableName }, body, record, client } = request
+  const { access: { grant, database, tableName }, body, record, client, named, limits: { standIns } } = request
   const dryRun = plan.verb !== 'select' && plan.dryRun === true
   let rows = 0
   const work = async (tx: Transaction): Promise<string | Buffer> => {
@@ -96,7 +98,7 @@ async function respondInTransaction (request: PipelineRequest, plan: Plan): Prom
       plan,
       database,
       maxBytes: maxBytesOf(request),
-      pendingWrite: { grant, body, dryRun }
+      pendingWrite: { grant, body, references: standIns?.values, dryRun, named }
     })
     rows = result.rows
     return result.answer
@@ -107,7 +109,7 @@ async function respondInTransaction (request: PipelineRequest, plan: Plan): Prom
       ...request,
       grant,
       database,
-      path: tableName,
+      path: named === undefined ? tableName : pathOfNamed(named),
       tables: tablesOf(plan),
       transaction: {
         readOnly: false,

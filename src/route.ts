@@ -1,6 +1,6 @@
 /**
- * The routes: POST {prefix}/{database}/{table} for one request, POST {prefix}/{database} for several operations, and
- * QUERY for both.
+ * The routes: POST {prefix}/{database}/{table} for one request, POST {prefix}/{database} for several operations, QUERY
+ * for both, and {prefix}/requests/{name} for named requests.
  */
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { Static } from '@sinclair/typebox'
@@ -22,6 +22,9 @@ import {
 } from './http/stream.ts'
 import { readKey } from './idempotency/run-once.ts'
 import { handle } from './pipeline.ts'
+import { answerNamed, findNamed } from './http/named-request.ts'
+import type { NamedRequests } from './named/call.ts'
+import { type NamedRequest, REQUESTS_PATH } from './named/definition.ts'
 import { shownInHost } from './openapi/interface-document.ts'
 import { isReadOnly, runOperations } from './verbs/operations.ts'
 import type { RequestLimits } from './plan/write-options.ts'
@@ -34,6 +37,8 @@ export interface RowsOptions {
   readonly budget: ResponseBudget
   /** The collectors of streams. */
   readonly collectors: readonly Collector[]
+  /** The named requests; undefined if their path does not exist. */
+  readonly named: NamedRequests | undefined
   /** How long an import waits for bytes of its client, in milliseconds. */
   readonly bodyTimeout: number
   /** The error as the client sees it. */
@@ -86,7 +91,7 @@ const toValidator = (findError: FindBodyError) => (value: unknown) => {
 }
 
 export default fp(async function routes (app: FastifyInstance, options: RowsOptions) {
-  const { limits, budget, collectors, bodyTimeout, toRefusal } = options
+  const { limits, budget, collectors, named, bodyTimeout, toRefusal } = options
   const { rowQueryDatabases: databases } = app
   const methods = ['POST', ...(hasQuery(app) ? ['QUERY'] : [])]
   const url = '/:database/:table'
@@ -219,6 +224,24 @@ export default fp(async function routes (app: FastifyInstance, options: RowsOpti
       preHandler: refuseWrites,
       onSend: [varyByAccept, sendAcceptQuery],
       handler: answerOperations
+    })
+  }
+
+  if (named !== undefined) {
+    app.route({
+      method: app.supportedMethods,
+      url: `/${REQUESTS_PATH}/:name`,
+      schema: { hide: true },
+      onRequest: findNamed(named),
+      handler: (request, reply) => {
+        const { headers, rowQueryNamed } = request
+        const isRead = (rowQueryNamed as NamedRequest).isRead
+        const consistency = readConsistency(isRead ? 'select' : 'update', CONSISTENCY, headers['row-query-consistency'])
+        const key = isRead ? undefined : keyOf(request, {})
+        const onReplay = (): void => { reply.header(REPLAYED, 'true') }
+        return answerNamed(request, reply, { named, consistency, key, onReplay })
+          .catch((error: unknown) => failWrite(request, error))
+      }
     })
   }
 

@@ -88,7 +88,7 @@ async function loadedBy (folder: string, ...args: string[]): Promise<string[]> {
 t.test('a command loads what it needs: no server, no engine that is not configured, and a token no database at all', async (t) => {
   const folder = t.testdir({ 'hooks.mjs': HOOKS, 'row-query.json': JSON.stringify({ databases: { shop: { url: 'sqlite::memory:', setup: ['create table orders (id integer primary key)'] } } }) })
   const config = ['--config', join(folder, 'row-query.json')]
-  t.same(await loadedBy(folder, 'token', '--name', 'x', '--permissions', 'select'), ['@fastify/error', '@sinclair/typebox', 'src/access', 'src/cli', 'src/config', 'src/dialects', 'src/json', 'src/types'])
+  t.same(await loadedBy(folder, 'token', '--name', 'x', '--permissions', 'select'), ['@fastify/error', '@sinclair/typebox', 'src/access', 'src/cli', 'src/config', 'src/dialects', 'src/json', 'src/named', 'src/plan', 'src/request', 'src/types'])
   for (const command of [['check'], ['types', 'shop']]) {
     const loaded = await loadedBy(folder, ...command, ...config)
     t.ok(loaded.includes('kysely'))

@@ -2,7 +2,7 @@
 import type { TSchema } from '@sinclair/typebox'
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import type { FastifyRequest } from 'fastify'
-import { type Verb, GrantSchema, HostGrantSchema } from '../../schemas/grants.ts'
+import { type Verb, GrantSchema, HostGrantSchema, NAMED_DATABASES, PermissionsSchema } from '../../schemas/grants.ts'
 import type { Table } from '../catalog/catalog.ts'
 import { orThrow, findConfigErrors } from '../config-errors.ts'
 import { copyGrant, NotPlain } from '../json/plain-values.ts'
@@ -19,6 +19,8 @@ export interface Grant {
   readonly permissions: ReadonlySet<Verb>
   /** The databases for which the permissions apply: all, or the named ones. */
   readonly databases: 'all' | ReadonlyMap<string, DatabaseGrant>
+  /** The named requests that run with the rights of a role and may be called: all, or these; none if omitted. */
+  readonly requests?: 'all' | ReadonlySet<string> | undefined
   /** Values for the rules. */
   readonly claims: Claims
   /** The tables as the grant sees them, by the tables of the catalog (granted-table.ts). */
@@ -50,10 +52,16 @@ export type ColumnGrant = Readonly<Record<'select' | 'insert' | 'update', Readon
 
 /** A configured grant. */
 export interface GrantOptions {
-  readonly permissions: readonly Verb[]
-  /** For each database `"*"`, a list of tables, or an object of tables; all databases if omitted. */
+  /** May be omitted beside `requests`. */
+  readonly permissions?: readonly Verb[] | undefined
+  /**
+   * For each database `"*"`, a list of tables, or an object of tables; all databases if omitted, and none if
+   * `permissions` are omitted, too.
+   */
   readonly databases?:
     '*' | Readonly<Record<string, '*' | readonly string[] | Readonly<Record<string, TableGrantOptions>>>> | undefined
+  /** The named requests with `as` that may be called: a list of names, or `"*"`; none if omitted. */
+  readonly requests?: '*' | readonly string[] | undefined
   /** Values for `{"$claim": …}` in the rules of `rows`. */
   readonly claims?: Claims | undefined
 }
@@ -81,7 +89,7 @@ export type GrantKind = 'token' | 'role' | 'app'
 /** @throws Error for a rule that cannot be used; the message begins with its path */
 export function createGrant (
   name: string,
-  { permissions, databases = '*', claims = {} }: GrantOptions,
+  { permissions, requests, databases = permissions === undefined ? {} : '*', claims = {} }: GrantOptions,
   kind: GrantKind = 'token'
 ): Grant {
   const granted = new Set(permissions)
@@ -98,9 +106,22 @@ export function createGrant (
             createDatabaseGrant(granted, tables, `databases.${database}`)
           ])
         ),
+    ...(requests !== undefined && { requests: requests === '*' ? 'all' as const : new Set(requests) }),
     claims,
     tables: new WeakMap()
   }
+}
+
+/** A grant needs permissions, or requests to call. `named`: whether permissions need databases. Returns the error. */
+export function findMissing (
+  { permissions, databases, requests }: Pick<GrantOptions, 'permissions' | 'databases' | 'requests'>,
+  named: boolean
+): string | undefined {
+  if (permissions === undefined && requests === undefined) {
+    return `permissions: is required (${PermissionsSchema.description})`
+  }
+  const needsDatabases = named && databases === undefined && (permissions !== undefined || requests === undefined)
+  return needsDatabases ? `databases: is required (${NAMED_DATABASES})` : undefined
 }
 
 /** The grant of a role for the claims of a JWT. `owner`: undefined if the JWT has no subject. */
@@ -198,8 +219,8 @@ export const principalOf = ({ owner, name, claims }: Grant): string =>
 export interface HostGrant extends GrantOptions {
   /** Identifies the caller in logs and for rate limits and idempotency keys. */
   readonly name: string
-  /** Required: `"*"` for all databases. */
-  readonly databases: NonNullable<GrantOptions['databases']>
+  /** Required, except beside `requests`: `"*"` for all databases. */
+  readonly databases?: NonNullable<GrantOptions['databases']>
 }
 
 /** The grant of a request in process. */
@@ -256,6 +277,8 @@ function readGrant (schema: TypeCheck<TSchema>, given: unknown, giver: string): 
   )
   if (!schema.Check(copy)) throw invalid(findConfigErrors(schema.Schema(), copy, NAMES).join('; '))
   const { name = 'in process', ...options } = copy as CallGrant
+  const missing = findMissing(options, schema === hostGrants)
+  if (missing !== undefined) throw invalid(missing)
   return orThrow(() => createGrant(name, options, 'app'), ({ message }) => invalid(message))
 }
 

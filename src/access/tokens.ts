@@ -8,7 +8,7 @@ import { type TokenOptions, TokenSchema } from '../../schemas/options.ts'
 import { collect, ConfigError, findConfigErrors, orThrow } from '../config-errors.ts'
 import { isObject, parseConfigJson } from '../json/exact-json.ts'
 import { isDay } from '../types/temporal.ts'
-import { createGrant, type Grant, type GrantOptions } from './grant.ts'
+import { createGrant, findMissing, type Grant, type GrantOptions } from './grant.ts'
 
 /** A stored token: its SHA-256 and its grant. The token itself is never stored. */
 export interface StoredToken {
@@ -95,16 +95,31 @@ export function readEntries (
   return tokens
 }
 
+/** The roles of JWTs, and those of named requests. */
+export interface Roles { readonly roles: ReadonlyMap<string, Grant>, readonly requestRoles: ReadonlyMap<string, Grant> }
+
 /** Converts the valid roles. Adds a line to `errors` for each invalid one. `known`: the configured databases. */
-export function readRoles (errors: string[], roles: RolesOptions, known: unknown): ReadonlyMap<string, Grant> {
-  return new Map(
-    Object.entries(roles).flatMap(([name, options]) =>
+export function readRoles (errors: string[], given: RolesOptions, known: unknown): Roles {
+  const read = (isOfRequests: boolean): ReadonlyMap<string, Grant> => new Map(
+    Object.entries(given).filter(([, role]) => (role.for !== undefined) === isOfRequests).flatMap(([name, role]) =>
       collect(errors, `roles.${name}.`, (): [string, Grant] => {
-        requireDatabases(options.databases, known)
+        const { for: _for, ...options } = role
+        requireGrant(options as GrantOptions, known, true)
+        if (isOfRequests && options.requests !== undefined) {
+          throw new Error('requests: is not allowed with "for": a request calls no others')
+        }
         return [name, createGrant(name, options as GrantOptions, 'role')]
       })
     )
   )
+  return { roles: read(false), requestRoles: read(true) }
+}
+
+/** @throws Error for a grant that is not complete, or that names a database that is not configured */
+function requireGrant (options: GrantOptions, known: unknown, named: boolean): void {
+  const missing = findMissing(options, named)
+  if (missing !== undefined) throw new Error(missing)
+  requireDatabases(options.databases ?? {}, known)
 }
 
 /** The name of the token that comes from the variable with this name, which errors name. */
@@ -147,12 +162,12 @@ function requireDatabases (databases: '*' | object, known: unknown): void {
 }
 
 function toToken (
-  { name, sha256, permissions, databases = '*', claims, expires }: TokenOptions,
+  { name, sha256, expires, ...options }: TokenOptions,
   known: unknown
 ): StoredToken {
-  requireDatabases(databases, known)
+  requireGrant(options, known, false)
   const expiresAt = expires === undefined ? undefined : parseExpiry(expires)
-  return { sha256, grant: createGrant(name, { permissions, databases, claims }), expiresAt }
+  return { sha256, grant: createGrant(name, options), expiresAt }
 }
 
 const EXPIRY = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/
@@ -220,7 +235,11 @@ function parseEntries (text: string): TokenOptions[] {
   )
   const errors = findConfigErrors(FileSchema, entries, new Map([['configuration', SETTING]]))
   if (errors.length > 0) {
-    throw new ConfigError(errors.map((line) => (line.startsWith(SETTING) ? line : `${SETTING}.${line}`)))
+    const incomplete = (Array.isArray(entries) ? entries : []).map((entry) => findMissing(Object(entry), false))
+      .flatMap((missing, index) => missing === undefined ? [] : [`${index}.${missing}`])
+    throw new ConfigError([...errors, ...incomplete].map((line) =>
+      line.startsWith(SETTING) ? line : `${SETTING}.${line}`
+    ))
   }
   return entries as TokenOptions[]
 }

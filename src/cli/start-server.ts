@@ -251,22 +251,26 @@ export function reloadServer ({ app, rows, reloadCertificate }: Server, grants: 
 // Reads the tokens and roles of the configuration again, at SIGHUP.
 
 /** The settings that can be replaced while the service runs. */
-export type ConfiguredGrants = Pick<Config, 'tokens' | 'roles'>
+export type ConfiguredGrants = Pick<Config, 'tokens' | 'roles' | 'requests'>
 
 /** Returns the tokens and roles; undefined if they stay. */
 export type ReadGrants = (log: FastifyBaseLogger) => ConfiguredGrants | undefined
 
 /** `running`: the configuration of the start, with whose other settings the tokens and roles are checked. */
 export function createGrantReader (running: Config, load: () => Loaded): ReadGrants {
-  const { tokens: _tokens, roles: _roles, ...others } = running
+  const { tokens: _tokens, roles: _roles, requests: _requests, ...others } = running
   return (log) => {
     try {
-      const { config: { tokens, roles, ...changed }, demo } = load()
+      const { config: { tokens, roles, requests, ...changed }, demo } = load()
       const settings = findDifferences(others, changed)
       if (settings.length > 0) log.warn({ settings }, 'settings that a restart applies have changed')
       // the token of the demo is that of the start
       if (demo?.token !== undefined) return undefined
-      const grants = { ...(tokens !== undefined && { tokens }), ...(roles !== undefined && { roles }) }
+      const grants = {
+        ...(tokens !== undefined && { tokens }),
+        ...(roles !== undefined && { roles }),
+        ...(requests !== undefined && { requests })
+      }
       resolveSettings(splitConfig({ ...others, ...grants }).options)
       log.info({ tokens: tokens?.length ?? 0, roles: Object.keys(roles ?? {}).length }, 'tokens and roles reloaded')
       return grants

@@ -124,9 +124,8 @@ function list (flags: ConfigFlag): number {
   const { config } = loadConfig(process.env, { config: flags.config })
   const { tokens = [], tokensFile } = config
   const ofFile = tokensFile === undefined ? [] : openFile(flags).entries
-  const describe = ({ name, permissions, databases = '*', expires }: TokenOptions, place: string): string =>
-    `${JSON.stringify(name)}: ${permissions.join(', ')} on ` +
-    `${databases === '*' ? 'all databases' : Object.keys(databases).join(', ')}` +
+  const describe = ({ name, expires, ...grant }: TokenOptions, place: string): string =>
+    `${JSON.stringify(name)}: ${describeGrant(grant)}` +
     (expires === undefined ? '' : `, ${parseExpiry(expires) <= Date.now() ? 'expired' : 'expires'} ${expires}`) +
     ` (${place})\n`
   const lines = [
@@ -135,6 +134,16 @@ function list (flags: ConfigFlag): number {
   ]
   process.stdout.write(lines.length === 0 ? 'There are no tokens.\n' : lines.join(''))
   return 0
+}
+
+/** What a token may do, in a few words. */
+function describeGrant ({ permissions, databases = '*', requests }: Omit<TokenOptions, 'name' | 'sha256'>): string {
+  const where = databases === '*' ? 'all databases' : Object.keys(databases).join(', ')
+  const parts = [
+    ...permissions === undefined ? [] : [`${permissions.join(', ')} on ${where}`],
+    ...requests === undefined ? [] : [`calls ${requests === '*' ? 'all named requests' : requests.join(', ')}`]
+  ]
+  return parts.join('; ')
 }
 
 function revoke (flags: ConfigFlag, name: string): number {

@@ -14,7 +14,9 @@ import { collect, ConfigError, findConfigErrors, withoutInvalid } from '../confi
 import type { DatabaseConfig } from '../databases/open.ts'
 import { MEMORY } from '../dialects/sqlite/protocol.ts'
 import type { OnWrite } from '../in-process/on-write.ts'
+import { isObject } from '../json/exact-json.ts'
 import { findUnplain, isPlain } from '../json/plain-values.ts'
+import { findUncallable, type NamedRequest, readRequests, REQUESTS_PATH } from '../named/definition.ts'
 import type { RequestLimits } from '../plan/write-options.ts'
 import { parseDatabaseUrl, parseReplicaUrl } from './database-url.ts'
 
@@ -63,7 +65,7 @@ export type AppOptions = RowQueryOptions & {
 
 type CompleteOptions = WithDefaults<
   RowQueryOptions,
-  'tokensFile' | 'rateLimit' | 'cors' | 'mcp' | 'jwt' | 'roles' | 'openapiInfo'
+  'tokensFile' | 'rateLimit' | 'cors' | 'mcp' | 'jwt' | 'roles' | 'requests' | 'openapiInfo'
 > & { rateLimit?: WithDefaults<NonNullable<RowQueryOptions['rateLimit']>> }
 
 export interface Settings extends Readonly<
@@ -87,7 +89,12 @@ export interface Settings extends Readonly<
   /** The token file and the tokens that it contained at the start. */
   readonly tokenFile: { readonly file: TokenFile; readonly tokens: readonly StoredToken[] } | undefined
   readonly jwt: readonly JwtIssuer[]
+  /** The roles of JWTs. */
   readonly roles: ReadonlyMap<string, Grant>
+  /** The roles of named requests. */
+  readonly requestRoles: ReadonlyMap<string, Grant>
+  /** Undefined if the path of named requests does not exist. */
+  readonly requests: ReadonlyMap<string, NamedRequest> | undefined
   /** Undefined if there are no tools. */
   readonly mcp: McpSettings | undefined
   readonly authenticate: Authenticate | undefined
@@ -126,13 +133,15 @@ function readSettings (errors: string[], options: RowQueryOptions): Omit<Setting
     tokens,
     tokensFile,
     jwt = [],
-    roles = {},
+    roles: givenRoles = {},
+    requests: _requests,
     mcp,
-    limits,
+    limits: givenLimits,
     ...unchanged
   } = withDefaults<CompleteOptions>(OptionsSchema, withoutInvalid(plain, errors))
-  const { filterDepth: depth, filterConditions: conditions, filterValues: values, ...rest } = limits
+  const { filterDepth: depth, filterConditions: conditions, filterValues: values, ...rest } = givenLimits
   const { filterPattern: pattern, answerMemory, bodyMemory, streams, imports, ...others } = rest
+  const limits = { depth, conditions, values, pattern, ...others }
   const names: unknown = options.databases
   if (jwt.length > 0 && Object.keys(options.roles ?? {}).length === 0) errors.push('roles: is required with jwt')
   if (unchanged.openapiInfo?.license?.identifier !== undefined && unchanged.openapiInfo.license.url !== undefined) {
@@ -141,24 +150,73 @@ function readSettings (errors: string[], options: RowQueryOptions): Omit<Setting
   if (mcp !== undefined && Object.hasOwn(databases, MCP_PATH)) {
     errors.push(`databases.${MCP_PATH}: is the path of the tools of "mcp"; give the database another name`)
   }
+  if (options.requests !== undefined && Object.hasOwn(databases, REQUESTS_PATH)) {
+    errors.push(`databases.${REQUESTS_PATH}: is the path of named requests; give the database another name`)
+  }
   if (unchanged.docs && unchanged.openapi === 'off') errors.push('docs: cannot be enabled, because openapi is "off"')
+  const opened = Object.entries(databases).flatMap(([name, database]) =>
+    toDatabase(errors, name, database, { streams, imports })
+  )
+  const { roles, requestRoles } = readRoles(errors, givenRoles, names)
+  const stored = readEntries(errors, 'tokens', tokens, names)
+  const tokenFile = tokensFile === undefined
+    ? undefined
+    : openTokenFile(errors, createTokenFile(tokensFile, { databases: names, tokens }))
+  const given = withoutInvalid(plain, errors)
+  const requests = options.requests && readNamed(errors, { options, given, requestRoles, limits })
+  errors.push(...findUncallables(requests ?? new Map(), { options, tokens: stored, tokenFile, roles, given: tokens }))
   return {
     ...unchanged,
-    databases: Object.entries(databases).flatMap(([name, database]) =>
-      toDatabase(errors, name, database, { streams, imports })
-    ),
-    tokens: readEntries(errors, 'tokens', tokens, names),
-    tokenFile:
-      tokensFile === undefined
-        ? undefined
-        : openTokenFile(errors, createTokenFile(tokensFile, { databases: names, tokens })),
+    databases: opened,
+    tokens: stored,
+    tokenFile,
     jwt: readJwtIssuers(errors, jwt),
-    roles: readRoles(errors, roles, names),
+    roles,
+    requestRoles,
+    requests,
     mcp: mcp && withMcpDefaults(mcp),
-    limits: { depth, conditions, values, pattern, ...others },
+    limits,
     answerMemory,
     bodyMemory
   }
+}
+
+/** `given`: the options without those that are invalid. */
+function readNamed (
+  errors: string[],
+  { options, given, requestRoles, limits }: {
+    readonly options: RowQueryOptions
+    readonly given: Pick<RowQueryOptions, 'requests'>
+    readonly requestRoles: ReadonlyMap<string, Grant>
+    readonly limits: RequestLimits
+  }
+): ReadonlyMap<string, NamedRequest> {
+  const { databases, roles = {} } = options
+  return readRequests(errors, given.requests ?? {}, {
+    databases: isObject(databases) ? new Set(Object.keys(databases)) : undefined,
+    requestRoles,
+    otherRoles: new Set(Object.keys(roles)),
+    limits
+  })
+}
+
+/** Refuses grants that name requests which they cannot call. Entries that are not valid have no grant. */
+function findUncallables (
+  requests: ReadonlyMap<string, NamedRequest>,
+  { options, tokens, tokenFile, roles, given }: Pick<Settings, 'tokens' | 'tokenFile' | 'roles'> & {
+    readonly options: RowQueryOptions
+    readonly given: ReadonlyArray<{ readonly name: string } | undefined>
+  }
+): string[] {
+  const invalid = new Set(Object.keys(options.requests ?? {}).filter((name) => !requests.has(name)))
+  const find = (grant: Grant, path: string): string[] => findUncallable(grant, requests, { path, invalid })
+  return [
+    ...tokens.flatMap(({ grant }) =>
+      find(grant, `tokens.${given.findIndex((entry) => entry?.name === grant.name)}`)
+    ),
+    ...(tokenFile?.tokens ?? []).flatMap(({ grant }, index) => find(grant, `tokensFile.${index}`)),
+    ...[...roles].flatMap(([name, grant]) => find(grant, `roles.${name}`))
+  ]
 }
 
 /** Finds values in tokens and roles that their schemas accept but misread, such as instances of classes. */

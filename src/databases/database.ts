@@ -155,7 +155,9 @@ export interface PendingWrite {
   readonly plan: Plan
   readonly body: Body
   /** The values of the references in the body. */
-  readonly references?: ReadonlyMap<object, unknown>
+  readonly references?: ReadonlyMap<object, unknown> | undefined
+  /** The name of the named request that has the body. */
+  readonly named?: string | undefined
   /** The answer that the client will get. */
   readonly answer: string | Buffer
   readonly dryRun: boolean

@@ -296,10 +296,15 @@ const TAG_BYTES = 16
  * Sends the text of a response, or nothing (304) if the client has it already. The request has run in both cases, so
  * that only the transfer is saved.
  */
-export function sendTagged ({ headers }: FastifyRequest, reply: FastifyReply, text: string | Buffer): FastifyReply {
+export function sendTagged (
+  { headers }: FastifyRequest,
+  reply: FastifyReply,
+  text: string | Buffer,
+  caching = 'no-cache'
+): FastifyReply {
   const tag = `"${createHash('sha256').update(text).digest('hex').slice(0, 2 * TAG_BYTES)}"`
   const vary = [reply.getHeader('vary') ?? [], 'Authorization', 'Row-Query-Consistency'].flat().join(', ')
-  reply.header('etag', tag).header('cache-control', 'private, no-cache').header('vary', vary)
+  reply.header('etag', tag).header('cache-control', `private, ${caching}`).header('vary', vary)
   return isNotModified(tag, headers['if-none-match'])
     ? reply.code(304).removeHeader('content-type').send()
     : reply.send(text)

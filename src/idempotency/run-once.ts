@@ -58,13 +58,17 @@ export const hashBody = (bytes: Buffer): string => hash('sha256', bytes)
 /** The caller that sends keys; other callers may use the same keys. `owner`: undefined for a JWT without a subject. */
 interface KeyOwner { readonly owner: string | undefined }
 
+/** The table of the path, or a named request; undefined for several operations. */
+type RequestPath = string | readonly string[]
+
+export const pathOfNamed = (name: string): RequestPath => ['requests', name]
+
 /** @throws NOT_SUPPORTED for a JWT without a subject */
 export function createReservation ({ key, grant, database, path, tables }: {
   readonly key: RequestKey
   readonly grant: KeyOwner
   readonly database: string
-  /** The table of the path; undefined for several operations. */
-  readonly path: string | undefined
+  readonly path: RequestPath | undefined
   /** The tables that the request uses, as the grant sees them. */
   readonly tables: readonly Table[]
 }): Reservation {
@@ -296,8 +300,7 @@ export async function transactOnce (
   request: Keyed & {
     readonly grant: KeyOwner
     readonly database: KeyedDatabase
-    /** The table of the path; undefined for several operations. */
-    readonly path: string | undefined
+    readonly path: RequestPath | undefined
     /** The tables that are used, as the grant sees them. */
     readonly tables: readonly Table[]
     readonly transaction: TransactionOptions

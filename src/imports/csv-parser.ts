@@ -334,6 +334,15 @@ function parseCell (text: string): unknown {
   return value
 }
 
+/**
+ * Converts the text form of a value that is not NULL to JSON, as an unquoted cell. Without a column: JSON text. @throws
+ * ValueRefused, BODY_TOO_LARGE
+ */
+export function readText (column: Column | undefined, text: string): unknown {
+  if (column === undefined || column.type.structured) return parseCell(text)
+  return takesText(column.type.schema) ? text : readScalar(text)
+}
+
 /** Whether texts are values of the type. */
 const takesText = ({ type, anyOf }: TSchema): boolean =>
   type === 'string' || (anyOf as TSchema[] | undefined)?.some(takesText) === true

@@ -4,8 +4,9 @@ import { types } from 'node:util'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Body, BodyInTransaction } from '../../schemas/body.ts'
 import { nameTables } from '../access/foreign-keys.ts'
-import { type Access, authorizeAndPlan, getAccess, requireLock } from '../access/authorize.ts'
+import { type Access, authorizeAndPlan, getAccess } from '../access/authorize.ts'
 import { InvalidGrant, toCallGrant } from '../access/grant.ts'
+import { requireLock } from '../access/permissions.ts'
 import type { Claims } from '../access/rules.ts'
 import type { Database, WriteHook } from '../databases/database.ts'
 import { StaleCatalog, type Transaction } from '../dialects/dialect.ts'
@@ -161,6 +162,8 @@ export type WriteEvent = {
     readonly database: string
     readonly table: string
     readonly verb: V
+    /** The name of the named request; undefined for any other. */
+    readonly request: string | undefined
     /** The values as the client sent them; integers beyond 2^53 are bigints. */
     readonly data: unknown
     readonly filters: unknown
@@ -189,7 +192,7 @@ export function createWriteHook (
   limits: RequestLimits,
   log: Pick<FastifyBaseLogger, 'error'>
 ): WriteHook {
-  return async ({ tx, grant, database, plan, body, references, answer, dryRun }) => {
+  return async ({ tx, grant, database, plan, body, references, answer, dryRun, named }) => {
     let stale: StaleCatalog | undefined
     const tables = new WeakMap<object, string>()
     const onStale = ({ stale: { reason, missing } }: StaleAttempt): void => {
@@ -211,6 +214,7 @@ export function createWriteHook (
         database: database.name,
         table: plan.table.name,
         verb: plan.verb,
+        request: named,
         data,
         filters,
         result,

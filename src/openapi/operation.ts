@@ -253,6 +253,7 @@ const examples: readonly ServiceError[] = [
   errors.databaseNotFound('shop'),
   errors.tableNotFound('products', 'shop'),
   errors.notFound(),
+  errors.requestNotFound('orders_of_customer'),
   errors.methodNotAllowed('GET', 'POST'),
   errors.requestTimeout(),
   withDetails(errors.uniqueViolation(), { path: pointer('data', 'email'), message: 'unique key "email" on "email"' }),

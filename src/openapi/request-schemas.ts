@@ -8,7 +8,7 @@ import { fieldNamed, type Field, MEMBER_NAME, MemberColumn, NamedGroup, relatedC
 import { MAX_ROWS } from '../../schemas/limits.ts'
 import { type Verb, VERBS } from '../../schemas/grants.ts'
 import { ANSWERS, groupsResponse, GroupValueSchema, OperationsAnswer } from '../../schemas/responses.ts'
-import { mayUse } from '../access/authorize.ts'
+import { mayUse } from '../access/permissions.ts'
 import type { Table } from '../catalog/catalog.ts'
 import { rowKeysOf } from '../plan/row-keys.ts'
 import { hasConflicts, hasParts, hasPositions, keyColumnsOf, RELATED_COUNT, sortable } from './table-schemas.ts'

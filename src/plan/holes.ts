@@ -14,7 +14,12 @@ export interface StandIns {
    * column in `data`, an operand in `filters` or a value of its list, and the text of `$match`.
    */
   replace (given: unknown, column: Column, path: Path): unknown
+  /** The values that have been put in place of objects of the body. */
+  readonly values?: ReadonlyMap<object, unknown>
 }
+
+/** An object of a body that is never a value, unlike a reference, which a JSON column may have stored. */
+export abstract class Placeholder {}
 
 /** The holes of one plan. */
 export class Holes {

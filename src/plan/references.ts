@@ -7,7 +7,7 @@ import type { Column } from '../catalog/catalog.ts'
 import { at, invalidBody, invalidValue, type Path } from '../errors.ts'
 import { isObject } from '../json/exact-json.ts'
 import { stepsOf } from '../json/plain-values.ts'
-import { Holes, StandIn, type StandIns } from './holes.ts'
+import { Holes, Placeholder, StandIn, type StandIns } from './holes.ts'
 
 /** The first step of a JSON Pointer (RFC 6901), which is an index. */
 const FIRST_STEP = /^\/(0|[1-9]\d{0,2})(?=\/|$)/
@@ -24,9 +24,12 @@ export class References implements StandIns {
   readonly targets = new Map<object, Target>()
   readonly #index: number
   readonly #find: ((target: Target) => unknown) | undefined
+  readonly #others: StandIns | undefined
 
-  constructor (index: number, find?: (target: Target) => unknown) {
+  /** `others`: other values that come from elsewhere. */
+  constructor (index: number, others: StandIns | undefined, find?: (target: Target) => unknown) {
     this.#index = index
+    this.#others = others
     this.#find = find
   }
 
@@ -34,7 +37,8 @@ export class References implements StandIns {
    * @throws INVALID_BODY for a reference that is not a JSON Pointer or does not lead to an earlier operation,
    * INVALID_VALUE for one without a target
    */
-  replace (given: unknown, { name }: Column, path: Path): unknown {
+  replace (given: unknown, column: Column, path: Path): unknown {
+    if (given instanceof Placeholder) return this.#others?.replace(given, column, path)
     if (!isObject(given) || !Object.hasOwn(given, '$ref') || Object.keys(given).length !== 1) return given
     const pointer = given['$ref']
     const [step, first] = typeof pointer === 'string' ? FIRST_STEP.exec(pointer) ?? [] : []
@@ -48,7 +52,7 @@ export class References implements StandIns {
     this.targets.set(given, target)
     if (this.#find === undefined) return StandIn.unknown(this.holes, given)
     const value = this.#find(target)
-    if (value === undefined) throw at(path, invalidValue(name, `"${pointer}" leads to nothing`))
+    if (value === undefined) throw at(path, invalidValue(column.name, `"${pointer}" leads to nothing`))
     return StandIn.known(value)
   }
 }

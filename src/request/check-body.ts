@@ -12,12 +12,16 @@ import {
 /** Returns the first error of a parsed body. */
 export type FindBodyError = (body: unknown) => ServiceError | undefined
 
-/** @returns the parsed body, or INVALID_JSON (not thrown) */
-export function parseBody (text: string): unknown {
+/**
+ * `hasFields`: whether its members are fields, and not values of columns. @returns the parsed body, or INVALID_JSON
+ * (not thrown)
+ */
+export function parseBody (text: string, hasFields = true): unknown {
   try {
     const overview = lookOver(text)
     const body = parseExactJson(text, overview)
-    return repeatsKey(overview, body) ? invalidJson('a key appears twice in one object') : clampNumbers(body)
+    if (repeatsKey(overview, body)) return invalidJson('a key appears twice in one object')
+    return hasFields ? clampNumbers(body) : body
   } catch (error) {
     return invalidJson(error instanceof RangeError ? 'the nesting is too deep' : describeSyntax(text))
   }

@@ -145,6 +145,17 @@ function addRequestMetrics (registry: Registry): Collector {
     BUCKETS,
     ['verb', 'database']
   )
+  const named = counter(
+    'row_query_named_requests_total',
+    'Calls of named requests, by request and HTTP status',
+    ['request', 'status']
+  )
+  const namedDuration = histogram(
+    'row_query_named_request_duration_seconds',
+    'Time from the header of a call of a named request to its response, in seconds',
+    BUCKETS,
+    ['request']
+  )
   const operationsTotal = counter(
     'row_query_operations_total',
     'Operations in requests with several of them, by database'
@@ -187,6 +198,11 @@ function addRequestMetrics (registry: Registry): Collector {
     accepts: () => true,
     collect (record) {
       const { verb, database, status, operations, retries, refusal, stream, importedBytes, total, inDatabase } = record
+      const { request } = record
+      if (request !== '') {
+        named.inc({ request, status })
+        namedDuration.observe({ request }, total / 1000)
+      }
       if (operations > 0) operationsTotal.inc({ database }, operations)
       if (retries > 0) retriesTotal.inc({ database }, retries)
       requests.inc({ verb, database, status, code: refusal?.code ?? '' })

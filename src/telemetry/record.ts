@@ -56,6 +56,8 @@ export class RequestRecord {
   database = ''
   /** Name of a table of the catalog. */
   table = ''
+  /** Name of the named request that was called; only a configured one. */
+  request = ''
   /** Name of the tool of a language model that was called. */
   tool = ''
   /** Name of the token. */
@@ -195,6 +197,7 @@ export function lineOf (record: RequestRecord) {
     table: record.table || undefined,
     route: record.route || undefined,
     tool: record.tool || undefined,
+    request: record.request || undefined,
     token: record.token || undefined,
     status,
     code: refusal?.code,

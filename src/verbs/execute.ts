@@ -97,7 +97,7 @@ export interface PlanToAnswer {
   readonly budget?: MemoryBudget
   readonly record?: RequestRecord | null | undefined
   /** The arguments of the hook for writes, which is not called if they are omitted. */
-  readonly pendingWrite?: Pick<PendingWrite, 'grant' | 'body' | 'references' | 'dryRun'>
+  readonly pendingWrite?: Pick<PendingWrite, 'grant' | 'body' | 'references' | 'dryRun' | 'named'>
 }
 
 /**

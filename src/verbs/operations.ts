@@ -1,14 +1,15 @@
 /** Authorizes and plans all operations of a request before the first one runs. */
 import type { Body, Operation, OperationsBody } from '../../schemas/body.ts'
 import { nameTables } from '../access/foreign-keys.ts'
-import { accessTo, authorize, requireLock } from '../access/authorize.ts'
+import { accessTo, authorize } from '../access/authorize.ts'
 import type { Grant } from '../access/grant.ts'
+import { requireLock } from '../access/permissions.ts'
 import type { TableSource } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
 import { lookAgain, toStale, withFreshCatalog } from '../databases/stale-catalog.ts'
 import type { ReadOptions, Transaction } from '../dialects/dialect.ts'
 import { at, overloaded, resultTooLarge, ServiceError } from '../errors.ts'
-import { type Keyed, transactOnce } from '../idempotency/run-once.ts'
+import { type Keyed, pathOfNamed, transactOnce } from '../idempotency/run-once.ts'
 import { parseExactJson } from '../json/exact-json.ts'
 import { findBySteps } from '../json/plain-values.ts'
 import { tablesOf } from '../plan/filters/scope.ts'
@@ -91,7 +92,7 @@ function planOperation ({
   readonly limits: PlanLimits
 }): PlannedOperation {
   const { lock } = operation
-  const references = new References(index)
+  const references = new References(index, limits.standIns)
   const planWith = (applied: PlanLimits): Plan => {
     const plan = createPlan(operation, source, applied)
     return lock === true ? lockRows(plan) : plan
@@ -103,7 +104,7 @@ function planOperation ({
     body: operation,
     plan,
     references,
-    replan: (find) => planWith({ ...uncounted, standIns: new References(index, find) })
+    replan: (find) => planWith({ ...uncounted, standIns: new References(index, limits.standIns, find) })
   }
 }
 
@@ -200,6 +201,8 @@ interface OperationsRequest extends ReadOptions, Keyed {
   readonly database: Database
   readonly body: OperationsBody
   readonly limits: PlanLimits
+  /** The name of the named request that has these operations. */
+  readonly named?: string | undefined
   readonly record?: RequestRecord | null | undefined
 }
 
@@ -234,13 +237,13 @@ class OperationsRun {
   }
 
   async execute (): Promise<string | Buffer> {
-    const { database, body, client, consistency, record } = this.#request
+    const { database, body, client, consistency, record, named } = this.#request
     const { isolation = 'repeatableRead', dryRun = false } = body
     record?.compiled()
     const answer = await transactOnce(
       {
         ...this.#request,
-        path: undefined,
+        path: named === undefined ? undefined : pathOfNamed(named),
         tables: this.#planned.flatMap(({ plan }) => tablesOf(plan)),
         transaction: {
           readOnly: isReadOnly(body),
@@ -286,18 +289,19 @@ class OperationsRun {
   }
 
   async #run (tx: Transaction, index: number, results: Results): Promise<void> {
-    const { grant, database, body: { dryRun = false } } = this.#request
+    const { grant, database, named, limits: { standIns }, body: { dryRun = false } } = this.#request
     const operation = this.#planned[index] as PlannedOperation
     this.#starts.push(tx.ran?.() ?? 0)
     try {
       const { body, references: { targets } } = operation
-      const references = new Map(Array.from(targets, ([given, target]) => [given, results.find(target)]))
+      const found = Array.from(targets, ([given, target]) => [given, results.find(target)] as const)
+      const references = new Map([...standIns?.values ?? [], ...found])
       const { answer, rows } = await answerIn(tx, {
         plan: targets.size === 0 ? operation.plan : bindOrReplan(operation, references, results),
         database,
         maxBytes: results.room,
         budget: results.budget,
-        pendingWrite: { grant, body, references, dryRun }
+        pendingWrite: { grant, body, references, dryRun, named }
       })
       results.add(answer)
       this.#rows += rows

@@ -32,6 +32,8 @@ t.test('a setting that is missing has the default of its schema', async (t) => {
     tokenFile: undefined,
     jwt: [],
     roles: new Map(),
+    requestRoles: new Map(),
+    requests: undefined,
     mcp: undefined,
     authenticate: undefined,
     onWrite: undefined,
@@ -74,6 +76,8 @@ t.test('a setting that is present is used', async (t) => {
     tokenFile: undefined,
     jwt: [],
     roles: new Map(),
+    requestRoles: new Map(),
+    requests: undefined,
     mcp: { verbs: ['select', 'insert'], resultLimit: 5000, url: 'https://rows.example.com/api/mcp' },
     authenticate: undefined,
     onWrite: undefined,
@@ -261,7 +265,7 @@ const dividedConfig: Config = {
 const SHARED = ['databases.<name>.pool.size', 'databases.<name>.pool.queue', 'databases.<name>.pool.minimum', 'rateLimit.max', 'failedLogins.max', 'limits.answerMemory', 'limits.bodyMemory', 'http.maxConnections']
 
 /** Numbers that are not limits of the whole, but of a request, an answer or a connection, or ports. Times are not listed: their descriptions end with "in milliseconds". */
-const OF_EACH = ['port', 'metrics.port', 'workers', 'bodyLimit', 'databases.<name>.resultLimit', 'limits.filterDepth', 'limits.filterConditions', 'limits.filterValues', 'limits.filterPattern', 'limits.offset', 'limits.include.levels', 'limits.include.members', 'limits.changed', 'limits.operations', 'limits.streamRows', 'limits.streams', 'limits.imports', 'limits.importRow', 'limits.importRows', 'mcp.resultLimit', 'http.answerRate', 'http.maxHeaderSize']
+const OF_EACH = ['port', 'metrics.port', 'workers', 'bodyLimit', 'databases.<name>.resultLimit', 'limits.filterDepth', 'limits.filterConditions', 'limits.filterValues', 'limits.filterPattern', 'limits.offset', 'limits.include.levels', 'limits.include.members', 'limits.changed', 'limits.operations', 'limits.streamRows', 'limits.streams', 'limits.imports', 'limits.importRow', 'limits.importRows', 'mcp.resultLimit', 'http.answerRate', 'http.maxHeaderSize', 'requests.<name>.maxAge', 'requests.<name>.parameters.<name>.maximum']
 
 function numbersIn (schema: TSchema, path = ''): string[] {
   if (schema['type'] === 'integer') return schema.description?.includes('in milliseconds') === true ? [] : [path]

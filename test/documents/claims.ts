@@ -63,6 +63,8 @@ export const claims: Claim[] = [
   { document: 'docs/mcp.md', kind: 'json stdio', blocks: 1, test: 'test/documents/files.test.ts' },
   { document: 'docs/mcp.md', kind: 'json http', blocks: 1, test: 'test/documents/files.test.ts' },
   { document: 'docs/mcp.md', kind: 'json vscode', blocks: 1, test: 'test/documents/files.test.ts' },
+  { document: 'docs/named-requests.md', kind: 'json config', blocks: 1, test: 'test/config/named-requests.test.ts' },
+  { document: 'docs/named-requests.md', kind: 'js page', blocks: 1, test: 'test/config/named-requests.test.ts' },
   { document: 'docs/operations.md', kind: 'js health', blocks: 1, test: 'test/documents/programs.test.ts' },
   { document: 'docs/operations.md', kind: 'js metrics', blocks: 1, test: 'test/documents/programs.test.ts' },
   { document: 'docs/operations.md', kind: 'yaml kubernetes', blocks: 1, test: 'test/documents/files.test.ts' },

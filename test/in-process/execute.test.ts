@@ -118,7 +118,7 @@ const noGrants = [
 ]
 
 await onEachEngine(t, 'errors have the order of HTTP', {
-  schema: shop, only: ['sqlite'], tokens: grants.slice(1, 3).concat(grants.slice(4)).map(([why, { permissions, databases }]) => tokenFor(why, [...permissions], databases as Record<string, '*' | string[]>))
+  schema: shop, only: ['sqlite'], tokens: grants.slice(1, 3).concat(grants.slice(4)).map(([why, { permissions, databases }]) => tokenFor(why, [...permissions ?? []], databases as Record<string, '*' | string[]>))
 }, async (t, service) => {
   const call = callOf(service)
   for (const [why, grant] of grants) {

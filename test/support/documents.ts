@@ -12,7 +12,7 @@ export async function get ({ app }: Server, path: string, { token = TOKEN, heade
 }
 
 /** Creates the configuration of a token that equals its name. */
-export function tokenFor (name: string, permissions: TokenOptions['permissions'], databases?: TokenOptions['databases']): TokenOptions {
+export function tokenFor (name: string, permissions: NonNullable<TokenOptions['permissions']>, databases?: TokenOptions['databases']): TokenOptions {
   return { name, sha256: hashToken(name), permissions, ...(databases !== undefined && { databases }) }
 }
 

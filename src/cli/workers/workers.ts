@@ -277,7 +277,10 @@ export class Workers {
 }
 
 /** Replaces the tokens and roles. */
-function withGrants ({ tokens: _tokens, roles: _roles, ...config }: Config, grants: ConfiguredGrants): Config {
+function withGrants (
+  { tokens: _tokens, roles: _roles, requests: _requests, ...config }: Config,
+  grants: ConfiguredGrants
+): Config {
   return { ...config, ...grants }
 }
 

@@ -5,6 +5,7 @@ import type { Table, TableSource } from '../../catalog/catalog.ts'
 import type { Pair } from '../../catalog/relations.ts'
 import { at, filtersRequired, invalidBody, type Path, didYouMean } from '../../errors.ts'
 import { getColumn } from '../columns.ts'
+import { Placeholder } from '../holes.ts'
 import type { Condition, Exists, RowRange } from '../plan.ts'
 import { findMemberIndex, planOn, startEqualColumns } from '../relation.ts'
 import { withinRules } from '../rule.ts'
@@ -218,7 +219,8 @@ function planRow (row: unknown, scope: FilterScope, path: Path): Condition {
     const columnPath = [...path, name]
     const column = getColumn(scope.table, name, columnPath)
     // a JSON column may have stored an object that looks like a reference
-    const inRow = column.type.holdsJson === true ? { ...scope, standIns: undefined } : scope
+    const isStored = column.type.holdsJson === true && !(value instanceof Placeholder)
+    const inRow = isStored ? { ...scope, standIns: undefined } : scope
     return planOperator('$is', { column, value, scope: inRow, path: columnPath })
   }))
 }

@@ -1,0 +1,81 @@
+/** The bodies of named requests as they are planned: without the optional parameters that a call leaves out. */
+import type { BodyInTransaction, Body, OperationsBody } from '../../schemas/body.ts'
+import { OPERATORS } from '../../schemas/filters.ts'
+import { type Path, pointer } from '../errors.ts'
+import { BoundedMap, getOrCreate } from '../get-or-create.ts'
+import { copyTree, type Declared, type NamedRequest } from './definition.ts'
+
+/** Maximum number of bodies of a request that are kept, by the optional parameters that calls leave out. */
+const KEPT = 32
+
+const bodies = new WeakMap<NamedRequest, BoundedMap<string, NamedRequest['body']>>()
+
+/** The body of a call. `fields`: the values of the parameters that are fields. */
+export function bodyOf (
+  request: NamedRequest,
+  omitted: ReadonlySet<string>,
+  fields: ReadonlyArray<readonly [Path, unknown]>
+): NamedRequest['body'] {
+  let body = omitted.size === 0 ? request.body : withoutOptional(request, omitted)
+  for (const [path, value] of fields) body = withValue(body, path, value) as NamedRequest['body']
+  return body
+}
+
+/** The bodies of a request, each with its path. */
+export const bodiesIn = (
+  { table }: NamedRequest,
+  body: NamedRequest['body']
+): ReadonlyArray<readonly [BodyInTransaction, Path]> => table === undefined
+  ? (body as OperationsBody).operations.map((each, index) => [each, ['operations', index]])
+  : [[body as Body, []]]
+
+/** The place of an update of which every column was left out. */
+export function findEmptied (request: NamedRequest, body: NamedRequest['body']): string | undefined {
+  for (const [each, path] of bodiesIn(request, body)) {
+    if (each.verb !== 'update') continue
+    const { data, key = [] } = each
+    const rows = Array.isArray(data) ? data : [data]
+    const emptied = rows.findIndex((row) => Object.keys(row).every((name) => key.includes(name)))
+    if (emptied >= 0) return pointer(...path, 'data', ...Array.isArray(data) ? [emptied] : [])
+  }
+  return undefined
+}
+
+function withoutOptional (request: NamedRequest, omitted: ReadonlySet<string>): NamedRequest['body'] {
+  const kept = getOrCreate(bodies, request, () => new BoundedMap<string, NamedRequest['body']>(KEPT))
+  const key = [...omitted].sort().join()
+  const known = kept.get(key)
+  if (known !== undefined) return known
+  const body = copyTree(request.body)
+  for (const name of omitted) takeAway(body, request.parameters.get(name) as Declared)
+  kept.set(key, body)
+  return body
+}
+
+/** Takes away what a parameter is the value of, and a condition that has no operator left. */
+function takeAway (body: object, { places }: Declared): void {
+  for (const { path, operator, isData, column } of places) {
+    const steps = operator === '$match' ? path.slice(0, -1) : path
+    const holder = holderOf(body, steps)
+    delete holder[steps.at(-1) as string]
+    const isOperator = !isData && column !== undefined && operator === steps.at(-1)
+    if (isOperator && !Object.keys(holder).some((name) => Object.hasOwn(OPERATORS, name))) {
+      delete holderOf(body, steps.slice(0, -1))[steps.at(-2) as string]
+    }
+  }
+}
+
+function holderOf (body: object, path: Path): Record<string, unknown> {
+  return path.slice(0, -1).reduce((holder, step) => (holder as Record<string, object>)[step] as object, body) as Record<
+    string,
+    unknown
+  >
+}
+
+/** A copy with another value at the path. */
+function withValue (tree: unknown, [step, ...rest]: Path, value: unknown): unknown {
+  if (step === undefined) return value
+  const copy = Array.isArray(tree) ? [...tree as unknown[]] : { ...tree as object }
+  const inner: unknown = (tree as Record<string, unknown>)[step]
+  return Object.assign(copy, { [step]: withValue(inner, rest, value) })
+}

@@ -1,0 +1,168 @@
+/** Calls named requests: who may call which, the body of a call, and its errors. */
+import type { Body, OperationsBody } from '../../schemas/body.ts'
+import { accessTo } from '../access/authorize.ts'
+import { type Grant, permissionsOn } from '../access/grant.ts'
+import type { Database } from '../databases/database.ts'
+import type { ReadOptions } from '../dialects/dialect.ts'
+import { at, invalidBody, isServiceError, type Path, type ServiceError } from '../errors.ts'
+import { getOrCreate } from '../get-or-create.ts'
+import type { Keyed } from '../idempotency/run-once.ts'
+import { handle } from '../pipeline.ts'
+import type { StandIns } from '../plan/holes.ts'
+import type { Plan } from '../plan/plan.ts'
+import type { RequestLimits } from '../plan/write-options.ts'
+import type { RequestRecord } from '../telemetry/record.ts'
+import { runOperations } from '../verbs/operations.ts'
+import { bodyOf, findEmptied } from './bodies.ts'
+import type { NamedRequest } from './definition.ts'
+import { findMisfit, planWithoutValues } from './fit.ts'
+import { type Given, Parameters, readField, type Supplied } from './parameters.ts'
+import { toOwnRights, toRightsOfRole } from './refusals.ts'
+
+export interface NamedCall extends ReadOptions, Keyed {
+  readonly request: NamedRequest
+  /** The caller. */
+  readonly grant: Grant
+  readonly given: Given
+  readonly resultLimit?: number | undefined
+  readonly record?: RequestRecord | null | undefined
+}
+
+interface Using {
+  readonly databases: ReadonlyMap<string, Database>
+  readonly limits: RequestLimits
+}
+
+/** The named requests of a registration, which are replaced together with its tokens and roles. */
+export class NamedRequests {
+  readonly #using: Using
+  #requests: ReadonlyMap<string, NamedRequest>
+
+  constructor (using: Using, requests: ReadonlyMap<string, NamedRequest>) {
+    this.#using = using
+    this.#requests = requests
+  }
+
+  /** Calls that run end as they began. */
+  use (requests: ReadonlyMap<string, NamedRequest>): void {
+    this.#requests = requests
+  }
+
+  get all (): ReadonlyMap<string, NamedRequest> {
+    return this.#requests
+  }
+
+  /** A request that the grant may call. */
+  find (name: string, grant: Grant): NamedRequest | undefined {
+    const request = this.#requests.get(name)
+    return request !== undefined && mayCall(request, grant) ? request : undefined
+  }
+
+  callable (grant: Grant): NamedRequest[] {
+    return [...this.#requests.values()].filter((request) => mayCall(request, grant))
+  }
+
+  /** Returns the body of the answer; of a request to one table, also the plan. @throws ServiceError */
+  async run ({ request, given, grant: caller, ...options }: NamedCall): Promise<{
+    readonly response: string | Buffer
+    readonly plan: Plan | undefined
+  }> {
+    const { databases, limits } = this.#using
+    const { name, table } = request
+    const database = databases.get(request.database) as Database
+    const { body, omitted, standIns } = bind(request, given, limits)
+    const grant = grantOf(request, caller)
+    const call = { ...options, named: name, limits: { ...limits, standIns } }
+    try {
+      if (request.parts.some(({ others }) => others.length > 0) && omitted.size > 0) await this.#requireShape(request)
+      if (table === undefined) {
+        const response = await runOperations({ ...call, grant, database, body: body as OperationsBody })
+        return { response, plan: undefined }
+      }
+      return await handle({ ...call, access: accessTo(database, grant, table), body: body as Body })
+    } catch (error) {
+      throw isServiceError(error) ? this.#convert(error, request, omitted) : error
+    }
+  }
+
+  /** Without an optional parameter, members keep their form. @throws INVALID_BODY */
+  async #requireShape (request: NamedRequest): Promise<void> {
+    const { databases, limits } = this.#using
+    const catalog = await (databases.get(request.database) as Database).getCatalog()
+    const known = getOrCreate(misfits, request, () => new WeakMap<object, Misfit>())
+    const { error } = getOrCreate(known, catalog, () => ({ error: findMisfit(request, { catalog, limits }) }))
+    if (error !== undefined) throw error
+  }
+
+  #convert (error: ServiceError, request: NamedRequest, omitted: ReadonlySet<string>): ServiceError {
+    if (request.role === undefined) return toOwnRights(request, error)
+    const { databases, limits } = this.#using
+    return toRightsOfRole(request, error, () => {
+      const catalog = databases.get(request.database)?.latestCatalog()
+      if (catalog === undefined) return undefined
+      try {
+        planWithoutValues(request, omitted, { catalog, limits })
+      } catch (misfit) {
+        if (isServiceError(misfit)) return misfit
+      }
+      return undefined
+    })
+  }
+}
+
+interface Misfit { readonly error: ServiceError | undefined }
+
+/** Whether requests fit the catalogs with which they were called. */
+const misfits = new WeakMap<NamedRequest, WeakMap<object, Misfit>>()
+
+/** Whether a grant names the request or, without a role, holds a permission on each of its tables. */
+function mayCall ({ name, role, database, parts }: NamedRequest, grant: Grant): boolean {
+  if (role !== undefined) return grant.requests === 'all' || grant.requests?.has(name) === true
+  return parts.every(({ table, others }) =>
+    [table, ...others].every((each) => permissionsOn(grant, database, each).size > 0)
+  )
+}
+
+/** The grants of callers with the rights of roles, which keep the tables as they see them. */
+const grants = new WeakMap<Grant, WeakMap<Grant, Grant>>()
+
+function grantOf ({ role }: NamedRequest, caller: Grant): Grant {
+  if (role === undefined) return caller
+  const { name, owner, claims } = caller
+  return getOrCreate(
+    getOrCreate(grants, caller, () => new WeakMap<Grant, Grant>()),
+    role,
+    () => ({ ...role, name, owner, claims, tables: new WeakMap() })
+  )
+}
+
+/**
+ * The body of a call, and what stands for its parameters. @throws INVALID_VALUE, LIMIT_OUT_OF_RANGE and INVALID_BODY
+ * for what is wrong without a column
+ */
+function bind (request: NamedRequest, { values, isText }: Given, { offset }: RequestLimits): {
+  readonly body: Body | OperationsBody
+  readonly omitted: ReadonlySet<string>
+  readonly standIns: StandIns
+} {
+  const supplied = new Map<string, Supplied>()
+  const omitted = new Set<string>()
+  const fields: Array<readonly [Path, unknown]> = []
+  for (const declared of request.parameters.values()) {
+    const { name, default: otherwise, places } = declared
+    if (values.has(name)) supplied.set(name, { value: values.get(name), isText, isDefault: false })
+    else if (otherwise !== undefined) supplied.set(name, { value: otherwise.value, isText: false, isDefault: true })
+    else omitted.add(name)
+    const own = supplied.get(name)
+    for (const { field, path } of places) {
+      if (field !== undefined && own !== undefined) fields.push([path, readField(field, declared, own, offset)])
+    }
+  }
+  const body = bodyOf(request, omitted, fields)
+  const emptied = omitted.size === 0 ? undefined : findEmptied(request, body)
+  if (emptied !== undefined) {
+    const error = invalidBody('The update has no column left: give at least one of its parameters')
+    throw request.role === undefined ? at(`/body${emptied}`, error) : error
+  }
+  return { body, omitted, standIns: new Parameters(supplied) }
+}

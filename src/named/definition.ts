@@ -1,0 +1,337 @@
+/** Reads the setting `requests`: checks all that needs no catalog, and turns each body into a tree with parameters. */
+import type { Body, BodyInTransaction, Operation, OperationsBody } from '../../schemas/body.ts'
+import type { Include } from '../../schemas/fields.ts'
+import type { Verb } from '../../schemas/grants.ts'
+import { MAX_LIMIT } from '../../schemas/limits.ts'
+import type { NamedRequestOptions, ParameterOptions, RequestsOptions } from '../../schemas/requests.ts'
+import { type Grant, permissionsOn } from '../access/grant.ts'
+import { requirePermissions } from '../access/permissions.ts'
+import { didYouMean, type Path, ServiceError } from '../errors.ts'
+import { isObject } from '../json/exact-json.ts'
+import { stepsOf } from '../json/plain-values.ts'
+import type { RequestLimits } from '../plan/write-options.ts'
+import { createBodyCheck, createOperationsCheck, parseBody } from '../request/check-body.ts'
+import { namedTables } from '../request/check-fields.ts'
+import { type Finder, Parameter, type Place, readBody } from './places.ts'
+
+/** A parameter of a named request. */
+export interface Declared {
+  readonly name: string
+  readonly description: string | undefined
+  readonly isOptional: boolean
+  /** What it is if it is left out; undefined if it has no default. */
+  readonly default: { readonly value: unknown } | undefined
+  readonly maximum: number | undefined
+  readonly isList: boolean
+  readonly places: readonly [Place, ...Place[]]
+}
+
+/** A body of a request, or one of its operations, with the table of its path. */
+export interface Part {
+  readonly table: string
+  readonly body: BodyInTransaction
+  /** The other tables that it names. */
+  readonly others: readonly string[]
+}
+
+export interface NamedRequest {
+  readonly name: string
+  readonly description: string | undefined
+  readonly database: string
+  /** Undefined for operations. */
+  readonly table: string | undefined
+  /** The role with whose rights it runs; undefined for those of the caller. */
+  readonly role: Grant | undefined
+  readonly maxAge: number | undefined
+  readonly body: Body | OperationsBody
+  readonly parts: readonly Part[]
+  /** Whether it only selects, without locks. */
+  readonly isRead: boolean
+  readonly parameters: ReadonlyMap<string, Declared>
+}
+
+/** What definitions are checked with. */
+interface Known {
+  /** The names of the configured databases; undefined if these are not valid. */
+  readonly databases: ReadonlySet<string> | undefined
+  /** The roles of named requests, those of JWTs, and those that are not valid, by their names. */
+  readonly requestRoles: ReadonlyMap<string, Grant>
+  readonly otherRoles: ReadonlySet<string>
+  readonly limits: RequestLimits
+}
+
+/** The path segment of named requests, which no database may have as its name while there is the setting. */
+export const REQUESTS_PATH = 'requests'
+
+/** The names of the tools that are not named requests (docs/mcp.md). */
+export const TOOLS: ReadonlySet<string> = new Set([
+  'list_tables', 'describe_table', 'select', 'insert', 'update', 'delete'
+])
+
+/** Converts the valid requests. Adds a line to `errors` for each mistake. */
+export function readRequests (
+  errors: string[],
+  requests: RequestsOptions,
+  known: Known
+): ReadonlyMap<string, NamedRequest> {
+  return new Map(Object.entries(requests).flatMap(([name, options]): Array<[string, NamedRequest]> => {
+    const found = new Reader(name, options, known)
+    const request = found.read()
+    errors.push(...found.errors)
+    return request === undefined ? [] : [[name, request]]
+  }))
+}
+
+/** Refuses the names in `requests` of a grant that are none of requests with `as`. `path`: that of the grant. */
+export function findUncallable (
+  { requests: named }: Grant,
+  requests: ReadonlyMap<string, NamedRequest>,
+  { path, invalid }: { readonly path: string, readonly invalid: ReadonlySet<string> }
+): string[] {
+  if (named === 'all' || named === undefined) return []
+  return [...named].flatMap((name, index) => {
+    const request = requests.get(name)
+    if (request?.role !== undefined || invalid.has(name)) return []
+    const reason = request === undefined
+      ? `is not one of the "requests"${didYouMean(name, requests.keys())}`
+      : `"${name}" has no "as": everybody may call it who holds a permission on its tables`
+    return [`${path}.requests.${index}: ${reason}`]
+  })
+}
+
+class Reader {
+  readonly errors: string[] = []
+  readonly #name: string
+  readonly #options: NamedRequestOptions
+  readonly #known: Known
+
+  constructor (name: string, options: NamedRequestOptions, known: Known) {
+    this.#name = name
+    this.#options = options
+    this.#known = known
+  }
+
+  #refuse (path: Path, reason: string): void {
+    const line = `${['requests', this.#name, ...path].join('.')}: ${reason}`
+    if (!this.errors.includes(line)) this.errors.push(line)
+  }
+
+  /** Undefined if there is a mistake. */
+  read (): NamedRequest | undefined {
+    const { description, database, table, as, maxAge, parameters = {}, body: given } = this.#options
+    if (TOOLS.has(this.#name)) this.#refuse([], 'is the name of a tool; give the request another name')
+    if (this.#known.databases?.has(database) === false) {
+      this.#refuse(['database'], `is not a configured database${didYouMean(database, this.#known.databases)}`)
+    }
+    for (const [name, parameter] of Object.entries(parameters)) this.#checkParameter(name, parameter)
+    const body = copyBody(given)
+    if (body instanceof ServiceError) {
+      this.#refuse(['body'], body.message)
+      return undefined
+    }
+    const found = this.#findPlaces(body)
+    if (this.errors.length > 0) return undefined
+    this.#checkBody(body)
+    if (this.errors.length > 0) return undefined
+    const parts = partsOf(body, table, this.#known.limits.depth)
+    const declared = this.#declare(found)
+    const isRead = parts.every(({ body: { verb, lock } }) => verb === 'select' && lock !== true)
+    if (maxAge !== undefined && !isRead) this.#refuse(['maxAge'], 'is only allowed with a request that only selects')
+    const role = as === undefined ? undefined : this.#findRole(as)
+    if (role !== undefined) for (const [index, part] of parts.entries()) this.#checkRights(role, part, index)
+    if (this.errors.length > 0) return undefined
+    return {
+      name: this.#name,
+      description,
+      database,
+      table,
+      role,
+      maxAge,
+      body: body as unknown as Body,
+      parts,
+      isRead,
+      parameters: declared
+    }
+  }
+
+  #checkParameter (name: string, { optional = false, ...parameter }: ParameterOptions): void {
+    const path = ['parameters', name, 'default']
+    if (!Object.hasOwn(parameter, 'default')) return
+    if (optional) this.#refuse(path, 'is not allowed beside "optional"')
+    if (contains(parameter.default, (value) => isObject(value) && Object.hasOwn(value, '$param'))) {
+      this.#refuse(path, 'must not contain "$param"')
+    }
+  }
+
+  #findPlaces (body: Record<string, unknown>): ReadonlyMap<string, Place[]> {
+    const { parameters = {}, table } = this.#options
+    const found = new Map<string, Place[]>()
+    const finder: Finder = {
+      isOptional: (name) => Object.hasOwn(parameters, name) ? parameters[name]?.optional === true : undefined,
+      found,
+      refuse: (path, reason) => this.#refuse(['body', ...path], reason)
+    }
+    if (table !== undefined) readBody(body, [], { ...finder, table })
+    else if (Array.isArray(body['operations'])) {
+      for (const [index, operation] of body['operations'].entries()) {
+        const path = ['operations', index]
+        if (!isObject(operation)) continue
+        readBody(operation, path, { ...finder, table: String(operation['table']) })
+      }
+    }
+    if (Object.hasOwn(body, 'dryRun')) this.#refuse(['body', 'dryRun'], 'is not allowed in a named request')
+    return found
+  }
+
+  /** Checks the body with values in place of the parameters that are fields. */
+  #checkBody (body: Record<string, unknown>): void {
+    const { limits: { depth, operations } } = this.#known
+    const find = this.#options.table === undefined
+      ? createOperationsCheck(depth, operations)
+      : createBodyCheck(depth)
+    const error = find(withStandIns(body))
+    if (error === undefined) return
+    const { details: [detail = { path: '', message: error.message }] } = error
+    this.#refuse(['body', ...stepsOf(detail.path)], detail.message)
+  }
+
+  #declare (found: ReadonlyMap<string, readonly Place[]>): ReadonlyMap<string, Declared> {
+    return new Map(Object.entries(this.#options.parameters ?? {}).map(([name, options]): [string, Declared] => {
+      const places = found.get(name) ?? []
+      const path = ['parameters', name]
+      if (places.length === 0) this.#refuse(path, 'stands nowhere in the body')
+      const declared: Declared = {
+        name,
+        description: options.description,
+        isOptional: options.optional === true,
+        default: Object.hasOwn(options, 'default') ? { value: copyValue(options.default) } : undefined,
+        maximum: options.maximum,
+        isList: places[0]?.isList === true,
+        places: places as [Place, ...Place[]]
+      }
+      this.#checkMaximum(declared, path)
+      if (declared.default !== undefined) this.#checkDefault(declared, declared.default.value, [...path, 'default'])
+      return [name, declared]
+    }))
+  }
+
+  #checkMaximum ({ maximum, places }: Declared, path: Path): void {
+    if (maximum === undefined) return
+    const pages = places.filter(({ field }) => field === 'limit' || field === 'offset')
+    const most = Math.min(...pages.map(({ field }) => this.#mostOf(field)))
+    const least = pages.some(({ field }) => field === 'limit') ? 1 : 0
+    if (pages.length === 0) this.#refuse([...path, 'maximum'], 'is only allowed for a limit or an offset')
+    else if (maximum > most || maximum < least) {
+      this.#refuse([...path, 'maximum'], `must be from ${least} to ${most}`)
+    }
+  }
+
+  readonly #mostOf = (field: string | undefined): number => field === 'limit' ? MAX_LIMIT : this.#known.limits.offset
+
+  #checkDefault ({ isList, places, maximum }: Declared, value: unknown, path: Path): void {
+    if (isList !== Array.isArray(value) && (isList || places.some(({ field }) => field !== undefined))) {
+      return this.#refuse(path, isList ? 'must be a list' : 'must not be a list')
+    }
+    for (const { field, isData } of places) {
+      if (field === 'after') {
+        if (value !== null && !isObject(value)) this.#refuse(path, 'must be null or a position')
+      } else if (field !== undefined) {
+        const [least, most] = [field === 'limit' ? 1 : 0, maximum ?? this.#mostOf(field)]
+        const isWithin = typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most
+        if (!isWithin) this.#refuse(path, `must be a whole number from ${least} to ${most}`)
+      } else if (value === null && !isData) {
+        this.#refuse(path, 'must not be null, which is only a value of columns of "data", and of "after"')
+      }
+    }
+  }
+
+  #findRole (as: string): Grant | undefined {
+    const { requestRoles, otherRoles } = this.#known
+    const role = requestRoles.get(as)
+    if (role === undefined) {
+      const reason = otherRoles.has(as)
+        ? 'must be a role with "for": "requests"'
+        : `is not one of the "roles"${didYouMean(as, requestRoles.keys())}`
+      this.#refuse(['as'], reason)
+    }
+    return role
+  }
+
+  /** With the rights of a role, all columns are named, for a later one must not show itself. */
+  #checkRights (role: Grant, { table, body, others }: Part, index: number): void {
+    const { database, as } = this.#options
+    const path = this.#options.table === undefined ? ['body', 'operations', index] : ['body']
+    const permissions = permissionsOn(role, database, table)
+    try {
+      if (permissions.size === 0) throw new Error(`the role "${as}" has no permission on table "${table}"`)
+      requirePermissions(permissions, body)
+      if (body.lock === true && !permissions.has('update')) throw new Error('"lock" needs the permission update')
+    } catch (error) {
+      this.#refuse(path, (error as Error).message.replace('the token does not have', `the role "${as}" does not have`)
+        .replace('The token does not have', `the role "${as}" does not have`))
+    }
+    const hidden = others.find((other) => !permissionsOn(role, database, other).has('select'))
+    if (hidden !== undefined) this.#refuse(path, `the role "${as}" may not select from table "${hidden}"`)
+    this.#requireNames(body, path)
+  }
+
+  #requireNames (body: Body, path: Path): void {
+    const reason = 'is required with "as": the columns to show'
+    const isGrouped = body.verb === 'select' && (body.groupBy !== undefined || body.aggregates !== undefined)
+    if (body.verb === 'select' && body.columns === undefined && !isGrouped) this.#refuse([...path, 'columns'], reason)
+    if (body.verb !== 'select' && body.returning === '*') {
+      this.#refuse([...path, 'returning'], 'must be a list of columns with "as"')
+    }
+    const requireOf = (include: Include = {}, place: Path): void => {
+      for (const [name, member] of Object.entries(include)) {
+        const { columns, aggregates, include: inner } = member
+        if (columns === undefined && aggregates === undefined) this.#refuse([...place, name, 'columns'], reason)
+        requireOf(inner, [...place, name, 'include'])
+      }
+    }
+    if (body.verb !== 'delete' && !isGrouped) requireOf(body.include, [...path, 'include'])
+  }
+}
+
+/** A copy that is read like the body of a request. Returns the refusal, not thrown. */
+function copyBody (given: object): Record<string, unknown> | ServiceError {
+  return parseBody(toText(given)) as Record<string, unknown> | ServiceError
+}
+
+const copyValue = (value: unknown): unknown => (copyBody({ value }) as { readonly value: unknown }).value
+
+/** Configurations have large integers as bigints. */
+const toText = (value: unknown): string =>
+  JSON.stringify(value, (_key, each: unknown) => typeof each === 'bigint' ? JSON.rawJSON(String(each)) : each)
+
+function contains (value: unknown, is: (value: unknown) => boolean): boolean {
+  if (is(value)) return true
+  return typeof value === 'object' && value !== null && Object.values(value).some((each) => contains(each, is))
+}
+
+/** A copy of a tree, with the same parameters and numbers. `replace`: may return what stands in place of a value. */
+export function copyTree (tree: unknown, replace: (value: unknown, key: string) => unknown = (value) => value): any {
+  if (typeof tree !== 'object' || tree === null || JSON.isRawJSON(tree) || tree instanceof Parameter) return tree
+  if (Array.isArray(tree)) return tree.map((each: unknown) => copyTree(each, replace))
+  return Object.fromEntries(
+    Object.entries(tree).map(([key, each]) => [key, copyTree(replace(each, key), replace)])
+  )
+}
+
+const STAND_INS = new Map<string, unknown>([['limit', 1], ['offset', 0], ['after', null]])
+
+/** Only fields can be parameters whose form the check of bodies knows. */
+const withStandIns = (body: object): unknown =>
+  copyTree(body, (value, key) => value instanceof Parameter && STAND_INS.has(key) ? STAND_INS.get(key) : value)
+
+function partsOf (body: object, table: string | undefined, depth: number): Part[] {
+  const bodies = table === undefined ? (body as OperationsBody).operations : [{ ...body, table } as Operation]
+  return bodies.map((each) => ({
+    table: each.table,
+    body: table === undefined ? each : body as BodyInTransaction,
+    others: namedTables(each, depth).map((named) => named.table)
+  }))
+}
+
+/** The verbs of a request, each once. */
+export const verbsOf = ({ parts }: NamedRequest): Verb[] => [...new Set(parts.map(({ body: { verb } }) => verb))]

@@ -1,0 +1,265 @@
+/**
+ * Reads the body of a named request: finds the places of its parameters by the grammar of bodies, and refuses
+ * `{"$param": …}` everywhere else.
+ */
+import { type CombinatorForm, COMBINATORS, type OperandForm, OPERATORS } from '../../schemas/filters.ts'
+import type { Path } from '../errors.ts'
+import { isObject } from '../json/exact-json.ts'
+import { Placeholder } from '../plan/holes.ts'
+
+/** `{"$param": …}` in a body, for which each call gives a value. */
+export class Parameter extends Placeholder {
+  readonly name: string
+  readonly isList: boolean
+  /** Whether its values are members of a SET, and so texts. */
+  readonly isMember: boolean
+  /** Whether it is a text that would select every row if it were empty. */
+  readonly isPart: boolean
+  /** Whether null is a value, which it is for columns of `data`. */
+  readonly mayBeNull: boolean
+
+  constructor (name: string, { isList = false, isData = false, isKey = false, operator = '' }: Partial<Place>) {
+    super()
+    this.name = name
+    this.isList = isList
+    this.isMember = operator === '$has'
+    this.isPart = operator === '$startsWith' || operator === '$contains'
+    this.mayBeNull = isData && !isKey
+  }
+}
+
+/** The fields that a parameter may be the value of. */
+export type FieldOfPage = 'limit' | 'offset' | 'after'
+
+/** A place of a parameter in the body. */
+export interface Place {
+  readonly path: Path
+  readonly field?: FieldOfPage | undefined
+  /** The table of the column or of the position. */
+  readonly table: string
+  /** The column; undefined for the text of `$match` and for a field. */
+  readonly column?: string | undefined
+  /** The operator of a filter, or `$match`. */
+  readonly operator?: string | undefined
+  readonly isList: boolean
+  /** Whether it is a column of `data`. */
+  readonly isData: boolean
+  /** Whether it is a column of `key` or `onConflict.key`. */
+  readonly isKey?: boolean
+}
+
+/** What finds the places: adds them, and a line for each mistake. */
+export interface Finder {
+  /** Whether the parameter with this name may be left out; undefined if there is none with this name. */
+  readonly isOptional: (name: string) => boolean | undefined
+  readonly found: Map<string, Place[]>
+  readonly refuse: (path: Path, reason: string) => void
+}
+
+type Fields = Record<string, unknown>
+
+/** Why a parameter here may not be left out. */
+const ONLY_LESS = 'a parameter here cannot be optional: without it, the request would be another one'
+
+interface Within extends Finder {
+  readonly table: string
+  /** Whether a condition may be left out. */
+  readonly mayLack: boolean
+  /** Whether `orderBy` sorts by relevance. */
+  readonly isSearched?: boolean
+}
+
+const isParameter = (value: unknown): value is Fields => isObject(value) && Object.hasOwn(value, '$param')
+
+/** Refuses every `$param` within a value. */
+function refuseWithin (value: unknown, path: Path, finder: Pick<Finder, 'refuse'>): void {
+  if (Array.isArray(value)) return value.forEach((each, index) => refuseWithin(each, [...path, index], finder))
+  if (!isObject(value)) return
+  if (isParameter(value)) return finder.refuse(path, '"$param" is not allowed here')
+  for (const [key, each] of Object.entries(value)) refuseWithin(each, [...path, key], finder)
+}
+
+/**
+ * Replaces `{"$param": …}` in a holder by a `Parameter`. Refuses it if it is malformed or may not be left out here, and
+ * within any other value.
+ */
+function take (
+  holder: object,
+  key: string | number,
+  path: Path,
+  { isOptional, found, refuse, table, mayLack }: Within,
+  place: Partial<Place> = {}
+): void {
+  const value: unknown = (holder as Fields)[key]
+  if (!isParameter(value)) return refuseWithin(value, path, { refuse })
+  const { $param: name } = value
+  if (Object.keys(value).length > 1) return refuse(path, '"$param" must be the only key')
+  if (typeof name !== 'string' || isOptional(name) === undefined) {
+    return refuse(path, '"$param" must be the name of one of the "parameters"')
+  }
+  if (isOptional(name) === true && !mayLack) return refuse(path, ONLY_LESS)
+  const { isList = false } = place
+  Object.defineProperty(holder, key, { value: new Parameter(name, place) })
+  const all = found.get(name) ?? []
+  found.set(name, all)
+  if (all.some((other) => other.isList !== isList)) {
+    return refuse(path, `"${name}" is a list in one place and a value in another`)
+  }
+  all.push({ path, table, isData: false, ...place, isList })
+}
+
+/** How each form of operands takes parameters; `whole` as a value, `list` as a list, `entries` as entries of a list. */
+const FORMS: Readonly<Record<OperandForm, { readonly whole?: 'value' | 'list', readonly entries?: true }>> = {
+  compared: { whole: 'value' },
+  comparedOrNull: { whole: 'value' },
+  valueOrNull: { whole: 'value' },
+  values: { whole: 'list', entries: true },
+  pair: { entries: true },
+  pattern: { whole: 'value' },
+  boolean: {},
+  members: { whole: 'list' },
+  paths: {}
+}
+
+/** Patterns whose characters have a meaning. */
+const WITH_WILDCARDS = ['$like', '$nlike']
+
+const operators: ReadonlyMap<string, { readonly operand: OperandForm }> = new Map(Object.entries(OPERATORS))
+const combinators: ReadonlyMap<string, CombinatorForm> = new Map(Object.entries(COMBINATORS))
+
+function readOperand (holder: Fields, operator: string, path: Path, within: Within, column: string): void {
+  const value = holder[operator]
+  const form = operators.get(operator)
+  const { whole, entries } = form === undefined || WITH_WILDCARDS.includes(operator) ? {} : FORMS[form.operand]
+  if (isParameter(value) && whole !== undefined) {
+    return take(holder, operator, path, within, { column, operator, isList: whole === 'list' })
+  }
+  if (Array.isArray(value) && entries === true) return readEntries(value, path, within, { column, operator })
+  refuseWithin(value, path, within)
+}
+
+function readEntries (list: unknown[], path: Path, within: Within, place: Partial<Place>): void {
+  for (const index of list.keys()) take(list, index, [...path, index], { ...within, mayLack: false }, place)
+}
+
+function readFilters (filters: unknown, path: Path, within: Within): void {
+  if (!isObject(filters) || isParameter(filters)) return refuseWithin(filters, path, within)
+  for (const [key, value] of Object.entries(filters)) {
+    const place = [...path, key]
+    const form = combinators.get(key)
+    if (form !== undefined) readCombinator({ form, key, value, filters }, place, within)
+    else readColumn(filters, key, place, within)
+  }
+}
+
+/** The filter of one column: a value, a list, or operators. */
+function readColumn (filters: Fields, key: string, path: Path, within: Within): void {
+  const value = filters[key]
+  const column = key.startsWith('$$') ? key.slice(1) : key
+  if (isParameter(value)) return take(filters, key, path, within, { column, operator: '$eq' })
+  if (Array.isArray(value)) return readEntries(value, path, within, { column, operator: '$in' })
+  const names = isObject(value) ? Object.keys(value) : []
+  if (!isObject(value) || !names.some((name) => operators.has(name))) return refuseWithin(value, path, within)
+  for (const name of names) readOperand(value, name, [...path, name], within, column)
+}
+
+function readCombinator (
+  { form, key, value, filters }: {
+    readonly form: CombinatorForm, readonly key: string, readonly value: unknown, readonly filters: Fields
+  },
+  path: Path,
+  within: Within
+): void {
+  const inner = { ...within, mayLack: within.mayLack && key === '$and' }
+  switch (form) {
+    case 'list':
+      if (!Array.isArray(value)) return refuseWithin(value, path, within)
+      return value.forEach((each, index) => readFilters(each, [...path, index], inner))
+    case 'filters': return readFilters(value, path, inner)
+    case 'row':
+      if (!isObject(value) || isParameter(value)) return refuseWithin(value, path, within)
+      for (const column of Object.keys(value)) {
+        take(value, column, [...path, column], { ...inner, mayLack: false }, { column, operator: '$is' })
+      }
+      return
+    case 'members':
+    case 'counted':
+      if (!isObject(value) || isParameter(value)) return refuseWithin(value, path, within)
+      for (const [name, member] of Object.entries(value)) readMember(name, member, [...path, name], within, false)
+      return
+    case 'search':
+      if (!isObject(value) || isParameter(value)) return refuseWithin(filters[key], path, within)
+      for (const field of Object.keys(value)) {
+        const place = [...path, field]
+        const mayLack = within.mayLack && within.isSearched !== true
+        if (field === 'text') take(value, field, place, { ...within, mayLack }, { operator: key })
+        else refuseWithin(value[field], place, within)
+      }
+  }
+}
+
+/** A member of `include`, `$some` or `$none`. */
+function readMember (name: string, member: unknown, path: Path, finder: Finder, mayLack: boolean): void {
+  if (!isObject(member) || isParameter(member)) return refuseWithin(member, path, finder)
+  const { table = name } = member
+  readFields(member, path, { ...finder, mayLack, table: String(table) })
+}
+
+/** The fields that members have, with those of a select. */
+function readFields (fields: Fields, path: Path, within: Within): void {
+  for (const [field, value] of Object.entries(fields)) {
+    const place = [...path, field]
+    switch (field) {
+      case 'filters':
+        readFilters(value, place, within)
+        break
+      case 'limit':
+      case 'offset':
+      case 'after':
+        take(fields, field, place, { ...within, mayLack: true }, { field })
+        break
+      case 'include':
+        if (!isObject(value) || isParameter(value)) refuseWithin(value, place, within)
+        else {
+          for (const [name, member] of Object.entries(value)) readMember(name, member, [...place, name], within, true)
+        }
+        break
+      case 'aggregates':
+        readAggregates(value, place, within)
+        break
+      default:
+        refuseWithin(value, place, within)
+    }
+  }
+}
+
+function readAggregates (aggregates: unknown, path: Path, within: Within): void {
+  if (!isObject(aggregates) || isParameter(aggregates)) return refuseWithin(aggregates, path, within)
+  for (const [name, call] of Object.entries(aggregates)) {
+    const { filters, ...others } = isObject(call) ? call : { filters: call }
+    if (isObject(call)) readFilters(filters, [...path, name, 'filters'], { ...within, mayLack: false })
+    refuseWithin(isObject(call) ? others : call, [...path, name], within)
+  }
+}
+
+const sortsByRelevance = (orderBy: unknown): boolean =>
+  Array.isArray(orderBy) && orderBy.some((term) => isObject(term) && Object.hasOwn(term, '$match'))
+
+/** Finds the parameters in the body of a request to one table. */
+export function readBody (body: Fields, path: Path, finder: Finder & { readonly table: string }): void {
+  const { verb, data, key, onConflict, orderBy, ...others } = body
+  const within = { ...finder, mayLack: verb === 'select', isSearched: sortsByRelevance(orderBy) }
+  readFields(others, path, within)
+  for (const [field, value] of Object.entries(others)) body[field] = value
+  refuseWithin({ verb, key, onConflict, orderBy }, path, finder)
+  const keys = [key, isObject(onConflict) ? onConflict['key'] : undefined].filter(Array.isArray).flat()
+  const readRow = (row: unknown, rowPath: Path): void => {
+    if (!isObject(row) || isParameter(row)) return refuseWithin(row, rowPath, finder)
+    for (const column of Object.keys(row)) {
+      const isKey = keys.includes(column)
+      take(row, column, [...rowPath, column], { ...within, mayLack: !isKey }, { column, isData: true, isKey })
+    }
+  }
+  if (Array.isArray(data)) data.forEach((row, index) => readRow(row, [...path, 'data', index]))
+  else readRow(data, [...path, 'data'])
+}

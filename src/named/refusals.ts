@@ -1,0 +1,93 @@
+/** Converts the errors of a named request, whose body the caller does not see, to errors of its parameters. */
+import { brokenRequest, type Detail, pointer, type ServiceError, withDetails, withReason } from '../errors.ts'
+import { stepsOf } from '../json/plain-values.ts'
+import type { Declared, NamedRequest } from './definition.ts'
+import type { Place } from './places.ts'
+
+interface Caused { readonly declared: Declared, readonly place: Place, readonly rest: readonly string[] }
+
+/** The parameter whose place has the path, and the rest of the path. */
+function findCause ({ parameters }: NamedRequest, path: string): Caused | undefined {
+  const steps = stepsOf(path)
+  for (const declared of parameters.values()) {
+    for (const place of declared.places) {
+      const isWithin = place.path.every((step, index) => String(step) === steps[index])
+      if (isWithin) return { declared, place, rest: steps.slice(place.path.length) }
+    }
+  }
+  return undefined
+}
+
+const pathOf = ({ declared, rest }: Caused): string => pointer(declared.name, ...rest)
+
+/** Says about the parameter what a message says about its column. */
+function messageOf ({ declared, place, rest }: Caused, message: string): string {
+  const column = place.field === 'after' ? rest[0] : place.column
+  const prefix = `Column "${column}": `
+  const reason = column !== undefined && message.startsWith(prefix)
+    ? message.slice(prefix.length)
+    : SAFE.exec(message)?.[0] ?? 'this value is not accepted here'
+  return `Parameter "${declared.name}": ${reason}`
+}
+
+/** The ends of messages that name a place in the body. */
+const SAFE = new RegExp(`(${[
+  'is longer than \\d+ characters',
+  'must have at least one word, and at most \\d+ characters',
+  'The filters contain more than \\d+ values in lists',
+  'null is not a value here'
+].join('|')})$`)
+
+/** Leads the details of an error into the parameters or, what none of them has caused, into the body. */
+export function toOwnRights (request: NamedRequest, error: ServiceError): ServiceError {
+  return withDetails(error, ...error.details.map((detail): Detail => {
+    const cause = findCause(request, detail.path)
+    return { ...detail, path: cause === undefined ? `/body${detail.path}` : pathOf(cause) }
+  }))
+}
+
+/** The messages of errors that name tables, columns, keys or values, without them. */
+const MESSAGES = new Map([
+  ['INVALID_BODY', 'The request is not possible with these values'],
+  ['INVALID_VALUE', 'A value is not accepted here'],
+  ['FILTERS_REQUIRED', 'With these values, the request would change every row'],
+  ['PERMISSION_DENIED', 'The caller may not do this'],
+  ['EXPECTATION_FAILED', 'The rows are not those that the request expects'],
+  ['RESULT_TOO_LARGE', 'The result is too large'],
+  ['UNREADABLE_VALUE', 'A row cannot be read'],
+  ['NOT_SUPPORTED', 'The service cannot do this']
+])
+
+/** Without a value that another one could replace. */
+const UNCURABLE: ReadonlySet<string> = new Set([
+  'DATABASE_NOT_FOUND', 'TABLE_NOT_FOUND', 'COLUMN_NOT_FOUND', 'COLUMN_NOT_WRITABLE', 'MISSING_COLUMN',
+  'INVALID_ORDER_BY'
+])
+
+/**
+ * Converts an error of a request with the rights of a role: it names parameters only. `findMisfit`: why the definition
+ * does not fit the database, whatever the values are.
+ */
+export function toRightsOfRole (
+  request: NamedRequest,
+  error: ServiceError,
+  findMisfit: () => ServiceError | undefined
+): ServiceError {
+  const { code, statusCode } = error
+  if (statusCode === 400 || statusCode === 404) {
+    const misfit = UNCURABLE.has(code) ? error : code === 'FILTERS_REQUIRED' ? undefined : findMisfit()
+    if (misfit !== undefined) return withReason(brokenRequest(), describeMisfit(misfit))
+  }
+  const details = error.details.flatMap((detail): Detail[] => {
+    const cause = findCause(request, detail.path)
+    return cause === undefined ? [] : [{ path: pathOf(cause), message: messageOf(cause, detail.message) }]
+  })
+  const reason = error.reason ?? (MESSAGES.has(code) ? error.message : undefined)
+  error.message = (statusCode === 400 ? details[0]?.message : undefined) ?? MESSAGES.get(code) ?? error.message
+  return withReason(withDetails(error, ...details), reason)
+}
+
+/** One line for the log. */
+export function describeMisfit ({ code, message, details: [detail] }: ServiceError): string {
+  return `${code}${detail === undefined ? '' : ` at /body${detail.path}`}: ${detail?.message ?? message}`
+}

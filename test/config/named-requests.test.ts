@@ -1,0 +1,236 @@
+/** The mistakes in the setting `requests` that need no database, each with its line. */
+import t from 'tap'
+import { hashToken } from '../../src/access/tokens.ts'
+import { ConfigError } from '../../src/config-errors.ts'
+import { resolveSettings } from '../../src/config/settings.ts'
+import { createShop } from '../../src/demo/shop.ts'
+import { createServer } from '../../src/server/server.ts'
+import { codeBlocks, readDocument } from '../support/markdown.ts'
+
+const role = { for: 'requests', permissions: ['select', 'insert', 'update', 'delete'], databases: { shop: { orders: {}, items: {}, log: { permissions: ['insert'] } } } }
+const roles = { front: role, reader: { ...role, permissions: ['select'] }, clerk: { permissions: ['select'], databases: '*' } }
+const select = { verb: 'select', columns: ['id'] }
+
+/** The lines of a configuration with one request. */
+function errorsOf (request: object, others: object = {}): readonly string[] {
+  try {
+    resolveSettings({
+      databases: { shop: { url: 'sqlite::memory:' } },
+      roles,
+      requests: { r: { database: 'shop', table: 'orders', ...request } },
+      ...others
+    })
+    return []
+  } catch (error) {
+    if (error instanceof ConfigError) return error.errors
+    throw error
+  }
+}
+
+/** The lines of a request with a body and the parameter `x`, without their beginning. */
+const inBody = (body: object, parameter: object = {}, request: object = {}): string[] =>
+  errorsOf({ parameters: { x: parameter }, body, ...request }).map((line) => line.replace(/^requests\.r\./, ''))
+const x = { $param: 'x' }
+const ONLY_LESS = 'a parameter here cannot be optional: without it, the request would be another one'
+const HERE = '"$param" is not allowed here'
+
+t.test('a request that is right has no line', async (t) => {
+  const bodies: object[] = [
+    { ...select, filters: { id: x } },
+    { ...select, filters: { id: { $in: x } } },
+    { ...select, filters: { id: ['a', x] } },
+    { ...select, filters: { id: { $nin: [1, x] } } },
+    { ...select, filters: { id: { $between: [x, { $now: true }] } } },
+    { ...select, filters: { tags: { $has: x } } },
+    { ...select, filters: { $or: [{ id: x }, { $not: { id: { $gt: x } } }] } },
+    { ...select, filters: { $is: { id: x } } },
+    { ...select, filters: { $some: { items: { filters: { id: x } } } } },
+    { ...select, filters: { $match: { columns: ['name'], text: x } } },
+    { ...select, limit: x },
+    { ...select, after: x },
+    { ...select, offset: x },
+    { ...select, include: { items: { columns: ['id'], limit: x, filters: { id: x } } } },
+    { verb: 'select', aggregates: { n: { $count: '*', filters: { id: x } } } },
+    { verb: 'insert', data: { id: x } },
+    { verb: 'insert', data: [{ id: 1 }, { id: x }] },
+    { verb: 'update', filters: { id: x }, data: { id: 1 } },
+    { verb: 'update', filters: {}, key: ['id'], data: [{ id: x, n: 1 }] },
+    { verb: 'delete', filters: { id: { $startsWith: x } } }
+  ]
+  for (const body of bodies) t.same(inBody(body), [], JSON.stringify(body))
+  const optional: object[] = [
+    { ...select, filters: { id: x } },
+    { ...select, filters: { id: { $in: x } } },
+    { ...select, filters: { $and: [{ id: { $gt: x } }] } },
+    { ...select, filters: { $match: { columns: ['name'], text: x } } },
+    { ...select, limit: x },
+    { ...select, include: { items: { columns: ['id'], filters: { id: x } } } },
+    { verb: 'insert', data: { id: x } },
+    { verb: 'update', filters: { id: 1 }, data: { id: x } }
+  ]
+  for (const body of optional) t.same(inBody(body, { optional: true }), [], JSON.stringify(body))
+  t.same(errorsOf({ table: undefined, parameters: { x: {} }, body: { operations: [{ ...select, table: 'orders', filters: { id: x } }] } }), [])
+})
+
+t.test('a parameter in another place is a mistake', async (t) => {
+  const cases: Array<[object, string]> = [
+    [{ ...select, filters: { id: { $like: x } } }, 'body.filters.id.$like'],
+    [{ ...select, filters: { id: { $nlike: x } } }, 'body.filters.id.$nlike'],
+    [{ ...select, filters: { id: { $null: x } } }, 'body.filters.id.$null'],
+    [{ ...select, filters: { id: { $between: x } } }, 'body.filters.id.$between'],
+    [{ ...select, filters: { id: { $has: ['a', x] } } }, 'body.filters.id.$has.1'],
+    [{ ...select, filters: { id: { $at: { '$.a': x } } } }, 'body.filters.id.$at.$.a'],
+    [{ ...select, filters: { id: { a: x } } }, 'body.filters.id.a'],
+    [{ ...select, filters: { id: { $eq: { a: x } } } }, 'body.filters.id.$eq.a'],
+    [{ ...select, filters: { id: { $gt: { $now: x } } } }, 'body.filters.id.$gt.$now'],
+    [{ ...select, filters: x }, 'body.filters'],
+    [{ ...select, filters: { $and: x } }, 'body.filters.$and'],
+    [{ ...select, filters: { $and: [x] } }, 'body.filters.$and.0'],
+    [{ ...select, filters: { $not: x } }, 'body.filters.$not'],
+    [{ ...select, filters: { $is: x } }, 'body.filters.$is'],
+    [{ ...select, filters: { $some: x } }, 'body.filters.$some'],
+    [{ ...select, filters: { $some: { items: x } } }, 'body.filters.$some.items'],
+    [{ ...select, filters: { $some: { items: { count: x } } } }, 'body.filters.$some.items.count'],
+    [{ ...select, filters: { $match: x } }, 'body.filters.$match'],
+    [{ ...select, filters: { $match: { columns: x, text: 'a' } } }, 'body.filters.$match.columns'],
+    [{ ...select, filters: { $match: { columns: ['a'], text: 'a', mode: x } } }, 'body.filters.$match.mode'],
+    [{ verb: 'select', columns: x }, 'body.columns'],
+    [{ verb: 'select', columns: [x] }, 'body.columns.0'],
+    [{ ...select, orderBy: x }, 'body.orderBy'],
+    [{ ...select, orderBy: [{ id: x }] }, 'body.orderBy.0.id'],
+    [{ ...select, total: x }, 'body.total'],
+    [{ ...select, expect: x }, 'body.expect'],
+    [{ ...select, expect: { $lte: x } }, 'body.expect.$lte'],
+    [{ ...select, include: x }, 'body.include'],
+    [{ ...select, include: { items: { on: { id: x } } } }, 'body.include.items.on.id'],
+    [{ verb: 'select', groupBy: ['a', x] }, 'body.groupBy.1'],
+    [{ verb: 'select', aggregates: { n: { $sum: x } } }, 'body.aggregates.n.$sum'],
+    [{ verb: 'select', groupBy: ['a'], having: { a: x } }, 'body.having.a'],
+    [{ verb: x, columns: ['id'] }, 'body.verb'],
+    [{ verb: 'insert', data: x }, 'body.data'],
+    [{ verb: 'insert', data: [x] }, 'body.data.0'],
+    [{ verb: 'insert', data: { id: { a: x } } }, 'body.data.id.a'],
+    [{ verb: 'insert', data: { id: { $eq: x } } }, 'body.data.id.$eq'],
+    [{ verb: 'insert', data: { id: [x] } }, 'body.data.id.0'],
+    [{ verb: 'insert', data: { id: 1 }, onConflict: { key: x } }, 'body.onConflict.key'],
+    [{ verb: 'insert', data: { id: 1 }, onConflict: { key: ['id'], set: { n: x } } }, 'body.onConflict.set.n'],
+    [{ verb: 'insert', data: { id: 1 }, returning: x }, 'body.returning'],
+    [{ verb: 'update', filters: { id: 1 }, data: { n: { $inc: x } } }, 'body.data.n.$inc'],
+    [{ verb: 'update', filters: { id: 1 }, data: { n: { $merge: { a: x } } } }, 'body.data.n.$merge.a'],
+    [{ verb: 'update', filters: { id: 1 }, data: { n: 1 }, expect: x }, 'body.expect']
+  ]
+  for (const [body, path] of cases) t.same(inBody(body), [`${path}: ${HERE}`], JSON.stringify(body))
+  t.same(inBody({ ...select, filters: { id: { $param: 'x', $ref: '/0/id' } } }), ['body.filters.id: "$param" must be the only key'])
+  for (const name of ['y', '__proto__', 'constructor', 1, null]) {
+    t.same(inBody({ ...select, filters: { id: { $param: name }, n: x } }), ['body.filters.id: "$param" must be the name of one of the "parameters"'])
+  }
+  t.same(inBody({ ...select, filters: { id: x, n: { $in: x } } }), ['body.filters.n.$in: "x" is a list in one place and a value in another'])
+  t.same(inBody(select), ['parameters.x: stands nowhere in the body'])
+})
+
+t.test('an optional parameter stands only where it is a condition less', async (t) => {
+  const cases: Array<[object, string]> = [
+    [{ ...select, filters: { $or: [{ id: x }] } }, 'body.filters.$or.0.id'],
+    [{ ...select, filters: { $not: { id: x } } }, 'body.filters.$not.id'],
+    [{ ...select, filters: { $and: [{ $or: [{ id: x }] }] } }, 'body.filters.$and.0.$or.0.id'],
+    [{ ...select, filters: { $some: { items: { filters: { id: x } } } } }, 'body.filters.$some.items.filters.id'],
+    [{ ...select, filters: { $none: { items: { filters: { id: x } } } } }, 'body.filters.$none.items.filters.id'],
+    [{ ...select, filters: { id: [1, x] } }, 'body.filters.id.1'],
+    [{ ...select, filters: { id: { $in: [x] } } }, 'body.filters.id.$in.0'],
+    [{ ...select, filters: { id: { $between: [1, x] } } }, 'body.filters.id.$between.1'],
+    [{ ...select, filters: { $match: { columns: ['a'], text: x } }, orderBy: [{ $match: 'DESC' }] }, 'body.filters.$match.text'],
+    [{ verb: 'select', aggregates: { n: { $count: '*', filters: { id: x } } } }, 'body.aggregates.n.filters.id'],
+    [{ verb: 'update', filters: { id: x }, data: { n: 1 } }, 'body.filters.id'],
+    [{ verb: 'update', filters: {}, key: ['id'], data: [{ id: x, n: 1 }] }, 'body.data.0.id'],
+    [{ verb: 'delete', filters: { id: x } }, 'body.filters.id'],
+    [{ verb: 'insert', data: { id: x }, onConflict: { key: ['id'] } }, 'body.data.id']
+  ]
+  for (const [body, path] of cases) t.same(inBody(body, { optional: true }), [`${path}: ${ONLY_LESS}`], JSON.stringify(body))
+})
+
+t.test('what a parameter says of itself', async (t) => {
+  const filters = { ...select, filters: { id: x } }
+  const list = { ...select, filters: { id: { $in: x } } }
+  const limit = { ...select, limit: x }
+  const cases: Array<[object, object, string]> = [
+    [filters, { optional: true, default: 1 }, 'parameters.x.default: is not allowed beside "optional"'],
+    [filters, { default: { $param: 'x' } }, 'parameters.x.default: must not contain "$param"'],
+    [filters, { default: { a: [{ $param: 'x' }] } }, 'parameters.x.default: must not contain "$param"'],
+    [filters, { default: null }, 'parameters.x.default: must not be null, which is only a value of columns of "data", and of "after"'],
+    [list, { default: 1 }, 'parameters.x.default: must be a list'],
+    [limit, { default: 0 }, 'parameters.x.default: must be a whole number from 1 to 1000'],
+    [limit, { default: 11, maximum: 10 }, 'parameters.x.default: must be a whole number from 1 to 10'],
+    [limit, { default: '1' }, 'parameters.x.default: must be a whole number from 1 to 1000'],
+    [limit, { maximum: 0 }, 'parameters.x.maximum: must be from 1 to 1000'],
+    [limit, { maximum: 1001 }, 'parameters.x.maximum: must be from 1 to 1000'],
+    [{ ...select, offset: x }, { maximum: 100_001 }, 'parameters.x.maximum: must be from 0 to 100000'],
+    [filters, { maximum: 5 }, 'parameters.x.maximum: is only allowed for a limit or an offset'],
+    [{ ...select, after: x }, { default: 1 }, 'parameters.x.default: must be null or a position']
+  ]
+  for (const [body, parameter, line] of cases) t.same(inBody(body, parameter), [line], JSON.stringify(parameter))
+  t.same(inBody({ verb: 'insert', data: { id: x } }, { default: null }), [])
+  t.same(inBody(filters, { default: { $now: { days: -1 } } }), [])
+})
+
+t.test('the body, the database and the rights of a request', async (t) => {
+  const front = (body: object, as = 'front'): string[] => errorsOf({ as, body }).map((line) => line.replace(/^requests\.r\./, ''))
+  const cases: Array<[readonly string[], string]> = [
+    [errorsOf({ database: 'shp', body: select }), 'requests.r.database: is not a configured database; did you mean "shop"?'],
+    [errorsOf({ body: { verb: 'read' } }), 'requests.r.body.verb: "verb" must be one of select, insert, update, delete'],
+    [errorsOf({ body: { verb: 'delete' } }), 'requests.r.body.filters: delete requires "filters" that restrict the affected rows'],
+    [errorsOf({ body: { ...select, limit: 1001 } }), 'requests.r.body.limit: "limit" must be from 1 to 1000'],
+    [errorsOf({ body: { verb: 'insert', data: {}, dryRun: true } }), 'requests.r.body.dryRun: is not allowed in a named request'],
+    [errorsOf({ maxAge: 1, body: { verb: 'insert', data: {} } }), 'requests.r.maxAge: is only allowed with a request that only selects'],
+    [front(select, 'frnt'), 'as: is not one of the "roles"; did you mean "front"?'],
+    [front(select, 'clerk'), 'as: must be a role with "for": "requests"'],
+    [front({ verb: 'select' }), 'body.columns: is required with "as": the columns to show'],
+    [front({ ...select, include: { items: {} } }), 'body.include.items.columns: is required with "as": the columns to show'],
+    [front({ verb: 'delete', filters: { id: 1 }, returning: '*' }), 'body.returning: must be a list of columns with "as"'],
+    [front({ verb: 'insert', data: {} }, 'reader'), 'body: the role "reader" does not have the permission insert'],
+    [front({ ...select, include: { log: { columns: ['id'] } } }), 'body: the role "front" may not select from table "log"'],
+    [front({ ...select, include: { secret: { columns: ['id'] } } }), 'body: the role "front" may not select from table "secret"'],
+    [errorsOf({ table: 'secret', as: 'front', body: select }), 'requests.r.body: the role "front" has no permission on table "secret"']
+  ]
+  for (const [lines, line] of cases) t.same(lines, [line])
+  t.same(errorsOf({ body: select }, { requests: { select: { database: 'shop', table: 'orders', body: select } } }), ['requests.select: is the name of a tool; give the request another name'])
+  t.match(errorsOf({}, { requests: { '1st': { database: 'shop', body: select } } })[0], /^requests\.1st: is not a valid name/)
+  t.match(errorsOf({ description: 'x'.repeat(2001), body: select })[0], /^requests\.r\.description: must be a string of 0 to 2000 characters/)
+  t.match(errorsOf({ maxAge: 86_401, body: select })[0], /^requests\.r\.maxAge: must be an integer from 1 to 86400/)
+  t.match(errorsOf({}, { databases: { shop: { url: 'sqlite::memory:' }, requests: { url: 'sqlite::memory:' } }, requests: {} }), ['databases.requests: is the path of named requests; give the database another name'])
+})
+
+t.test('grants name requests that they can call', async (t) => {
+  const token = { name: 'website', sha256: 'a'.repeat(64) }
+  const lines = (requests: unknown, more: object = {}): readonly string[] =>
+    errorsOf({ as: 'front', body: select }, { tokens: [{ ...token, requests, ...more }] })
+  t.same(lines(['r']), [])
+  t.same(lines('*'), [])
+  t.same(lines(['s']), ['tokens.0.requests.0: is not one of the "requests"'])
+  t.match(errorsOf({ body: select }, { tokens: [{ ...token, requests: ['r'] }] })[0], /^tokens\.0\.requests\.0: "r" has no "as"/)
+  t.match(errorsOf({ body: select }, { tokens: [token] })[0], /^tokens\.0\.permissions: is required/)
+  t.match(errorsOf({ body: select }, { roles: { ...roles, clerk: { requests: ['q'] } } })[0], /^roles\.clerk\.requests\.0: is not one/)
+  t.match(errorsOf({ body: select }, { roles: { ...roles, clerk: { permissions: ['select'] } } })[0], /^roles\.clerk\.databases: is required/)
+  t.match(errorsOf({ body: select }, { roles: { ...roles, other: { ...role, requests: '*' } } })[0], /^roles\.other\.requests: is not allowed with "for"/)
+})
+
+t.test('docs/named-requests.md: the page calls two requests of the configuration, with a token that can do nothing else', async (t) => {
+  const blocks = codeBlocks(readDocument('docs/named-requests.md'))
+  const [config, page] = ['json config', 'js page'].map((kind) => blocks.find((block) => block.kind === kind)?.text as string) as [string, string]
+  const path = `${t.testdir()}/shop.db`
+  createShop(path)
+  const { app } = await createServer({ options: JSON.parse(config.replace('data/demo.db', path).replace(/"sha256": "\w+"/, `"sha256": "${hashToken('website')}"`)), prefix: '/api', logLevel: 'silent' })
+  t.teardown(() => app.close())
+  const answers: number[] = []
+  const fetch = async (url: string, { method = 'GET', headers = {}, body = '' }: { method?: 'GET' | 'POST', headers?: Record<string, string>, body?: string } = {}) => {
+    const response = await app.inject({ method, url: url.replace('https://rows.example.com', ''), headers, ...(body !== '' && { payload: body }) })
+    answers.push(response.statusCode)
+    return { json: async () => response.json() }
+  }
+  // eslint-disable-next-line no-new-func
+  const run = new Function('token', 'fetch', `return (async () => {${page}; return data })()`) as (token: string, call: typeof fetch) => Promise<any>
+  const data = await run('website', fetch)
+  t.same(answers, [200, 200])
+  t.match(data.rows[0], { name: /mug/i })
+  const other = await app.inject({ method: 'POST', url: '/api/shop/products', headers: { authorization: 'Bearer website' }, payload: { verb: 'select' } })
+  t.same([other.statusCode, other.json().error.code], [404, 'DATABASE_NOT_FOUND'])
+})
