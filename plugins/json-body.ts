@@ -13,7 +13,8 @@ import { describeTypes, findImportFormat, IMPORT_TYPES, toImportBody } from '../
 import type { NamedRequest } from '../src/named/definition.ts'
 import { parseBody } from '../src/request/check-body.ts'
 import { BodyMemory, BodyReservation, isUtf8Type, readBody, type Payload } from '../src/request/read-body.ts'
-import { bodyTooLarge, invalidJson, unsupportedMediaType } from '../src/errors.ts'
+import { inOwnTurn, LARGE } from '../src/request/turns.ts'
+import { bodyIncomplete, bodyTooLarge, invalidJson, unsupportedMediaType } from '../src/errors.ts'
 
 const HAVE_BODIES: ReadonlySet<string> = new Set(['POST', 'QUERY'])
 
@@ -50,11 +51,16 @@ export default fp(async function body (app: FastifyInstance, { bodyLimit, bodyMe
   })
   app.addContentTypeParser('application/json', (request: FastifyRequest, payload: Payload, done) => {
     const reservation = request.rowQueryBodyReservation as BodyReservation
-    readBody(payload, { headers: request.headers, limit: bodyLimit, reservation }, (error, bytes) => {
+    const end = (error: Error | undefined, bytes?: Buffer): void => {
       const parsed = error ?? parseBytes(request, bytes as Buffer)
       if (!(parsed instanceof Error)) return done(null, parsed)
       reservation.leave()
       done(parsed)
+    }
+    readBody(payload, { headers: request.headers, limit: bodyLimit, reservation }, (error, bytes) => {
+      if (bytes === undefined || bytes.length <= LARGE) return end(error, bytes)
+      // the client may go while others have their turns
+      inOwnTurn(() => reservation.hasLeft ? end(bodyIncomplete()) : end(undefined, bytes))
     })
   })
   app.addContentTypeParser([...IMPORT_TYPES], (request: FastifyRequest, payload, done) => {

@@ -61,11 +61,20 @@ function define<Args extends unknown[] = []> (code: string, status: number, mess
   const placeholders = message.split('%').length - 1
   Object.defineProperty(Refusal, 'name', { value: ServiceError.name })
   return (...args: Args): ServiceError => {
-    const refusal = new Refusal(...args.slice(0, placeholders) as Args)
+    const refusal = new Refusal(...args.slice(0, placeholders).map(shorten) as Args)
     refusal.name = ServiceError.name
     return refusal as unknown as ServiceError
   }
 }
+
+/** Characters of a message, or of a name in a path, that are kept at its beginning and at its end. */
+const KEPT = 1000
+
+/** Shortens what a client may make as long as a body. */
+const shorten = <T>(given: T): T | string =>
+  typeof given === 'string' && given.length > 2 * KEPT
+    ? `${given.slice(0, KEPT)} … ${given.slice(-KEPT)}`.toWellFormed()
+    : given
 
 /** Says that the catalog lacks what the request names. */
 export function mayBeNew (refusal: ServiceError): ServiceError {
@@ -79,6 +88,8 @@ export const bodyIncomplete = (): ServiceError =>
   invalidRequest('the connection closed before the whole body arrived')
 export const invalidJson = define<[reason: string]>('INVALID_JSON', 400, 'The body is not valid JSON: %s')
 export const invalidBody = define<[reason: string]>('INVALID_BODY', 400, '%s')
+export const tooManyConditions = (most: number): ServiceError =>
+  invalidBody(`The filters contain more than ${most} conditions`)
 export const filtersRequired = define<[verb: string]>(
   'FILTERS_REQUIRED',
   400,
@@ -303,7 +314,7 @@ export function withRetryAfter (error: ServiceError, milliseconds: number): Serv
 
 /** A JSON Pointer (RFC 6901) from the root of the body. */
 export function pointer (...steps: ReadonlyArray<string | number>): string {
-  return steps.map((step) => '/' + String(step).replaceAll('~', '~0').replaceAll('/', '~1')).join('')
+  return steps.map((step) => '/' + String(shorten(step)).replaceAll('~', '~0').replaceAll('/', '~1')).join('')
 }
 
 // The name that a misspelt one may mean. The caller passes only names that it may show.

@@ -134,7 +134,7 @@ export default fp(async function routes (app: FastifyInstance, options: RowsOpti
 
   const ofTable = {
     schema: { body: BodySchema },
-    validatorCompiler: () => toValidator(createBodyCheck(limits.depth)),
+    validatorCompiler: () => toValidator(createBodyCheck(limits)),
     onRequest: checkPath,
     preValidation: checkStream,
     onSend: varyByAccept
@@ -180,7 +180,7 @@ export default fp(async function routes (app: FastifyInstance, options: RowsOpti
   }
   const ofDatabase = {
     schema: { body: operationsBody(limits.operations), hide: true },
-    validatorCompiler: () => toValidator(createOperationsCheck(limits.depth, limits.operations)),
+    validatorCompiler: () => toValidator(createOperationsCheck(limits, limits.operations)),
     onRequest: checkDatabase,
     preValidation: checkQuery
   }

@@ -3,6 +3,7 @@ import type { Body, OnConflict } from '../../schemas/body.ts'
 import { fieldNamed, fieldsWith } from '../../schemas/fields.ts'
 import { type Verb, VERBS } from '../../schemas/grants.ts'
 import { at, permissionDenied } from '../errors.ts'
+import { objectKeys } from '../json/exact-json.ts'
 
 /**
  * The fields of bodies that need a permission besides that of their verb, by verbs. `onConflict` is not among them,
@@ -44,5 +45,5 @@ function refuseField (field: string, permission: Verb): never {
 function changesRows (data: object | readonly object[], { key, set }: OnConflict): boolean {
   if (set !== undefined) return !Array.isArray(set) || set.length > 0
   const names = new Set(key)
-  return [data].flat().some((row) => Object.keys(row).some((name) => !names.has(name)))
+  return [data].flat().some((row) => objectKeys(row).some((name) => !names.has(name)))
 }

@@ -14,6 +14,7 @@ import {
 import { isObject } from '../json/exact-json.ts'
 import { openStream, type StreamRequest } from '../pipeline.ts'
 import { createBodyCheck } from '../request/check-body.ts'
+import type { BodyLimits } from '../request/check-fields.ts'
 import type { StreamFormat } from '../response/csv-ndjson-rows.ts'
 import { isClosed } from '../response/output.ts'
 import { GRACE, type RowStream } from '../response/row-stream.ts'
@@ -116,11 +117,11 @@ const isSelect = (body: unknown): body is object =>
  */
 export function checkStreamBody (
   parsed: unknown,
-  { depth, streamRows }: { readonly depth: number, readonly streamRows?: number | undefined }
+  limits: BodyLimits & { readonly streamRows?: number | undefined }
 ): { readonly body: SelectBody; readonly limit: number | undefined } {
-  const findBodyError = createBodyCheck(depth)
+  const findBodyError = createBodyCheck(limits)
   if (!isSelect(parsed)) throw findBodyError(parsed) ?? at(['verb'], invalidBody('"verb" must be select'))
-  const taken = takeLimit(parsed, streamRows)
+  const taken = takeLimit(parsed, limits.streamRows)
   if (taken instanceof ServiceError) throw taken
   const error = findBodyError(taken.body)
   if (error !== undefined) throw error

@@ -11,13 +11,13 @@ import type { Transaction } from '../dialects/dialect.ts'
 import { invalidBody, ServiceError, didYouMean, at, invalidJson } from '../errors.ts'
 import { checkStreamBody, readConsistency } from '../http/stream.ts'
 import { type ImportOptions, readImportOptions, Import } from '../imports/run-import.ts'
-import { parseExactJson, type RawNumber } from '../json/exact-json.ts'
+import { keepKeys, keepText, parseExactJson, type RawNumber } from '../json/exact-json.ts'
 import { isPlain } from '../json/plain-values.ts'
 import { handle, type Handled, openStream, type PipelineRequest } from '../pipeline.ts'
 import { membersOf } from '../plan/filters/scope.ts'
 import { resultColumns, type Member, type Plan } from '../plan/plan.ts'
 import type { PlanLimits, RequestLimits } from '../plan/write-options.ts'
-import { createBodyCheck, type FindBodyError, parseBody } from '../request/check-body.ts'
+import { clampNumbers, createBodyCheck, type FindBodyError } from '../request/check-body.ts'
 import type { Bigints } from './field-types.ts'
 import type { ImportFields, LoadResult } from './requests.ts'
 
@@ -51,8 +51,8 @@ export interface ExecuteRequest {
  * Converts a body as over HTTP, which also copies it. `find`: finds its first error. @throws INVALID_JSON, INVALID_BODY
  */
 export function readBody<T> (given: unknown, find: FindBodyError): T {
-  const body = parseBody(toJson(given))
-  const error = body instanceof ServiceError ? body : find(body)
+  const body = clampNumbers(copyJson(given))
+  const error = find(body)
   if (error !== undefined) throw error
   return body as T
 }
@@ -102,7 +102,7 @@ async function executeWith (grant: Grant, inProcess: InProcess, request: BoundRe
   const { response, plan } = await executeAs(grant, inProcess, {
     database,
     table,
-    readBody: () => readBody<Body>(body, createBodyCheck(inProcess.limits.depth)),
+    readBody: () => readBody<Body>(body, createBodyCheck(inProcess.limits)),
     consistency: { asked, source: '"consistency"' }
   })
   return readResponse(response, plan, bigints)
@@ -129,9 +129,7 @@ async function * streamWith (
   { database, table, body: given, bigints = 'bigint', consistency: asked }: BoundRequest
 ): AsyncGenerator<unknown, void, undefined> {
   const access = getAccess(databases, grant, { database, table })
-  const parsed = parseBody(toJson(given))
-  if (parsed instanceof ServiceError) throw parsed
-  const { body, limit } = checkStreamBody(parsed, limits)
+  const { body, limit } = checkStreamBody(clampNumbers(copyJson(given)), limits)
   const consistency = readConsistency('select', '"consistency"', asked)
   const opened = await openStream({ access, body, limit, limits, consistency, format: 'ndjson' })
   const { plan, stream: { readable } } = opened
@@ -324,13 +322,16 @@ export function toNumber ({ rawJSON }: RawNumber, large: Bigints | undefined): n
   return large === 'string' ? rawJSON : BigInt(rawJSON)
 }
 
+/** Serializes a value. @throws as `copyJson` */
+export const toJson = (value: unknown): string => JSON.stringify(copyJson(value))
+
 /**
- * Serializes a value; integers may be bigints. @throws INVALID_BODY for values that JSON does not have, INVALID_JSON
- * for cycles
+ * Copies a value as its JSON text would be parsed (src/json); integers may be bigints. @throws INVALID_BODY for values
+ * that JSON does not have, INVALID_JSON for cycles
  */
-export function toJson (value: unknown): string {
+function copyJson (value: unknown): unknown {
   try {
-    return JSON.stringify(value, requireJson)
+    return copyValue(value, '')
   } catch (error) {
     throw error instanceof ServiceError ? error : invalidJson('it cannot be serialized')
   }
@@ -340,18 +341,37 @@ export function toJson (value: unknown): string {
  * Refuses values that JSON.stringify would change: it would remove a filter that is undefined, and write NaN and an
  * invalid Date as null and a promise as an empty object.
  */
-function requireJson (this: Values, key: string, value: unknown): unknown {
-  if (typeof value === 'bigint') return JSON.rawJSON(String(value))
-  if (!isJson(value) || (value === null && this[key] !== null)) {
+function copyValue (given: unknown, key: string): unknown {
+  const value = hasToJson(given) ? given.toJSON(key) : given
+  switch (typeof value) {
+    case 'string':
+    case 'boolean': return value
+    case 'bigint': return keepText(Number(value), String(value))
+    // JSON has no -0
+    case 'number': if (Number.isFinite(value)) return value + 0
+  }
+  if (value === null && given === null) return null
+  if (Array.isArray(value)) return Array.from(value as unknown[], (item, index) => copyValue(item, String(index)))
+  if (typeof value !== 'object' || value === null || !isPlain(value)) {
     throw invalidBody(`"${key}" is ${inspect(value, { depth: -1 })}, which JSON does not have`)
   }
-  return value
+  return JSON.isRawJSON(value) ? parseExactJson(value.rawJSON) : copyObject(value as Values)
 }
 
-function isJson (value: unknown): boolean {
-  switch (typeof value) {
-    case 'object': return value === null || Array.isArray(value) || isPlain(value)
-    case 'number': return Number.isFinite(value)
-    default: return ['string', 'boolean'].includes(typeof value)
+function copyObject (value: Values): Values {
+  const copy: Values = {}
+  const keys = Object.keys(value)
+  for (const key of keys) {
+    const item = copyValue(value[key], key)
+    // an assignment would set the prototype
+    if (key === '__proto__') Object.defineProperty(copy, key, { value: item, ...ORDINARY })
+    else copy[key] = item
   }
+  keepKeys(copy, keys)
+  return copy
 }
+
+const ORDINARY = { enumerable: true, configurable: true, writable: true }
+
+const hasToJson = (value: unknown): value is { toJSON (key: string): unknown } =>
+  typeof value === 'object' && value !== null && typeof (value as { toJSON?: unknown }).toJSON === 'function'

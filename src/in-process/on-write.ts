@@ -119,7 +119,7 @@ export function createCalls ({ tx, database, limits, dryRun, isHooked, onStale, 
       requireOpen()
       const grant = toCallGrant(granted)
       const access = getAccess(databases, grant, { database: database.name, table })
-      const { lock, ...body } = readBody<BodyInTransaction>(given, createBodyCheck(limits.depth, 'inTransaction'))
+      const { lock, ...body } = readBody<BodyInTransaction>(given, createBodyCheck(limits, 'inTransaction'))
       const call = { access, body: body as Body, isLocked: lock === true, bigints }
       return await queue.run(() => run(call))
     },

@@ -222,7 +222,8 @@ export function parseExactJson (text: string, { mayChange } = lookOver(text)): u
   return mayChange ? parseSafely(text, keepText) : JSON.parse(text)
 }
 
-const keepText = (value: number, source: string): number | RawNumber =>
+/** A number, or its text if JavaScript would write it differently. */
+export const keepText = (value: number, source: string): number | RawNumber =>
   String(value) === source ? value : JSON.rawJSON(source)
 
 /**
@@ -230,8 +231,50 @@ const keepText = (value: number, source: string): number | RawNumber =>
  * pairs. `JSON.parse` silently keeps the last one, but another parser, such as that of a firewall, may use the first.
  */
 export function repeatsKey ({ pairs }: Overview, parsed: unknown): boolean {
-  return pairs > countKeys(parsed)
+  return pairs > (pairs > MANY ? listKeys(parsed) : countKeys(parsed))
 }
+
+/** The number of keys from which an object is a hash table, whose keys take V8 half as long to list as to parse. */
+const MANY = 1000
+
+/** The keys of parsed objects that have many. */
+const listed = new WeakMap<object, readonly string[]>()
+
+/** The keys of an object, which are listed once if they are many. */
+export const objectKeys = (value: object): readonly string[] => listed.get(value) ?? Object.keys(value)
+
+/** Keeps the keys of an object that has just been made, if they are many. */
+export function keepKeys (value: object, keys: readonly string[]): void {
+  if (keys.length > MANY) listed.set(value, keys)
+}
+
+/** Whether a parsed object has many keys. Only filters, rows and values of columns may have them. */
+export const hasMany = (value: object): boolean => listed.has(value)
+
+/** Counts the keys of a text with many of them, and keeps those of objects with many. */
+function listKeys (parsed: unknown): number {
+  let count = 0
+  const open: unknown[] = [parsed]
+  while (open.length > 0) {
+    const value = open.pop()
+    if (typeof value !== 'object' || value === null || JSON.isRawJSON(value)) continue
+    if (Array.isArray(value)) {
+      for (const item of value) if (typeof item === 'object') open.push(item)
+      continue
+    }
+    const keys = objectKeys(value)
+    count += keys.length
+    keepKeys(value, keys)
+    for (const key of keys) {
+      const item = (value as Readonly<Record<string, unknown>>)[key]
+      if (typeof item === 'object') open.push(item)
+    }
+  }
+  return count
+}
+
+/** Whether a parsed value has more keys, at all levels together, than one of its objects may have. */
+export const isCrowded = (parsed: unknown): boolean => listKeys(parsed) > MANY
 
 /** Counts without recursion, because the nesting may be as deep as the body is long. */
 function countKeys (parsed: unknown): number {

@@ -1,6 +1,6 @@
 /** JSON-RPC messages (https://www.jsonrpc.org/specification). */
 import type { IncomingHttpHeaders } from 'node:http'
-import { isObject, type RawNumber } from '../json/exact-json.ts'
+import { hasMany, isCrowded, isObject, type RawNumber } from '../json/exact-json.ts'
 import { clampNumbers, toNumber } from '../request/check-body.ts'
 import { createToolServer, type Sdk, type Tools } from './tools.ts'
 import type { Principal } from './tool.ts'
@@ -20,6 +20,8 @@ export function readMessage (
   if (Array.isArray(message)) return { refused: errorText(INVALID_REQUEST, NO_BATCHES) }
   if (!isObject(message)) return { message }
   const { id, params } = message
+  // the implementation copies some objects, at 8 microseconds a key
+  if (hasManyNames(message)) return { refused: errorText(INVALID_REQUEST, TOO_MANY_NAMES) }
   if (JSON.isRawJSON(id)) {
     const number = toNumber(id.rawJSON)
     if (!Number.isSafeInteger(number)) return { refused: errorText(INVALID_REQUEST, BAD_ID, id) }
@@ -37,6 +39,14 @@ export function errorText (code: number, message: string, id: RawNumber | null =
   return JSON.stringify({ jsonrpc: '2.0', error: { code, message }, id })
 }
 
+/** Whether a message has many keys, other than in the values of arguments. */
+function hasManyNames (message: Readonly<Record<string, unknown>>): boolean {
+  if (hasMany(message) || !isObject(message['params']) || hasMany(message['params'])) return isCrowded(message)
+  const { params: { arguments: args, ...others }, ...rest } = message as { params: Readonly<Record<string, unknown>> }
+  return isCrowded([rest, others]) || (isObject(args) && hasMany(args))
+}
+
+const TOO_MANY_NAMES = 'Invalid Request: the message has too many names'
 const NO_BATCHES = 'Invalid Request: send one message at a time; batches are not supported'
 const BAD_ID = 'Invalid Request: "id" must be a string or a whole number from -(2^53 - 1) to 2^53 - 1'
 

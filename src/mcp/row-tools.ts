@@ -12,6 +12,7 @@ import type { ServiceError } from '../errors.ts'
 import { executeAs } from '../in-process/calls.ts'
 import { pascalCase } from '../openapi/value-schema.ts'
 import { clampNumbers, createBodyCheck } from '../request/check-body.ts'
+import type { BodyLimits } from '../request/check-fields.ts'
 import { dataOf } from '../response/result.ts'
 import {
   type Arguments, type Call, describeArguments, holdsAnywhere, PATH, readArguments, refuse, type Tool, type ToolOptions
@@ -155,7 +156,7 @@ async function run (
   const { response } = await executeAs(grant, options, {
     ...call,
     ...readArguments({ database, table }, PathSchema),
-    readBody: () => readBody(verb, fields, options.limits.depth),
+    readBody: () => readBody(verb, fields, options.limits),
     resultLimit: options.resultLimit,
     consistency: { asked: consistency, source: CONSISTENCY }
   })
@@ -163,10 +164,10 @@ async function run (
 }
 
 /** @throws INVALID_BODY, FILTERS_REQUIRED, LIMIT_OUT_OF_RANGE, INVALID_ORDER_BY, INVALID_VALUE */
-function readBody (verb: Verb, fields: Arguments, depth: number): Body {
+function readBody (verb: Verb, fields: Arguments, limits: BodyLimits): Body {
   if (Object.hasOwn(fields, 'verb')) throw refuse('verb', '"verb" is not an argument: the name of the tool says it')
   const body = clampNumbers({ ...fields, verb })
-  const error = createBodyCheck(depth)(body)
+  const error = createBodyCheck(limits)(body)
   if (error !== undefined) throw error
   return body as Body
 }

@@ -185,10 +185,10 @@ class Reader {
 
   /** Checks the body with values in place of the parameters that are fields. */
   #checkBody (body: Record<string, unknown>): void {
-    const { limits: { depth, operations } } = this.#known
+    const { limits } = this.#known
     const find = this.#options.table === undefined
-      ? createOperationsCheck(depth, operations)
-      : createBodyCheck(depth)
+      ? createOperationsCheck(limits, limits.operations)
+      : createBodyCheck(limits)
     const error = find(withStandIns(body))
     if (error === undefined) return
     const { details: [detail = { path: '', message: error.message }] } = error

@@ -1,5 +1,6 @@
 import { baseTable, type Column, type Table } from '../catalog/catalog.ts'
 import { at, columnNotWritable, invalidValue, notNullViolation, type Path } from '../errors.ts'
+import { hasMany, objectKeys } from '../json/exact-json.ts'
 import { COLUMN, type Parameter, storing } from '../types/column-type.ts'
 import { operatorSql } from '../types/update-operators.ts'
 import { getColumn, readValue, withStandIn } from './columns.ts'
@@ -15,9 +16,13 @@ export function planAssignments (
   data: Readonly<Record<string, unknown>>,
   table: Table,
   path: Path,
-  standIns?: StandIns
+  { standIns, names = objectKeys(data) }: {
+    readonly standIns?: StandIns | undefined
+    /** The columns to change, if they are not all of the data. */
+    readonly names?: readonly string[]
+  } = {}
 ): Assignment[] {
-  const assignments = Object.keys(data).map((name) => {
+  const assignments = names.map((name) => {
     const columnPath = [...path, name]
     const column = getWritableColumn(table, name, columnPath, 'update')
     return planAssignment(column, withStandIn(data[name], column, standIns, columnPath), table, columnPath)
@@ -72,7 +77,8 @@ const DOLLAR = 0x24
 
 /** Whether a value is an object all of whose keys begin with `$`, as in filters. */
 function looksLikeForm (given: unknown): given is Record<string, unknown> {
-  if (typeof given !== 'object') return false
+  if (typeof given !== 'object' || given === null) return false
+  if (hasMany(given)) return objectKeys(given).every((key) => key.charCodeAt(0) === DOLLAR)
   let hasKeys = false
   for (const key in given) {
     if (!Object.hasOwn(given, key)) continue
@@ -85,7 +91,7 @@ function looksLikeForm (given: unknown): given is Record<string, unknown> {
 /** Plans `{"$inc": 5}`. For a JSON column `{"$eq": value}` is the value, which may itself look like an operator. */
 function planForm (column: Column, given: Record<string, unknown>, path: Path, isAllowed: boolean): Assignment {
   const { type } = column
-  const keys = Object.keys(given)
+  const keys = objectKeys(given)
   const [name, other] = keys as [string, ...string[]]
   const operand = given[name]
   if (type.holdsJson === true && name === '$eq' && other === undefined) {

@@ -1,6 +1,7 @@
 import type { InsertBody, OnConflict } from '../../schemas/body.ts'
 import { baseTable, type Column, type Key, mayFillColumns, type Table } from '../catalog/catalog.ts'
 import { at, invalidBody, mayBeNew, missingColumn, type Path, pointer, withDetails } from '../errors.ts'
+import { objectKeys } from '../json/exact-json.ts'
 import { storing } from '../types/column-type.ts'
 import { getWritableColumn, planAssignments, planValue } from './assignments.ts'
 import type { Conflict, Given, InsertPlan, PlannedRow } from './plan.ts'
@@ -131,7 +132,7 @@ function planRows (
     }
     if (columns === undefined || parameters === undefined) {
       const path = isList ? ['data', index] : ['data']
-      columns = Object.keys(row).map((name) => getWritableColumn(table, name, [...path, name], 'insert'))
+      columns = objectKeys(row).map((name) => getWritableColumn(table, name, [...path, name], 'insert'))
       parameters = columns.map((column) => readGiven(column, row[column.name], [...path, column.name]))
       requireColumns(columns, table, path)
       if (conflict !== undefined) requireForConflict(columns, conflict, { table, path })

@@ -21,18 +21,12 @@ export interface MembersToPlan {
   readonly limits: PlanLimits
 }
 
-/** The state that all members of a request share. */
-interface Planning extends MembersToPlan {
-  /** Members so far, on all levels. */
-  count: number
-}
-
 /**
  * Plans the members of a request. @throws INVALID_BODY, COLUMN_NOT_FOUND, INVALID_VALUE, INVALID_ORDER_BY;
  * TABLE_NOT_FOUND
  */
 export function planMembers (include: Include, { source, limits }: MembersToPlan): readonly Member[] {
-  return planLevel(include, { source, limits, count: 0 }, { table: source.table, path: ['include'], level: 1 })
+  return planLevel(include, { source, limits }, { table: source.table, path: ['include'], level: 1 })
 }
 
 /** Plans the members of the rows that a write returns. @throws as planMembers */
@@ -57,17 +51,9 @@ const withoutViews = (source: TableSource): TableSource => ({
 /** The table whose rows have the members, and the path of these in the body. */
 interface Level { readonly table: Table, readonly path: Path, readonly level: number }
 
-function planLevel (include: Include, planning: Planning, { table, path, level }: Level): readonly Member[] {
-  const { levels, members } = planning.limits.include ?? { levels: 0, members: 0 }
-  if (levels === 0 || members === 0) {
-    throw at(path, invalidBody('"include" is not allowed: the setting limits.include is 0'))
-  }
-  if (level > levels) throw at(path, invalidBody(`"include" can have at most ${levels} levels`))
+function planLevel (include: Include, planning: MembersToPlan, { table, path, level }: Level): readonly Member[] {
   return Object.entries(include).map(([name, member]) => {
     const memberPath = [...path, name]
-    if (++planning.count > members) {
-      throw at(memberPath, invalidBody(`"include" can have at most ${members} members, on all levels together`))
-    }
     if (table.columns.has(name)) {
       throw at(
         memberPath,
@@ -80,7 +66,7 @@ function planLevel (include: Include, planning: Planning, { table, path, level }
   })
 }
 
-function planMember (name: string, body: MemberBody, planning: Planning, { table, path, level }: Level): Member {
+function planMember (name: string, body: MemberBody, planning: MembersToPlan, { table, path, level }: Level): Member {
   const { source, limits } = planning
   const rowScope = createRowScope({ source, table, limits, level })
   const { other, on, equalColumns, condition } = planRelation(name, body, rowScope, path)

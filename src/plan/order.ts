@@ -1,8 +1,10 @@
 import type { SelectBody } from '../../schemas/body.ts'
+import { MAX_COLUMNS } from '../../schemas/limits.ts'
 import { type Column, type Table, traitsOf } from '../catalog/catalog.ts'
 import {
   at, didYouMean, invalidBody, invalidOrderBy, invalidValue, mayBeNew, type Path, unsupported
 } from '../errors.ts'
+import { objectKeys } from '../json/exact-json.ts'
 import type { Positions, Value } from '../types/column-type.ts'
 import { keepsOrder } from '../types/value-classes.ts'
 import { getColumn, type ColumnScope, readValue } from './columns.ts'
@@ -47,10 +49,10 @@ export function planOrder (
   { table, path = ['orderBy'], members = [], relevance }: OrderScope
 ): Order[] {
   const scope = { table, path, members, relevance }
-  const order =
-    typeof orderBy === 'string'
-      ? orderBy.split(',').map((term) => planTextTerm(term.trim(), scope))
-      : orderBy.map((term, index) => planTerm(term, scope, index))
+  const terms = typeof orderBy === 'string' ? orderBy.split(',') : orderBy
+  if (terms.length > MAX_COLUMNS) throw refuse(path, `contains more than ${MAX_COLUMNS} columns`)
+  const order = terms.map((term, index) =>
+    typeof term === 'string' ? planTextTerm(term.trim(), scope) : planTerm(term, scope, index))
   if (order.length > 1 && hasRepeat(order)) throw refuse(path, 'contains a column twice')
   return order
 }
@@ -171,7 +173,7 @@ function planPosition (
   if (after === null) return { kind: 'constant', value: true }
   const names = order.map(({ column }) => column.name)
   const other =
-    Object.keys(after).find((name) => !names.includes(name)) ?? names.find((name) => !Object.hasOwn(after, name))
+    objectKeys(after).find((name) => !names.includes(name)) ?? names.find((name) => !Object.hasOwn(after, name))
   if (other !== undefined) {
     throw at(
       ['after', other],

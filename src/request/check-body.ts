@@ -4,9 +4,10 @@ import { BODIES, type Body, IN_TRANSACTION, OPERATIONS, operationsBody } from '.
 import { MAX_INCLUDE } from '../../schemas/limits.ts'
 import { type Verb, VERBS } from '../../schemas/grants.ts'
 import { at, invalidBody, invalidJson, pointer, type ServiceError, withDetails } from '../errors.ts'
-import { isObject, lookOver, parseExactJson, repeatsKey, findSyntaxError } from '../json/exact-json.ts'
+import { findSyntaxError, hasMany, isObject, lookOver, parseExactJson, repeatsKey } from '../json/exact-json.ts'
 import {
-  findAggregateError, findCombinationError, findFieldError, findIncludeError, findRelatedError, type Part
+  type BodyLimits, findAggregateError, findCombinationError, findFieldError, findIncludeError, findRelatedError,
+  type Part
 } from './check-fields.ts'
 
 /** Returns the first error of a parsed body. */
@@ -35,16 +36,16 @@ function describeSyntax (text: string): string {
 
 /**
  * Makes the numbers of a body and its members (`limit`, `expect`) ordinary numbers, because only values of columns need
- * their text. Leaves the `id` of a JSON-RPC message, which is answered as it came. Members below `level`, which are
- * refused later (check-fields.ts), stay as they are.
+ * their text. Leaves the `id` of a JSON-RPC message, which is answered as it came. Members below `level` and objects of
+ * many keys, which are refused later (check-fields.ts), stay as they are.
  */
 export function clampNumbers (body: unknown, level = MAX_INCLUDE.levels): unknown {
-  if (typeof body !== 'object' || body === null) return body
+  if (typeof body !== 'object' || body === null || hasMany(body)) return body
   for (const [field, value] of Object.entries(body)) {
     if (JSON.isRawJSON(value)) {
       if (field !== 'id') Object.defineProperty(body, field, { value: toNumber(value.rawJSON) })
     } else if (field === 'expect') clampNumbers(value)
-    else if (field === 'include' && isObject(value) && level >= 0) {
+    else if (field === 'include' && isObject(value) && level >= 0 && !hasMany(value)) {
       for (const member of Object.values(value)) clampNumbers(member, level - 1)
     }
   }
@@ -87,8 +88,8 @@ const PARTS = {
   }
 } as const satisfies Readonly<Record<string, Part & { readonly name: string }>>
 
-/** Returns the function that finds the first error of a body. `depth`: the setting `limits.depth`. */
-export function createBodyCheck (depth: number, kind: keyof typeof PARTS = 'request'): FindBodyError {
+/** Returns the function that finds the first error of a body. */
+export function createBodyCheck (limits: BodyLimits, kind: keyof typeof PARTS = 'request'): FindBodyError {
   const { name, ...part } = PARTS[kind]
   const byVerb = new Map<unknown, TObject>(Object.entries(part.schemas))
   return (given) => {
@@ -97,26 +98,26 @@ export function createBodyCheck (depth: number, kind: keyof typeof PARTS = 'requ
     const schema = byVerb.get(verb)
     if (schema === undefined) return at('/verb', invalidBody(`"verb" must be one of ${VERBS.join(', ')}`))
     const body = given as unknown as Body
-    return findFieldError(given, { schema, verb, part }) ?? findCombinationError(body) ?? findInMembers(body, depth)
+    return findFieldError(given, { schema, verb, part }) ?? findCombinationError(body) ?? findInMembers(body, limits)
   }
 }
 
 /** Checks the members of a body that is otherwise valid. */
-function findInMembers (body: Body, depth: number): ServiceError | undefined {
-  const error = (body.verb === 'insert' ? undefined : findRelatedError(body.filters, ['filters'], depth)) ??
-    (body.verb === 'select' && body.aggregates !== undefined ? findAggregateError(body.aggregates, depth) : undefined)
+function findInMembers (body: Body, limits: BodyLimits): ServiceError | undefined {
+  const error = (body.verb === 'insert' ? undefined : findRelatedError(body.filters, ['filters'], limits)) ??
+    (body.verb === 'select' && body.aggregates !== undefined ? findAggregateError(body.aggregates, limits) : undefined)
   if (error !== undefined || body.verb === 'delete' || body.include === undefined) return error
   const isGrouped = body.verb === 'select' && body.groupBy !== undefined
-  return findIncludeError(body.include, { depth, isReturned: body.verb !== 'select', isGrouped })
+  return findIncludeError(body.include, { limits, isReturned: body.verb !== 'select', isGrouped })
 }
 
 /**
  * Checks the body of a request with several operations: first its own fields, then each operation like the body of a
  * request to its table. `most`: the maximum number of operations.
  */
-export function createOperationsCheck (depth: number, most: number): FindBodyError {
+export function createOperationsCheck (limits: BodyLimits, most: number): FindBodyError {
   const schema = operationsBody(most)
-  const findBodyError = createBodyCheck(depth, 'operation')
+  const findBodyError = createBodyCheck(limits, 'operation')
   return (body) => {
     if (!isObject(body)) return invalidBody('The body must be a JSON object')
     const error = findFieldError(body, { schema })

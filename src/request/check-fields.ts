@@ -1,7 +1,7 @@
 /** The fields of bodies and members: their check, which is faster than that of TypeBox, and their messages. */
 import { Kind, type TArray, type TObject, type TSchema, TypeRegistry } from '@sinclair/typebox'
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
-import { Errors, ValueErrorType } from '@sinclair/typebox/errors'
+import { Errors, type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
 import {
   type AggregateCall, type Body, type DeleteBody, type InsertBody, type Member, MemberSchema, type Related,
   RelatedSchema, type SelectBody, type UpdateBody
@@ -9,13 +9,13 @@ import {
 import { type Field, fieldNamed, FIELDS, type Include, MEMBER_NAME } from '../../schemas/fields.ts'
 import { type CombinatorForm, COMBINATORS } from '../../schemas/filters.ts'
 import { type Verb, VERBS } from '../../schemas/grants.ts'
-import { MAX_CELLS, MAX_INCLUDE, MAX_LIMIT, MAX_ROWS } from '../../schemas/limits.ts'
+import { MAX_CELLS, MAX_COLUMNS, MAX_LIMIT, MAX_ROWS } from '../../schemas/limits.ts'
 import {
   at, didYouMean, filtersRequired, invalidBody, invalidOrderBy, limitOutOfRange, type Path, type ServiceError,
-  valueNotAllowed
+  tooManyConditions, valueNotAllowed
 } from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'
-import { isObject } from '../json/exact-json.ts'
+import { hasMany, isObject, objectKeys } from '../json/exact-json.ts'
 import { stepsOf } from '../json/plain-values.ts'
 
 /** What has a verb: the schemas by verbs, and where the fields of a whole transaction are not allowed, for messages. */
@@ -38,10 +38,9 @@ const checks = new WeakMap<TObject, TypeCheck<TObject>>()
 /** Finds the first error of an object of fields by its schema, not thrown. */
 export function findFieldError (given: Readonly<Record<string, unknown>>, checked: Checked): ServiceError | undefined {
   const { schema, path = [], verb, expected } = checked
-  if (getOrCreate(checks, schema, () => TypeCompiler.Compile(withNames(schema))).Check(given)) return undefined
-  const [first] = Errors(schema, [], given)
-  const { path: within, type, schema: violated } = first as { path: string, type: ValueErrorType, schema: TSchema }
-  const steps = stepsOf(within)
+  const violation = findViolation(given, schema)
+  if (violation === undefined) return undefined
+  const { steps, type, violated } = violation
   const [field] = steps as [string]
   const place = [...path, ...steps]
   const { properties, required = [] } = schema
@@ -60,6 +59,34 @@ export function findFieldError (given: Readonly<Record<string, unknown>>, checke
   const form = expected?.[field] ?? expectedOf(field, properties[field] as TSchema)
   return findOwnError(field, value, { place, type }) ?? refuse(place, `"${field}" must be ${form}${hint}${unset}`)
 }
+
+interface Violation { readonly steps: readonly string[], readonly type: ValueErrorType, readonly violated: TSchema }
+
+function findViolation (given: Readonly<Record<string, unknown>>, schema: TObject): Violation | undefined {
+  const { properties, required = [] } = schema
+  if (hasMany(given)) {
+    const missing = required.find((name) => !Object.hasOwn(given, name))
+    const field = missing ?? objectKeys(given).find((name) => !Object.hasOwn(properties, name)) as string
+    return { steps: [field], type: ValueErrorType.ObjectAdditionalProperties, violated: schema }
+  }
+  const check = getOrCreate(checks, schema, () => TypeCompiler.Compile(withOwnKinds(schema)))
+  if (check.Check(given)) return undefined
+  let found = check.Errors(given).First() as ValueError
+  let place = found.path
+  while (found.schema[Kind] === FEW && !isCrowd(found.value)) {
+    found = (found.schema as Few).inner.Errors(found.value).First() as ValueError
+    place += found.path
+  }
+  if (found.type === ValueErrorType.Union || isCrowd(found.value)) {
+    return { steps: stepsOf(place), type: found.type, violated: found.schema }
+  }
+  // says where in a list the error is
+  const { path, type, schema: violated } = Errors(schema, [], given).First() as ValueError
+  return { steps: stepsOf(path), type, violated }
+}
+
+/** Whether the keys of a value must not be listed again. */
+const isCrowd = (value: unknown): boolean => isObject(value) && hasMany(value)
 
 /** Says where a field belongs that is not allowed here. */
 function describeUnknown (field: string, { schema, verb, part }: Checked): string {
@@ -102,7 +129,7 @@ const ORDER_TERMS =
   '"DESC"}}; the direction is ASC or DESC, also with NULLS FIRST or NULLS LAST'
 
 /** Whether `expect` has the present time in place of a number. */
-const hasNow = (expect: unknown): boolean => isObject(expect) &&
+const hasNow = (expect: unknown): boolean => isObject(expect) && !hasMany(expect) &&
   [expect, ...Object.values(expect)].some((each) => isObject(each) && Object.hasOwn(each, '$now'))
 
 // The expected form of a field, for messages: derived from its schema.
@@ -134,8 +161,21 @@ function expectedOf (field: string, schema: TSchema): string {
   return EXPECTED_TYPES.get(type) ?? 'what the OpenAPI document says'
 }
 
-/** TypeBox's kind of a list of different strings. */
+// Kinds of our own for what TypeBox checks slowly.
+
+/** A list of different strings, whose repeats TypeBox finds by a hash of each item with integers of 64 bits. */
 const NAMES = 'RowQueryNames'
+/** An object of any keys and values, each of which TypeBox would look at. */
+const VALUES = 'RowQueryValues'
+/** An object of few keys. TypeBox would list those of one with many several times. */
+const FEW = 'RowQueryFew'
+
+TypeRegistry.Set<TObject>(VALUES, ({ minProperties = 0 }, value) =>
+  isObject(value) && (minProperties === 0 || objectKeys(value).length >= minProperties))
+
+type Few = TSchema & { readonly inner: TypeCheck<TSchema> }
+
+TypeRegistry.Set<Few>(FEW, ({ inner }, value) => !isCrowd(value) && inner.Check(value))
 
 TypeRegistry.Set<TArray>(
   NAMES,
@@ -147,18 +187,28 @@ TypeRegistry.Set<TArray>(
     new Set(value).size === value.length
 )
 
-/**
- * Replaces the kind of such lists, because TypeBox finds repeats by a hash of each item with integers of 64 bits, which
- * takes a fifth of the time of a request for the names of eight columns.
- */
-export function withNames<T extends TSchema> (schema: T): T {
-  const isNames = schema['uniqueItems'] === true && (schema as unknown as TArray).items[Kind] === 'String'
-  const entries = Reflect.ownKeys(schema).map((key) => [key, replaceIn(schema[key as string])])
-  return { ...Object.fromEntries(entries), ...(isNames && { [Kind]: NAMES }) }
+/** Replaces the kinds of the schemas within a schema. */
+function withOwnKinds<T extends TSchema> (schema: T): T {
+  return Object.fromEntries(Reflect.ownKeys(schema).map((key) => [key, replaceIn(schema[key as string])])) as T
 }
 
-const replaceIn = (value: unknown): unknown =>
-  Array.isArray(value) ? value.map(replaceIn) : isObject(value) ? withNames(value as unknown as TSchema) : value
+function replaceIn (value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(replaceIn)
+  if (!isObject(value)) return value
+  const schema = value as unknown as TSchema
+  const inner = withOwnKinds(schema)
+  if (schema['uniqueItems'] === true && (schema as unknown as TArray).items[Kind] === 'String') {
+    return { ...inner, [Kind]: NAMES }
+  }
+  if (schema['type'] !== 'object') return inner
+  return isOpen(schema) ? { ...inner, [Kind]: VALUES } : { ...inner, [Kind]: FEW, inner: TypeCompiler.Compile(inner) }
+}
+
+/** Whether a schema of objects allows any key with any value. */
+function isOpen ({ additionalProperties, patternProperties = {} }: TSchema): boolean {
+  const [values] = Object.values(patternProperties as Readonly<Record<string, TSchema>>)
+  return additionalProperties === true || values?.[Kind] === 'Unknown'
+}
 
 // Checks that schemas cannot express, or only with unclear messages: fields that are not valid together, and the rows
 // of an insert.
@@ -178,7 +228,7 @@ export function findCombinationError (body: Body): ServiceError | undefined {
 
 /** The keys of a list count as filters. The planner finds filters that are not empty and restrict nothing. */
 const findEmptyFilters = (body: UpdateBody | DeleteBody): ServiceError | undefined =>
-  Object.keys(body.filters).length > 0 || (body.verb === 'update' && Array.isArray(body.data))
+  objectKeys(body.filters).length > 0 || (body.verb === 'update' && Array.isArray(body.data))
     ? undefined
     : at('/filters', filtersRequired(body.verb))
 
@@ -306,9 +356,15 @@ function findListError (data: unknown): ServiceError | undefined {
     : undefined
 }
 
+/** Rows with more names than a table has columns are refused for one of the names. */
 function hasTooManyCells (rows: readonly object[]): boolean {
   const names = new Set<string>()
-  for (const row of rows) for (const name in row) names.add(name)
+  const most = Math.min(MAX_CELLS / rows.length, MAX_COLUMNS)
+  for (const row of rows) {
+    if (hasMany(row) && objectKeys(row).length > most) return objectKeys(row).length * rows.length > MAX_CELLS
+    for (const name in row) names.add(name)
+    if (names.size > most) break
+  }
   return rows.length * names.size > MAX_CELLS
 }
 
@@ -318,7 +374,7 @@ function findSetError (onConflict: unknown): ServiceError | undefined {
   if (JSON.isRawJSON(set)) {
     return refuse(['onConflict', 'set'], '"set" must be a list of column names or an object of column values')
   }
-  return isObject(set) && Object.keys(set).length === 0
+  return isObject(set) && objectKeys(set).length === 0
     ? refuse(
       ['onConflict', 'set'],
       '"set" must not be an empty object; an empty list leaves existing rows as they are'
@@ -336,6 +392,14 @@ const combinators: ReadonlyMap<string, CombinatorForm> = new Map(Object.entries(
 
 const DOLLAR = 36
 
+interface MembersVisitor<T> {
+  readonly visit: (found: { readonly key: string, readonly members: unknown, readonly path: Path }) => T | undefined
+  /** How many conditions may follow. Each key, and each filter of a list, is one at least. */
+  left: number
+  /** Called with the path of one too many. */
+  readonly refuse?: (path: Path) => T
+}
+
 /**
  * Calls `visit` with the members of each `$some` and `$none`, outer ones first, until it returns a value. `path`: the
  * path of the filters, which is restored at the end. `depth`: the setting `limits.depth`; the planner refuses deeper
@@ -344,18 +408,26 @@ const DOLLAR = 36
 function findMembers<T> (
   filters: unknown,
   path: Array<string | number>,
-  visit: (found: { readonly key: string, readonly members: unknown, readonly path: Path }) => T | undefined,
+  visitor: MembersVisitor<T>,
   depth: number
 ): T | undefined {
   if (!isObject(filters) || depth < 0) return undefined
-  for (const key in filters) {
+  const keys = objectKeys(filters)
+  if (keys.length > visitor.left) return visitor.refuse?.([...path, keys[visitor.left] as string])
+  for (const key of keys) {
     const form = key.charCodeAt(0) === DOLLAR ? combinators.get(key) : undefined
-    if (form === undefined) continue
-    let result = hasMembers(form) ? visit({ key, members: filters[key], path: [...path, key] }) : undefined
-    for (const { steps, inner } of filtersIn(filters[key], form)) {
+    if (form === undefined) {
+      visitor.left--
+      continue
+    }
+    const value = filters[key]
+    if (Array.isArray(value) && value.length > visitor.left) return visitor.refuse?.([...path, key, visitor.left])
+    let result = hasMembers(form) ? visitor.visit({ key, members: value, path: [...path, key] }) : undefined
+    if (result !== undefined) return result
+    for (const { steps, inner } of filtersIn(value, form)) {
       if (result !== undefined) return result
       path.push(key, ...steps)
-      result = findMembers(inner, path, visit, depth - 1)
+      result = findMembers(inner, path, visitor, depth - 1)
       path.length -= steps.length + 1
     }
     if (result !== undefined) return result
@@ -373,21 +445,48 @@ function filtersIn (value: unknown, form: CombinatorForm): Array<{ readonly step
   )
 }
 
-/** Returns the first error in the form of the members of filters, not thrown. */
-export function findRelatedError (filters: unknown, path: Path, depth: number): ServiceError | undefined {
-  return findMembers(filters, [...path], ({ key, members, path: memberPath }) => {
-    if (!isObject(members) || Object.keys(members).length === 0) {
-      return refuse(
-        memberPath,
-        `"${key}" must be an object of at least one member, such as {"<table>": {"filters": {}}}`
-      )
+/** The settings that a body is checked with. */
+export interface BodyLimits {
+  /** Levels of combinators in filters. */
+  readonly depth: number
+  /** Conditions of all filters. */
+  readonly conditions: number
+  /** Levels and members of `include`; it is refused if omitted. */
+  readonly include?: { readonly levels: number, readonly members: number }
+}
+
+/**
+ * Returns the first error in the form of the members of filters, not thrown; or that there are too many conditions,
+ * before anything looks for a name.
+ */
+export function findRelatedError (
+  filters: unknown,
+  path: Path,
+  { depth, conditions }: BodyLimits
+): ServiceError | undefined {
+  const refuseMore = (beyond: Path): ServiceError => at(beyond, tooManyConditions(conditions))
+  const visitor: MembersVisitor<ServiceError> = {
+    left: conditions,
+    refuse: refuseMore,
+    visit ({ key, members, path: memberPath }) {
+      const names = isObject(members) ? objectKeys(members) : []
+      if (names.length > visitor.left) return refuseMore([...memberPath, names[visitor.left] as string])
+      visitor.left -= names.length
+      if (names.length === 0) {
+        return refuse(
+          memberPath,
+          `"${key}" must be an object of at least one member, such as {"<table>": {"filters": {}}}`
+        )
+      }
+      for (const name of names) {
+        const member = (members as Readonly<Record<string, unknown>>)[name]
+        const error = findMemberFieldError(member, RelatedSchema, [...memberPath, name])
+        if (error !== undefined) return error
+      }
+      return undefined
     }
-    for (const [name, member] of Object.entries(members)) {
-      const error = findMemberFieldError(member, RelatedSchema, [...memberPath, name])
-      if (error !== undefined) return error
-    }
-    return undefined
-  }, depth)
+  }
+  return findMembers(filters, [...path], visitor, depth)
 }
 
 const findMemberFieldError = (member: unknown, schema: TObject, path: Path): ServiceError | undefined =>
@@ -406,39 +505,50 @@ export interface NamedTable {
 
 /** Adds the tables that the members of filters name; their form must have been checked. */
 function nameRelated (filters: unknown, path: Path, depth: number, named: NamedTable[]): void {
-  findMembers(filters, [...path], ({ key, members, path: memberPath }) => {
-    for (const [name, { table }] of Object.entries(members as Readonly<Record<string, Related>>)) {
-      const steps = table === undefined ? [name] : [name, 'table']
-      named.push({ table: table ?? name, path: [...memberPath, ...steps], by: key })
+  findMembers(filters, [...path], {
+    left: Infinity,
+    visit ({ key, members, path: memberPath }) {
+      for (const [name, { table }] of Object.entries(members as Readonly<Record<string, Related>>)) {
+        const steps = table === undefined ? [name] : [name, 'table']
+        named.push({ table: table ?? name, path: [...memberPath, ...steps], by: key })
+      }
+      return undefined
     }
-    return undefined
   }, depth)
 }
 
 // Checks the members of `include`, level by level: their schema, and the combination of their fields.
 
 interface IncludeToCheck {
-  /** The setting `limits.depth`. */
-  readonly depth: number
+  readonly limits: BodyLimits
   /** Whether the rows are those that a write returns. */
   readonly isReturned: boolean
   /** Whether the members are those by whose columns rows are grouped. */
   readonly isGrouped: boolean
 }
 
-/**
- * Returns the first error of an object of members, not thrown. Levels beyond the maximum of the setting are not
- * checked.
- */
+/** Returns the first error of an object of members, not thrown. The members of all levels are counted together. */
 export function findIncludeError (
   include: Include,
   checking: IncludeToCheck,
   path: Path = ['include'],
-  level = 1
+  level = 1,
+  counted = { members: 0 }
 ): ServiceError | undefined {
-  if (level > MAX_INCLUDE.levels) return refuse(path, `"include" has more than ${MAX_INCLUDE.levels} levels`)
-  for (const [name, member] of Object.entries(include)) {
-    const error = findMemberError(name, member, { ...checking, path: [...path, name], level })
+  const { levels, members } = checking.limits.include ?? { levels: 0, members: 0 }
+  if (levels === 0 || members === 0) {
+    return refuse(path, '"include" is not allowed: the setting limits.include is 0')
+  }
+  if (level > levels) return refuse(path, `"include" can have at most ${levels} levels`)
+  const names = objectKeys(include)
+  const beyond = names[members - counted.members]
+  if (beyond !== undefined) {
+    return refuse([...path, beyond], `"include" can have at most ${members} members, on all levels together`)
+  }
+  counted.members += names.length
+  for (const name of names) {
+    const member = include[name] as Member
+    const error = findMemberError(name, member, { ...checking, path: [...path, name], level, counted })
     if (error !== undefined) return error
   }
   return undefined
@@ -447,9 +557,13 @@ export function findIncludeError (
 function findMemberError (
   name: string,
   member: Member,
-  { path, level, ...checking }: IncludeToCheck & { readonly path: Path, readonly level: number }
+  { path, level, counted, ...checking }: IncludeToCheck & {
+    readonly path: Path
+    readonly level: number
+    readonly counted: { members: number }
+  }
 ): ServiceError | undefined {
-  const { depth, isReturned, isGrouped } = checking
+  const { limits, isReturned, isGrouped } = checking
   if (!MEMBER_NAME.test(name)) {
     return refuse(path, 'the name of a member begins with a letter and has 1 to 64 letters, digits and _')
   }
@@ -467,9 +581,9 @@ function findMemberError (
   }
   const error = findExcluded('member', member, path) ??
     findFunctionError(member.aggregates, [...path, 'aggregates']) ??
-    findRelatedError(member.filters, [...path, 'filters'], depth)
+    findRelatedError(member.filters, [...path, 'filters'], limits)
   return error === undefined && member.include !== undefined
-    ? findIncludeError(member.include, checking, [...path, 'include'], level + 1)
+    ? findIncludeError(member.include, checking, [...path, 'include'], level + 1, counted)
     : error
 }
 
@@ -479,10 +593,10 @@ const OF_GROUPS = ['table', 'on', 'filters']
 /** Returns the first error in the form of the members that the filters of aggregates have, not thrown. */
 export function findAggregateError (
   aggregates: NonNullable<SelectBody['aggregates']>,
-  depth: number
+  limits: BodyLimits
 ): ServiceError | undefined {
   for (const [name, { filters }] of Object.entries(aggregates)) {
-    const error = findRelatedError(filters, ['aggregates', name, 'filters'], depth)
+    const error = findRelatedError(filters, ['aggregates', name, 'filters'], limits)
     if (error !== undefined) return error
   }
   return undefined

@@ -69,6 +69,9 @@ export class BodyReservation {
     return true
   }
 
+  /** Whether the response has ended, or the client has gone. */
+  get hasLeft (): boolean { return this.#hasLeft }
+
   /** Returns all memory. Idempotent. */
   leave (): void {
     if (!this.#hasLeft && this.bytes > 0) this.#memory.give(this.#owner, this.bytes)
@@ -101,7 +104,8 @@ const weighBytes = (length: number): number => length * (length <= SMALL ? PER_B
  */
 export function weighBody (bytes: Uint8Array): number {
   let items = 0
-  if (bytes.length > SMALL) for (const byte of bytes) items += BEGINS[byte] as number
+  // an iterator would take ten times as long
+  if (bytes.length > SMALL) for (let at = 0; at < bytes.length; at++) items += BEGINS[bytes[at] as number] as number
   return weighBytes(bytes.length) + items * PER_ITEM
 }
 

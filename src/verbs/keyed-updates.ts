@@ -3,6 +3,7 @@ import type { UpdateBody } from '../../schemas/body.ts'
 import type { Column, Table, TableSource } from '../catalog/catalog.ts'
 import { isRefusal } from '../dialects/dialect.ts'
 import { at, invalidBody, missingColumn, type Path, type ServiceError } from '../errors.ts'
+import { objectKeys } from '../json/exact-json.ts'
 import { checkForeignKeys, inRow, refuse, runWithCheck } from '../execute/after-write.ts'
 import { countUpdated, requireCount, runChange } from '../execute/change.ts'
 import { hasKey, readRows, STEP, type Runner } from '../execute/runner.ts'
@@ -74,9 +75,9 @@ interface GivenEntry {
 function planEntry ({ entry, path, key, table }: GivenEntry, standIns?: StandIns): Entry {
   const values = key.map((column) => readKeyValue(column, entry, [...path, column.name], standIns))
   const named = new Set(key.map(({ name }) => name))
-  const changes = Object.fromEntries(Object.entries(entry).filter(([name]) => !named.has(name)))
-  if (Object.keys(changes).length === 0) throw at(path, invalidBody('an entry must have a column besides the key'))
-  const assignments = planAssignments(changes, table, path, standIns)
+  const changed = objectKeys(entry).filter((name) => !named.has(name))
+  if (changed.length === 0) throw at(path, invalidBody('an entry must have a column besides the key'))
+  const assignments = planAssignments(entry, table, path, { standIns, names: changed })
   return { values, update: { verb: 'update', table, condition: combine('and', []), assignments } }
 }
 

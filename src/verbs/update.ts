@@ -53,7 +53,7 @@ function planUpdate (body: UpdateBody, source: TableSource, given: PlanLimits): 
   const limits = counting(given)
   const { verb, data, filters } = body
   const condition = planRequiredFilters(verb, filters, source, limits)
-  const assignments = planAssignments(data as Readonly<Record<string, unknown>>, table, ['data'], limits.standIns)
+  const assignments = planAssignments(data as Readonly<Record<string, unknown>>, table, ['data'], limits)
   const members = planReturnedMembers(body, { source, limits })
   const plan: UpdatePlan = { verb, table, condition, assignments }
   const planned = {

@@ -7,7 +7,7 @@ import { namedTables } from '../../src/request/check-fields.ts'
 import '../support/seed.ts'
 
 const DEPTH = 32
-const findError = createBodyCheck(DEPTH)
+const findError = createBodyCheck({ depth: DEPTH, conditions: 256, include: { levels: 3, members: 10 } })
 const names = fc.oneof(fc.array(fc.constantFrom('id', 'ID', 'name', '', '__proto__', 'é', 'e\u0301'), { maxLength: 4 }), fc.array(fc.oneof(fc.string({ maxLength: 2 }), fc.integer(), fc.constant(null)), { maxLength: 3 }), fc.anything())
 const body = fc.oneof(
   names.map((columns) => ({ verb: 'select', columns })),

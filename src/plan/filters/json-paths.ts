@@ -2,12 +2,12 @@
 import { type PathOperatorName, PATH_OPERATORS, PATH_STEP } from '../../../schemas/filters.ts'
 import type { Column } from '../../catalog/catalog.ts'
 import { at, invalidBody, invalidValue, type Path, pointer, unsupported } from '../../errors.ts'
-import { isObject, numberText } from '../../json/exact-json.ts'
+import { isObject, objectKeys, numberText } from '../../json/exact-json.ts'
 import { expected, type JsonInside, type Scalar, type Value } from '../../types/column-type.ts'
 import { readString } from '../../types/text.ts'
 import { readWith } from '../columns.ts'
 import type { At, Condition, JsonTest, Operator } from '../plan.ts'
-import { combine, countCondition, countValues, type FilterScope, requireShort } from './scope.ts'
+import { combine, countCondition, countValues, type FilterScope, requireRoom, requireShort } from './scope.ts'
 
 /** The object under `$at`, or the operand of one operator in it, with its path in the body. */
 interface Given { readonly column: Column, readonly value: unknown, readonly scope: FilterScope, readonly path: Path }
@@ -18,13 +18,15 @@ type Operand = Given & { readonly place: Pick<At, 'jsonPath' | 'listPaths'> }
 /** All paths must hold. @throws INVALID_BODY, INVALID_VALUE, NOT_SUPPORTED */
 export function planPaths ({ value, ...given }: Given): Condition {
   const { path, column, scope } = given
-  if (!isObject(value) || Object.keys(value).length === 0) {
+  const texts = isObject(value) ? objectKeys(value) : []
+  if (texts.length === 0) {
     throw refuseForm(path, 'must be an object of paths that is not empty, such as {"$.size": {"$gt": 5}}')
   }
-  return combine('and', Object.entries(value).map(([text, filter]) => {
+  requireRoom(scope, texts, path)
+  return combine('and', texts.map((text) => {
     const inner = [...path, text]
     const place = readPath(text, { inside: column.type.inside as JsonInside, limits: scope.limits, path: inner })
-    return planValue({ ...given, value: filter, path: inner, place })
+    return planValue({ ...given, value: (value as Readonly<Record<string, unknown>>)[text], path: inner, place })
   }))
 }
 
@@ -74,10 +76,11 @@ function readKey (quoted: string): string | undefined {
 function planValue (operand: Operand): Condition {
   const { value, path } = operand
   if (!isObject(value)) return planOperator('$eq', operand)
-  const entries = Object.entries(value)
-  if (entries.length === 0 || entries.some(([name]) => !name.startsWith('$'))) throw refuseValue(operand)
-  return combine('and', entries.map(([name, inner]) =>
-    planOperator(name, { ...operand, value: inner, path: [...path, name] })))
+  const names = objectKeys(value)
+  if (names.length === 0 || names.some((name) => !name.startsWith('$'))) throw refuseValue(operand)
+  requireRoom(operand.scope, names, path)
+  return combine('and', names.map((name) =>
+    planOperator(name, { ...operand, value: value[name], path: [...path, name] })))
 }
 
 function planOperator (name: string, operand: Operand): Condition {

@@ -2,7 +2,7 @@
 import { MATCH_LENGTH, MATCH_MODES } from '../../../schemas/filters.ts'
 import { baseTable, type Column, type Index, OF_RESULT, type Table, traitsOf } from '../../catalog/catalog.ts'
 import { at, invalidBody, mayBeNew, type Path, pointer, unsupported, valueNotAllowed } from '../../errors.ts'
-import { isObject } from '../../json/exact-json.ts'
+import { isObject, objectKeys } from '../../json/exact-json.ts'
 import { ValueRefused } from '../../types/column-type.ts'
 import { computedDoubleType } from '../../types/float.ts'
 import { isLonger, readString } from '../../types/text.ts'
@@ -64,7 +64,7 @@ function readForm (
 ): { readonly columns: readonly string[], readonly text: unknown, readonly mode: Mode } {
   if (!isObject(value)) throw refuse(path, 'must be an object such as {"columns": ["title"], "text": "red shoes"}')
   const { columns, text, mode = 'any' } = value as Readonly<Record<string, unknown>>
-  const unknown = Object.keys(value).find((name) => !FIELDS.has(name))
+  const unknown = objectKeys(value).find((name) => !FIELDS.has(name))
   if (unknown !== undefined) {
     throw refuse([...path, unknown], `is not a field of "$match"; use ${[...FIELDS].join(', ')}`)
   }

@@ -2,7 +2,7 @@
 import { type FilterOperator, type OperatorName, OPERATORS } from '../../../schemas/filters.ts'
 import type { Column } from '../../catalog/catalog.ts'
 import { at, invalidBody, invalidValue, type Path, type ServiceError, didYouMean } from '../../errors.ts'
-import { isObject } from '../../json/exact-json.ts'
+import { hasMany, isObject, objectKeys } from '../../json/exact-json.ts'
 import { type ColumnType, includesLevel, type Moment, type Value } from '../../types/column-type.ts'
 import { isNow, readMoment } from '../../types/moment.ts'
 import { readString } from '../../types/text.ts'
@@ -10,7 +10,7 @@ import { readIfFits, readValue, withStandIn } from '../columns.ts'
 import { type Hole, StandIn, valueOr } from '../holes.ts'
 import type { Compared, Condition, Operator } from '../plan.ts'
 import { planPaths } from './json-paths.ts'
-import { combine, countCondition, countValues, type FilterScope, requireShort } from './scope.ts'
+import { combine, countCondition, countValues, type FilterScope, requireRoom, requireShort } from './scope.ts'
 
 /**
  * The escape character of LIKE patterns in SQL. Clients escape `%` and `_` with a backslash, but in SQL a backslash is
@@ -238,16 +238,16 @@ export function isFields (value: unknown): value is Record<string, unknown> {
 export function planColumnFilter (column: Column, given: unknown, scope: FilterScope, path: Path): Condition {
   const value = withStandIn(given, column, scope.standIns, path)
   if (isFields(value) && hasOperators(column, value) && (column.type.structured || !isNow(value))) {
+    const names = objectKeys(value)
+    requireRoom(scope, names, path)
     return combine(
       'and',
-      Object.entries(value).map(([name, operand]) =>
-        planOperator(name, { column, value: operand, scope, path: [...path, name] })
-      )
+      names.map((name) => planOperator(name, { column, value: value[name], scope, path: [...path, name] }))
     )
   }
   const operand = { column, value, scope, path }
   if (isFields(value) && !column.type.structured) {
-    const name = Object.keys(value).find((key) => operators.has(`$${key}`))
+    const name = hasMany(value) ? undefined : Object.keys(value).find((key) => operators.has(`$${key}`))
     if (name !== undefined) throw refuse(operand, `operators begin with $: write "$${name}" instead of "${name}"`)
   }
   const isList = Array.isArray(value) && !column.type.structured
@@ -261,7 +261,7 @@ export function planColumnFilter (column: Column, given: unknown, scope: FilterS
  * `$` is a value.
  */
 function hasOperators (column: Column, value: Record<string, unknown>): boolean {
-  const keys = Object.keys(value)
+  const keys = objectKeys(value)
   const isOperator = (key: string): boolean => key.startsWith('$')
   return column.type.structured ? keys.length > 0 && keys.every(isOperator) : keys.some(isOperator)
 }

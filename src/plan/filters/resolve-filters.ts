@@ -3,7 +3,8 @@ import type { Related } from '../../../schemas/body.ts'
 import { type CombinatorName, COMBINATORS } from '../../../schemas/filters.ts'
 import type { Table, TableSource } from '../../catalog/catalog.ts'
 import type { Pair } from '../../catalog/relations.ts'
-import { at, filtersRequired, invalidBody, type Path, didYouMean } from '../../errors.ts'
+import { at, filtersRequired, invalidBody, type Path, didYouMean, tooManyConditions } from '../../errors.ts'
+import { objectKeys } from '../../json/exact-json.ts'
 import { getColumn } from '../columns.ts'
 import { Placeholder } from '../holes.ts'
 import type { Condition, Exists, RowRange } from '../plan.ts'
@@ -13,7 +14,8 @@ import { type PlanLimits, planRange } from '../write-options.ts'
 import { planMatch } from './match.ts'
 import { isFields, planColumnFilter, planOperator } from './operators.ts'
 import {
-  combine, negate, countCondition, countTable, createRowScope, type FilterScope, type EqualColumns, type RowScope
+  combine, negate, countCondition, countTable, createRowScope, type FilterScope, type EqualColumns, requireRoom,
+  type RowScope
 } from './scope.ts'
 
 // Plans `$some` and `$none`: whether a row of another table is related to the row and passes filters of its own.
@@ -173,7 +175,9 @@ export function planRequiredFilters (
  */
 export function planGroup (filters: unknown, scope: FilterScope, path: Path): Condition {
   if (!isFields(filters)) throw refuse(path, 'must be an object of filters')
-  return combine('and', Object.entries(filters).map(([key, value]) => planEntry(key, value, scope, [...path, key])))
+  const keys = objectKeys(filters)
+  requireRoom(scope, keys, path)
+  return combine('and', keys.map((key) => planEntry(key, filters[key], scope, [...path, key])))
 }
 
 function planEntry (key: string, value: unknown, scope: FilterScope, path: Path): Condition {
@@ -195,6 +199,8 @@ function planEntry (key: string, value: unknown, scope: FilterScope, path: Path)
 
 function planList (value: unknown, scope: FilterScope, path: Path): Condition[] {
   if (!Array.isArray(value)) throw refuse(path, 'must be a list of filters')
+  const left = scope.limits.conditions - scope.counted.conditions
+  if (value.length > left) throw at([...path, left], tooManyConditions(scope.limits.conditions))
   return value.map((filters, index) => {
     const memberPath = [...path, index]
     return countAtLeastOne(scope, memberPath, () => planGroup(filters, scope, memberPath))
@@ -215,10 +221,13 @@ function countAtLeastOne (scope: FilterScope, path: Path, plan: () => Condition)
  */
 function planRow (row: unknown, scope: FilterScope, path: Path): Condition {
   if (!isFields(row)) throw refuse(path, 'must be an object of column names and values')
-  return combine('and', Object.entries(row).map(([name, value]) => {
+  const names = objectKeys(row)
+  requireRoom(scope, names, path)
+  return combine('and', names.map((name) => {
     const columnPath = [...path, name]
     const column = getColumn(scope.table, name, columnPath)
     // a JSON column may have stored an object that looks like a reference
+    const value = row[name]
     const isStored = column.type.holdsJson === true && !(value instanceof Placeholder)
     const inRow = isStored ? { ...scope, standIns: undefined } : scope
     return planOperator('$is', { column, value, scope: inRow, path: columnPath })

@@ -1,5 +1,5 @@
 import type { Column, Table, TableSource } from '../../catalog/catalog.ts'
-import { at, invalidBody, type Path } from '../../errors.ts'
+import { at, invalidBody, type Path, tooManyConditions } from '../../errors.ts'
 import type { ColumnScope } from '../columns.ts'
 import { type Condition, type Exists, type Groups, isRelated, type Member, type OneMember, type Plan } from '../plan.ts'
 import type { StandIns } from '../holes.ts'
@@ -51,9 +51,13 @@ export interface EqualColumns {
 
 /** Counts a condition. @throws INVALID_BODY if there are too many */
 export function countCondition ({ counted, limits }: FilterScope, path: Path): void {
-  if (++counted.conditions > limits.conditions) {
-    throw at(path, invalidBody(`The filters contain more than ${limits.conditions} conditions`))
-  }
+  if (++counted.conditions > limits.conditions) throw at(path, tooManyConditions(limits.conditions))
+}
+
+/** Refuses keys, each of which is a condition at least, before a name among them is looked up. @throws INVALID_BODY */
+export function requireRoom ({ counted, limits }: FilterScope, keys: readonly string[], path: Path): void {
+  const beyond = keys[limits.conditions - counted.conditions]
+  if (beyond !== undefined) throw at([...path, beyond], tooManyConditions(limits.conditions))
 }
 
 /** Counts the values of a list. @throws INVALID_BODY if there are too many */
