@@ -221,3 +221,29 @@ await test('the request behind a ROLLBACK that fails, or has no answer, gets ano
   }
   t.match(await server.rows.registry.metrics(), /^row_query_pool_open\{database="shop",pool="primary"\} 1$/m, 'each one counts once')
 })
+
+await onEachEngine(t, 'a trigger of a table without transactions leaves nothing for the next transaction; MySQL refuses it', {
+  ...ONE,
+  schema: (engine) => [
+    ...['read only', 'isolation level serializable'].flatMap((change, index) => [
+      `create table untransacted_${index} (id int auto_increment primary key, a int) engine = myisam`, trigger(`untransacted_${index}`, 'before insert', `set transaction ${change}`)
+    ]),
+    'create table transacted (id int auto_increment primary key, a int)',
+    // MariaDB ends at such a trigger of a table with transactions
+    ...engine === 'mysql' ? ['create table refusing (id int auto_increment primary key, a int)', trigger('refusing', 'before insert', 'set transaction read only')] : [],
+    'create view levels as select trx_isolation_level as level from information_schema.innodb_trx where trx_mysql_thread_id = connection_id()'
+  ]
+}, async (t, { post, operate, engine }) => {
+  const insert = { verb: 'insert', data: { a: 1 } }
+  const isRefused = engine === 'mysql'
+  for (const index of [0, 1]) {
+    for (const returning of [undefined, ['id']]) {
+      t.equal((await post(`untransacted_${index}`, insert)).status, isRefused ? 422 : 200)
+      t.match((await post('transacted', { ...insert, returning })).json, { data: { inserted: 1 } }, `${index}`)
+    }
+  }
+  t.equal((await post('untransacted_1', insert)).status, isRefused ? 422 : 200)
+  if (isRefused) t.match(await post('refusing', insert), { status: 422, json: { error: { code: 'CHECK_VIOLATION' } } }, 'the trigger refuses the row')
+  const { json } = await operate([{ table: 'transacted', ...insert }, { table: 'levels', verb: 'select' }])
+  t.match(json, { data: { results: [{}, { rows: [{ level: 'REPEATABLE READ' }] }] } })
+})

@@ -142,7 +142,7 @@ const refusals: ReadonlyArray<readonly [Refuse, readonly number[]]> = [
   ],
   [check, [3819, 4025]],
   [twoRows, [1242]],
-  [raised, [1172, 1369, 1526, 1643, 1644, 1748, 1863]],
+  [raised, [1172, 1369, 1526, 1568, 1643, 1644, 1748, 1863]],
   [usedTwice, [1093, 1442, 1443]],
   [noNumberLeft, [167, 1467]],
   [outOfRange, [1264, 1265, 1292, 1366, 1406]],

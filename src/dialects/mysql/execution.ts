@@ -328,6 +328,7 @@ function mayHaveChangedSession (
   if (!session.open) return false
   if (readsView === true) return true
   if (verb === 'select') return false
-  if (error === null && session.reportsChanges) return (ok as OkPacket).changesSession
+  // the server does not report SET TRANSACTION, which it allows outside of a transaction, for the next one
+  if (error === null && session.reportsChanges && table.transactional) return (ok as OkPacket).changesSession
   return !table.triggers.known || table.triggers.list.length > 0
 }
