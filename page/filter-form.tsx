@@ -3,7 +3,7 @@ import { useRef, useState } from 'preact/hooks'
 import { isList, writeLine, type Json, type JsonObject } from './json.ts'
 import { labelColumn } from './bodies.ts'
 import { asOptions, Choice } from './choice.tsx'
-import { blankCondition, changeOperator, firstOperatorOf, MATCH_MODES, needsOperand, OPERATORS, operatorsOf, pathOf, pathOperatorsOf, readFilters, RELATED_OPERATORS, saysSame, writeFilters, type Condition, type FilterRow, type Match, type Related, type RelatedOperator } from './filter-rows.ts'
+import { blankCondition, changeOperator, firstOperatorOf, mayIgnoreCase, MATCH_MODES, needsOperand, OPERATORS, operatorsOf, pathOf, pathOperatorsOf, readFilters, RELATED_OPERATORS, saysSame, writeFilters, type Condition, type FilterRow, type Match, type Related, type RelatedOperator } from './filter-rows.ts'
 import { MembersInput, Picker, ValueInput } from './record-form.tsx'
 import { useStage } from './stage.tsx'
 import type { Column, Relation, Table } from './table.ts'
@@ -159,6 +159,7 @@ function ConditionForm ({ table, row, columns, place, onChange }: ConditionProps
         </>
       )}
       {needsOperand(row.operator) && <Operand key={`${row.column} ${operator} ${row.operator}`} table={table} column={path === undefined ? column : asScalar(column)} operator={row.operator} operand={row.operand} label={`Value of filter ${place}`} onOperand={(operand) => onChange({ ...row, operand })} />}
+      {path === undefined && mayIgnoreCase(column, row.operator) && <label><input type='checkbox' checked={row.isInAnyCase === true} onChange={({ currentTarget }) => { const { isInAnyCase, ...others } = row; onChange(currentTarget.checked ? { ...others, isInAnyCase: true } : others) }} /> in any letter case</label>}
     </span>
   )
 }

@@ -8,8 +8,8 @@ import { DAYS, readAgo, UNITS, writeAgo } from './values.ts'
 export type FilterRow = Condition | Related | Match | { readonly key: string, readonly value: Json }
 /** Filters by rows of another table: `filters` are those of that table. `least`: how many rows must pass, if more than one. */
 export interface Related { readonly relation: Relation, readonly operator: RelatedOperator, readonly filters: JsonObject | undefined, readonly least?: number }
-/** `path`: of a value inside a JSON column, as it was entered. */
-export interface Condition { readonly column: string, readonly operator: string, readonly operand: Json | undefined, readonly path?: string }
+/** `path`: of a value inside a JSON column, as it was entered. `isInAnyCase`: the letter case of texts makes no difference. */
+export interface Condition { readonly column: string, readonly operator: string, readonly operand: Json | undefined, readonly path?: string, readonly isInAnyCase?: true }
 /** Words of a full-text index: `columns` are its own. */
 export interface Match { readonly columns: readonly string[], readonly text: string, readonly mode: string }
 
@@ -27,6 +27,11 @@ export const RELATED_OPERATORS = { $some: 'has', $none: 'has no' } as const
 export type RelatedOperator = keyof typeof RELATED_OPERATORS
 const isRelatedOperator = (key: string): key is RelatedOperator => Object.hasOwn(RELATED_OPERATORS, key)
 
+/** Stands beside operators of texts, where it says that letter case makes no difference. */
+export const IN_ANY_CASE = { $case: 'ignore' } as const
+const CASED = ['$contains', '$startsWith', '$eq', '$ne', '$in', '$nin', '$like', '$nlike']
+export const mayIgnoreCase = ({ operators }: Column, operator: string): boolean => operators.includes('$case') && CASED.includes(operator)
+
 /** The operators that a column offers: those with a text, then those that have only a name. */
 export const operatorsOf = ({ operators, takesNow }: Column): string[] => offer(operators, takesNow.filters)
 export const pathOperatorsOf = ({ pathOperators }: Column): string[] => offer(pathOperators, false)
@@ -38,7 +43,7 @@ function offer (operators: readonly string[], takesNow: boolean): string[] {
     if (operator === 'last' || operator === 'before') return takesNow
     return operators.includes(operator)
   })
-  return [...read, ...operators.filter((operator) => !['$null', '$exists'].includes(operator) && !OPERATORS.has(operator))]
+  return [...read, ...operators.filter((operator) => !['$null', '$exists', '$case'].includes(operator) && !OPERATORS.has(operator))]
 }
 
 /** The one that a new row begins with: what people mean mostly. */
@@ -123,6 +128,10 @@ export function readFilters (filters: Json | undefined, { columns, relations, in
     if (column === undefined) return (isRelatedOperator(key) ? readRelated(key, value, relations) : undefined) ?? [{ key, value }]
     const last = isObject(value) && Object.keys(value).length === 2 && isNow(memberOf(value, '$lte')) ? memberOf(value, '$gte') : undefined
     if (last !== undefined && readAgo(last) !== undefined) return [{ column: column.name, operator: 'last', operand: last }]
+    if (isObject(value) && memberOf(value, '$case') === IN_ANY_CASE.$case) {
+      const rows = Object.entries(value).filter(([operator]) => operator !== '$case').map(([operator, operand]): Condition => ({ column: column.name, operator, operand, isInAnyCase: true }))
+      return rows.length > 0 && rows.every(({ operator }) => mayIgnoreCase(column, operator)) ? rows : [{ key, value }]
+    }
     if (isObject(value) && Object.keys(value).some((operator) => column.operators.includes(operator))) {
       return Object.entries(value).flatMap(([operator, operand]) => (operator === '$at' ? readPaths(column, operand) : undefined) ?? readCondition(column.name, operator, operand))
     }
@@ -132,7 +141,7 @@ export function readFilters (filters: Json | undefined, { columns, relations, in
 }
 
 /** One condition as members of an object of operators; undefined if nothing was entered. */
-function writeCondition ({ operator, operand, path }: Condition): JsonObject | undefined {
+function writeCondition ({ operator, operand, path, isInAnyCase }: Condition): JsonObject | undefined {
   if (path !== undefined) {
     const condition = path === '' ? undefined : writeCondition({ column: '', operator, operand })
     return condition && { $at: { [pathOf(path)]: condition } }
@@ -143,7 +152,7 @@ function writeCondition ({ operator, operand, path }: Condition): JsonObject | u
   // a time in the future is not in the last days
   if (operator === 'last') return { $gte: operand, $lte: { $now: true } }
   if (operator === 'before') return { $lt: operand }
-  return { [operator]: operand }
+  return { [operator]: operand, ...isInAnyCase === true && IN_ANY_CASE }
 }
 
 /** The filters of rows; undefined if there are none. Two conditions with the same operator on a column, or on the same related rows, need `$and`. */
@@ -174,7 +183,7 @@ export function writeFilters (rows: readonly FilterRow[]): JsonObject | undefine
     if (condition === undefined) continue
     const key = keyOf(row.column)
     const before = filters.get(key)
-    const isApart = row.operator === 'last' || isNow(memberOf(before, '$lte'))
+    const isApart = row.operator === 'last' || isNow(memberOf(before, '$lte')) || memberOf(before, '$case') !== memberOf(condition, '$case')
     const both = before === undefined ? condition : isObject(before) && !isApart ? merge(before, condition) : undefined
     if (both === undefined) and.push({ [key]: simplify(condition) })
     else filters.set(key, both)
@@ -190,7 +199,7 @@ function merge (before: JsonObject, condition: JsonObject, level = 0): JsonObjec
   for (const [key, value] of Object.entries(condition)) {
     const taken = merged.get(key)
     const hasMembers = level === 1 || (level === 0 && key === '$at')
-    const both = taken === undefined ? value : hasMembers && isObject(taken) && isObject(value) ? merge(taken, value, level + 1) : undefined
+    const both = taken === undefined || key === '$case' ? value : hasMembers && isObject(taken) && isObject(value) ? merge(taken, value, level + 1) : undefined
     if (both === undefined) return undefined
     merged.set(key, both)
   }

@@ -52,7 +52,7 @@ function Columns ({ table }: { table: Table }) {
 }
 
 /** Operators whose texts in the form say too little alone. */
-const MEANINGS: ReadonlyMap<string, string> = new Map([['$null', 'true: is NULL, false: is not NULL'], ['$at', 'values at paths inside JSON, such as {"$.size": {"$gt": 5}}']])
+const MEANINGS: ReadonlyMap<string, string> = new Map([['$null', 'true: is NULL, false: is not NULL'], ['$case', '"ignore" beside other operators: letter case makes no difference'], ['$at', 'values at paths inside JSON, such as {"$.size": {"$gt": 5}}']])
 
 /** What the operators of the columns mean, and which columns have them. */
 function Operators ({ table }: { table: Table }) {

@@ -19,25 +19,27 @@ export interface FilterOperator {
     'compared' | 'comparedOrNull' | 'valueOrNull' | 'values' | 'pair' | 'pattern' | 'boolean' | 'members' | 'paths'
   /** The minimum length of a list that is useful, for documents. */
   readonly minItems?: number
+  /** Whether `$case` may stand beside it. */
+  readonly hasCase?: true
 }
 
 /** The operators that compare a column with an operand. */
 export const OPERATORS = {
-  $eq: { needs: 'equality', operand: 'comparedOrNull' },
-  $ne: { needs: 'equality', operand: 'comparedOrNull' },
+  $eq: { needs: 'equality', operand: 'comparedOrNull', hasCase: true },
+  $ne: { needs: 'equality', operand: 'comparedOrNull', hasCase: true },
   /** Like `$eq`, but compares texts byte by byte. */
   $is: { needs: 'equality', operand: 'valueOrNull' },
-  $in: { needs: 'equality', operand: 'values' },
-  $nin: { needs: 'equality', operand: 'values', minItems: 1 },
+  $in: { needs: 'equality', operand: 'values', hasCase: true },
+  $nin: { needs: 'equality', operand: 'values', minItems: 1, hasCase: true },
   $gt: { needs: 'order', operand: 'compared' },
   $gte: { needs: 'order', operand: 'compared' },
   $lt: { needs: 'order', operand: 'compared' },
   $lte: { needs: 'order', operand: 'compared' },
   $between: { needs: 'order', operand: 'pair' },
-  $like: { needs: 'text', operand: 'pattern' },
-  $nlike: { needs: 'text', operand: 'pattern' },
-  $startsWith: { needs: 'text', operand: 'pattern' },
-  $contains: { needs: 'text', operand: 'pattern' },
+  $like: { needs: 'text', operand: 'pattern', hasCase: true },
+  $nlike: { needs: 'text', operand: 'pattern', hasCase: true },
+  $startsWith: { needs: 'text', operand: 'pattern', hasCase: true },
+  $contains: { needs: 'text', operand: 'pattern', hasCase: true },
   $null: { needs: 'none', operand: 'boolean' },
   /** A SET has this member, or all of these. */
   $has: { needs: 'members', operand: 'members', minItems: 1 },
@@ -45,7 +47,14 @@ export const OPERATORS = {
   $at: { needs: 'paths', operand: 'paths' }
 } as const satisfies Record<`$${string}`, FilterOperator>
 
+/** What `$case` beside operators says: how they compare the letter case of texts. */
+export const CASES = ['ignore'] as const
+
 export type OperatorName = keyof typeof OPERATORS
+/** The operators beside which `$case` may stand. */
+export type CasedOperator = {
+  [O in OperatorName]: (typeof OPERATORS)[O] extends { readonly hasCase: true } ? O : never
+}[OperatorName]
 /** The forms of operands that operators have. */
 export type OperandForm = FilterOperator['operand']
 

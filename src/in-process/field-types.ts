@@ -3,7 +3,7 @@
  * Imports only the grammar of filters, so that the client can use it anywhere.
  */
 import type {
-  BOUNDS, COMBINATORS, CombinatorForm, MATCH_MODES, OPERATORS, OperandForm, PATH_OPERATORS
+  BOUNDS, CasedOperator, CASES, COMBINATORS, CombinatorForm, MATCH_MODES, OPERATORS, OperandForm, PATH_OPERATORS
 } from '../../schemas/filters.ts'
 
 /**
@@ -118,7 +118,13 @@ export type Paths = Readonly<Record<`$${string}`, Inside | null | {
 /** `X`: an additional type of operands; `N`: an additional type of compared operands. */
 export type Operators<V, X = never, N = never> = {
   -readonly [O in keyof typeof OPERATORS]?: OperandTypes<V, X, N>[(typeof OPERATORS)[O]['operand']]
-}
+} & { $case?: never }
+
+/** Operators that ignore the letter case of texts. Texts and times have the same type here. */
+type InAnyCase<V, X> = string extends V
+  ? { [O in CasedOperator]?: OperandTypes<V, X, never>[(typeof OPERATORS)[O]['operand']] } &
+    { [O in Exclude<keyof typeof OPERATORS, CasedOperator>]?: never } & { $case: typeof CASES[number] }
+  : never
 
 /** Columns with names that begin with `$` get another `$` in filters. */
 type Dollars<T, X, N> = { [K in Extract<keyof T, `$${string}`> as `$${K}`]?: ColumnFilter<T[K], X, N> }
@@ -130,6 +136,7 @@ type ColumnFilter<C, X, N> =
   | null
   | ReadonlyArray<ValueOf<C> | X | null>
   | Operators<ValueOf<C>, X, N & NowOf<ValueOf<C>>>
+  | InAnyCase<ValueOf<C>, X>
 
 /** `N`: never where the present time is not allowed. */
 export type Filters<T, X = never, N = Now> = { [K in keyof T]?: ColumnFilter<T[K], X, N> } & Combinators<T, X, N> &

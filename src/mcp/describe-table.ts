@@ -54,8 +54,10 @@ const setOf = ({ type }: Column): string => {
   return type.readMember === undefined ? type.comparison : 'members'
 }
 
-const operatorsOf = ({ type }: Column): string[] =>
-  [...operators].filter(([, operator]) => acceptsOperator(operator, type)).map(([name]) => name)
+const operatorsOf = ({ type }: Column): string[] => [
+  ...[...operators].filter(([, operator]) => acceptsOperator(operator, type)).map(([name]) => name),
+  ...type.comparison === 'text' ? ['$case'] : []
+]
 
 function describeColumn (column: Column): Schema {
   const { name, type, declaration, nullable, generated, autoIncrement, invisible, comment } = column

@@ -32,11 +32,14 @@ const INSIDE =
   '\nInside JSON columns: {"meta": {"$at": {"$.size": {"$gt": 5}, "$.tags[0]": "new", "$.x": {"$exists": false}}}}; ' +
   'values of another type are different.'
 
+const CASE =
+  '\nTexts in any letter case: {"name": {"$contains": "bell", "$case": "ignore"}}, with $eq $ne $in $nin, patterns.'
+
 const FILTERS =
   '"filters": column to value, all of them required: {"status": ["new", "paid"], "total": {"$gte": "100.00"}, ' +
   '"note": null, "created_at": {"$gte": {"$now": {"days": -7}}}}.\n' +
   `Operators: ${Object.keys(OPERATORS).join(' ')}; combined with $and, $or (lists of such objects) and $not (one). ` +
-  `describe_table tells which ones a column accepts.${RELATED}${SEARCH}${INSIDE}`
+  `describe_table tells which ones a column accepts.${CASE}${RELATED}${SEARCH}${INSIDE}`
 
 const VALUES = 'Values have the form that describe_table shows: decimals, times and bytes are strings.'
 

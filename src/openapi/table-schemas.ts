@@ -2,8 +2,8 @@
 import type { TObject } from '@sinclair/typebox'
 import { AggregateSchema, FIELDS, PartSchema } from '../../schemas/fields.ts'
 import {
-  COMBINATORS, type CombinatorForm, type FilterOperator, MATCH_LENGTH, MATCH_MODES, type OperandForm, PATH_OPERATORS,
-  PATH_STEP, type PathOperatorName
+  CASES, COMBINATORS, type CombinatorForm, type FilterOperator, MATCH_LENGTH, MATCH_MODES, type OperandForm,
+  PATH_OPERATORS, PATH_STEP, type PathOperatorName
 } from '../../schemas/filters.ts'
 import { type Column, mayFillColumns, type Table, traitsOf } from '../catalog/catalog.ts'
 import { indexesOfWords } from '../plan/filters/match.ts'
@@ -449,12 +449,16 @@ function filterOn ({ type, nullable }: Column, { values: maxItems, pattern: maxL
     members: (operator) => ({ anyOf: [value['items'] as Schema, list(value['items'], operator)] }),
     paths: () => pathsSchema({ maxItems, maxLength })
   }
-  const own = closedObject(
-    [...operators]
-      .filter(([, operator]) => acceptsOperator(operator, type) && (operator.needs !== 'none' || nullable))
-      .map(([name, operator]) => [name, operands[operator.operand](operator)]),
-    { minProperties: 1 }
-  )
+  const accepted = [...operators]
+    .filter(([, operator]) => acceptsOperator(operator, type) && (operator.needs !== 'none' || nullable))
+    .map(([name, operator]) => ({ name, hasCase: operator.hasCase, schema: operands[operator.operand](operator) }))
+  const own = closedObject(accepted.map(({ name, schema }) => [name, schema]), { minProperties: 1 })
+  const inAnyCase = type.comparison !== 'text'
+    ? []
+    : [closedObject([
+        ...accepted.filter(({ hasCase }) => hasCase).map(({ name, schema }) => [name, schema] as const),
+        ['$case', { type: 'string', enum: CASES }]
+      ], { minProperties: 2, required: ['$case'], description: '"ignore": letter case makes no difference.' })]
   if (type.comparison === 'none') return { anyOf: [{ type: 'null' }, own] }
   // any JSON value is allowed, which includes objects with operators
   if (type.holdsJson === true) {
@@ -465,7 +469,8 @@ function filterOn ({ type, nullable }: Column, { values: maxItems, pattern: maxL
       ...membersOf(equal),
       ...(nullable ? [{ type: 'null' }] : []),
       ...(type.structured ? [] : [{ type: 'array', items: ifNull(value), minItems: 1, maxItems }]),
-      own
+      own,
+      ...inAnyCase
     ]
   }
 }

@@ -58,6 +58,12 @@ export type Condition =
   }
   | { readonly kind: 'between'; readonly column: Column; readonly low: Compared; readonly high: Compared }
   | { readonly kind: 'like'; readonly column: Column; readonly negated: boolean; readonly pattern: string | Hole }
+  /** Compares the texts in lower case. */
+  | {
+    readonly kind: 'lower'
+    readonly column: Column
+    readonly comparison: Extract<Condition, { readonly kind: 'compare' | 'in' | 'like' }>
+  }
   | { readonly kind: 'null'; readonly column: Column; readonly negated: boolean }
   /** A SET has all members with these bits. */
   | { readonly kind: 'has'; readonly column: Column; readonly bits: bigint | Hole }

@@ -101,7 +101,7 @@ export const compileCondition = (
 interface Surroundings { readonly builder: ConditionScope, readonly operands: Operands, readonly isNegated: boolean }
 
 function compile (condition: Condition, around: Surroundings): Expression<SqlBool> {
-  const { builder, operands: { left } } = around
+  const { builder, operands, operands: { left } } = around
   const build = (each: Condition): Expression<SqlBool> => compile(each, around)
   switch (condition.kind) {
     case 'compare':
@@ -109,6 +109,7 @@ function compile (condition: Condition, around: Surroundings): Expression<SqlBoo
     case 'in':
     case 'between':
     case 'like': return amongOwn(condition, compileComparison(condition, around.operands), around)
+    case 'lower': return amongOwn(condition, compileComparison(condition.comparison, inLowerCase(operands)), around)
     case 'default': return eb(left(condition.column), '=', sql<Parameter>`default(${left(condition.column)})`)
     case 'null': return eb(left(condition.column), condition.negated ? 'is not' : 'is', null)
     case 'has': return sql<SqlBool>`${left(condition.column)} & ${bind(condition.bits)} = ${bind(condition.bits)}`
@@ -121,6 +122,21 @@ function compile (condition: Condition, around: Surroundings): Expression<SqlBoo
     case 'or': return eb.parens(eb.or(condition.conditions.map(build)))
   }
 }
+
+const LOWER: Wrapping = ['lower(', ')']
+
+/** The operands in lower case. Only a function of SQLite does not keep the collation of its column. */
+const inLowerCase = ({ left }: Operands): Operands => ({
+  left: (column) => {
+    const { collation = BINARY, charset } = column
+    const lower = wrap(LOWER, left(column))
+    return charset !== undefined || collation === BINARY ? lower : sql<Parameter>`${lower} collate ${sql.id(collation)}`
+  },
+  wrapping: () => LOWER
+})
+
+/** The collation of SQLite that compares bytes. */
+const BINARY = 'BINARY'
 
 /** On SQLite, a statement names the full-text table in a subquery. */
 function wordsOf ({ index, columns: [first], rowid }: Match, { indexToken, outer }: Partial<TableTokens>): {
@@ -175,7 +191,7 @@ function compileComparison (condition: Comparison, { left, wrapping: wrappingOf 
     case 'between':
       return eb.between(comparable, right(condition.low), right(condition.high))
     case 'like': {
-      const like = eb(left(column), condition.negated ? 'not like' : 'like', bind(condition.pattern))
+      const like = eb(left(column), condition.negated ? 'not like' : 'like', right(condition.pattern))
       return sql`${like} escape ${sql.lit(ESCAPE)}`
     }
   }
@@ -229,7 +245,7 @@ function compileJsonTest (
  * never has. AND lets an index serve. In a NOT, where false is not the same as NULL, the comparison becomes NULL.
  */
 function amongOwn (
-  condition: Comparison,
+  condition: Comparison | Extract<Condition, { readonly kind: 'lower' }>,
   comparison: Expression<SqlBool>,
   { operands, isNegated }: Surroundings
 ): Expression<SqlBool> {
@@ -248,7 +264,7 @@ function amongOwn (
 }
 
 /** Whether only values that the service itself writes can pass a comparison, because they are equal to one. */
-const isOwnIfTrue = (condition: Comparison): boolean =>
+const isOwnIfTrue = (condition: Parameters<typeof amongOwn>[0]): boolean =>
   (condition.kind === 'compare' && condition.operator === '=') ||
   condition.kind === 'exact' ||
   (condition.kind === 'in' && !condition.negated)

@@ -87,6 +87,12 @@ t.test('paths inside JSON and words are rows of the form, where it can write the
     t.ok(read(text).every((row) => !('key' in row) && !('operator' in row && row.operator === '$at')), text)
   }
   same('{"doc": {"$at": {"$.a": {"$null": true}, "$.b": {"$eq": "x"}}}}', '{"doc": {"$at": {"$.a": null, "$.b": "x"}}}')
+  const cased = [column('name', { kind: 'text', operators: ['$eq', '$contains', '$gt', '$case'] })]
+  const inAnyCase = (text: string) => readFilters(parseJson(text), { columns: cased, relations, indexes })
+  for (const text of ['{"name": {"$contains": "bell", "$case": "ignore", "$eq": "x"}}', '{"name": {"$eq": "x", "$case": "ignore"}, "$and": [{"name": {"$gt": "a"}}]}']) t.equal(writeLine(writeFilters(inAnyCase(text)) ?? null), text)
+  t.same(operatorsOf(cased[0] as Column), ['$contains', '$eq', '$gt'])
+  t.same(writeFilters([{ column: 'name', operator: '$eq', operand: 'x', isInAnyCase: true }, { column: 'name', operator: '$gt', operand: 'a' }]), { name: { $eq: 'x', $case: 'ignore' }, $and: [{ name: { $gt: 'a' } }] }, 'what follows letter case stands apart')
+  t.match(inAnyCase('{"name": {"$gt": "a", "$case": "ignore"}}'), [{ key: 'name' }])
   for (const text of ['{"doc": {"$at": {}}}', '{"doc": {"$at": {"$.a": [1]}}}', '{"doc": {"$at": {"a": 1}}}', '{"doc": {"$at": {"$.a": {"$new": 1}}}}', '{"doc": {"$at": {"$.a": 1, "$.b": {}}}}', '{"doc": {"$at": 5}}']) {
     same(text)
     t.match(read(text), [{ operator: '$at' }], `${text} stays as it is written`)

@@ -240,6 +240,7 @@ export function planColumnFilter (column: Column, given: unknown, scope: FilterS
   if (isFields(value) && hasOperators(column, value) && (column.type.structured || !isNow(value))) {
     const names = objectKeys(value)
     requireRoom(scope, names, path)
+    if (value['$case'] !== undefined) return planCase({ column, value, scope, path })
     return combine(
       'and',
       names.map((name) => planOperator(name, { column, value: value[name], scope, path: [...path, name] }))
@@ -254,6 +255,51 @@ export function planColumnFilter (column: Column, given: unknown, scope: FilterS
   // an empty list is probably a mistake of the client; a filter that matches no row has its own form
   if (isList && value.length === 0) throw refuse(operand, 'the list is empty; use {"$in": []} to match no row')
   return planOperator(isList ? '$in' : '$eq', operand)
+}
+
+/**
+ * Plans operators with `"$case": "ignore"` beside them. A collation that ignores letter case is enough, and keeps its
+ * index. @throws INVALID_VALUE, INVALID_BODY
+ */
+function planCase ({ column, value, scope, path }: Operand): Condition {
+  const { $case: given, ...rest } = value as Readonly<Record<string, unknown>>
+  const casePath = [...path, '$case']
+  const names = Object.keys(rest)
+  if (column.type.structured) throw refuseCase(column, casePath)
+  if (given !== 'ignore') throw at(casePath, invalidBody('"$case" must be "ignore"'))
+  if (names.length === 0 || names.some((name) => operators.get(name)?.hasCase !== true)) {
+    const all = Array.from(operators).flatMap(([name, { hasCase }]) => hasCase === true ? [name] : [])
+    throw at(casePath, invalidBody(`"$case" must stand beside ${all.join(', ')}, and beside no other operator`))
+  }
+  if (column.type.comparison !== 'text') throw refuseCase(column, casePath)
+  // texts that differ in letter case are not one value, by which rows are found
+  const inner = ignoresCase(column) ? scope : { ...scope, equalColumns: undefined }
+  return combine('and', Object.entries(rest).map(([name, operand]) =>
+    inLowerCase(planOperator(name, { column, value: operand, scope: inner, path: [...path, name] }))
+  ))
+}
+
+const refuseCase = ({ name, declaration }: Column, path: Path): ServiceError =>
+  at(path, invalidValue(name, `the type ${declaration} has no letter case for "$case"`))
+
+/** Only columns of MySQL and MariaDB have a character set. */
+const ignoresCase = ({ collation = '', charset }: Column): boolean =>
+  charset === undefined ? collation === 'NOCASE' : collation.endsWith('_ci')
+
+function inLowerCase (condition: Condition): Condition {
+  switch (condition.kind) {
+    case 'and':
+    case 'or': return { ...condition, conditions: condition.conditions.map(inLowerCase) }
+    case 'compare':
+    case 'in':
+    case 'like': {
+      const { column } = condition
+      // patterns of SQLite follow no collation
+      const isIgnored = ignoresCase(column) && (condition.kind !== 'like' || column.charset !== undefined)
+      return isIgnored ? condition : { kind: 'lower', column, comparison: condition }
+    }
+    default: return condition
+  }
 }
 
 /**

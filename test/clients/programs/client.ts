@@ -87,6 +87,11 @@ export async function reads (filters: Filters<DB['orders']>): Promise<void> {
   await db.select('orders', { orderBy: 'note NULLS LAST' })
   // @ts-expect-error: NULL has two places
   await db.select('orders', { orderBy: [{ note: 'DESC NULLS UP' }] })
+  await db.select('products', { filters: { name: { $contains: 'bell', $ne: 'BELL', $case: 'ignore' } } })
+  // @ts-expect-error: an order follows the collation
+  await db.select('products', { filters: { name: { $gt: 'bell', $case: 'ignore' } } })
+  // @ts-expect-error: a number has no letter case
+  await db.select('orders', { filters: { id: { $eq: 5, $case: 'ignore' } } })
   // @ts-expect-error: a number has no words
   await db.select('orders', { filters: { $match: { columns: ['id'], text: 'red' } } })
   // @ts-expect-error: a column that was not asked for
