@@ -128,6 +128,8 @@ export function readFilters (filters: Json | undefined, { columns, relations, in
     if (column === undefined) return (isRelatedOperator(key) ? readRelated(key, value, relations) : undefined) ?? [{ key, value }]
     const last = isObject(value) && Object.keys(value).length === 2 && isNow(memberOf(value, '$lte')) ? memberOf(value, '$gte') : undefined
     if (last !== undefined && readAgo(last) !== undefined) return [{ column: column.name, operator: 'last', operand: last }]
+    // a column of the same row has no input
+    if (isObject(value) && Object.values(value).some((operand) => isObject(operand) && memberOf(operand, '$column') !== undefined)) return [{ key, value }]
     if (isObject(value) && memberOf(value, '$case') === IN_ANY_CASE.$case) {
       const rows = Object.entries(value).filter(([operator]) => operator !== '$case').map(([operator, operand]): Condition => ({ column: column.name, operator, operand, isInAnyCase: true }))
       return rows.length > 0 && rows.every(({ operator }) => mayIgnoreCase(column, operator)) ? rows : [{ key, value }]

@@ -21,20 +21,22 @@ export interface FilterOperator {
   readonly minItems?: number
   /** Whether `$case` may stand beside it. */
   readonly hasCase?: true
+  /** Whether its operand may be another column: `{"$column": "ordered_at"}`. */
+  readonly takesColumn?: true
 }
 
 /** The operators that compare a column with an operand. */
 export const OPERATORS = {
-  $eq: { needs: 'equality', operand: 'comparedOrNull', hasCase: true },
-  $ne: { needs: 'equality', operand: 'comparedOrNull', hasCase: true },
+  $eq: { needs: 'equality', operand: 'comparedOrNull', hasCase: true, takesColumn: true },
+  $ne: { needs: 'equality', operand: 'comparedOrNull', hasCase: true, takesColumn: true },
   /** Like `$eq`, but compares texts byte by byte. */
   $is: { needs: 'equality', operand: 'valueOrNull' },
   $in: { needs: 'equality', operand: 'values', hasCase: true },
   $nin: { needs: 'equality', operand: 'values', minItems: 1, hasCase: true },
-  $gt: { needs: 'order', operand: 'compared' },
-  $gte: { needs: 'order', operand: 'compared' },
-  $lt: { needs: 'order', operand: 'compared' },
-  $lte: { needs: 'order', operand: 'compared' },
+  $gt: { needs: 'order', operand: 'compared', takesColumn: true },
+  $gte: { needs: 'order', operand: 'compared', takesColumn: true },
+  $lt: { needs: 'order', operand: 'compared', takesColumn: true },
+  $lte: { needs: 'order', operand: 'compared', takesColumn: true },
   $between: { needs: 'order', operand: 'pair' },
   $like: { needs: 'text', operand: 'pattern', hasCase: true },
   $nlike: { needs: 'text', operand: 'pattern', hasCase: true },

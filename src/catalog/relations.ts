@@ -19,14 +19,17 @@ export interface Pair {
  */
 export function canRelate (column: Column, other: Column): boolean {
   const kind = column.type.relatedAs
-  if (kind === undefined || kind !== other.type.relatedAs) return false
-  return (
-    kind !== RELATED_TEXT ||
-    column.collation === undefined ||
-    other.collation === undefined ||
-    column.collation === other.collation
-  )
+  return kind !== undefined && kind === other.type.relatedAs && haveCollation(kind, column, other)
 }
+
+/** Whether the database compares both columns of a row as each of them is compared with values. */
+export function canCompare (column: Column, other: Column): boolean {
+  const [kind, otherKind] = [column, other].map(({ type }) => type.comparedAs ?? type.relatedAs)
+  return kind !== undefined && kind === otherKind && haveCollation(kind, column, other)
+}
+
+const haveCollation = (kind: string, { collation }: Column, other: Column): boolean =>
+  kind !== RELATED_TEXT || collation === undefined || other.collation === undefined || collation === other.collation
 
 /**
  * The relations of two tables by foreign keys of either of them, as far as the grant sees their columns. Equal

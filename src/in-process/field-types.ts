@@ -85,9 +85,9 @@ export type Expect = number | { [B in typeof BOUNDS[number]]?: number }
 type ValueOf<C> = Exclude<SelectOf<C> | InsertOf<C> | UpdateOf<C>, null | undefined>
 
 /** The types of operands by their form. */
-interface OperandTypes<V, X, N> extends Record<OperandForm, unknown> {
-  compared: V | X | N
-  comparedOrNull: V | X | N | null
+interface OperandTypes<V, X, N, O> extends Record<OperandForm, unknown> {
+  compared: V | X | N | O
+  comparedOrNull: V | X | N | O | null
   valueOrNull: V | X | null
   values: ReadonlyArray<V | X | null>
   pair: readonly [V | X | N, V | X | N]
@@ -115,31 +115,35 @@ export type Paths = Readonly<Record<`$${string}`, Inside | null | {
   readonly [O in keyof typeof PATH_OPERATORS]?: PathOperandTypes[(typeof PATH_OPERATORS)[O]]
 }>>
 
-/** `X`: an additional type of operands; `N`: an additional type of compared operands. */
-export type Operators<V, X = never, N = never> = {
-  -readonly [O in keyof typeof OPERATORS]?: OperandTypes<V, X, N>[(typeof OPERATORS)[O]['operand']]
+/** `X`: an additional type of operands; `N`: an additional type of compared operands; `C`: that of other columns. */
+export type Operators<V, X = never, N = never, C = never> = {
+  -readonly [O in keyof typeof OPERATORS]?: OperandTypes<V, X, N, C>[(typeof OPERATORS)[O]['operand']]
 } & { $case?: never }
 
 /** Operators that ignore the letter case of texts. Texts and times have the same type here. */
 type InAnyCase<V, X> = string extends V
-  ? { [O in CasedOperator]?: OperandTypes<V, X, never>[(typeof OPERATORS)[O]['operand']] } &
+  ? { [O in CasedOperator]?: OperandTypes<V, X, never, never>[(typeof OPERATORS)[O]['operand']] } &
     { [O in Exclude<keyof typeof OPERATORS, CasedOperator>]?: never } & { $case: typeof CASES[number] }
   : never
 
 /** Columns with names that begin with `$` get another `$` in filters. */
-type Dollars<T, X, N> = { [K in Extract<keyof T, `$${string}`> as `$${K}`]?: ColumnFilter<T[K], X, N> }
+type Dollars<T, X, N> = { [K in Extract<keyof T, `$${string}`> as `$${K}`]?: ColumnFilter<T[K], X, N, Other<T, N>> }
 
-type ColumnFilter<C, X, N> =
+/** Another column of the same row, in filters of rows. */
+type Other<T, N> = [N] extends [never] ? never : { readonly $column: Name<T> }
+
+type ColumnFilter<C, X, N, O> =
   | ValueOf<C>
   | X
   | (N & NowOf<ValueOf<C>>)
   | null
   | ReadonlyArray<ValueOf<C> | X | null>
-  | Operators<ValueOf<C>, X, N & NowOf<ValueOf<C>>>
+  | Operators<ValueOf<C>, X, N & NowOf<ValueOf<C>>, O>
   | InAnyCase<ValueOf<C>, X>
 
 /** `N`: never where the present time is not allowed. */
-export type Filters<T, X = never, N = Now> = { [K in keyof T]?: ColumnFilter<T[K], X, N> } & Combinators<T, X, N> &
+export type Filters<T, X = never, N = Now> = { [K in keyof T]?: ColumnFilter<T[K], X, N, Other<T, N>> } &
+  Combinators<T, X, N> &
   Dollars<T, X, N>
 
 /** A member of `$some` or `$none`: rows of another table, which is known only at run time. */

@@ -37,7 +37,7 @@ const CASE =
 
 const FILTERS =
   '"filters": column to value, all of them required: {"status": ["new", "paid"], "total": {"$gte": "100.00"}, ' +
-  '"note": null, "created_at": {"$gte": {"$now": {"days": -7}}}}.\n' +
+  '"note": null, "created_at": {"$gte": {"$now": {"days": -7}}}, "shipped": {"$gt": {"$column": "ordered"}}}.\n' +
   `Operators: ${Object.keys(OPERATORS).join(' ')}; combined with $and, $or (lists of such objects) and $not (one). ` +
   `describe_table tells which ones a column accepts.${CASE}${RELATED}${SEARCH}${INSIDE}`
 

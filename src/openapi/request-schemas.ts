@@ -11,7 +11,9 @@ import { ANSWERS, groupsResponse, GroupValueSchema, OperationsAnswer } from '../
 import { mayUse } from '../access/permissions.ts'
 import type { Table } from '../catalog/catalog.ts'
 import { rowKeysOf } from '../plan/row-keys.ts'
-import { hasConflicts, hasParts, hasPositions, keyColumnsOf, RELATED_COUNT, sortable } from './table-schemas.ts'
+import {
+  hasConflicts, hasParts, hasPositions, keyColumnsOf, OTHER_COLUMN, RELATED_COUNT, sortable
+} from './table-schemas.ts'
 import {
   anyOf, closedObject, orNull, pascalCase, plainText, refTo, type Schema, type Schemas, shownSchema, toDocument,
   unionByVerb
@@ -272,7 +274,7 @@ export function operationSchemas (
 
 /** Names of schemas that no table may use. */
 export const RESERVED: readonly string[] = [
-  VALUE, GROUPS_RESPONSE, INCLUDE, MEMBER, MEMBER_COLUMN, RELATED, RELATED_COUNT, OPERATIONS_REQUEST,
+  VALUE, GROUPS_RESPONSE, INCLUDE, MEMBER, MEMBER_COLUMN, OTHER_COLUMN, RELATED, RELATED_COUNT, OPERATIONS_REQUEST,
   OPERATIONS_RESPONSE, OPERATION,
   ...VERBS.map((verb) => operationName(verb))
 ]
@@ -288,6 +290,12 @@ export function sharedSchemas (
     ...(tables.has('select') && {
       [GROUPS_RESPONSE]: groupsResponse(refTo(VALUE) as any),
       [VALUE]: GroupValueSchema
+    }),
+    ...(subjects.some(({ verbs }) => verbs.some((verb) => verb !== 'insert')) && {
+      [OTHER_COLUMN]: closedObject([['$column', { type: 'string' }]], {
+        required: ['$column'],
+        description: 'The value of another column of the same row, which is of the same kind.'
+      })
     }),
     ...(subjects.some(({ related, verbs }) => related.length > 0 && verbs.some((verb) => verb !== 'insert')) && {
       [RELATED_COUNT]: toDocument(relatedCount(limits.offset))

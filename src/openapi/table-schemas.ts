@@ -315,6 +315,8 @@ function relatedSchema (
 
 /** Name of the schema of `count` in `$some`. */
 export const RELATED_COUNT = 'RelatedCount'
+/** Name of the schema of another column as an operand. */
+export const OTHER_COLUMN = 'OtherColumn'
 
 /** `$match`: the columns of one full-text index, in any order; undefined if the table shows none. */
 function searchSchema (columns: readonly Column[], table: Table): Schema | undefined {
@@ -435,11 +437,14 @@ function filterOn ({ type, nullable }: Column, { values: maxItems, pattern: maxL
     type.moment?.isComparable === true ? anyOf([...membersOf(values), refTo(NOW)]) : values
   const compared = orNow(anyOf(membersOf(type.schema).map(bare)))
   const equal = orNow(value)
+  const hasColumns = (type.comparedAs ?? type.relatedAs) !== undefined
+  const orColumn = (values: Schema, { takesColumn }: FilterOperator): Schema =>
+    hasColumns && takesColumn === true ? anyOf([...membersOf(values), refTo(OTHER_COLUMN)]) : values
   const list = (items: unknown, { minItems }: FilterOperator): Schema =>
     ({ type: 'array', items, ...(minItems !== undefined && { minItems }), maxItems })
   const operands: Readonly<Record<OperandForm, (operator: FilterOperator) => Schema>> = {
-    compared: () => compared,
-    comparedOrNull: () => ifNull(equal),
+    compared: (operator) => orColumn(compared, operator),
+    comparedOrNull: (operator) => orColumn(ifNull(equal), operator),
     valueOrNull: () => ifNull(value),
     values: (operator) => list(ifNull(value), operator),
     pair: () => ({ type: 'array', items: compared, minItems: 2, maxItems: 2 }),
@@ -451,12 +456,16 @@ function filterOn ({ type, nullable }: Column, { values: maxItems, pattern: maxL
   }
   const accepted = [...operators]
     .filter(([, operator]) => acceptsOperator(operator, type) && (operator.needs !== 'none' || nullable))
-    .map(([name, operator]) => ({ name, hasCase: operator.hasCase, schema: operands[operator.operand](operator) }))
-  const own = closedObject(accepted.map(({ name, schema }) => [name, schema]), { minProperties: 1 })
+  const own = closedObject(
+    accepted.map(([name, operator]) => [name, operands[operator.operand](operator)]),
+    { minProperties: 1 }
+  )
   const inAnyCase = type.comparison !== 'text'
     ? []
     : [closedObject([
-        ...accepted.filter(({ hasCase }) => hasCase).map(({ name, schema }) => [name, schema] as const),
+        // beside it no operand is a column
+        ...accepted.filter(([, { hasCase }]) => hasCase).map(([name, { takesColumn, ...operator }]) =>
+          [name, operands[operator.operand](operator)] as const),
         ['$case', { type: 'string', enum: CASES }]
       ], { minProperties: 2, required: ['$case'], description: '"ignore": letter case makes no difference.' })]
   if (type.comparison === 'none') return { anyOf: [{ type: 'null' }, own] }

@@ -58,6 +58,8 @@ export type Condition =
   }
   | { readonly kind: 'between'; readonly column: Column; readonly low: Compared; readonly high: Compared }
   | { readonly kind: 'like'; readonly column: Column; readonly negated: boolean; readonly pattern: string | Hole }
+  /** Compares two columns of a row. */
+  | { readonly kind: 'columns'; readonly column: Column; readonly operator: Operator; readonly other: Column }
   /** Compares the texts in lower case. */
   | {
     readonly kind: 'lower'

@@ -218,6 +218,9 @@ function collect (condition: Condition, equal: Set<string>, others: Set<string>)
     case 'constant': return condition.value
     // a subquery uses no index of this table
     case 'exists': return true
+    case 'columns':
+      others.add(condition.column.name).add(condition.other.name)
+      return true
     default: {
       const { name } = condition.column
       if (isEquality(condition)) equal.add(name)

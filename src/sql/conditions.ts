@@ -109,6 +109,7 @@ function compile (condition: Condition, around: Surroundings): Expression<SqlBoo
     case 'in':
     case 'between':
     case 'like': return amongOwn(condition, compileComparison(condition, around.operands), around)
+    case 'columns': return compareColumns(condition, around)
     case 'lower': return amongOwn(condition, compileComparison(condition.comparison, inLowerCase(operands)), around)
     case 'default': return eb(left(condition.column), '=', sql<Parameter>`default(${left(condition.column)})`)
     case 'null': return eb(left(condition.column), condition.negated ? 'is not' : 'is', null)
@@ -121,6 +122,17 @@ function compile (condition: Condition, around: Surroundings): Expression<SqlBoo
     case 'and': return eb.parens(eb.and(condition.conditions.map(build)))
     case 'or': return eb.parens(eb.or(condition.conditions.map(build)))
   }
+}
+
+/** NULL for values that the service does not write for the types, as a comparison with NULL is. */
+function compareColumns (
+  { column, operator, other }: Extract<Condition, { readonly kind: 'columns' }>,
+  { operands: { left } }: Surroundings
+): Expression<SqlBool> {
+  const compared = eb(left(column), operator, left(other))
+  const own = [column, other].flatMap((each) =>
+    each.type.own === undefined ? [] : [compileForm(each.type.own, { column: left(each) })])
+  return own.length === 0 ? compared : sql<SqlBool>`case when ${sql.join(own, sql` and `)} then ${compared} end`
 }
 
 const LOWER: Wrapping = ['lower(', ')']

@@ -286,7 +286,12 @@ export interface ColumnType {
    * for types that cannot relate rows.
    */
   readonly relatedAs?: string | undefined
+  /** Columns of a row can be compared if both have the same value here; `relatedAs` if omitted. */
+  readonly comparedAs?: string | undefined
 }
+
+/** `comparedAs` of integers and decimals. */
+export const EXACT_NUMBER = 'exact number'
 
 /** `relatedAs` of texts. */
 export const RELATED_TEXT = 'text'

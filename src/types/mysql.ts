@@ -3,7 +3,8 @@ import { isIPv4, isIPv6 } from 'node:net'
 import { doubleTotals, exactTotals } from './aggregates.ts'
 import { binaryType, bitType } from './binary.ts'
 import {
-  COLUMN, createType, GIVEN, RELATED_TEXT, type ColumnType, type SqlTemplate, type TypeFacts, type Wrapping
+  COLUMN, createType, EXACT_NUMBER, GIVEN, RELATED_TEXT, type ColumnType, type SqlTemplate, type TypeFacts,
+  type Wrapping
 } from './column-type.ts'
 import { decimalType } from './decimal.ts'
 import { computedDoubleType, doubleType, floatType, type FixedPoint } from './float.ts'
@@ -251,7 +252,7 @@ export function mysqlType (facts: TypeFacts): ColumnType {
   const sentAs = valueClassesOf(facts)
   if (facts.json && facts.name === 'longtext') return createType({ ...MARIADB_JSON, sentAs })
   const type = factories.get(facts.name)?.(facts) ?? unknownType(facts.declaration)
-  return createType({ ...type, sentAs, relatedAs: relatedAs(facts), listed: listedAs(facts) })
+  return createType({ ...type, sentAs, relatedAs: relatedAs(facts), ...comparedAs(facts), listed: listedAs(facts) })
 }
 
 /** Types whose columns can be related to columns of the same type. */
@@ -263,6 +264,13 @@ function relatedAs ({ name, scale }: TypeFacts): string | undefined {
   if (INTEGERS.has(name)) return 'integer'
   if (name === 'char' || name === 'varchar') return RELATED_TEXT
   return RELATED.has(name) ? name : RELATED_BY_SCALE.has(name) ? `${name} ${scale ?? 0}` : undefined
+}
+
+/** Kinds of columns that can be compared with each other, and do not relate rows. */
+function comparedAs ({ name }: TypeFacts): Pick<ColumnType, 'comparedAs'> {
+  if (INTEGERS.has(name) || name === 'decimal') return { comparedAs: EXACT_NUMBER }
+  if (/text$/.test(name)) return { comparedAs: RELATED_TEXT }
+  return name === 'float' || name === 'double' ? { comparedAs: name } : {}
 }
 
 /** Types to which a text is cast in a list of values: those that relate rows and are sent as texts. */

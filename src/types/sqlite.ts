@@ -5,8 +5,8 @@
 import { numberText, isObject, parseExactJson } from '../json/exact-json.ts'
 import { binaryType, readBase64 } from './binary.ts'
 import {
-  COLUMN, createType, GIVEN, NOT_TEXT, numericOrder, RELATED_TEXT, ValueRefused, ValueUnreadable, type ColumnType,
-  type DriverValue, expected, type SqlTemplate, type TypeFacts, type Value, type Positions
+  COLUMN, createType, EXACT_NUMBER, GIVEN, NOT_TEXT, numericOrder, RELATED_TEXT, ValueRefused, ValueUnreadable,
+  type ColumnType, type DriverValue, expected, type SqlTemplate, type TypeFacts, type Value, type Positions
 } from './column-type.ts'
 import { parseDigits, readDecimal, decimalSchema } from './decimal.ts'
 import { doubleType, jsonNumber } from './float.ts'
@@ -282,7 +282,13 @@ export function sqliteType (facts: TypeFacts): ColumnType {
   const found = byPrefix.find(([prefix]) => prefix.test(declaration))
   if (found === undefined) return native(unknownType(facts.declaration), undefined)
   const [, toType, relatedAs] = found
-  return relatedAs === undefined ? toType(facts) : createType({ ...toType(facts), relatedAs: relatedAs(facts) })
+  const [type, related] = [toType(facts), relatedAs?.(facts)]
+  return createType({
+    ...type,
+    ...related !== undefined && { relatedAs: related },
+    ...(related === 'integer' || related?.startsWith('decimal') === true) && { comparedAs: EXACT_NUMBER },
+    ...related === undefined && type.totals !== undefined && { comparedAs: 'double' }
+  })
 }
 
 // Positions on SQLite. Values of the type and numbers are written as a select shows them. Other texts and bytes are

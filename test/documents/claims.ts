@@ -51,6 +51,7 @@ export const claims: Claim[] = [
   { document: 'docs/imports.md', kind: 'js import', blocks: 1, test: 'test/documents/programs.test.ts' },
   { document: 'docs/searching.md', kind: 'json match', blocks: 1, test: 'test/http/match.test.ts' },
   { document: 'docs/searching.md', kind: 'json at', blocks: 1, test: 'test/http/json-paths.test.ts' },
+  { document: 'docs/searching.md', kind: 'json column', blocks: 1, test: 'test/http/columns-of-a-row.test.ts' },
   { document: 'docs/searching.md', kind: 'json case', blocks: 1, test: 'test/http/letter-case.test.ts' },
   { document: 'docs/exports.md', kind: 'sh', blocks: 3, test: 'test/documents/programs.test.ts' },
   { document: 'docs/exports.md', kind: 'python export', blocks: 1, test: 'test/documents/programs.test.ts' },

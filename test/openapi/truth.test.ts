@@ -166,6 +166,8 @@ const UNSAYABLE: ReadonlyArray<readonly [code: string, message: RegExp]> = [
   ['INVALID_BODY', /is already a (column|name) of "groupBy"|must have the columns of the order/],
   ['INVALID_ORDER_BY', /contains a column twice|is not possible with the type/],
   ['MISSING_COLUMN', /missing columns that have no default/], // a number that onConflict.set takes from the row
+  // the name of another column
+  ['COLUMN_NOT_FOUND', /does not exist in table/],
   ['INVALID_BODY', /"\$some" and "\$none" select rows/],
   ['INVALID_BODY', /contain more than \d+ (conditions|values)|nested deeper|levels together/],
   ['FILTERS_REQUIRED', /restrict the affected rows/],

@@ -1,12 +1,13 @@
 /** How each operator of schemas/filters.ts plans its operand. */
 import { type FilterOperator, type OperatorName, OPERATORS } from '../../../schemas/filters.ts'
 import type { Column } from '../../catalog/catalog.ts'
+import { canCompare } from '../../catalog/relations.ts'
 import { at, invalidBody, invalidValue, type Path, type ServiceError, didYouMean } from '../../errors.ts'
 import { hasMany, isObject, objectKeys } from '../../json/exact-json.ts'
 import { type ColumnType, includesLevel, type Moment, type Value } from '../../types/column-type.ts'
 import { isNow, readMoment } from '../../types/moment.ts'
 import { readString } from '../../types/text.ts'
-import { readIfFits, readValue, withStandIn } from '../columns.ts'
+import { getColumn, readIfFits, readValue, withStandIn } from '../columns.ts'
 import { type Hole, StandIn, valueOr } from '../holes.ts'
 import type { Compared, Condition, Operator } from '../plan.ts'
 import { planPaths } from './json-paths.ts'
@@ -85,6 +86,7 @@ export const refuse = (operand: Operand, reason: string) => at(operand.path, inv
 
 function planEqual (operand: Operand, negated: boolean): Condition {
   const { column, value, scope: { equalColumns } } = operand
+  if (typeof value === 'object' && hasColumn(operand)) return planColumns(operand, negated ? '<>' : '=')
   if (equalColumns !== undefined && !negated && !column.type.structured) {
     equalColumns.all.add(column)
     if (value !== null) equalColumns.certain.add(column)
@@ -117,7 +119,30 @@ export function isExactly (column: Column, parameter: Value | Hole): Condition {
   ])
 }
 
+/** Whether an operand is `{"$column": …}`, which is an ordinary value of a JSON column. */
+const hasColumn = ({ column, value }: Operand): boolean =>
+  isFields(value) && '$column' in value && !column.type.structured
+
+/** Compares with another column of the same row. @throws COLUMN_NOT_FOUND, INVALID_VALUE */
+function planColumns (operand: Operand, operator: Operator): Condition {
+  const { column, value, scope, path } = operand
+  const { $column: name, ...rest } = value as Readonly<Record<string, unknown>>
+  if (typeof name !== 'string' || Object.keys(rest).length > 0) {
+    throw refuse(operand, '"$column" must be the name of another column, and stand alone')
+  }
+  if (scope.isTimeless === true) throw refuse(operand, '"$column" is not allowed in "having"')
+  const other = getColumn(scope.table, name, [...path, '$column'])
+  if (other === column) throw refuse(operand, 'a column cannot be compared with itself')
+  if (!canCompare(column, other)) {
+    const described = ({ declaration, collation }: Column): string =>
+      `${declaration}${collation === undefined ? '' : ` ${collation}`}`
+    throw refuse(operand, `${described(column)} cannot be compared with "${name}" (${described(other)})`)
+  }
+  return { kind: 'columns', column, operator, other }
+}
+
 function planCompare (operand: Operand, operator: Operator): Condition {
+  if (typeof operand.value === 'object' && hasColumn(operand)) return planColumns(operand, operator)
   return { kind: 'compare', column: operand.column, operator, parameter: readOperand(operand) }
 }
 
@@ -270,6 +295,9 @@ function planCase ({ column, value, scope, path }: Operand): Condition {
   if (names.length === 0 || names.some((name) => operators.get(name)?.hasCase !== true)) {
     const all = Array.from(operators).flatMap(([name, { hasCase }]) => hasCase === true ? [name] : [])
     throw at(casePath, invalidBody(`"$case" must stand beside ${all.join(', ')}, and beside no other operator`))
+  }
+  if (Object.values(rest).some((operand) => isFields(operand) && '$column' in operand)) {
+    throw at(casePath, invalidBody('"$case" is not allowed beside "$column"'))
   }
   if (column.type.comparison !== 'text') throw refuseCase(column, casePath)
   // texts that differ in letter case are not one value, by which rows are found

@@ -92,6 +92,11 @@ export async function reads (filters: Filters<DB['orders']>): Promise<void> {
   await db.select('products', { filters: { name: { $gt: 'bell', $case: 'ignore' } } })
   // @ts-expect-error: a number has no letter case
   await db.select('orders', { filters: { id: { $eq: 5, $case: 'ignore' } } })
+  await db.select('orders', { filters: { id: { $gt: { $column: 'customer_id' } }, $or: [{ note: { $ne: { $column: 'note' } } }] } })
+  // @ts-expect-error: a misspelt column
+  await db.select('orders', { filters: { id: { $gt: { $column: 'customer' } } } })
+  // @ts-expect-error: no list has columns
+  await db.select('orders', { filters: { id: { $in: [{ $column: 'customer_id' }] } } })
   // @ts-expect-error: a number has no words
   await db.select('orders', { filters: { $match: { columns: ['id'], text: 'red' } } })
   // @ts-expect-error: a column that was not asked for
