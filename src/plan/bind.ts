@@ -4,7 +4,9 @@ import { Hole, type Holes } from './holes.ts'
 import { type Given, isComputed, isRelated, isRelevance, type Plan } from './plan.ts'
 
 /** Only a plan made with the values is right, or says why they are refused: the body must be planned with them. */
-export class NeedsValues extends Error {}
+export class NeedsValues extends Error {
+  override readonly name = 'NeedsValues'
+}
 
 /**
  * Returns a copy of the plan, equal to the one that the planner makes of the same body with the values. `valueOf`:
