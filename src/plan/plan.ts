@@ -90,13 +90,19 @@ export interface Match {
   readonly path: Path
 }
 
-/** The value at a path inside a JSON column passes a test (filters/json-paths.ts). */
-export interface At {
+/** A place inside JSON. */
+export interface JsonPlace {
+  /** The steps that lead to the value in which the path begins, for engines that are led step by step. */
+  readonly jsonSteps: readonly string[]
+  readonly jsonPath: string
+}
+
+/** The value at a place inside a JSON column passes a test (filters/json-paths.ts). */
+export interface At extends JsonPlace {
   readonly kind: 'at'
   readonly column: Column
-  readonly jsonPath: string
-  /** The paths at which there must be lists, for engines that find element 0 of other values as well. */
-  readonly listPaths: readonly string[]
+  /** Where there must be lists, for engines that find element 0 of other values as well. */
+  readonly lists: readonly JsonPlace[]
   readonly test: JsonTest
 }
 

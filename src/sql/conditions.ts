@@ -7,7 +7,8 @@ import type { Pair } from '../catalog/relations.ts'
 import { ESCAPE } from '../plan/filters/operators.ts'
 import type { Hole } from '../plan/holes.ts'
 import {
-  type At, type Condition, type Exists, type Given, isRelevance, type JsonTest, type Match, type Operator, type Order
+  type At, type Condition, type Exists, type Given, isRelevance, type JsonPlace, type JsonTest, type Match,
+  type Operator, type Order
 } from '../plan/plan.ts'
 import {
   COLUMN, type ColumnType, FILTER, type SqlTemplate, GIVEN, type JsonInside, type Parameter, type Scalar,
@@ -210,13 +211,17 @@ function compileComparison (condition: Comparison, { left, wrapping: wrappingOf 
 }
 
 /** A value of another type is different. Without a value at the path, and for JSON's null, a comparison is NULL. */
-function compileAt ({ column, jsonPath, listPaths, test }: At, { operands }: Surroundings): Expression<SqlBool> {
+function compileAt ({ column, lists, test, ...place }: At, { operands }: Surroundings): Expression<SqlBool> {
   const inside = column.type.inside as JsonInside
-  const fill = (template: SqlTemplate, given = jsonPath): AliasableExpression<Parameter> =>
-    compileForm(template, { column: operands.left(column), given })
+  const stored = operands.left(column)
+  const fill = (template: SqlTemplate, { jsonSteps, jsonPath }: JsonPlace = place): AliasableExpression<Parameter> => {
+    const parent = jsonSteps.reduce((outer, given) =>
+      compileForm(inside.step as SqlTemplate, { column: outer, given }), stored)
+    return compileForm(template, { column: parent, given: jsonPath })
+  }
   const guards = [
-    ...inside.isJson === undefined ? [] : [fill(inside.isJson)],
-    ...listPaths.map((list) => sql`${fill(inside.typeAt, list)} = ${sql.lit(inside.listName)}`)
+    ...inside.isJson === undefined ? [] : [compileForm(inside.isJson, { column: stored })],
+    ...lists.map((list) => sql`${fill(inside.typeAt, list)} = ${sql.lit(inside.listName)}`)
   ]
   const bare = fill(inside.typeAt)
   const type = guards.length === 0 ? bare : sql`case when ${sql.join(guards, sql` and `)} then ${bare} end`

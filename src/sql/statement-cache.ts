@@ -31,7 +31,7 @@ type NamesOf<T> = T extends unknown ? keyof T : never
 
 /** Those that contain values. Parameters may be a list, whose length belongs to the key. */
 const VALUES = new Set<string>([
-  'parameter', 'parameters', 'low', 'high', 'pattern', 'bits', 'jsonPath', 'listPaths', 'limit', 'read', 'offset'
+  'parameter', 'parameters', 'low', 'high', 'pattern', 'bits', 'jsonPath', 'jsonSteps', 'limit', 'read', 'offset'
 ] satisfies Array<NamesOf<Condition | JsonTest | SelectPlan | Page>>)
 
 /**

@@ -152,6 +152,11 @@ export interface JsonInside {
   /** Converts a JSON number to a parameter. @throws ValueRefused if the engine cannot hold it */
   readonly readNumber: (value: unknown) => string | number | bigint
   readonly booleans: readonly [no: Value, yes: Value]
+  /**
+   * The value at one step of a path, if the engine must be led step by step: MariaDB finds the later one of two equal
+   * keys where a path leads on in that one only.
+   */
+  readonly step?: SqlTemplate
   /** The greatest number of steps of a path that the engine accepts. */
   readonly maxSteps: number
   /** Keys that the engine does not find. */

@@ -101,11 +101,14 @@ export function wholeNumber (text: string, min: bigint, max: bigint): bigint | u
 
 /** Returns the number as a double. @throws ValueRefused if a double cannot represent it exactly */
 function requireDouble (text: string): number {
-  const [sent, kept] = [parseDigits(text), parseDigits(String(Number(text)))]
-  if (sent === undefined || kept === undefined || sent.whole !== kept.whole || sent.fraction !== kept.fraction) {
-    throw new ValueRefused(`contains the number ${text.slice(0, 40)}, which the database would round`)
-  }
-  return Number(text)
+  const number = Number(text)
+  const [sent, kept] = [parseDigits(text), parseDigits(String(number))]
+  const isShown = sent !== undefined && sent.whole === kept?.whole && sent.fraction === kept.fraction
+  // the digits that JavaScript writes of 2^63 are not all of them, which the servers may show
+  const isExact = Number.isFinite(number) && sent?.fraction === '' && text.includes('.') &&
+    BigInt(Math.abs(number)) === BigInt(sent.whole)
+  if (isShown || isExact) return number
+  throw new ValueRefused(`contains the number ${text.slice(0, 40)}, which the database would round`)
 }
 
 // How each engine compares values inside JSON.
@@ -119,6 +122,9 @@ const numberWithin = ({ min, max }: { readonly min: bigint, readonly max: bigint
   }
 
 const readServerNumber = numberWithin({ min: signed.min, max: unsigned.max })
+
+const isLargeDouble = (number: number | bigint): number is number =>
+  Number.isInteger(number) && !Number.isSafeInteger(number)
 
 const VALUE = sqlOf`json_extract(${COLUMN}, ${GIVEN})`
 const SERVER_TYPE = sqlOf`json_type(json_extract(${COLUMN}, ${GIVEN}))`
@@ -140,7 +146,11 @@ export const MYSQL_INSIDE: JsonInside = {
     large: MYSQL_NUMBER,
     boolean: { types: "'BOOLEAN'", value: VALUE, operand: MYSQL_NUMBER.operand }
   },
-  readNumber: (value) => String(readServerNumber(value)),
+  // without an exponent, it would be an integer
+  readNumber: (value) => {
+    const number = readServerNumber(value)
+    return isLargeDouble(number) ? number.toExponential() : String(number)
+  },
   booleans: ['false', 'true'],
   maxSteps: 100
 }
@@ -165,9 +175,13 @@ export const MARIADB_INSIDE: JsonInside = {
     large: { ...MARIADB_NUMBER, exact: ['cast(', ...VALUE, ' as decimal(65,30))'] },
     boolean: { types: "'BOOLEAN'", value: VALUE }
   },
-  readNumber: readServerNumber,
+  readNumber: (value) => {
+    const number = readServerNumber(value)
+    return isLargeDouble(number) && Math.abs(number) <= unsigned.max ? BigInt(number) : number
+  },
   booleans: ['false', 'true'],
   maxSteps: 31,
+  step: VALUE,
   // it reads the sign of an index there, also in quotes and as an escape, and a write would fail
   unreachable: { keys: /^-/, reason: 'MariaDB does not find a key that begins with "-"' }
 }

@@ -121,3 +121,55 @@ await onEachEngine(t as Test, 'the examples of docs/searching.md', { schema: pro
   t.match(await post('products', block?.text), { status: 200, json: { data: { rows: [{ id: 1 }], count: 1 } } })
   t.same((await post('products', { verb: 'select', columns: ['id'], filters: { size: { $gt: 4 } }, orderBy: 'size' })).json.data.rows, [{ id: 3 }, { id: 1 }])
 })
+
+const twice = ['{"a":{},"a":{"a":3}}', '{"a":{"a":4},"a":{}}', '{"a":[9],"a":{"b":1}}', '{"a":{"b":1},"a":[9]}', '{"a":{"b":{"c":1}},"a":{"b":{"c":2}}}', '[{"a":1,"a":[{"b":1}]}]', '{"a":{"b":1}}', '{"a":5}', '{"a":[[5]]}']
+const ofTwice = `insert into doubled (id, meta) values ${twice.map((doc, id) => `(${id}, '${doc}')`).join(', ')}`
+
+await onEachEngine(t as Test, 'a path leads through the first of two equal keys, of MySQL through the last, and by an index through lists only', {
+  schema: () => ['create table doubled (id int primary key, meta json)', ofTwice]
+}, async (t, { engine, post }) => {
+  const found = async (paths: object) => (await post('doubled', { verb: 'select', columns: ['id'], orderBy: 'id', filters: { meta: { $at: paths } } })).json.data.rows.map(({ id }: { id: number }) => id)
+  /** The value that the paths find, by a model of them. */
+  const valueAt = (doc: string, steps: ReadonlyArray<string | number>): unknown => {
+    const parsed = engine === 'mysql' ? JSON.parse(doc) : parseFirst(doc)
+    return steps.reduce<any>((value, step) => {
+      const isList = Array.isArray(value)
+      return typeof step === 'number' ? (isList ? value[step] : undefined) : isList || typeof value !== 'object' || value === null ? undefined : value[step]
+    }, parsed)
+  }
+  const paths: Array<[path: string, steps: ReadonlyArray<string | number>]> = [
+    ['$.a.a', ['a', 'a']], ['$.a.b', ['a', 'b']], ['$.a[0]', ['a', 0]], ['$.a[0].b', ['a', 0, 'b']], ['$.a.b.c', ['a', 'b', 'c']], ['$[0].a[0].b', [0, 'a', 0, 'b']], ['$.a[0][0]', ['a', 0, 0]], ['$.a[1]', ['a', 1]], ['$[0]', [0]], ['$[0].a', [0, 'a']]
+  ]
+  for (const [path, steps] of paths) {
+    const values = twice.map((doc) => valueAt(doc, steps))
+    t.same(await found({ [path]: { $exists: true } }), values.flatMap((value, id) => value === undefined ? [] : [id]), path)
+    for (const number of [1, 2, 3, 4, 5, 9]) t.same(await found({ [path]: number }), values.flatMap((value, id) => value === number ? [id] : []), `${path} is ${number}`)
+  }
+})
+
+/** Parses JSON of lists, objects and numbers, of which the first of equal keys counts. */
+function parseFirst (text: string): unknown {
+  let copies = 0
+  // keys become unlike, in the order of the text
+  const parsed: unknown = JSON.parse(text.replace(/"(\w)":/g, (_match, key) => `"${key}${++copies}":`))
+  const first = (value: any): unknown => {
+    if (Array.isArray(value)) return value.map(first)
+    if (typeof value !== 'object' || value === null) return value
+    const object: Record<string, unknown> = {}
+    for (const [key, each] of Object.entries(value)) object[key.charAt(0)] ??= first(each)
+    return object
+  }
+  return first(parsed)
+}
+
+await onEachEngine(t as Test, 'a number with an exponent is exact if a double holds it', { schema: () => ['create table large (id int primary key, meta json)'] }, async (t, { post, sql }) => {
+  const exponent = '9.223372036854775808e18'
+  await sql(`insert into large values (1, '{"n":${exponent}}'), (2, '{"n":9223372036854775807}'), (3, '{"n":9.5}')`)
+  const { text, json } = await post('large', `{"verb":"select","columns":["id"],"filters":{"meta":{"$at":{"$.n":${exponent}}}}}`)
+  t.same(json.data?.rows, [{ id: 1 }], text)
+  t.same((await post('large', `{"verb":"select","columns":["id"],"filters":{"meta":{"$at":{"$.n":{"$lt":${exponent}}}}},"orderBy":"id"}`)).json.data.rows, [{ id: 2 }, { id: 3 }])
+  t.match(await post('large', `{"verb":"insert","data":{"id":4,"meta":{"n":${exponent}}}}`), { status: 200 }, 'in data')
+  const [copy] = await sql('select count(*) as n from large a join large b on a.id = 1 and b.id = 4 and a.meta = b.meta')
+  t.equal(copy.n, 1)
+  t.match(await post('large', '{"verb":"select","filters":{"meta":{"$at":{"$.n":9.223372036854775809e18}}}}'), { status: 400, json: { error: { code: 'INVALID_VALUE' } } })
+})

@@ -6,14 +6,14 @@ import { isObject, objectKeys, numberText } from '../../json/exact-json.ts'
 import { expected, type JsonInside, type Scalar, type Value } from '../../types/column-type.ts'
 import { readString } from '../../types/text.ts'
 import { readWith } from '../columns.ts'
-import type { At, Condition, JsonTest, Operator } from '../plan.ts'
+import type { At, Condition, JsonPlace, JsonTest, Operator } from '../plan.ts'
 import { combine, countCondition, countValues, type FilterScope, requireRoom, requireShort } from './scope.ts'
 
 /** The object under `$at`, or the operand of one operator in it, with its path in the body. */
 interface Given { readonly column: Column, readonly value: unknown, readonly scope: FilterScope, readonly path: Path }
 
 /** An operand, and the place in the JSON at which it is compared. */
-type Operand = Given & { readonly place: Pick<At, 'jsonPath' | 'listPaths'> }
+type Operand = Given & { readonly place: Pick<At, 'jsonSteps' | 'jsonPath' | 'lists'> }
 
 /** All paths must hold. @throws INVALID_BODY, INVALID_VALUE, NOT_SUPPORTED */
 export function planPaths ({ value, ...given }: Given): Condition {
@@ -35,16 +35,15 @@ const STEP = new RegExp(PATH_STEP, 'sy')
 /** Writes every key anew, in quotes. @throws INVALID_BODY, NOT_SUPPORTED */
 function readPath (
   text: string,
-  { inside: { listName, maxSteps, unreachable }, limits, path }: {
+  { inside: { listName, step: byStep, maxSteps, unreachable }, limits, path }: {
     readonly inside: JsonInside
     readonly limits: FilterScope['limits']
     readonly path: Path
   }
 ): Operand['place'] {
   requireShort(text, limits, path)
-  let jsonPath = '$'
-  let steps = 0
-  const listPaths: string[] = []
+  const steps: string[] = []
+  const lists: number[] = []
   STEP.lastIndex = 1
   while (text.startsWith('$') && STEP.lastIndex < text.length) {
     const [step, name, quoted, index] = STEP.exec(text) ?? []
@@ -53,13 +52,25 @@ function readPath (
     if (key !== undefined && unreachable?.keys.test(key) === true) {
       throw unsupported(pointer(...path), unreachable.reason)
     }
-    if (index === '0' && listName !== undefined) listPaths.push(jsonPath)
-    jsonPath += key === undefined ? `[${index}]` : `.${JSON.stringify(key)}`
-    if (++steps > maxSteps) throw refuseForm(path, `has more than ${maxSteps} steps`)
-    if (STEP.lastIndex === text.length) return { jsonPath, listPaths }
+    if (index === '0' && listName !== undefined) lists.push(steps.length)
+    steps.push(key === undefined ? `[${index}]` : `.${JSON.stringify(key)}`)
+    if (steps.length > maxSteps) throw refuseForm(path, `has more than ${maxSteps} steps`)
+    if (STEP.lastIndex === text.length) return placeOf(steps, lists, byStep !== undefined)
   }
-  if (text === '$') return { jsonPath, listPaths }
+  if (text === '$') return placeOf(steps, lists, byStep !== undefined)
   throw refuseForm(path, 'is not a path such as $.size, $.tags[0] or $."any key"')
+}
+
+/** `lists`: the numbers of steps to the values that must be lists. */
+function placeOf (steps: readonly string[], lists: readonly number[], isByStep: boolean): Operand['place'] {
+  const placeAt = (length: number): JsonPlace => {
+    const alone = isByStep ? Math.max(length - 1, 0) : 0
+    return {
+      jsonSteps: steps.slice(0, alone).map((step) => `$${step}`),
+      jsonPath: ['$', ...steps.slice(alone, length)].join('')
+    }
+  }
+  return { ...placeAt(steps.length), lists: lists.map(placeAt) }
 }
 
 /** Undefined if the text is not a JSON string of valid Unicode. */
