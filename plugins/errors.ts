@@ -57,6 +57,7 @@ const RETRY_AFTER = 1
 
 export default fp(async function errors (app: FastifyInstance) {
   app.decorateRequest('rowQueryIsWriting', false)
+  app.decorateRequest('rowQueryCommitted', undefined)
   app.setErrorHandler(sendError)
 }, { name: 'row-query-errors' })
 
@@ -70,6 +71,8 @@ export function sendError (error: FastifyError, request: FastifyRequest, reply: 
   // write twice
   const isOfWrite = request.rowQueryIsWriting === true && !isServiceError(error)
   const refusal = isOfWrite ? withReason(outcomeUnknown(), error.code) : cause
+  const { rowQueryCommitted: committed = refusal.committed } = request
+  if (committed !== undefined) refusal.committed ??= committed
   if (isOfWrite && isBug(cause)) request.log.error({ requestId: shownId(request), err: error }, 'unexpected error')
   logRefusal(request.log, { refusal, error, requestId: shownId(request), record: request.rowQueryRecord })
   // the rate limiter, or a hook of the app, may have set a better time

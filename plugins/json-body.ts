@@ -9,10 +9,10 @@ import { principalOf } from '../src/access/grant.ts'
 import type { Settings } from '../src/config/settings.ts'
 import { hashBody } from '../src/idempotency/run-once.ts'
 import type {} from './auth.ts' // declares request.rowQueryGrant
-import { describeTypes, findImportFormat, IMPORT_TYPES, toImportBody } from '../src/http/import-request.ts'
+import { describeTypes, findImportFormat, IMPORT_TYPES, isGzip, toImportBody } from '../src/http/import-request.ts'
 import type { NamedRequest } from '../src/named/definition.ts'
 import { parseBody } from '../src/request/check-body.ts'
-import { BodyMemory, BodyReservation, isUtf8Type, readBody, type Payload } from '../src/request/read-body.ts'
+import { BodyMemory, BodyReservation, isReadType, readBody, type Payload } from '../src/request/read-body.ts'
 import { inOwnTurn, LARGE } from '../src/request/turns.ts'
 import { bodyIncomplete, bodyTooLarge, invalidJson, unsupportedMediaType } from '../src/errors.ts'
 
@@ -52,7 +52,7 @@ export default fp(async function body (app: FastifyInstance, { bodyLimit, bodyMe
   app.addContentTypeParser('application/json', (request: FastifyRequest, payload: Payload, done) => {
     const reservation = request.rowQueryBodyReservation as BodyReservation
     const end = (error: Error | undefined, bytes?: Buffer): void => {
-      const parsed = error ?? parseBytes(request, bytes as Buffer)
+      const parsed = error ?? parseBytes(request, bytes as Buffer, payload)
       if (!(parsed instanceof Error)) return done(null, parsed)
       reservation.leave()
       done(parsed)
@@ -76,11 +76,13 @@ export default fp(async function body (app: FastifyInstance, { bodyLimit, bodyMe
 }, { name: 'row-query-body' })
 
 /** @returns the parsed body, or the refusal (not thrown) */
-function parseBytes (request: FastifyRequest, bytes: Buffer): unknown {
+function parseBytes (request: FastifyRequest, bytes: Buffer, payload: Payload): unknown {
   const { headers } = request
   if (headers['idempotency-key'] !== undefined) request.rowQueryBodyHash = hashBody(bytes)
   const { 'content-type': type, 'content-encoding': encoding = 'identity' } = headers
-  if (!isUtf8Type(type as string) || encoding !== 'identity') return unsupportedMediaType(describeTypes(request))
+  // a hook of the host app may have unpacked it
+  const isPacked = encoding !== 'identity' && (payload === request.raw || isGzip(bytes))
+  if (!isReadType(type as string) || isPacked) return unsupportedMediaType(describeTypes(request))
   if (!isUtf8(bytes)) return invalidJson('it is not UTF-8')
   return parseBody(bytes.toString(), request.rowQueryNamed === null)
 }

@@ -1,17 +1,17 @@
 /** Imports over HTTP: which requests are imports, how their bodies are read, and how they are answered. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import { Readable } from 'node:stream'
+import { PassThrough, Readable } from 'node:stream'
 import { createGunzip, type Gunzip } from 'node:zlib'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Access } from '../access/authorize.ts'
 import { clientGone } from '../dialects/dialect.ts'
 import {
-  at, bodyIncomplete, internal, invalidBody, isServiceError, type ServiceError, unsupportedMediaType
+  at, bodyIncomplete, type Committed, internal, invalidBody, isServiceError, type ServiceError, unsupportedMediaType
 } from '../errors.ts'
 import { readKey } from '../idempotency/run-once.ts'
 import { type ImportFormat, readImportOptions, Import } from '../imports/run-import.ts'
 import type { RequestLimits } from '../plan/write-options.ts'
-import { isUtf8Type } from '../request/read-body.ts'
+import { isReadType } from '../request/read-body.ts'
 import { logEnd, RequestRecord } from '../telemetry/record.ts'
 import { HttpClient } from './client-connections.ts'
 
@@ -30,6 +30,10 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Set for routes whose bodies may be imports. */
     rowQueryImports?: true
+  }
+  interface FastifyRequest {
+    /** The rows that an import in batches has committed. */
+    rowQueryCommitted?: Committed | undefined
   }
 }
 
@@ -55,6 +59,24 @@ export function describeTypes ({ routeOptions: { config } }: FastifyRequest): st
   return `application/json${config.rowQueryImports === true ? `, or for an import ${IMPORT_TYPES.join(' or ')}` : ''}`
 }
 
+/** Whether bytes begin as those of gzip; no text does. */
+export const isGzip = (bytes: Uint8Array): boolean => bytes[0] === 0x1f
+
+/**
+ * Unpacks a stream that a hook of the host app has put in the place of the body, unless the hook has done so: the
+ * header says gzip in both cases.
+ */
+function unpackIfPacked (payload: Readable, gunzip: Gunzip): Readable {
+  const unpacked = new PassThrough()
+  payload.once('readable', () => {
+    const first = payload.read() as Buffer | null
+    if (first !== null) payload.unshift(first)
+    if (first === null || !isGzip(first)) payload.pipe(unpacked)
+    else payload.pipe(gunzip).pipe(unpacked)
+  })
+  return unpacked
+}
+
 const ENCODINGS: ReadonlySet<string> = new Set(['identity', 'gzip', 'x-gzip'])
 
 /** Returns the body of an import, or UNSUPPORTED_MEDIA_TYPE (not thrown). */
@@ -66,7 +88,7 @@ export function toImportBody (request: FastifyRequest, payload: Readable): Impor
   const isAccepted =
     format !== undefined &&
     config.rowQueryImports === true &&
-    isUtf8Type(headers['content-type'] as string) &&
+    isReadType(headers['content-type'] as string) &&
     ENCODINGS.has((headers['content-encoding'] ?? 'identity').toLowerCase())
   return isAccepted ? new ImportBody(format, payload) : unsupportedMediaType(describeTypes(request))
 }
@@ -191,6 +213,7 @@ export async function answerImport (
       if ((request.headers['content-encoding'] ?? 'identity').toLowerCase() === 'identity') return payload
       gunzip = createGunzip({ chunkSize: 65_536 })
       gunzip.on('error', () => running.fail(at('', invalidBody('The body is not valid gzip'))))
+      if (payload !== raw) return unpackIfPacked(payload, gunzip)
       payload.on('data', () => running.noteProgress())
       return payload.pipe(gunzip)
     })
@@ -199,6 +222,8 @@ export async function answerImport (
     request.rowQueryIsWriting = false
     throw error
   } finally {
+    // for errors that come later, or that the import does not know
+    if (options.transaction === 'batch') request.rowQueryCommitted = running.committed
     Object.assign(record, {
       importedBytes: running.bytes,
       verb: 'insert',

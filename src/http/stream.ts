@@ -290,6 +290,24 @@ export const refuseWrites: preHandlerHookHandler = ({ body }, _reply, done) => {
 const onlySelects = (path: Path): ServiceError =>
   at(path, invalidBody(`"${path.at(-1)}" has a value that QUERY, which only selects, does not allow`))
 
+/**
+ * Makes the tag weak where a hook of the host app has encoded the response, because all encodings have the same one.
+ * When the headers are sent, no hook can follow.
+ */
+function weakenIfEncoded (response: FastifyReply['raw']): void {
+  const { writeHead } = response
+  response.writeHead = function (this: typeof response, status: number, ...rest: [object?]) {
+    const [given] = rest as [Record<string, unknown>?]
+    const headers = given ?? this.getHeaders()
+    const tag = headers['etag']
+    if (typeof tag === 'string' && tag.startsWith('"') && headers['content-encoding'] !== undefined) {
+      if (given === undefined) this.setHeader('etag', `W/${tag}`)
+      else given['etag'] = `W/${tag}`
+    }
+    return writeHead.call(this, status, ...rest as [])
+  } as typeof writeHead
+}
+
 /** 128 bits of the hash: no two responses have the same tag by chance or by intent. */
 const TAG_BYTES = 16
 
@@ -306,6 +324,7 @@ export function sendTagged (
   const tag = `"${createHash('sha256').update(text).digest('hex').slice(0, 2 * TAG_BYTES)}"`
   const vary = [reply.getHeader('vary') ?? [], 'Authorization', 'Row-Query-Consistency'].flat().join(', ')
   reply.header('etag', tag).header('cache-control', `private, ${caching}`).header('vary', vary)
+  weakenIfEncoded(reply.raw)
   return isNotModified(tag, headers['if-none-match'])
     ? reply.code(304).removeHeader('content-type').send()
     : reply.send(text)

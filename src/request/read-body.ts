@@ -109,13 +109,15 @@ export function weighBody (bytes: Uint8Array): number {
   return weighBytes(bytes.length) + items * PER_ITEM
 }
 
-const CHARSET = /;\s*charset\s*=\s*"?([^\s;"]*)/i
+const PARAMETERS = /;\s*([^\s;="]+)\s*=\s*"?([^\s;"]*)/g
 
-/** Whether a header Content-Type names UTF-8, which is the default. */
-export function isUtf8Type (type: string): boolean {
+/** What the parameters of a media type must say, if they are there. */
+const SAYS: Readonly<Record<string, RegExp>> = { charset: /^utf-?8$/i, header: /^present$/i }
+
+/** Whether the parameters of a header Content-Type say nothing else than how the body is read. */
+export function isReadType (type: string): boolean {
   if (type === 'application/json') return true // the common case, without the regular expression
-  const [, charset = 'utf-8'] = CHARSET.exec(type) ?? []
-  return /^utf-?8$/i.test(charset)
+  return type.matchAll(PARAMETERS).every(([, name = '', value = '']) => SAYS[name.toLowerCase()]?.test(value) ?? true)
 }
 
 /**

@@ -149,6 +149,8 @@ await test('what is refused names its place and line', async (t, service) => {
     ['{"sku":"a"}\n{"sku":"b","nope":1}\n', 400, 'COLUMN_NOT_FOUND', [{ path: '/data/1/nope', line: 2 }], { type: NDJSON }],
     ['{"sku":"a"', 400, 'INVALID_JSON', [{ line: 1 }], { type: NDJSON }],
     ['sku\na\n', 415, 'UNSUPPORTED_MEDIA_TYPE', [], { type: 'text/csv; charset=latin1' }],
+    ...['text/csv; header=absent', 'text/csv;Header="absent"', 'text/csv; header=present; charset=latin1', 'text/csv; charset=utf-8; charset=latin1', 'text/csv; charset=utf-16']
+      .map((type) => ['sku\na\n', 415, 'UNSUPPORTED_MEDIA_TYPE', [], { type }]),
     ['sku\na\n', 415, 'UNSUPPORTED_MEDIA_TYPE', [], { headers: { 'content-encoding': 'br' } }],
     ['sku\na\n', 400, 'INVALID_BODY', [], { headers: { 'content-encoding': 'gzip' } }],
     [gzipSync('sku\na\n').subarray(0, 20), 400, 'INVALID_BODY', [], { headers: { 'content-encoding': 'gzip' } }]

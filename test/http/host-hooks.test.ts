@@ -1,0 +1,102 @@
+/** What hooks of a host app do to bodies and answers: unpack, encode, fail. */
+import { Readable } from 'node:stream'
+import { createGunzip, gzipSync } from 'node:zlib'
+import Fastify, { type FastifyInstance } from 'fastify'
+import t, { type Test } from 'tap'
+import { VERBS } from '../../schemas/grants.ts'
+import { hashToken } from '../../src/access/tokens.ts'
+import { createRowQuery } from '../../src/index.ts'
+import { lines } from '../support/load.ts'
+import { type Service, sharedOnEachEngine, TOKEN } from '../support/service.ts'
+
+const schema = {
+  mysql: ['create table items (id int auto_increment primary key, sku varchar(20) not null unique, n int) engine=innodb', "insert into items (sku) values ('old')"],
+  sqlite: ['create table items (id integer primary key autoincrement, sku varchar(20) not null unique, n int)', "insert into items (sku) values ('old')"]
+}
+const test = sharedOnEachEngine(t, { schema })
+
+/** A host app with the plugin. `before` and `after` add its hooks before and after it registers the plugin. */
+async function hostOf (t: Test, { url }: Service, { before = () => {}, after = () => {} }: { readonly before?: (app: FastifyInstance) => void, readonly after?: (app: FastifyInstance) => void }): Promise<FastifyInstance> {
+  const host = Fastify()
+  t.teardown(() => host.close())
+  before(host)
+  await host.register(createRowQuery({ databases: { shop: { url } }, tokens: [{ name: 'all', sha256: hashToken(TOKEN), permissions: [...VERBS] }] }).plugin, { prefix: '/api' })
+  after(host)
+  await host.ready()
+  return host
+}
+
+const send = (host: FastifyInstance, { body, type = 'application/json', query = '', method = 'POST', headers = {} }: { readonly body: string | Buffer, readonly type?: string, readonly query?: string, readonly method?: string, readonly headers?: Record<string, string> }) =>
+  host.inject({ method: method as 'POST', url: `/api/shop/items${query}`, headers: { authorization: `Bearer ${TOKEN}`, 'content-type': type, ...headers }, payload: body })
+
+await test('a body that a hook has unpacked is read as what it holds, although the header still names its encoding', async (t, service) => {
+  const host = await hostOf(t, service, {
+    before: (app) => app.addHook('preParsing', async (request, _reply, payload) => request.headers['x-unpack'] === undefined ? Readable.from(payload) : Object.assign(payload.pipe(createGunzip()), { receivedEncodedLength: Number(request.headers['content-length']) }))
+  })
+  const packed = { 'content-encoding': 'gzip' }
+  const csv = gzipSync('sku\na\nb\n')
+  t.match((await send(host, { body: csv, type: 'text/csv', headers: { ...packed, 'x-unpack': '1' } })).json(), { data: { inserted: 2 } })
+  t.match((await send(host, { body: gzipSync('{"sku":"c"}'), type: 'application/x-ndjson', headers: packed })).json(), { data: { inserted: 1 } }, 'one that it has only passed on')
+  t.match((await send(host, { body: csv.subarray(0, 15), type: 'text/csv', headers: packed })).json(), { error: { code: 'INVALID_BODY' } })
+  const select = gzipSync('{"verb":"select","columns":["sku"]}')
+  t.match((await send(host, { body: select, headers: { ...packed, 'x-unpack': '1' } })).json(), { data: { count: 4 } }, 'JSON')
+  t.equal((await send(host, { body: select, headers: packed })).statusCode, 415)
+})
+
+await test('the tag of an answer to QUERY is weak if a hook has encoded the answer, before ours or after', async (t, service) => {
+  const encode = (app: FastifyInstance): void => {
+    app.addHook('onSend', async (request, reply, payload) => {
+      if (request.headers['accept-encoding'] !== 'gzip' || typeof payload !== 'string') return payload
+      reply.header('content-encoding', 'gzip').removeHeader('content-length')
+      return request.headers['x-stream'] === undefined ? gzipSync(payload) : Readable.from([gzipSync(payload)])
+    })
+  }
+  // as @fastify/compress does
+  const encodeLast = (app: FastifyInstance): void => {
+    app.addHook('onRoute', (route) => {
+      route.onSend = [route.onSend ?? [], async (request: { headers: Record<string, unknown> }, reply: { header (name: string, value: string): unknown }, payload: unknown) => {
+        if (request.headers['accept-encoding'] !== 'gzip') return payload
+        reply.header('content-encoding', 'gzip')
+        return gzipSync(String(payload))
+      }].flat() as never
+    })
+  }
+  for (const [place, hooks] of Object.entries({ before: { before: encode }, after: { after: encode }, last: { before: encodeLast } })) {
+    const host = await hostOf(t, service, hooks)
+    const query = (headers: Record<string, string> = {}) => send(host, { body: '{"columns":["sku"]}', method: 'QUERY', headers })
+    const tag = String((await query()).headers['etag'])
+    t.match(tag, /^"[0-9a-f]{32}"$/, place)
+    for (const headers of [{ 'accept-encoding': 'gzip' }, { 'accept-encoding': 'gzip', 'x-stream': '1' }]) {
+      const { headers: { etag, 'content-encoding': encoding }, statusCode } = await query(headers)
+      t.same([statusCode, etag], [200, encoding === undefined ? tag : `W/${tag}`], place)
+      if (place !== 'after') t.equal(encoding, 'gzip', place)
+    }
+    t.equal((await query({ 'accept-encoding': 'gzip', 'if-none-match': `W/${tag}` })).statusCode, 304, place)
+  }
+})
+
+await test('an error after committed batches says what is committed, whatever its code', async (t, service) => {
+  const host = await hostOf(t, service, {
+    before: (app) => {
+      app.addHook('onSend', async ({ headers }, { statusCode }) => { if (headers['x-fail'] === 'send' && statusCode === 200) throw new Error('a hook has failed') })
+      app.addHook('preParsing', async ({ headers }, _reply, payload) => headers['x-fail'] !== 'body'
+        ? payload
+        : Readable.from((async function * () {
+          yield * payload
+          await new Promise((resolve) => setTimeout(resolve, 300))
+          throw new Error('a stream has failed')
+        })()))
+    }
+  })
+  const body = lines('sku', 1100)
+  for (const [fail, status, code, rows] of [['send', 502, 'OUTCOME_UNKNOWN', 1100], ['body', 500, 'INTERNAL', 1000]] as const) {
+    const answer = await send(host, { body, type: 'text/csv', query: '?transaction=batch', headers: { 'x-fail': fail } })
+    t.match([answer.statusCode, answer.json()], [status, { error: { code, committed: { rows, line: rows + 1 } } }])
+    t.notOk('retry-after' in answer.headers)
+    t.match(await service.sql("select count(*) as n from items where sku <> 'old'"), [{ n: rows }])
+    await service.sql("delete from items where sku <> 'old'")
+    const whole = await send(host, { body, type: 'text/csv', headers: { 'x-fail': fail } })
+    t.match([whole.statusCode, whole.json().error.committed], [status, undefined])
+    await service.sql("delete from items where sku <> 'old'")
+  }
+})
