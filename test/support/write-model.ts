@@ -7,7 +7,7 @@ import type { Test } from 'tap'
 import { tokenFor } from '../grants/support.ts'
 import { type EngineName, onEachEngine, type Service } from './service.ts'
 
-interface Row { tenant: number, k: string, part: string, code: string | null, n: number | null, note: string | null, touched: number }
+interface Row { tenant: number, k: string, part: string, code: string | null, n: number | null, note: string | null, parent: number | null, touched: number }
 type Given = Partial<Omit<Row, 'touched' | 'tenant'>> & { k: string }
 type Counts = Record<'inserted' | 'updated' | 'unchanged', number>
 
@@ -36,6 +36,8 @@ interface Kind {
   readonly versioned?: true
   /** Whether requests give values to the other unique key. */
   readonly code?: false
+  /** Whether requests refer to rows of `parents`, of which some are of another tenant, and others are not there. */
+  readonly parents?: true
   /** Whether the token has no rules: rows whose insert runs a trigger are looked up under rules, by the key that was given. */
   readonly open?: true
 }
@@ -53,6 +55,7 @@ const shout = (k: string): string => k.trim().toUpperCase()
 
 const KINDS: readonly Kind[] = [
   { name: 'plain', type: TEXT, values: ['a', 'b', 'c', 'B', 'ä', 'z z', '10', '9'], key: ['k'] },
+  { name: 'children', type: TEXT, values: ['a', 'b', 'c', 'd', 'e'], key: ['k'], parents: true },
   { name: 'counted', type: TEXT, values: ['a', 'b', 'c', 'd'], key: ['k'], triggers: countsNotes, counts: true },
   { name: 'folded', type: ASCII, values: ['a', 'A', 'b', 'B', 'c'], key: ['k'], folded: (k) => k.toLowerCase() },
   { name: 'sharp', only: ['mariadb', 'mysql'], type: ASCII, values: ['straße', 'STRASSE', 'Strasse', 'weg', 'WÉG'], key: ['k'], folded: (k) => k.toLowerCase().replace('ß', 'ss').replace('é', 'e') },
@@ -87,15 +90,20 @@ const KINDS: readonly Kind[] = [
   }
 ]
 
+/** The parents of the tenant; 3 is one of another. */
+const SEEN = [1, 2]
+
 function schemaOf (engine: EngineName): string[] {
-  return kindsOf(engine).flatMap(({ name, type, more, options = '', triggers, key }) => {
+  const parents = ['create table parents (id int primary key, tenant int not null)', 'insert into parents values (1, 1), (2, 1), (3, 2)']
+  return [...parents, ...kindsOf(engine).flatMap(({ name, type, more, options = '', triggers, key, parents }) => {
     const id = engine === 'sqlite' ? 'integer primary key' : 'int not null auto_increment primary key'
     const columns = [
       `id ${id}`, 'tenant int not null default 1', `k ${type(engine)} not null`, "part varchar(5) not null default 'x'", 'code varchar(5) null unique',
-      'n int null default 3', 'note varchar(10) null', 'touched int not null default 0', ...more === undefined ? [] : [more], `unique (${key.join()})`
+      'n int null default 3', 'note varchar(10) null', 'parent int null', 'touched int not null default 0', ...more === undefined ? [] : [more], `unique (${key.join()})`,
+      ...parents === true ? ['foreign key (parent) references parents (id)'] : []
     ]
     return [`create table ${name} (${columns.join(', ')}) ${engine === 'sqlite' ? '' : `collate utf8mb4_bin ${options}`}`, ...triggers?.(engine, name) ?? []]
-  })
+  })]
 }
 
 /** TiDB has no triggers, and upserts by computed keys are refused. */
@@ -108,6 +116,7 @@ type SetOf = undefined | Array<'code' | 'n' | 'note'> | { n: { $inc: number } } 
 type Request =
   | { verb: 'insert', data: Given | Given[], set?: SetOf, upsert: boolean, returning: boolean, dryRun: boolean }
   | { verb: 'update', least: number, data: { n: { $inc: number } } | { note: string | null }, expect: number | undefined, returning: boolean, dryRun: boolean }
+  | { verb: 'many', data: Given[], returning: boolean, dryRun: boolean }
   | { verb: 'delete', least: number, expect: number | undefined, returning: boolean, dryRun: boolean }
 
 function requestsFor (kind: Kind): Arbitrary<Request[]> {
@@ -118,7 +127,8 @@ function requestsFor (kind: Kind): Arbitrary<Request[]> {
     ...kind.code !== false && { code: fc.option(fc.constantFrom('p', 'q', 'r', 's', 't'), { freq: 2 }) },
     // NULL where the default is another value is miscounted unless the row can be looked up, or is inserted first
     n: isFound ? fc.integer({ min: -5, max: 5 }) : fc.option(fc.integer({ min: -5, max: 5 })),
-    note: fc.option(fc.constantFrom('', "it's", '😀'))
+    note: fc.option(fc.constantFrom('', "it's", '😀')),
+    ...kind.parents === true && { parent: fc.option(fc.constantFrom(1, 2, 1, 2, 1, 2, 3, 9), { freq: 5 }) }
   }, { requiredKeys: ['k'] })
   const set: Arbitrary<SetOf> = fc.oneof(
     fc.constant(undefined), fc.subarray<'code' | 'n' | 'note'>(['code', 'n', 'note']), ...isFound ? [] : [fc.integer({ min: -3, max: 3 }).map(($inc) => ({ n: { $inc } }))],
@@ -134,11 +144,14 @@ function requestsFor (kind: Kind): Arbitrary<Request[]> {
       })
     },
     { weight: 1, arbitrary: fc.record({ verb: fc.constant<'update'>('update'), data: fc.oneof(fc.integer({ min: -3, max: 3 }).map(($inc) => ({ n: { $inc } })), fc.option(fc.constantFrom('p', 'q')).map((note) => ({ note }))), ...filters }) },
+    ...kind.parents === true ? [{ weight: 3, arbitrary: fc.record({ verb: fc.constant<'many'>('many'), data: fc.uniqueArray(row, { selector: ({ k }) => k, minLength: 1, maxLength: 5 }), ...flags }) }] : [],
     { weight: 1, arbitrary: fc.record({ verb: fc.constant<'delete'>('delete'), ...filters }) }
   ), { minLength: 1, maxLength: 10 })
 }
 
-interface Expected { readonly counts?: Partial<Counts> & { deleted?: number }, readonly written?: readonly Row[], readonly refused?: number, readonly unexpected?: true }
+interface Expected { readonly counts?: Partial<Counts> & { deleted?: number }, readonly written?: readonly Row[], readonly refused?: number, readonly unexpected?: true, readonly unseen?: number, readonly isEmpty?: number }
+
+const isUnseen = ({ parent }: Partial<Given>): boolean => parent != null && !SEEN.includes(parent)
 
 /** The rows of a table. Those of tenant 2 are there, and the token does not see them. */
 class Model {
@@ -152,9 +165,9 @@ class Model {
 
   run (request: Request): Expected {
     const before = this.rows.map((row) => ({ ...row }))
-    const expected = request.verb === 'insert' ? this.#insert(request) : this.#change(request)
+    const expected = request.verb === 'many' ? this.#many(request) : request.verb === 'insert' ? this.#withParents(request) : this.#change(request)
     const written = expected.written?.map((row) => ({ ...row }))
-    if (request.dryRun || expected.refused !== undefined || expected.unexpected === true) this.rows = before
+    if (request.dryRun || expected.refused !== undefined || expected.unseen !== undefined || expected.isEmpty !== undefined || expected.unexpected === true) this.rows = before
     return { ...expected, ...written !== undefined && { written } }
   }
 
@@ -163,11 +176,36 @@ class Model {
     return this.#kind.key.includes('part') ? `${key}/${part}` : key
   }
 
+  /** The first row up to the refused one that refers to a row which the tenant does not see decides. */
+  #withParents (request: Extract<Request, { verb: 'insert' }>): Expected {
+    const expected = this.#insert(request)
+    const unseen = [request.data].flat().findIndex(isUnseen)
+    return unseen >= 0 && unseen <= (expected.refused ?? Infinity) ? { unseen } : expected
+  }
+
+  #many ({ data }: Extract<Request, { verb: 'many' }>): Expected {
+    const isEmpty = data.findIndex((entry) => Object.keys(entry).length === 1)
+    if (isEmpty >= 0) return { isEmpty }
+    const written: Row[] = []
+    let updated = 0
+    let unseen: number | undefined
+    for (const [index, { k, ...changes }] of data.entries()) {
+      const known = this.rows.find((row) => row.tenant === 1 && row.k === k)
+      if (known === undefined) continue
+      if (unseen === undefined && isUnseen(changes)) unseen = index
+      const isTaken = changes.code != null && this.rows.some((other) => other !== known && other.code === changes.code)
+      if (isTaken || (unseen !== undefined && index === data.length - 1)) return unseen === undefined ? { refused: index } : { unseen }
+      if (JSON.stringify({ ...known, ...changes }) !== JSON.stringify(known)) updated++
+      written.push(Object.assign(known, changes))
+    }
+    return unseen === undefined ? { counts: { updated }, written } : { unseen }
+  }
+
   #insert ({ data, set, upsert }: Extract<Request, { verb: 'insert' }>): Expected {
     const counts: Counts = { inserted: 0, updated: 0, unchanged: 0 }
     const written: Row[] = []
     for (const [index, given] of (Array.isArray(data) ? data : [data]).entries()) {
-      const fresh: Row = { tenant: 1, part: 'x', code: null, n: 3, note: null, ...given, k: this.#kind.stored?.(given.k) ?? given.k, touched: 0 }
+      const fresh: Row = { tenant: 1, part: 'x', code: null, n: 3, note: null, parent: null, ...given, k: this.#kind.stored?.(given.k) ?? given.k, touched: 0 }
       const known = this.rows.find((row) => this.#keyOf(row) === this.#keyOf(fresh))
       if (known !== undefined && (!upsert || known.tenant !== 1)) return { refused: index }
       const changes = known === undefined ? {} : this.#changes(fresh, given, set, known)
@@ -211,15 +249,16 @@ class Model {
   }
 }
 
-const columns = ['k', 'part', 'code', 'n', 'note', 'touched'] as const
+const columns = ['k', 'part', 'code', 'n', 'note', 'parent', 'touched'] as const
 const shown = (row: object): string => ['tenant', ...columns].map((name) => (row as Record<string, unknown>)[name] ?? 'null').join('|')
 
 async function stored ({ sql, engine }: Service, { name }: Kind): Promise<Array<Row & { id: number }>> {
-  return await sql(`select id, tenant, cast(k as ${engine === 'sqlite' ? 'text' : 'char'}) as k, part, code, n, note, touched from ${name} order by id`)
+  return await sql(`select id, tenant, cast(k as ${engine === 'sqlite' ? 'text' : 'char'}) as k, part, code, n, note, parent, touched from ${name} order by id`)
 }
 
 function bodyOf (request: Request, { key }: Kind): object {
   const options = { ...request.returning && { returning: ['id', ...columns] }, ...request.dryRun && { dryRun: true } }
+  if (request.verb === 'many') return { verb: 'update', key, filters: {}, data: request.data, ...options }
   if (request.verb !== 'insert') {
     const { verb, least, expect } = request
     return { verb, filters: { n: { $gte: least } }, ...request.verb === 'update' && { data: request.data }, ...expect !== undefined && { expect }, ...options }
@@ -234,7 +273,8 @@ async function check (service: Service, kind: Kind, model: Model, request: Reque
   const before = model.rows.map((row) => ({ ...row }))
   const expected = model.run(request)
   const body = bodyOf(request, kind)
-  const { status, json } = await service.post(kind.name, body, kind.open === true ? {} : { token: 'one' })
+  const post = (body: unknown) => service.post(kind.name, body, kind.open === true ? {} : { token: 'one' })
+  const { status, json, text } = await post(body)
   const fail = (what: string, is: unknown, wanted: unknown): never => {
     throw new Error(`${kind.name}: ${JSON.stringify(body)}\non ${before.map(shown).join(' ')}\n${what}: ${JSON.stringify(is)}\ninstead of ${JSON.stringify(wanted)}`)
   }
@@ -242,10 +282,19 @@ async function check (service: Service, kind: Kind, model: Model, request: Reque
   const rows = await stored(service, kind)
   if (kind.computed === true && json.error?.code === 'NOT_SUPPORTED' && (request.returning || expected.refused !== undefined || givesCode(request))) model.rows = before
   else if (expected.unexpected === true) same('refusal', [status, json.error?.code], [412, 'EXPECTATION_FAILED'])
-  else if (expected.refused !== undefined && request.verb === 'insert') {
-    // rows that are sorted are not refused in the order of `data`
-    const path = Array.isArray(request.data) ? /^\/data\/\d+(\/|$)/ : /^\/data(\/|$)/
+  else if (expected.isEmpty !== undefined) same('refusal', [status, json.error?.code, json.error?.details[0]?.path], [400, 'INVALID_BODY', `/data/${expected.isEmpty}`])
+  else if (expected.unseen !== undefined && request.verb !== 'update' && request.verb !== 'delete') {
+    same('refusal', [status, json.error?.code, json.error?.details[0]?.path], [409, 'FOREIGN_KEY_VIOLATION', Array.isArray(request.data) ? `/data/${expected.unseen}/parent` : '/data/parent'])
+    const other = JSON.stringify(body).replace(/"parent":([39])/g, (_, parent) => `"parent":${parent === '3' ? 9 : 3}`)
+    same('answer for hidden rows in place of missing ones', (await post(other)).text, text)
+  } else if (expected.refused !== undefined && request.verb === 'many') {
     same('refusal', [status, json.error?.code], [409, 'UNIQUE_VIOLATION'])
+    if (!json.error.details.every((detail: { path: string }) => detail.path.startsWith(`/data/${expected.refused}`))) fail('refused row', json.error.details, expected.refused)
+  } else if (expected.refused !== undefined && request.verb === 'insert') {
+    // rows that are sorted are not refused in the order of `data`, and all of their parents are checked
+    const path = Array.isArray(request.data) ? /^\/data\/\d+(\/|$)/ : /^\/data(\/|$)/
+    const isSorted = request.upsert && [request.data].flat().some(isUnseen)
+    same('refusal', [status, json.error?.code], [409, isSorted && json.error?.code === 'FOREIGN_KEY_VIOLATION' ? 'FOREIGN_KEY_VIOLATION' : 'UNIQUE_VIOLATION'])
     if (!json.error.details.every((detail: { path: string }) => path.test(detail.path))) fail('refused row', json.error.details, expected.refused)
   } else {
     if (status !== 200) fail('answer', json, expected)
@@ -267,7 +316,7 @@ async function check (service: Service, kind: Kind, model: Model, request: Reque
 
 /** Compares random requests with the model, `runs` sequences of them for each kind of table. */
 export async function compareWrites (t: Test, runs: number): Promise<void> {
-  const tables = Object.fromEntries(KINDS.map(({ name }) => [name, { rows: { tenant: 1 } }]))
+  const tables = Object.fromEntries(['parents', ...KINDS.map(({ name }) => name)].map((name) => [name, { rows: { tenant: 1 } }]))
   await onEachEngine(t, 'writes do what a model in memory does', { schema: schemaOf, tokens: [tokenFor('one', tables)] }, async (t, service) => {
     for (const kind of kindsOf(service.engine)) {
       const [value = ''] = kind.values.slice(-1)
