@@ -27,7 +27,7 @@ import { createRequestLog } from './telemetry/record.ts'
 
 export { checkPrefix } from '../plugins/errors.ts'
 export { bindGrant, execute, streamInProcess } from './in-process/calls.ts'
-export { loadInProcess } from './in-process/calls.ts'
+export { loadInProcess, requestInProcess } from './in-process/calls.ts'
 export { runInProcess } from './in-process/transaction.ts'
 
 export interface RegisterOptions {
@@ -40,6 +40,8 @@ export interface RegisterOptions {
 export interface Registered extends Pick<Readiness, 'isReady'> {
   readonly databases: ReadonlyMap<string, Database>
   readonly addTables: AddTables
+  /** Undefined without the setting `requests`. */
+  readonly named: NamedRequests | undefined
   /** Reads the catalog of each database and the token file again. */
   refresh (): Promise<void>
   /** Uses the roles, the named requests and the parser of the token file of these settings. */
@@ -89,6 +91,7 @@ export async function registerParts (
     databases,
     isReady: readiness.isReady,
     addTables: createAddTables(described),
+    named,
     refresh: async () => {
       const catalogs = Array.from(databases.values(), (database) => database.refresh())
       await Promise.all([app.rowQueryTokenWatch?.refresh(), ...catalogs])

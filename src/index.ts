@@ -12,7 +12,7 @@ import type { CallGrant, HostGrant } from './access/grant.ts'
 import { createTokenStore, type TokenStore } from './access/tokens.ts'
 import { resolveSettings, type AppOptions } from './config/settings.ts'
 import type { ServerFacts } from './dialects/dialect.ts'
-import type { LoadRequest, ExecuteRequest } from './in-process/calls.ts'
+import type { LoadRequest, ExecuteRequest, NamedOptions } from './in-process/calls.ts'
 import type {
   BoundCalls, InProcessTransaction, InProcessTransactionOptions, Execute, Stream
 } from './in-process/transaction.ts'
@@ -69,6 +69,16 @@ export interface RowQuery<Databases extends AnyDatabases = AnyDatabases> {
    * throws
    */
   load(request: LoadRequest, source: AsyncIterable<unknown> | Iterable<unknown>): Promise<LoadResult>
+  /**
+   * Calls a named request: `rows.request('orders_of_customer', { customer: 7 }, { grant })`. Returns `data` of its
+   * answer.
+   * @throws ServiceError with the code of the HTTP answer
+   */
+  request<Result = any>(
+    name: string,
+    parameters: Readonly<Record<string, unknown>>,
+    options: NamedOptions
+  ): Promise<Result>
   /**
    * Runs a function whose requests happen in one transaction: commits when it resolves, rolls back when it throws. The
    * function may run again after a deadlock or if the tables have changed. @throws ServiceError; what the function
@@ -175,6 +185,10 @@ export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (
     load: async (request, source) => {
       const { inProcess, loadInProcess } = partsFor('load')
       return await loadInProcess(inProcess, request, source)
+    },
+    request: async (name, parameters, requestOptions) => {
+      const { named, requestInProcess } = partsFor('request')
+      return await requestInProcess(named, name, parameters, requestOptions) as any
     },
     transaction: async (database, use, transactionOptions = {}) => {
       const { inProcess, runInProcess } = partsFor('transaction')

@@ -8,7 +8,7 @@ import type {
   OperationResult, RowsFields, SelectFields, SelectResult, Streamed, UpdateFields, UpdateResult
 } from '../in-process/requests.ts'
 import {
-  type ClientOptions, RowQueryError, type RequestOptions, createSend, NDJSON, writeJson, type Send, type Upload
+  type ClientOptions, RowQueryError, type RequestOptions, createSend, NDJSON, writeJson, type Send, type Other
 } from './send.ts'
 
 export { RowQueryError } from './send.ts'
@@ -30,7 +30,11 @@ export function createClient<Databases extends AnyDatabases = AnyDatabases> (
 ): Client<Databases, 'bigint'>
 export function createClient (options: ClientOptions): any {
   const send = createSend(options)
-  return { database: (name: string) => createDatabase(send, name) }
+  return {
+    database: (name: string) => createDatabase(send, name),
+    request: async (name: string, parameters: object = {}, { method = 'POST', ...rest }: CallOptions = {}) =>
+      await send([REQUESTS, name], parameters, rest, { method, query: method === 'GET' ? queryOf(parameters) : '' })
+  }
 }
 
 // The fields of each method, and the result that belongs to them.
@@ -38,6 +42,21 @@ export function createClient (options: ClientOptions): any {
 export interface Client<All extends AnyDatabases = AnyDatabases, N extends Bigints = 'bigint'> {
   /** Returns the methods of a database without sending a request. */
   database<D extends Name<All>>(name: D): DatabaseClient<All[D], N>
+  /**
+   * Calls a named request, by POST or, for caches, by GET. Returns `data` of the answer. @throws RowQueryError, also
+   * INVALID_BODY by GET for null and an empty list; the reason of the signal
+   */
+  request<Result = any>(
+    name: string,
+    parameters?: Readonly<Record<string, unknown>>,
+    options?: CallOptions
+  ): Promise<Result>
+}
+
+/** The options of a call of a named request. */
+export interface CallOptions extends RequestOptions {
+  /** `POST` by default. */
+  method?: 'GET' | 'POST' | undefined
 }
 
 /** The additional fields of several operations. */
@@ -133,6 +152,24 @@ export interface DatabaseClient<Tables, N extends Bigints = 'bigint'> {
   >
 }
 
+// Named requests.
+
+const REQUESTS = 'requests'
+
+/** The query string of parameters; a list gives its name once for each value. @throws RowQueryError INVALID_BODY */
+function queryOf (parameters: object): string {
+  const pairs = Object.entries(parameters).flatMap(([name, value]) => {
+    const values: unknown[] = Array.isArray(value) ? value : [value]
+    if (values.length === 0 || values.includes(null)) {
+      throw new RowQueryError('INVALID_BODY', `"${name}" has a value that a query string does not have`)
+    }
+    return values.map((each) =>
+      `${encodeURIComponent(name)}=${encodeURIComponent(typeof each === 'string' ? each : writeJson(each))}`
+    )
+  })
+  return pairs.length === 0 ? '' : `?${pairs.join('&')}`
+}
+
 // The methods of a database.
 
 function createDatabase (send: Send, name: string): DatabaseClient<any, any> {
@@ -186,7 +223,7 @@ const DELAY = 1000
 
 type Iteration = AsyncIterator<unknown> | Iterator<unknown>
 
-class SourceUpload implements Upload {
+class SourceUpload implements Other {
   readonly #source: AsyncIterable<unknown> | Iterable<unknown>
   readonly type: string
   readonly query: string
@@ -203,7 +240,7 @@ class SourceUpload implements Upload {
     this.query = query.length === 0 ? '' : `?${query.join('&')}`
   }
 
-  stream (): ReadableStream<Uint8Array> {
+  readonly stream = (): ReadableStream<Uint8Array> => {
     const source = this.#source as AsyncIterable<unknown> & Iterable<unknown>
     const parts: Iteration = this.#parts = source[Symbol.asyncIterator]?.() ?? source[Symbol.iterator]()
     const encoder = new TextEncoder()

@@ -124,15 +124,17 @@ export type Send = (
     readonly dryRun?: unknown
   },
   options?: RequestOptions,
-  as?: 'rows' | Upload
+  as?: 'rows' | Other
 ) => Promise<any>
 
-/** The body of an import. */
-export interface Upload {
-  readonly type: string
+/** A request of another form: an import, whose body is a stream, or the call of a named request. */
+export interface Other {
+  readonly type?: string
   /** The query string. */
   readonly query: string
-  readonly stream: () => ReadableStream<Uint8Array>
+  readonly stream?: () => ReadableStream<Uint8Array>
+  /** The method of a named request, whose parameters may be called as fields of bodies are. */
+  readonly method?: 'GET' | 'POST'
 }
 
 export const NDJSON = 'application/x-ndjson'
@@ -153,30 +155,34 @@ export function createSend (
 
   return async (names, body, options, as) => {
     const isStream = as === 'rows'
-    const upload = isStream ? undefined : as
+    const other = isStream ? undefined : as
+    const stream = other?.stream
+    const named = other?.method
     const {
       retries = 3,
-      timeout = upload === undefined ? 60_000 : 600_000,
+      timeout = stream === undefined ? 60_000 : 600_000,
       headers,
       signal: aborted,
       idempotencyKey,
       consistency
     } = { ...usual, ...options }
-    const isRead = (body.operations ?? [body]).every(({ verb }) => verb === 'select')
+    const isRead = named === undefined
+      ? (body.operations ?? [body]).every(({ verb }) => verb === 'select')
+      : named === 'GET'
     // the service refuses keys of dry runs
     const key =
-      isRead || body.dryRun === true
+      isRead || (body.dryRun === true && named === undefined)
         ? undefined
-        : (idempotencyKey ?? (idempotencyKeys === true && upload === undefined ? randomId() : undefined))
+        : (idempotencyKey ?? (idempotencyKeys === true && stream === undefined ? randomId() : undefined))
     let isReading = false
-    const address = href.replace(/\/*$/, '') + names.map(encodeSegment).join('') + (upload?.query ?? '')
-    const text = writeJson(body)
+    const address = href.replace(/\/*$/, '') + names.map(encodeSegment).join('') + (other?.query ?? '')
+    const text = named === 'GET' ? undefined : writeJson(body)
 
     const attempt = async (): Promise<unknown> => {
       const bearer = typeof token === 'function' ? await token() : token
       const sent = createHeaders({ ...usual.headers, ...headers }, {
         authorization: bearer === undefined ? bearer : `Bearer ${bearer}`,
-        'content-type': upload?.type ?? 'application/json',
+        'content-type': text === undefined ? undefined : other?.type ?? 'application/json',
         accept: isStream ? NDJSON : undefined,
         'idempotency-key': key,
         'row-query-consistency': consistency
@@ -184,16 +190,16 @@ export function createSend (
       try {
         // does not follow redirects, because the token must not be sent to another host
         const init = { redirect: 'manual', headers: sent, signal } as const
-        if (isRead && hasQuery === undefined) {
+        if (isRead && named === undefined && hasQuery === undefined) {
           const { headers } = await (given ?? fetch)(address, { ...init, method: 'OPTIONS' })
           hasQuery = headers.get('accept-query')?.includes('application/json') === true
         }
-        const method = isRead && hasQuery === true ? 'QUERY' : 'POST'
+        const method = named ?? (isRead && hasQuery === true ? 'QUERY' : 'POST')
         const response = await (given ?? fetch)(
           address,
-          upload === undefined
-            ? { ...init, method, body: text }
-            : { ...init, method, body: upload.stream(), duplex: 'half' } as RequestInit
+          stream === undefined
+            ? { ...init, method, body: text ?? null }
+            : { ...init, method, body: stream(), duplex: 'half' } as RequestInit
         )
         if (!isStream || !response.ok) return readAnswer(response, await response.text(), toLarge)
         isReading = response.headers.get('content-type')?.startsWith(NDJSON) === true
@@ -216,7 +222,7 @@ export function createSend (
         const pause = (result.retryAfter ?? 0) * 1000 + Math.random() * Math.min(10_000, 200 * 2 ** count)
         if (
           // the rows of an import are gone
-          upload !== undefined ||
+          stream !== undefined ||
           !(isRead || key !== undefined) ||
           count >= retries ||
           !(TEMPORARY.has(result.status) || TEMPORARY.has(result.code)) ||

@@ -8,11 +8,13 @@ import { type Grant, type CallGrant, toCallGrant } from '../access/grant.ts'
 import type { Column } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
 import type { Transaction } from '../dialects/dialect.ts'
-import { invalidBody, ServiceError, didYouMean, at, invalidJson } from '../errors.ts'
+import { invalidBody, ServiceError, didYouMean, at, invalidJson, requestNotFound } from '../errors.ts'
 import { checkStreamBody, readConsistency } from '../http/stream.ts'
 import { type ImportOptions, readImportOptions, Import } from '../imports/run-import.ts'
 import { keepKeys, keepText, parseExactJson, type RawNumber } from '../json/exact-json.ts'
 import { isPlain } from '../json/plain-values.ts'
+import type { NamedRequests } from '../named/call.ts'
+import { readObject } from '../named/parameters.ts'
 import { handle, type Handled, openStream, type PipelineRequest } from '../pipeline.ts'
 import { membersOf } from '../plan/filters/scope.ts'
 import { resultColumns, type Member, type Plan } from '../plan/plan.ts'
@@ -93,6 +95,36 @@ const EXECUTE_OPTIONS: ReadonlySet<string> = new Set<keyof ExecuteRequest>([
 export async function execute (inProcess: InProcess, request: ExecuteRequest): Promise<unknown> {
   requireKnown(request, EXECUTE_OPTIONS, 'execute')
   return await executeWith(toCallGrant(request.grant), inProcess, request)
+}
+
+// Named requests of the host app without HTTP.
+
+/** The options of a call of a named request. */
+export interface NamedOptions {
+  grant: CallGrant
+  /** Type of integers beyond 2^53 in the result; `bigint` if omitted. */
+  bigints?: Bigints
+  consistency?: unknown
+}
+
+const NAMED_OPTIONS: ReadonlySet<string> = new Set<keyof NamedOptions>(['grant', 'bigints', 'consistency'])
+
+/** Calls a named request, and returns `data` of its answer. @throws ServiceError */
+export async function requestInProcess (
+  named: NamedRequests | undefined,
+  name: string,
+  parameters: unknown,
+  options: NamedOptions
+): Promise<unknown> {
+  requireKnown(options, NAMED_OPTIONS, 'request')
+  const { grant: given, bigints = 'bigint', consistency: asked } = options
+  const grant = toCallGrant(given)
+  const request = named?.find(name, grant)
+  if (named === undefined || request === undefined) throw requestNotFound(name)
+  const body = copyJson(parameters)
+  const consistency = readConsistency(request.isRead ? 'select' : 'update', '"consistency"', asked)
+  const { response, plan } = await named.run({ request, grant, given: readObject(request, body), consistency })
+  return readResponse(response, plan, bigints)
 }
 
 type BoundRequest = Omit<ExecuteRequest, 'grant'>
@@ -244,10 +276,10 @@ async function * toBytes (source: AsyncIterable<unknown> | Iterable<unknown>): A
 
 type Values = Record<string, unknown>
 
-/** `data` of the response to a plan. */
-export function readResponse (response: string | Buffer, plan: Plan, bigints: Bigints): unknown {
+/** `data` of the response to a plan, or to several. */
+export function readResponse (response: string | Buffer, plan: Plan | undefined, bigints: Bigints): unknown {
   const { data } = parseExactJson(String(response)) as { data: Values }
-  const rows = namesOf(plan)
+  const rows = plan === undefined ? NO_NAMES : namesOf(plan)
   // `next` is a position, which has values of columns, or an offset
   convertRow(data, { columns: new Map(), members: new Map([['rows', rows], ['next', rows]]) }, bigints)
   return data
@@ -262,6 +294,8 @@ export function createRowReader (plan: Plan, bigints: Bigints): (text: string) =
     return row
   }
 }
+
+const NO_NAMES: RowNames = { columns: new Map(), members: new Map() }
 
 const namesOf = (plan: Plan): RowNames => ({
   columns: resultColumns(plan),

@@ -61,6 +61,7 @@ t.test('a request that is right has no line', async (t) => {
   const optional: object[] = [
     { ...select, filters: { id: x } },
     { ...select, filters: { id: { $in: x } } },
+    { ...select, filters: { id: { $in: x, $case: 'ignore' } } },
     { ...select, filters: { $and: [{ id: { $gt: x } }] } },
     { ...select, filters: { $match: { columns: ['name'], text: x } } },
     { ...select, limit: x },
@@ -77,6 +78,8 @@ t.test('a parameter in another place is a mistake', async (t) => {
     [{ ...select, filters: { id: { $like: x } } }, 'body.filters.id.$like'],
     [{ ...select, filters: { id: { $nlike: x } } }, 'body.filters.id.$nlike'],
     [{ ...select, filters: { id: { $null: x } } }, 'body.filters.id.$null'],
+    [{ ...select, filters: { id: { $eq: 'a', $case: x } } }, 'body.filters.id.$case'],
+    [{ ...select, filters: { id: { $gt: { $column: x } } } }, 'body.filters.id.$gt.$column'],
     [{ ...select, filters: { id: { $between: x } } }, 'body.filters.id.$between'],
     [{ ...select, filters: { id: { $has: ['a', x] } } }, 'body.filters.id.$has.1'],
     [{ ...select, filters: { id: { $at: { '$.a': x } } } }, 'body.filters.id.$at.$.a'],
