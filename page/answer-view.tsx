@@ -1,21 +1,26 @@
 /** The answer to a request: rows as a grid or as JSON, counts of a write, or what was wrong. */
 import type { ComponentChildren } from 'preact'
-import { isList, isObject, memberOf, parseJson, writeLines, type Json, type JsonObject } from './json.ts'
-import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
+import { isList, isObject, memberOf, parseJson, withMembers, writeLines, type Json, type JsonObject } from './json.ts'
+import { useEffect, useLayoutEffect, useMemo, useState } from 'preact/hooks'
 import { firstBody, referringFilters } from './bodies.ts'
 import { copy } from './cell.tsx'
+import { arrange, type ColumnLayout } from './column-layout.ts'
+import { ColumnMenu } from './column-menu.tsx'
 import { Grid } from './grid.tsx'
 import { readOrder } from './order.ts'
 import { columnsOf, isGrouped } from './rows.ts'
-import { LETTER_CASE, readSearch } from './search.ts'
+import { canSearch, LETTER_CASE, readSearch, withSearch } from './search.ts'
 import type { Answer } from './service.ts'
-import { useStage } from './stage.tsx'
+import { Summary } from './summary-view.tsx'
+import { useStage, type Stage } from './stage.tsx'
 import type { Column, Relation, Table } from './table.ts'
 
 /** An answer, and the request that it is for. */
 export interface Result { readonly answer: Answer, readonly body: JsonObject | undefined }
 
 interface AnswerViewProps {
+  /** The answer that there was none; the rows are those of the request before. */
+  readonly unanswered: { readonly answer: Answer, readonly again: () => void } | undefined
   readonly table: Table
   readonly result: Result
   readonly isOld: boolean
@@ -27,6 +32,11 @@ interface AnswerViewProps {
   readonly onImport: (() => void) | undefined
   /** What can be done with rows that are selected. */
   readonly onSelected: (rows: readonly JsonObject[], action: 'delete' | 'export') => void
+  /** Runs another request. */
+  readonly onBody: (body: JsonObject) => void
+  readonly onPaste: ((cells: ReadonlyArray<readonly string[]>, columns: readonly string[]) => void) | undefined
+  readonly layout: ColumnLayout
+  readonly setLayout: (layout: ColumnLayout) => void
   readonly onEdit: ((row: JsonObject, column: Column, value: Json) => Promise<boolean>) | undefined
   /** The key of the row that is open at first. */
   readonly opened: string | undefined
@@ -48,23 +58,35 @@ export interface Paging {
 
 const number = (value: number): string => value.toLocaleString('en')
 
-export function AnswerView ({ table, result: { answer, body }, isOld, shown, setShown, paging, onOrder, onExport, onImport, onSelected, onEdit, opened, onOpen, panel, children }: AnswerViewProps) {
+export function AnswerView ({ unanswered, table, result: { answer, body }, isOld, shown, setShown, paging, onOrder, onExport, onImport, onSelected, onEdit, onBody, onPaste, layout, setLayout, opened, onOpen, panel, children }: AnswerViewProps) {
   const { data, failure } = answer
   const [selected, setSelected] = useState<ReadonlyMap<string, JsonObject>>(new Map())
   // before the next frame: what acts on them takes the focus with it
   useLayoutEffect(() => setSelected(new Map()), [answer])
-  if (failure !== undefined) return <FailureView answer={answer} body={body} table={table} />
   const rows = isList(memberOf(data, 'rows')) ? data?.['rows'] as readonly JsonObject[] : undefined
   const isSelect = memberOf(body, 'verb') === 'select'
+  const all = useMemo(() => columnsOf(table, body, rows ?? []), [answer])
+  const columns = useMemo(() => arrange(all, layout), [all, layout.order, layout.hidden])
+  const order = readOrder(body)
+  const hidden = all.length - columns.length
   const act = (action: 'delete' | 'export'): void => onSelected([...selected.values()], action)
+  if (failure !== undefined) return <FailureView answer={answer} body={body} table={table} />
   return (
     <>
       {children}
+      {unanswered !== undefined && <div class='unanswered'><FailureView answer={unanswered.answer} body={undefined} /><p class='buttons'><button type='button' class='main' onClick={() => unanswered.again()}>Try again</button> <span class='muted'>The rows below are those of the last answer.</span></p></div>}
       {shown === 'json'
         ? <JsonText text={answer.text} />
         : rows !== undefined && (rows.length === 0
-          ? <p class='empty'>{noRows(table, body)}</p>
-          : <Grid label={`Rows of ${table.name}`} rows={rows} columns={columnsOf(table, body, rows)} table={isGrouped(body) ? undefined : table} order={readOrder(body)} onOrder={memberOf(body, 'verb') === 'select' ? onOrder : undefined} panel={isGrouped(body) ? undefined : panel} selected={selected} onSelected={isSelect && !isGrouped(body) ? setSelected : undefined} onEdit={isSelect ? onEdit : undefined} opened={opened} onOpen={onOpen} />)}
+          ? <NoRows table={table} body={body} />
+          : isGrouped(body)
+            ? <Summary table={table} body={body as JsonObject} rows={rows} onOrder={onOrder} />
+            : <Grid
+                label={`Rows of ${table.name}`} rows={rows} columns={columns} table={table} order={order} onOrder={isSelect ? onOrder : undefined} panel={panel}
+                selected={selected} onSelected={isSelect ? setSelected : undefined} onEdit={isSelect ? onEdit : undefined} onPaste={isSelect && onPaste !== undefined ? (cells, from) => onPaste(cells, columns.slice(from)) : undefined} opened={opened} onOpen={onOpen}
+                widths={layout.widths} onWidth={isSelect ? (name, width) => setLayout({ ...layout, widths: { ...layout.widths, [name]: width } }) : undefined}
+                menuOf={isSelect && body !== undefined ? (_name, column) => <ColumnMenu table={table} column={column} body={body} columns={all} layout={layout} setLayout={setLayout} onBody={onBody} /> : undefined}
+              />)}
       <div class='bar'>
         {rows !== undefined && memberOf(body, 'verb') === 'select' && <Pages paging={paging} />}
         <span class='count' role='status'>{data === undefined ? '' : rows === undefined || memberOf(data, 'count') === undefined ? describeWrite(data) : describeRows(rows.length, { total: memberOf(data, 'total'), bound: memberOf(body, 'total'), first: paging.first })}<span class='muted took'> {Math.round(answer.took)} ms</span>{isOld && <span class='muted'> · the request has changed: press Run</span>}</span>
@@ -77,6 +99,7 @@ export function AnswerView ({ table, result: { answer, body }, isOld, shown, set
           </span>
         )}
         <span class='spacer' />
+        {hidden > 0 && !isGrouped(body) && <button type='button' class='quiet' onClick={() => setLayout({ ...layout, hidden: [] })}>Show {hidden === 1 ? '1 hidden column' : `${hidden} hidden columns`}</button>}
         {rows !== undefined && memberOf(body, 'verb') === 'select' && <button type='button' title='All rows that the filters select, as a CSV file' onClick={onExport}>Export CSV</button>}
         {onImport !== undefined && isSelect && <button type='button' title='Rows from a CSV file' onClick={onImport}>Import CSV …</button>}
         <span class='segments' role='group' aria-label='Show the answer as'>
@@ -100,12 +123,48 @@ function Pages ({ paging: { onFirst, onPrevious, onNext, onLast } }: { paging: P
   )
 }
 
-function noRows (table: Table, body: JsonObject | undefined): string {
+/** Why there are no rows and, for a search, where else the text is. */
+function NoRows ({ table, body }: { table: Table, body: JsonObject | undefined }) {
   const filters = memberOf(body, 'filters')
-  if (memberOf(body, 'verb') !== 'select') return 'No rows.'
-  if (filters === undefined) return 'The table is empty.'
+  if (memberOf(body, 'verb') !== 'select') return <p class='empty'>No rows.</p>
+  if (filters === undefined) return <p class='empty'>The table is empty.</p>
   const search = readSearch(table, filters)
-  return search === undefined ? 'No row passes the filters.' : `No row passes the filters. ${search.columns === undefined ? LETTER_CASE : 'A full-text index leaves out short words and stop words.'}`
+  if (search === undefined) return <p class='empty'>No row matches the filters.</p>
+  return (
+    <div class='empty'>
+      <p>No row matches “{search.text}”. {search.columns === undefined ? LETTER_CASE : 'A full-text index leaves out short words and stop words.'}</p>
+      <Elsewhere table={table} text={search.text} />
+    </div>
+  )
+}
+
+/** Other tables that are searched at most, and rows that are counted in each. */
+const MAX_TABLES = 12
+const MAX_FOUND = 100
+
+/** The other tables that have a text, each with a link to its rows. */
+function Elsewhere ({ table, text }: { table: Table, text: string }) {
+  const { document, service, go } = useStage()
+  const [found, setFound] = useState<ReadonlyArray<{ readonly name: string, readonly total: number, readonly body: string }>>()
+  useEffect(() => {
+    const controller = new AbortController()
+    const look = async (name: string): Promise<void> => {
+      const other = document.table(name)
+      if (other === undefined || !other.verbs.includes('select') || !canSearch(other)) return
+      const filters = withSearch(other, undefined, { text })
+      if (filters === undefined) return
+      const { data } = await service.look(other.path, writeLines({ verb: 'select', filters, limit: 1, total: MAX_FOUND }), controller.signal)
+      const total = memberOf(data, 'total')
+      if (typeof total === 'number' && total > 0) setFound((before = []) => [...before, { name, total, body: writeLines(withMembers(firstBody(other, 'select'), { filters })) }])
+    }
+    setFound(undefined)
+    const others = document.tables.filter(({ name }) => name !== table.name).slice(0, MAX_TABLES)
+    Promise.all(others.map(({ name }) => look(name).catch(() => {}))).then(() => setFound((before = []) => before))
+    return () => controller.abort()
+  }, [table, text])
+  if (found === undefined) return <p class='muted'>Looking in the other tables …</p>
+  if (found.length === 0) return <p class='muted'>No other table has it either.</p>
+  return <ul class='elsewhere'>{found.map(({ name, total, body }) => <li key={name}><button type='button' class='link' onClick={() => go({ database: document.name, table: name, body })}>{total === 1 ? '1 row' : `${total}${total === MAX_FOUND ? ' or more' : ''} rows`} of {name}</button></li>)}</ul>
 }
 
 function describeRows (count: number, { total, bound, first }: { total: Json | undefined, bound: Json | undefined, first: number | undefined }): string {
@@ -165,6 +224,14 @@ export function FailureView ({ answer: { status, failure, requestId }, body, tab
       <p class='muted'>{status > 0 ? `Status ${status} · ` : ''}<code>{failure.code}</code>{requestId === null ? '' : <> · request <code>{requestId}</code></>}</p>
     </div>
   )
+}
+
+/** Shows why nothing was written, before everything else. */
+export function showRefusal ({ show }: Stage, props: FailureProps): void {
+  show({
+    title: 'Nothing was written',
+    content: <><FailureView {...props} /><p class='buttons'><button type='button' class='main' onClick={() => show(undefined)}>Close</button></p></>
+  })
 }
 
 /** The place in a file of what `/data/7/price` names. */

@@ -5,7 +5,7 @@ import { Reference } from './reference.tsx'
 import { readRoute, writeRoute, type Route } from './route.ts'
 import { createService, LoadError, type Service } from './service.ts'
 import { Sidebar } from './sidebar.tsx'
-import { mayLeave, StageContext, type Dialog, type Stage } from './stage.tsx'
+import { mayLeave, StageContext, type Action, type Dialog, type Stage } from './stage.tsx'
 import { ColorScheme, SignIn, Start } from './start.tsx'
 import { readDocument, type DatabaseDocument } from './table.ts'
 import type { TabStorage } from './tab-storage.ts'
@@ -34,7 +34,7 @@ export function App ({ base, storage, offered, isPublic }: AppProps) {
   const [message, setMessage] = useState('')
   const [isBusy, setBusy] = useState(false)
   const [dialog, setDialog] = useState<Dialog>()
-  const [said, setSaid] = useState('')
+  const [said, setSaid] = useState<{ readonly text: string, readonly action?: Action | undefined }>({ text: '' })
   /** Counts what was opened: the last one wins. */
   const turn = useRef(0)
   /** The last token of an address, which is used where the token of the tab is not valid any more. */
@@ -140,7 +140,7 @@ export function App ({ base, storage, offered, isPublic }: AppProps) {
           setDialog(undefined)
         },
         show: setDialog,
-        say: setSaid
+        say: (text, action) => setSaid({ text, action })
       }, [opened, document])
 
   return (
@@ -170,7 +170,7 @@ export function App ({ base, storage, offered, isPublic }: AppProps) {
             </StageContext.Provider>
             )}
       </main>
-      <Toast text={said} onEnd={() => setSaid('')} />
+      <Toast said={said} onEnd={() => setSaid({ text: '' })} />
     </>
   )
 }
@@ -207,14 +207,20 @@ function DialogView ({ dialog, onClose }: { dialog: Dialog | undefined, onClose:
   )
 }
 
-/** How long a message stays, in milliseconds. */
+/** How long a message stays, in milliseconds: longer if something can be done about it. */
 const SHOWN = 5000
+const SHOWN_WITH_ACTION = 12_000
 
-function Toast ({ text, onEnd }: { text: string, onEnd: () => void }) {
+function Toast ({ said: { text, action }, onEnd }: { said: { readonly text: string, readonly action?: Action | undefined }, onEnd: () => void }) {
   useEffect(() => {
     if (text === '') return undefined
-    const timer = setTimeout(onEnd, SHOWN)
+    const timer = setTimeout(onEnd, action === undefined ? SHOWN : SHOWN_WITH_ACTION)
     return () => clearTimeout(timer)
-  }, [text])
-  return <p class={text === '' ? 'toast' : 'toast shown'} role='status'>{text}</p>
+  }, [text, action])
+  return (
+    <div class={text === '' ? 'toast' : 'toast shown'}>
+      <span role='status'>{text}</span>
+      {action !== undefined && <button type='button' onClick={() => { onEnd(); action.run() }}>{action.label}</button>}
+    </div>
+  )
 }

@@ -16,7 +16,7 @@ export function firstBody (table: Table, verb: Verb = table.verbs[0] ?? 'select'
   if (verb !== 'select' || !verbs.includes('select')) return blankBody(verb)
   return {
     verb: 'select',
-    ...columns.length > MANY_COLUMNS && { columns: columns.slice(0, FIRST_COLUMNS).map(({ name }) => name) },
+    ...columns.length > MANY_COLUMNS && { columns: columns.filter(({ isInvisible }) => isInvisible !== true).slice(0, FIRST_COLUMNS).map(({ name }) => name) },
     limit: PAGE,
     ...firstPosition(table),
     total: COUNTED
@@ -82,12 +82,6 @@ export function readBody (text: string): JsonObject | undefined {
 }
 
 export const verbOf = (body: JsonObject | undefined): string => String(memberOf(body, 'verb') as Json | undefined)
-
-/** The column whose name says that it names a row. */
-export function nameColumn ({ columns }: Table): Column | undefined {
-  const texts = columns.filter(({ kind, members }) => kind === 'text' && members === undefined)
-  return [/(^|_)(name|title|label)$/i, /(^|_)(email|login)$/i].map((pattern) => texts.find(({ name }) => pattern.test(name))).find((found) => found !== undefined)
-}
 
 /** The column that names rows of a table to a person. */
 export function labelColumn ({ columns }: Table): Column | undefined {

@@ -5,6 +5,7 @@ import { labelColumn } from './bodies.ts'
 import { asOptions, Choice } from './choice.tsx'
 import { blankCondition, changeOperator, firstOperatorOf, mayIgnoreCase, MATCH_MODES, needsOperand, OPERATORS, operatorsOf, pathOf, pathOperatorsOf, readFilters, RELATED_OPERATORS, saysSame, writeFilters, type Condition, type FilterRow, type Match, type Related, type RelatedOperator } from './filter-rows.ts'
 import { MembersInput, Picker, ValueInput } from './record-form.tsx'
+import { readSearch } from './search.ts'
 import { useStage } from './stage.tsx'
 import type { Column, Relation, Table } from './table.ts'
 import { exampleOf, fromText, pickerOf, readAgo, toText, DAYS, UNITS, writeAgo } from './values.ts'
@@ -50,6 +51,8 @@ export function FilterForm ({ table, filters, onChange, within = '' }: FilterFor
     setRows(changed)
     onChange(writeFilters(changed.map(({ row }) => row)))
   }
+  const found = within === '' ? readSearch(table, filters) : undefined
+  const search = found?.columns === undefined ? found?.text : undefined
   const replace = (id: number, row: FilterRow): void => change(current.map((each) => each.id === id ? { id, row } : each))
 
   return (
@@ -58,7 +61,9 @@ export function FilterForm ({ table, filters, onChange, within = '' }: FilterFor
       {current.map(({ id, row }, index) => (
         <div key={id} class='filter'>
           {'key' in row
-            ? <code class='written' title='This part is written in the body'>{row.key} {writeLine(row.value).slice(0, 120)}</code>
+            ? row.key === '$or' && search !== undefined
+              ? <span class='written token'>“{search}” in any text</span>
+              : <code class='written' title='This part is written in the body'>{row.key} {writeLine(row.value).slice(0, 120)}</code>
             : 'relation' in row
               ? <RelatedForm row={row} relations={relations} place={`${within}${index + 1}`} onChange={(changed) => replace(id, changed)} />
               : 'text' in row

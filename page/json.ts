@@ -19,6 +19,7 @@ export function parseJson (text: string): Json {
 }
 
 export const isObject = (value: Json | undefined): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Digits)
+export const isBoolean = (value: Json | undefined): value is boolean => typeof value === 'boolean'
 export const isList = (value: Json | undefined): value is readonly Json[] => Array.isArray(value)
 
 /** A member of an object of any names: `constructor` is one only if the object has it itself. */

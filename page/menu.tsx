@@ -1,11 +1,13 @@
 /** A button that opens a small panel beside it. The browser closes it on Escape and on a click elsewhere. */
 import type { ComponentChildren } from 'preact'
+import { Icon, type IconName } from './icons.tsx'
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 
 /** Space to the edges of the window, in pixels. */
 const MARGIN = 8
 
-export function Menu ({ label, summary, children }: { label: string, summary?: string | undefined, children: () => ComponentChildren }) {
+/** `icon`: the button shows only that. `children` get what closes the panel. */
+export function Menu ({ label, summary, icon, children }: { label: string, summary?: string | undefined, icon?: IconName | undefined, children: (close: () => void) => ComponentChildren }) {
   const id = useId()
   const button = useRef<HTMLButtonElement>(null)
   const panel = useRef<HTMLDivElement>(null)
@@ -31,8 +33,10 @@ export function Menu ({ label, summary, children }: { label: string, summary?: s
 
   return (
     <>
-      <button ref={button} type='button' class='menu' popovertarget={id}><span>{label}</span>{summary !== undefined && <b>{summary}</b>}</button>
-      <div ref={panel} id={id} popover='auto' class='panel' role='group' aria-label={label} onToggle={({ newState }) => setOpen(newState === 'open')}>{isOpen && children()}</div>
+      {icon === undefined
+        ? <button ref={button} type='button' class='menu' popovertarget={id}><span>{label}</span>{summary !== undefined && <b>{summary}</b>}</button>
+        : <button ref={button} type='button' class='quiet icon-button' aria-label={label} title={label} popovertarget={id}><Icon name={icon} /></button>}
+      <div ref={panel} id={id} popover='auto' class='panel' role='group' aria-label={label} onToggle={({ newState }) => setOpen(newState === 'open')}>{isOpen && children(() => panel.current?.hidePopover())}</div>
     </>
   )
 }

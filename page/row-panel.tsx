@@ -1,7 +1,7 @@
 /** What is shown below a row: its values, the rows that are related to it, and the form that changes it. */
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { isList, isObject, memberOf, withMembers, writeLine, writeLines, type Json, type JsonObject } from './json.ts'
-import { describeWrite, FailureView } from './answer-view.tsx'
+import { describeWrite, FailureView, showRefusal } from './answer-view.tsx'
 import { firstBody, keyFilters, relatedFilters } from './bodies.ts'
 import { copy, LongValue } from './cell.tsx'
 import { confirmWrite } from './confirm-write.tsx'
@@ -10,6 +10,7 @@ import { RecordForm } from './record-form.tsx'
 import { columnsOf } from './rows.ts'
 import type { Answer } from './service.ts'
 import { writeRoute } from './route.ts'
+import { offerUndo } from './undo.ts'
 import { mayLeave, useHold, useStage } from './stage.tsx'
 import { save } from './download.ts'
 import { fromBase64 } from './values.ts'
@@ -61,7 +62,6 @@ function Values ({ table, row, onChanged }: Omit<RowPanelProps, 'tab' | 'onClose
   const stage = useStage()
   const [edited, setEdited] = useState<{ readonly row: JsonObject, readonly data: JsonObject }>()
   const [answer, setAnswer] = useState<Answer>()
-  const [sent, setSent] = useState<JsonObject>()
   const buttons = useRef<HTMLParagraphElement>(null)
   const filters = keyFilters(table, row)
   const columns = table.columns.filter(({ name }) => memberOf(row, name) !== undefined)
@@ -79,11 +79,12 @@ function Values ({ table, row, onChanged }: Omit<RowPanelProps, 'tab' | 'onClose
   }
   const write = async (body: JsonObject): Promise<void> => {
     setAnswer(undefined)
-    setSent(body)
     const answered = await confirmWrite(stage, { table, path: table.path, body: writeLines(body) })
-    if (answered?.failure !== undefined) setAnswer(answered)
+    if (answered?.failure !== undefined) showRefusal(stage, { answer: answered, body, table })
     if (answered?.data === undefined) return
-    stage.say(describeWrite(answered.data))
+    const before = edited?.row
+    if (before === undefined) stage.say(describeWrite(answered.data))
+    else offerUndo(stage, { table, before, names: Object.keys(edited?.data ?? {}), said: describeWrite(answered.data), onUndone: onChanged })
     setEdited(undefined)
     onChanged()
   }
@@ -107,7 +108,7 @@ function Values ({ table, row, onChanged }: Omit<RowPanelProps, 'tab' | 'onClose
               <div key={name}>
                 <dt>{name} <span class='type'>{type}</span></dt>
                 <dd>
-                  <LongValue value={row[name]} name={name} />
+                  <LongValue value={row[name]} name={name} column={columns.find((column) => column.name === name)} />
                   {isBytes && typeof row[name] === 'string' && row[name] !== '' && <> <button type='button' class='link' onClick={() => save(fromBase64(row[name] as string), `${table.name}-${name}.bin`)}>Download {name}</button></>}
                 </dd>
               </div>
@@ -115,7 +116,7 @@ function Values ({ table, row, onChanged }: Omit<RowPanelProps, 'tab' | 'onClose
           </dl>
           )
         : <RecordForm table={table} verb='update' data={edited.data} row={edited.row} onChange={(data) => setEdited({ ...edited, data })} />}
-      {answer !== undefined && <FailureView answer={answer} body={sent} table={table} />}
+      {answer !== undefined && <FailureView answer={answer} body={undefined} table={table} />}
       <p ref={buttons} class='buttons'>
         {edited === undefined
           ? (

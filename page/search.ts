@@ -1,6 +1,6 @@
 /** One text that is searched in all texts of a table, and as the number of its key, the member `$or` of the filters; or its words in a full-text index, the member `$match`. */
 import { isList, isObject, memberOf, withMembers, type Json, type JsonObject } from './json.ts'
-import { firstPosition } from './bodies.ts'
+import { firstPosition, relatedMember } from './bodies.ts'
 import { keyOf, readMatch, writeMatch } from './filter-rows.ts'
 import { firstPage, readOrder } from './order.ts'
 import type { Column, Table } from './table.ts'
@@ -8,7 +8,10 @@ import type { Column, Table } from './table.ts'
 /** Columns that are searched at most: a body has a limited number of conditions. */
 const MAX_COLUMNS = 10
 
-type Searched = Pick<Table, 'columns' | 'indexes' | 'primaryKey'>
+/** Names of rows of other tables that are searched at most: each asks the database for another table. */
+const MAX_NAMES = 4
+
+type Searched = Pick<Table, 'columns' | 'indexes' | 'primaryKey'> & Partial<Pick<Table, 'shownNames'>>
 
 export interface Search {
   readonly text: string
@@ -23,7 +26,7 @@ const textsOf = ({ columns }: Searched): Column[] =>
 const numberOf = ({ columns, primaryKey }: Searched): Column | undefined =>
   primaryKey.length === 1 ? columns.find(({ name, kind, operators }) => name === primaryKey[0] && kind === 'integer' && operators.includes('$eq')) : undefined
 
-export const canSearch = (table: Searched): boolean => table.indexes.length > 0 || textsOf(table).length > 0 || numberOf(table) !== undefined
+export const canSearch = (table: Searched): boolean => table.indexes.length > 0 || textsOf(table).length > 0 || numberOf(table) !== undefined || (table.shownNames?.() ?? []).length > 0
 
 /** What a search of texts looks at. */
 export const describeSearch = (table: Searched): string => `Search all texts${numberOf(table) === undefined ? '' : `, or ${numberOf(table)?.name ?? ''}`}`
@@ -40,15 +43,25 @@ function writeSearch (table: Searched, text: string): JsonObject[] {
   const key = numberOf(table)
   const isKey = key !== undefined && /^\d{1,15}$/.test(text) && Number(text) <= (key.maximum ?? Infinity)
   const texts = textsOf(table).flatMap(({ name }) => spellings(text).map((spelling) => ({ [keyOf(name)]: { $contains: spelling } })))
-  return [...texts, ...isKey ? [{ [keyOf(key.name)]: Number(text) }] : []]
+  const names = (table.shownNames?.() ?? []).slice(0, MAX_NAMES).map(({ relation, column }) => ({
+    $some: { [relation.name]: { ...relatedMember(relation), filters: { $or: spellings(text).map((spelling) => ({ [keyOf(column)]: { $contains: spelling } })) } } }
+  }))
+  return [...texts, ...isKey ? [{ [keyOf(key.name)]: Number(text) }] : [], ...names]
+}
+
+/** The text of the first condition, also of one about the name of another row. */
+function textIn (condition: Json | undefined): string | undefined {
+  const [key, value] = Object.entries(isObject(condition) ? condition : {})[0] ?? []
+  if (key !== '$some') return typeof value === 'number' ? String(value) : memberOf(value, '$contains') as string | undefined
+  const [member] = Object.values(isObject(value) ? value : {})
+  const list = memberOf(memberOf(member, 'filters'), '$or')
+  return isList(list) ? textIn(list[0]) : undefined
 }
 
 /** The text that filters search for; undefined if their `$or` and their `$match` say something else. */
 export function readSearch (table: Searched, filters: Json | undefined): Search | undefined {
   const list = memberOf(filters, '$or')
-  const [first] = isList(list) ? list : []
-  const [value] = isObject(first) ? Object.values(first) : []
-  const text = typeof value === 'number' ? String(value) : memberOf(value, '$contains')
+  const text = isList(list) ? textIn(list[0]) : undefined
   if (typeof text === 'string' && JSON.stringify(list) === JSON.stringify(writeSearch(table, text))) return { text }
   const match = memberOf(filters, '$match')
   return match === undefined ? undefined : readMatch(match, table.indexes)

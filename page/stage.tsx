@@ -13,6 +13,8 @@ export interface Dialog {
   readonly onClose?: () => void
 }
 
+export interface Action { readonly label: string, readonly run: () => void }
+
 export interface Stage {
   readonly service: Service
   readonly document: DatabaseDocument
@@ -21,8 +23,8 @@ export interface Stage {
   go (route: Route): void
   /** Shows a dialog; undefined closes it. */
   show (dialog: Dialog | undefined): void
-  /** Tells what has happened, also to screen readers. */
-  say (message: string): void
+  /** Tells what has happened, also to screen readers; and offers what can be done about it. */
+  say (message: string, action?: Action): void
 }
 
 export const StageContext = createContext<Stage | undefined>(undefined)

@@ -29,6 +29,8 @@ export interface Column {
   readonly references: { readonly table: string, readonly column: string } | undefined
   /** The greatest integer, where the document says one. */
   readonly maximum?: number | undefined
+  /** Whether rows have it only if a request names it. */
+  readonly isInvisible?: boolean
   /** Whether its values are bytes in base64. */
   readonly isBytes: boolean
 }
@@ -55,6 +57,8 @@ export interface Table {
   readonly columns: readonly Column[]
   readonly primaryKey: readonly string[]
   readonly relations: readonly Relation[]
+  /** The columns of other tables that name the rows which this one refers to. */
+  readonly shownNames: () => ReadonlyArray<{ readonly relation: Relation, readonly column: string }>
   /** The keys by which an insert finds rows that are there. */
   readonly conflictKeys: ReadonlyArray<readonly string[]>
   readonly isView: boolean
@@ -71,6 +75,12 @@ export interface Table {
   readonly examples: ReadonlyMap<string, any>
   /** Beginning of the names of its schemas. */
   readonly schemaName: string
+}
+
+/** The column whose name says that it names a row. */
+export function nameColumn ({ columns }: Pick<Table, 'columns'>): Column | undefined {
+  const texts = columns.filter(({ kind, members }) => kind === 'text' && members === undefined)
+  return [/(^|_)(name|title|label)$/i, /(^|_)(email|login)$/i].map((pattern) => texts.find(({ name }) => pattern.test(name))).find((found) => found !== undefined)
 }
 
 export type Verb = 'select' | 'insert' | 'update' | 'delete'
@@ -112,19 +122,23 @@ export function readDocument (name: string, document: any): DatabaseDocument {
     const row = schemaOf(byName.get(table) as { post: any }, 'Row')
     return [row?.['x-primary-key'] ?? [], ...(row?.['x-unique-keys'] ?? []).map(({ columns }: { columns: string[] }) => columns)].filter((key) => key.length > 0)
   }
-  return {
+  const found: DatabaseDocument = {
     name,
     document,
     tables: tables.map(({ name, path }) => ({ name, path, isView: views.has(name) })),
     operationsPath: paths.find(([path]) => !isTable(path))?.[0],
     table (name) {
-      const found = byName.get(name)
-      if (found === undefined) return undefined
+      const given = byName.get(name)
+      if (given === undefined) return undefined
       let table = known.get(name)
-      if (table === undefined) known.set(name, table = readTable(found, { document, isView: views.has(name), relations: () => relationsOf(name, { keys: keysOf(found), incoming: incoming.get(name) ?? [], tables: new Set(byName.keys()), uniqueKeysOf }) }))
+      if (table === undefined) {
+        const relations = () => relationsOf(name, { keys: keysOf(given), incoming: incoming.get(name) ?? [], tables: new Set(byName.keys()), uniqueKeysOf })
+        known.set(name, table = readTable(given, { document, isView: views.has(name), relations, find: found.table }))
+      }
       return table
     }
   }
+  return found
 }
 
 interface Links {
@@ -161,7 +175,7 @@ function nameRelations (relations: ReturnType<typeof relationsOf>, columns: Read
   })
 }
 
-function readTable ({ name, path, post }: { readonly name: string, readonly path: string, readonly post: any }, { document, isView, relations }: { document: any, isView: boolean, relations: () => ReturnType<typeof relationsOf> }): Table {
+function readTable ({ name, path, post }: { readonly name: string, readonly path: string, readonly post: any }, { document, isView, relations: findRelations, find }: { document: any, isView: boolean, relations: () => ReturnType<typeof relationsOf>, find: DatabaseDocument['table'] }): Table {
   const { schemas } = document.components
   const schemaName = schemaNameOf(post)
   const schema = (ending: string): Schema => schemas[schemaName + ending]
@@ -201,12 +215,19 @@ function readTable ({ name, path, post }: { readonly name: string, readonly path
       description: plainText(shown.description),
       references: shown['x-references'],
       maximum: variants(shown).find((each) => each.maximum !== undefined)?.maximum,
+      isInvisible: shown['x-invisible'] === true,
       isBytes: variants(shown).some((each) => each.contentEncoding === 'base64' || each.format === 'byte')
     }
   }
 
   const match = filtered.get('$match')?.properties
   const columns = [...new Set([...rows.keys(), ...inserted.keys(), ...updated.keys()])].map(readColumn)
+  const relations = nameRelations(findRelations(), new Set(rows.keys()))
+  const shownNames = (): Array<{ relation: Relation, column: string }> => relations.flatMap((relation) => {
+    const other = relation.isReferring || relation.on.length > 1 ? undefined : find(relation.table)
+    const column = other?.verbs.includes('select') === true ? nameColumn(other) : undefined
+    return column === undefined || !column.operators.includes('$contains') ? [] : [{ relation, column: column.name }]
+  })
   return {
     name,
     path,
@@ -214,7 +235,8 @@ function readTable ({ name, path, post }: { readonly name: string, readonly path
     verbs: VERBS.filter((verb) => schema(`${verb.replace(/^./, (letter) => letter.toUpperCase())}Request`) !== undefined),
     columns,
     primaryKey,
-    relations: nameRelations(relations(), new Set(rows.keys())),
+    relations,
+    shownNames,
     // keys of one column share a choice
     conflictKeys: variants(schema('OnConflict')?.properties.key).flatMap(({ minItems, items }) => minItems === 1 ? items.enum.map((name: string) => [name]) : [items.enum]),
     isView,

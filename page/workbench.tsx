@@ -1,7 +1,7 @@
 /** One table: a request as a form and as text, and its answer. The text of the body is what is sent; the form reads it and writes it. */
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { isList, isObject, memberOf, parseJson, withMembers, writeLine, writeLines, type Json, type JsonObject } from './json.ts'
-import { AnswerView, describeWrite, FailureView, type Paging, type Result, type Shown } from './answer-view.tsx'
+import { AnswerView, describeWrite, FailureView, showRefusal, type Paging, type Result, type Shown } from './answer-view.tsx'
 import { changeVerb, firstBody, keyFilters, keysFilters, readBody, verbOf } from './bodies.ts'
 import { confirmWrite } from './confirm-write.tsx'
 import { asOptions, Choice } from './choice.tsx'
@@ -15,11 +15,18 @@ import { RowPanel } from './row-panel.tsx'
 import { columnsOf, isGrouped } from './rows.ts'
 import { byRelevance, canSearch, describeSearch, isByRelevance, LETTER_CASE, readSearch, withFilters, withSearch } from './search.ts'
 import { isOf, writeRoute, type Route } from './route.ts'
+import { useLayout } from './column-layout.ts'
+import { offerUndo } from './undo.ts'
+import { fromText, toGiven } from './values.ts'
 import { ColumnsMenu, GroupsMenu, LimitInput, RelatedMenu } from './shape-menus.tsx'
 import { mayLeave, useHold, useStage, type Stage } from './stage.tsx'
 import type { Table, Verb } from './table.ts'
+import type { Answer } from './service.ts'
 import { summarize } from './summary.ts'
 import { isNarrow, TextPanel } from './text-panel.tsx'
+
+/** Rows of one insert. */
+const MAX_PASTED = 1000
 
 const NAMES: Readonly<Record<Verb, string>> = { select: 'Select', insert: 'Insert', update: 'Update', delete: 'Delete' }
 
@@ -30,9 +37,14 @@ export function Workbench ({ table, route }: { table: Table, route: Route }) {
   const [result, setResult] = useState<Result & { readonly text: string }>()
   const [shown, setShown] = useState<Shown>('grid')
   const [isRunning, setRunning] = useState(false)
+  const [layout, setLayout] = useLayout(`${service.base}/${database}.${table.name}`)
+  /** A select that was not answered, while rows of another one are there. */
+  const [unanswered, setUnanswered] = useState<{ readonly answer: Answer, readonly again: () => void }>()
   const [isQueryOpen, setQueryOpen] = useState(storage.isQueryOpen && !isNarrow())
   /** The positions of the pages before this one. */
   const [trail, setTrail] = useState<readonly Json[]>([])
+  const resultRef = useRef(result)
+  resultRef.current = result
   const running = useRef<AbortController>(undefined)
   const section = useRef<HTMLElement>(null)
   const form = useRef<HTMLFormElement>(null)
@@ -69,6 +81,9 @@ export function Workbench ({ table, route }: { table: Table, route: Route }) {
     try {
       const answer = isSelect || sent === undefined ? await service.send(table.path, given, signal) : await confirmWrite(stage, { table, path: table.path, body: given })
       if (answer === undefined || signal.aborted) return
+      const isLost = isSelect && (answer.status === 0 || answer.status >= 500) && resultRef.current?.answer.data !== undefined
+      setUnanswered(isLost ? { answer, again: () => { run(given, before, isStep) } } : undefined)
+      if (isLost) return
       setResult({ answer, body: sent, text: given })
       setTrail(before)
       const isFirst = given === writeLines(firstBody(table))
@@ -92,6 +107,7 @@ export function Workbench ({ table, route }: { table: Table, route: Route }) {
     // the same rows stay where they are
     if (isOtherRow && !isRunning && given === result?.text) return undefined
     setResult(undefined)
+    setUnanswered(undefined)
     // a link to a write waits for Run
     if (verbOf(readBody(given)) === 'select') run(given, (history.state as { readonly trail?: readonly Json[] } | null)?.trail, false)
     return () => running.current?.abort()
@@ -102,18 +118,28 @@ export function Workbench ({ table, route }: { table: Table, route: Route }) {
   const data = memberOf(body, 'data')
   useHold((verb === 'insert' || verb === 'update') && isObject(data) && Object.keys(data).length > 0 && text !== route.body && text !== result?.text)
   /** Writes what was chosen among the rows, and shows them again. @returns whether it was written */
-  const write = async (given: JsonObject): Promise<boolean> => {
+  const write = async (given: JsonObject, undo?: { readonly before: JsonObject, readonly names: readonly string[] }): Promise<boolean> => {
     const answered = await confirmWrite(stage, { table, path: table.path, body: writeLines(given) })
-    if (answered?.failure !== undefined) {
-      stage.show({
-        title: 'Nothing was written',
-        content: <><FailureView answer={answered} body={given} table={table} /><p class='buttons'><button type='button' class='main' onClick={() => stage.show(undefined)}>Close</button></p></>
-      })
-    }
+    if (answered?.failure !== undefined) showRefusal(stage, { answer: answered, body: given, table })
     if (answered?.data === undefined || result === undefined) return false
-    stage.say(describeWrite(answered.data))
-    run(result.text, trail)
+    const refresh = (): void => { run(result.text, trail) }
+    if (undo === undefined) stage.say(describeWrite(answered.data))
+    else offerUndo(stage, { table, ...undo, said: describeWrite(answered.data), onUndone: refresh })
+    refresh()
     return true
+  }
+  /** The rows of a sheet, from a column on; a first line of names says which columns they are. What the database numbers is left to it. */
+  const pasteRows = (cells: ReadonlyArray<readonly string[]>, from: readonly string[]): void => {
+    const [head = []] = cells
+    const isHead = cells.length > 1 && head.every((name) => table.columns.some((column) => column.name === name))
+    const names = isHead ? head : from
+    const rows = (isHead ? cells.slice(1) : cells).map((values) => Object.fromEntries(values.flatMap((text, index) => {
+      const column = table.columns.find(({ name }) => name === names[index])
+      const value = column === undefined || !column.isInsertable || column.isAutoIncrement ? undefined : fromText(column, text)
+      return column === undefined || value === undefined ? [] : [[column.name, toGiven(column, value)]]
+    })) as JsonObject)
+    if (rows.length > MAX_PASTED) return stage.say(`A paste has at most ${MAX_PASTED} rows: import the file as CSV`)
+    write({ verb: 'insert', data: rows })
   }
   const download = (given: JsonObject): void => {
     downloadCsv(service, { path: table.path, name: table.name, body: given, columns: columnsOf(table, given, (result?.answer.data?.['rows'] ?? []) as readonly JsonObject[]) }).then(stage.say, (error: Error) => stage.say(error.message))
@@ -173,20 +199,22 @@ export function Workbench ({ table, route }: { table: Table, route: Route }) {
           )}
         </form>
       </section>
-      <section ref={section} class='answer' aria-label='Answer' aria-busy={isRunning}>
+      <section ref={section} class={unanswered === undefined ? 'answer' : 'answer stale'} aria-label='Answer' aria-busy={isRunning}>
         {result === undefined
           ? <p class='empty'>{isRunning ? 'Asking …' : verb === 'select' ? '' : 'The answer is shown here.'}</p>
           : result.answer.failure !== undefined
             ? <FailureView answer={result.answer} body={sent} table={table} />
             : (
               <AnswerView
+                unanswered={unanswered}
                 table={table} result={result} isOld={text !== result.text && verb === 'select'} shown={shown} setShown={setShown}
                 paging={pagingOf({ result, trail, run: runBody, onLast: () => { findLast(stage, table, result).then((last) => { if (last !== undefined) runBody(last) }, () => {}) } })}
                 onOrder={(name, isAdded) => { if (sent !== undefined) runBody(withMembers(firstPage(sent), { orderBy: writeOrder(toggleOrder(readOrder(sent), name, isAdded)) })) }}
                 onImport={verb === 'select' && table.verbs.includes('insert') ? importRows : undefined}
                 onExport={() => { if (sent !== undefined) download(sent) }}
-                onSelected={onSelected}
-                onEdit={table.verbs.includes('update') ? (row, { name }, value) => write({ verb: 'update', data: { [name]: value }, filters: keyFilters(table, row) as JsonObject, expect: 1 }) : undefined}
+                onSelected={onSelected} onBody={runBody} layout={layout} setLayout={setLayout}
+                onPaste={table.verbs.includes('insert') ? pasteRows : undefined}
+                onEdit={table.verbs.includes('update') ? (row, { name }, value) => write({ verb: 'update', data: { [name]: value }, filters: keyFilters(table, row) as JsonObject, expect: 1 }, { before: row, names: [name] }) : undefined}
                 opened={address.current.row}
                 onOpen={(row) => { if (verbOf(sent) === 'select') writeAddress({ ...address.current, body: row === undefined ? address.current.body : result.text, row: row === undefined ? undefined : rowKey(table, row) }, trail, row !== undefined && address.current.row === undefined) }}
                 panel={(row, tab, close) => <RowPanel table={table} row={row} tab={tab} onClose={close} onChanged={() => { if (verbOf(sent) === 'select') run(result.text, trail) }} />}

@@ -58,9 +58,10 @@ await onEachEngine(t, 'on a phone, in the dark: 500 tables, 500 columns, odd nam
   await button(page, 'Run').click()
   await rows.getByRole('columnheader', { name: 'column_499' }).waitFor()
   t.equal(await rows.getByRole('columnheader').count(), WIDE + 1)
-  await button(rows, 'Draw more rows').click()
-  await button(rows, 'Draw more rows').waitFor({ state: 'detached' })
-  t.equal(await rows.locator('tbody tr').count(), 30)
+  t.equal(await rows.locator('tr.row').count(), 24, 'fewer rows of many columns')
+  await page.locator('.content').evaluate((each: any) => { each.scrollTop = each.scrollHeight })
+  await rows.getByRole('button', { name: 'Row 30', exact: true }).waitFor()
+  await page.locator('.content').evaluate((each: any) => { each.scrollTop = 0 })
   await button(rows, 'Row 1').click()
   t.equal(await overflow(page), 0)
 
@@ -166,7 +167,7 @@ await onEachEngine(t, 'types of MySQL, exact numbers and comments that are shown
       const inputs = page.locator('.filter input[placeholder]')
       for (const input of await inputs.all()) await input.fill(await input.getAttribute('placeholder') as string)
       await button(page, 'Run').click()
-      await page.getByText('No row passes the filters.').waitFor() // an example is a value of the column
+      await page.getByText('No row matches the filters.').waitFor() // an example is a value of the column
       t.equal(await page.getByRole('alert').filter({ hasText: /./ }).count(), 0, `${column} ${operator}`)
     }
   }

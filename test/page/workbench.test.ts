@@ -32,7 +32,7 @@ await onEachEngine(t, 'a person reads and changes rows', { schema: shop, only: [
     const rows = await rowsOf(page, 'customers')
     t.equal(await page.locator('#message').textContent(), '')
     t.same(await page.getByRole('navigation').getByRole('link').allInnerTexts(), ['customers', 'order_items', 'order_lines view', 'orders', 'products', 'settings', 'Several operations'])
-    t.match(await rows.getByRole('columnheader').allInnerTexts(), ['Open', /key\s*id[^]*INTEGER/i, /email[^]*varchar\(100\)/i])
+    t.match(await rows.getByRole('columnheader').allInnerTexts(), ['Open', /key\s*id/i, /email/i])
     t.match(await cellsOf(rows), ['1', 'ada@example.com', 'Ada', 'new', '12.50', 'NULL'])
     t.equal(await page.title(), 'customers – Row Query')
     t.match(await status(page, 'Rows').innerText(), /^Rows 1–4 of 4/)
@@ -207,7 +207,7 @@ await onEachEngine(t, 'a person reads and changes rows', { schema: shop, only: [
     await button(page, 'Run').click()
     const rows = await rowsOf(page, 'order_items')
     await rows.getByRole('columnheader', { name: 'sum_quantity' }).waitFor()
-    t.same(await rows.locator('tbody tr').allInnerTexts(), ['MUG-1\t2', 'CUP-1\t1'])
+    t.same((await rows.locator('tbody tr').allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' ')), ['MUG-1 2', 'CUP-1 1'])
   })
 
   await t.test('an insert, after what it would do', async (t) => {
@@ -410,10 +410,10 @@ await onEachEngine(t, 'a person reads and changes rows', { schema: shop, only: [
 
   await t.test('a value in its cell, and several rows that are selected', async (t) => {
     const customers = await openTable(page, 'customers')
-    await customers.getByRole('cell', { name: 'Ida', exact: true }).dblclick()
+    await customers.getByRole('gridcell', { name: 'Ida', exact: true }).dblclick()
     t.same(await findingsOf(page), [])
     await page.keyboard.press('Escape')
-    await customers.getByRole('cell', { name: 'Ida', exact: true }).dblclick()
+    await customers.getByRole('gridcell', { name: 'Ida', exact: true }).dblclick()
     await page.getByLabel('New name').fill('Ida B')
     const dialog = page.getByRole('dialog')
     await page.route('**/shop/customers', async (route) => await route.fulfill({ status: 503, body: '{"success": false, "data": {}, "error": {"code": "OVERLOADED", "message": "busy", "details": []}}' }))
@@ -426,7 +426,7 @@ await onEachEngine(t, 'a person reads and changes rows', { schema: shop, only: [
     await button(dialog, 'Cancel').click()
     await page.keyboard.press('Enter')
     await button(dialog, 'Update 1 row').click()
-    await customers.getByRole('cell', { name: 'Ida B', exact: true }).waitFor()
+    await customers.getByRole('gridcell', { name: 'Ida B', exact: true }).waitFor()
     t.same(await sql('select name from customers where id = 7'), [{ name: 'Ida B' }])
 
     await sql("insert into customers (id, email, name) values (8, 'bo@example.com', 'Bo')")

@@ -1,0 +1,89 @@
+/** The menu of a column: what it is, its frequent values, and what can be done with it. */
+import { useEffect, useState } from 'preact/hooks'
+import { arrange, move, type ColumnLayout } from './column-layout.ts'
+import { Value } from './cell.tsx'
+import { keyOf } from './filter-rows.ts'
+import { Icon } from './icons.tsx'
+import { isEqual, isObject, memberOf, withMembers, writeLine, type Json, type JsonObject } from './json.ts'
+import { Menu } from './menu.tsx'
+import { firstPage, writeOrder } from './order.ts'
+import { withFilters } from './search.ts'
+import { useStage } from './stage.tsx'
+import type { Column, Table } from './table.ts'
+
+interface ColumnMenuProps {
+  readonly table: Table
+  readonly column: Column
+  readonly body: JsonObject
+  /** All columns of the rows, also those that are hidden. */
+  readonly columns: readonly string[]
+  readonly layout: ColumnLayout
+  readonly setLayout: (layout: ColumnLayout) => void
+  readonly onBody: (body: JsonObject) => void
+}
+
+export function ColumnMenu ({ table, column, body, columns, layout, setLayout, onBody }: ColumnMenuProps) {
+  const { name } = column
+  const shown = arrange(columns, layout)
+  const sort = (descends: boolean): void => onBody(withMembers(firstPage(body), { orderBy: writeOrder([{ name, descends }]) }))
+  return (
+    <Menu label='Column menu' icon='down'>
+      {(close) => {
+        const item = (text: string, icon: Parameters<typeof Icon>[0]['name'], act: () => void, isOff = false) => <button type='button' class='item' disabled={isOff} onClick={() => { close(); act() }}><Icon name={icon} />{text}</button>
+        return (
+          <>
+            <p class='muted about'><code>{column.type}</code>{column.isNullable ? ' · may be NULL' : ''}{column.references === undefined ? '' : ` · refers to ${column.references.table}.${column.references.column}`}{column.description === '' ? '' : ` · ${column.description}`}</p>
+            <Frequent table={table} column={column} body={body} onBody={(changed) => { close(); onBody(changed) }} />
+            <div class='items'>
+              {column.isSortable && item('Sort up', 'up', () => sort(false))}
+              {column.isSortable && item('Sort down', 'down', () => sort(true))}
+              {item('Move to the left', 'left', () => setLayout(move(columns, layout, name, -1)), shown[0] === name)}
+              {item('Move to the right', 'right', () => setLayout(move(columns, layout, name, 1)), shown.at(-1) === name)}
+              {item('Hide this column', 'hide', () => setLayout({ ...layout, hidden: [...layout.hidden, name] }), shown.length === 1)}
+            </div>
+          </>
+        )
+      }}
+    </Menu>
+  )
+}
+
+/** Values that are offered. */
+const MAX_VALUES = 8
+const COUNT = 'rows_with_it'
+
+/** The values that occur most among the rows that the other filters select, with their numbers of rows. */
+function Frequent ({ table, column: { name, operators, ...column }, body, onBody }: Pick<ColumnMenuProps, 'table' | 'column' | 'body' | 'onBody'>) {
+  const { service } = useStage()
+  const [found, setFound] = useState<ReadonlyArray<{ readonly value: Json, readonly count: Json }>>()
+  const key = keyOf(name)
+  const filters = memberOf(body, 'filters')
+  const given = memberOf(filters, key)
+  const others = withMembers(isObject(filters) ? filters : {}, { [key]: undefined })
+  const canCount = table.aggregates.has('$count') && column.isSortable && operators.includes('$eq')
+  useEffect(() => {
+    if (!canCount) return undefined
+    const controller = new AbortController()
+    const select = { verb: 'select', ...Object.keys(others).length > 0 && { filters: others }, groupBy: [name], aggregates: { [COUNT]: { $count: '*' } }, orderBy: [{ [COUNT]: 'DESC' }], limit: MAX_VALUES } as JsonObject
+    service.look(table.path, writeLine(select), controller.signal).then(({ data }) => {
+      const rows = (memberOf(data, 'rows') ?? []) as readonly JsonObject[]
+      setFound(rows.map((row) => ({ value: row[name] as Json, count: row[COUNT] as Json })))
+    }, () => {})
+    return () => controller.abort()
+  }, [])
+  if (!canCount) return null
+  const filter = (value: Json | undefined): void => {
+    const changed = withMembers(others, { [key]: value })
+    onBody(withFilters(table, body, Object.keys(changed).length === 0 ? undefined : changed))
+  }
+  return (
+    <div class='frequent' role='group' aria-label={`Frequent values of ${name}`} aria-busy={found === undefined}>
+      {found === undefined && [1, 2, 3].map((each) => <span key={each} class='skeleton' />)}
+      {found?.map(({ value, count }) => {
+        const isChosen = given !== undefined && isEqual(given, value)
+        return <button key={writeLine(value)} type='button' class='item' aria-pressed={isChosen} onClick={() => filter(isChosen ? undefined : value)}><span class='value'><Value value={value} name={name} column={{ name, operators, ...column, isBytes: false }} /></span><span class='muted'>{writeLine(count)}</span></button>
+      })}
+      {given !== undefined && <button type='button' class='item' onClick={() => filter(undefined)}><Icon name='close' />Every value again</button>}
+    </div>
+  )
+}

@@ -1,0 +1,139 @@
+// night: drives a browser
+/** The tasks of tasks.md, as a person does them, at both sizes and in both color schemes. */
+import type { Locator } from 'playwright-core'
+import t from 'tap'
+import { noBrowser, startBrowser } from '../support/browser.ts'
+import { onEachEngine, TOKEN, type Schema, type Service } from '../support/service.ts'
+import { button, findingsOf, openQuery, overflow, readBody, rowsOf, signIn, status, visit } from '../support/workbench.ts'
+
+const WIDE = Array.from({ length: 30 }, (_, index) => `c${index}`)
+const schema: Schema = () => [
+  'create table customers (id integer primary key, name varchar(50) not null, email varchar(50))',
+  'create table products (sku varchar(20) not null primary key, title varchar(50) not null)',
+  `create table orders (id integer primary key, customer_id integer not null references customers (id), status varchar(10) not null, note text, total decimal(10,2) not null,
+    is_gift boolean not null default false, ordered_at datetime not null)`,
+  'create table order_items (order_id integer not null references orders (id), line integer not null, sku varchar(20) references products (sku), primary key (order_id, line))',
+  'create table settings (name varchar(20) primary key, value text)',
+  `create table readings (id integer primary key, ${WIDE.map((name) => `${name} integer`).join(', ')})`,
+  "insert into customers (id, name) values (1, 'Ada Lovelace'), (2, 'Grace Hopper'), (17, 'Zbigniew Kowalczyk')",
+  "insert into products values ('MUG', 'Espresso mug')",
+  ...Array.from({ length: 60 }, (_, index) => `insert into orders values (${index + 1}, ${[1, 2, 17][index % 3]}, '${['new', 'paid', 'sent'][index % 3]}', ${index === 0 ? "'two  spaces at the end  '" : 'null'}, ${index + 1}.50, ${index % 2}, '2026-${String(index % 12 + 1).padStart(2, '0')}-10T13:24:56')`),
+  "insert into order_items values (1, 1, 'MUG'), (1, 2, 'MUG')",
+  "insert into settings values ('currency', 'EUR')",
+  `insert into readings with recursive n(i) as (select 1 union all select i + 1 from n where i < 1000) select i, ${WIDE.map((_, index) => `i * ${index + 1}`).join(', ')} from n`
+]
+
+const views = [
+  { name: '1400x900, light', viewport: { width: 1400, height: 900 }, colorScheme: 'light' },
+  { name: '390x800, dark', viewport: { width: 390, height: 800 }, colorScheme: 'dark', hasTouch: true }
+] as const
+
+await onEachEngine(t, 'tasks', { schema, only: ['sqlite'], options: { docs: true } }, async (t, service: Service) => {
+  if (noBrowser !== false) return t.comment(noBrowser)
+  const { server } = service
+  const address = await server.app.listen({ port: 0 })
+  const browser = await startBrowser(t)
+  for (const { name, ...view } of views) {
+    await t.test(name, async (t) => {
+      const isNarrow = view.viewport.width < 720
+      const { page, faults } = await visit(t, browser, address, view)
+      await signIn(page, TOKEN)
+      await page.getByRole('navigation').waitFor()
+      const open = async (table: string): Promise<Locator> => {
+        await page.evaluate(`location.hash = '#/shop/${table}'`)
+        await page.getByRole('heading', { name: table, exact: true }).waitFor({ state: 'attached' })
+        return await rowsOf(page, table)
+      }
+      const search = async (text: string): Promise<void> => {
+        await page.getByLabel('Search all texts').fill(text)
+        await page.getByLabel('Search all texts').press('Enter')
+      }
+      const shows = async (text: RegExp): Promise<void> => { await status(page, text).waitFor() }
+      /** The places of the columns. */
+      const placesOf = async (rows: Locator): Promise<unknown> => await rows.locator('thead th').evaluateAll((heads: any[]) => heads.map((each) => [each.offsetLeft, each.offsetWidth]))
+      const hasNoFinding = async (what: string): Promise<void> => {
+        t.same(await findingsOf(page), [], what)
+        t.same(await overflow(page), 0, `${what}: nothing runs over the edge`)
+      }
+
+      await t.test('1 search', async (t) => {
+        await open('orders')
+        await search('kowalczyk')
+        await shows(/^Rows 1–20 of 20/)
+        await openQuery(page)
+        const token = page.getByText('“kowalczyk” in any text', { exact: true })
+        await token.waitFor()
+        const remove = await button(page, 'Remove filter 1').boundingBox()
+        t.ok(remove !== null && remove.x + remove.width < view.viewport.width, 'the × is in reach')
+        await hasNoFinding('the form of a search')
+        await button(page, 'Remove filter 1').click()
+        t.equal((await page.getByRole('textbox', { name: 'Request body' }).count()) === 0 ? undefined : (await readBody(page)).filters, undefined)
+        await button(page, 'Run').click()
+        await shows(/^Rows 1–50 of 60/)
+        await page.getByRole('button', { name: /^Query/ }).click()
+        await search('espresso')
+        await page.getByText('No row matches “espresso”.').waitFor()
+        await page.getByRole('button', { name: '1 row of products' }).waitFor()
+        await hasNoFinding('no rows')
+        await page.getByRole('button', { name: '2 rows of order_items' }).click()
+        await shows(/^Rows 1–2 of 2/)
+      })
+
+      await t.test('2 answers', async (t) => {
+        const rows = await open('orders')
+        await button(rows, 'Row 1').click()
+        await button(page, 'Delete …').click()
+        const dialog = page.getByRole('dialog')
+        await dialog.getByText('A foreign key does not allow this change').waitFor()
+        await hasNoFinding('a refusal')
+        await button(dialog, '2 rows of order_items').click()
+        await page.getByRole('heading', { name: 'order_items', exact: true }).waitFor({ state: 'attached' })
+        await shows(/^Rows 1–2 of 2/)
+      })
+
+      await t.test('3 calm', async (t) => {
+        const rows = await open('orders')
+        await rows.getByText('Zbigniew Kowalczyk').first().waitFor()
+        const before = await placesOf(rows)
+        await button(rows, 'Row 3').click()
+        await page.getByRole('tab', { name: 'Values' }).waitFor()
+        t.same(await placesOf(rows), before, 'a row that is open')
+        await hasNoFinding('a row that is open')
+        await button(rows, 'Row 3').click()
+        const height = await rows.locator('tr.row').nth(1).evaluate((each: any) => each.offsetHeight)
+        await rows.getByRole('gridcell', { name: '2.50', exact: true }).dblclick()
+        await page.getByLabel('New total').waitFor()
+        t.same(await placesOf(rows), before, 'a cell that is edited')
+        t.equal(await rows.locator('tr.row').nth(1).evaluate((each: any) => each.offsetHeight), height)
+        await page.keyboard.press('Escape')
+        const few = await open('settings')
+        t.ok(await few.evaluate((each: any) => each.querySelector('table').offsetWidth >= each.clientWidth), 'a table of few columns fills its card')
+      })
+
+      await t.test('4 what is there stays', async (t) => {
+        const rows = await open('orders')
+        await page.route('**/shop/orders', async (route) => await route.abort())
+        await button(page, /Next/).click()
+        await page.getByRole('alert').filter({ hasText: 'cannot be reached' }).waitFor()
+        t.equal(await rows.getByRole('gridcell', { name: '1.50', exact: true }).count(), 1, 'the rows are there')
+        await shows(/^Rows 1–50 of 60/)
+        await hasNoFinding('rows of the last answer')
+        await page.unroute('**/shop/orders')
+        await button(page, 'Try again').click()
+        await shows(/^Rows 51–60 of 60/)
+        t.equal(await page.getByRole('alert').filter({ hasText: 'cannot be reached' }).count(), 0)
+      })
+
+      await t.test('7 values', async (t) => {
+        const rows = await open('orders')
+        const pills = await rows.locator('.pill').evaluateAll((all: any[]) => all.map((each) => [each.textContent, each.className]))
+        t.same(new Set(pills.map(([text]) => text)), new Set(['new', 'paid', 'sent']))
+        t.equal(new Set(pills.map(([, color]) => color)).size, 3, 'one color for each value')
+        t.match(await rows.locator('time').first().innerText(), /^2026-01-10 13:24$/)
+        t.equal(await rows.locator('.sign').first().innerText(), '··', 'spaces at the end')
+        t.ok(await rows.locator('.yes').count() > 0 || isNarrow)
+      })
+      t.same(faults, [])
+    })
+  }
+})
