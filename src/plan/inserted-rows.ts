@@ -122,7 +122,8 @@ function planRows (
   /** The columns of earlier rows, which have passed the checks, and what reads rows with these columns. */
   const known: Array<{ readonly columns: readonly Column[], readonly read: ReadRow }> = []
   const rows: PlannedRow[] = []
-  for (const [index, row] of data.entries()) {
+  for (let index = 0; index < data.length; index++) {
+    const row = data[index] as Data
     let columns: readonly Column[] | undefined
     let parameters: PlannedRow['parameters'] | undefined
     for (const form of known) {

@@ -348,8 +348,8 @@ const findReturningError = ({ include, returning }: InsertBody | UpdateBody): Se
 function findListError (data: unknown): ServiceError | undefined {
   if (!Array.isArray(data)) return undefined
   if (data.length === 0 || data.length > MAX_ROWS) return refuse(['data'], `"data" must have 1 to ${MAX_ROWS} rows`)
-  for (const [index, row] of data.entries()) {
-    if (!isObject(row)) return refuse(['data', index], 'a row must be an object of column values')
+  for (let index = 0; index < data.length; index++) {
+    if (!isObject(data[index])) return refuse(['data', index], 'a row must be an object of column values')
   }
   return hasTooManyCells(data)
     ? refuse(['data'], `"data" must have at most ${MAX_CELLS} values: rows times the columns that any of them names`)
