@@ -55,6 +55,8 @@ export type Condition =
     readonly column: Column
     readonly negated: boolean
     readonly parameters: ReadonlyArray<Value | Hole>
+    /** Compares texts byte by byte, as `exact` does. */
+    readonly isExact?: true
   }
   | { readonly kind: 'between'; readonly column: Column; readonly low: Compared; readonly high: Compared }
   | { readonly kind: 'like'; readonly column: Column; readonly negated: boolean; readonly pattern: string | Hole }

@@ -2,7 +2,7 @@
 import type { Column, Rule, RuleTest, Table } from '../catalog/catalog.ts'
 import { isSame, type Parameter, type Value } from '../types/column-type.ts'
 import { isMoment, readMoment } from '../types/moment.ts'
-import { isExactly, isNull } from './filters/operators.ts'
+import { isExactlyIn, isNull } from './filters/operators.ts'
 import { combine } from './filters/scope.ts'
 import type { Assignment, Condition, Given, UpdatePlan } from './plan.ts'
 import { Hole } from './holes.ts'
@@ -26,10 +26,10 @@ export const withinRules = ({ granted }: Table, condition: Condition): Condition
 function planTest (column: Column, test: RuleTest): Condition {
   switch (test.kind) {
     case 'in':
-      return combine(
-        'or',
-        test.values.map((value) => (value === null ? isNull(column, false) : isExactly(column, value)))
-      )
+      return combine('or', [
+        isExactlyIn(column, test.values.filter((value) => value !== null)),
+        ...test.values.includes(null) ? [isNull(column, false)] : []
+      ])
     case 'notNull':
       return isNull(column, true)
     case 'order':

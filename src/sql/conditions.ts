@@ -200,6 +200,11 @@ function compileComparison (condition: Comparison, { left, wrapping: wrappingOf 
       return eb(wrap(exact.column, left(column)), '=', bind(condition.parameter, exact.parameter))
     }
     case 'in':
+      if (condition.isExact === true) {
+        // of IN, the left side decides the collation on SQLite
+        const { column: around, parameter } = type.exact as NonNullable<ColumnType['exact']>
+        return eb(wrap(around ?? parameter, left(column)), 'in', bindList(condition.parameters, parameter))
+      }
       return eb(comparable, condition.negated ? 'not in' : 'in', bindList(condition.parameters, wrapping(true)))
     case 'between':
       return eb.between(comparable, right(condition.low), right(condition.high))

@@ -189,8 +189,9 @@ export class StatementCache<T extends CachedStatement> {
     return found
   }
 
-  set (table: object, key: string, statement: T): void {
-    if (statement.sql.length > MAX_LENGTH) return
+  /** `room`: characters beyond the limit. */
+  set (table: object, key: string, statement: T, room = 0): void {
+    if (statement.sql.length > MAX_LENGTH + room) return
     const size = sizeOf(key, statement)
     if (this.bytes + size > this.#limit) {
       this.#tables = new WeakMap()
@@ -228,9 +229,18 @@ export function findTemplate<P extends { readonly table: Table }> (
   counts[cached === undefined ? 'built' : 'cached']++
   if (cached !== undefined) return cached
   const template = build(new Walk(true).visit(plan) as P)
-  statementCache.set(table, key, template)
+  statementCache.set(table, key, template, roomOfRules(plan.table))
   return template
 }
+
+/** Maximum length of a value of a rule in a statement, twice for texts. */
+const VALUE_LENGTH = 100
+
+/** The rules of a grant are the same in each of its requests. */
+const roomOfRules = ({ granted }: Table): number => granted === undefined
+  ? 0
+  : granted.rules.flatMap(({ tests }) => tests).reduce((room, test) =>
+    room + (test.kind === 'in' ? test.values.length * VALUE_LENGTH : 0), 0)
 
 /** The parameters of a statement. `values`: those of the plan, in the order of its key. */
 export function fill ({ slots }: Pick<Template, 'slots'>, values: readonly Cell[]): readonly Cell[] {

@@ -1,5 +1,6 @@
 /** Rules on rows: a row outside of them is not there, and cannot be written, also where the database computes values, leaves rows out or compares otherwise than the column. */
 import t, { type Test } from 'tap'
+import { statementCache } from '../../src/sql/statement-cache.ts'
 import { createTestDatabase, engines } from '../servers/engines.ts'
 import { type EngineName, onEachEngine, type Schema, startService, sharedOnEachEngine } from '../support/service.ts'
 import { ORDERS, outcomeOf, tenants, tokenFor } from './support.ts'
@@ -376,4 +377,33 @@ await testSqlite('the rules hold in the statement of an upsert: a row that a tri
   t.match(await send({ code: 'a', v: 2 }), { inserted: 1 })
   t.match(await send({ code: 'a', v: 3 }), { updated: 1 })
   t.same(await sql('select * from codes'), [{ code: 'a', tenant: 7, v: 3 }])
+})
+
+const thousand = Array.from({ length: 1000 }, (_, index) => index + 1)
+
+await onEachEngine(t, 'a rule with a thousand values is one list, in a statement that is built once', {
+  schema: (engine) => [
+    `create table listed (id int primary key, n int not null, word varchar(20)${engine === 'sqlite' ? ' collate nocase' : ''} not null)`,
+    "insert into listed values (1, 7, 'w7'), (2, 7, 'W7'), (3, 7, 'x'), (4, 2000, 'w7'), (5, 8, 'w8')"
+  ],
+  tokens: [
+    tokenFor('numbers', { listed: { rows: { n: { $in: thousand } } } }),
+    tokenFor('words', { listed: { rows: { word: { $in: thousand.map((number) => `w${number}`) } } } })
+  ]
+}, async (t, { post, statements }) => {
+  for (const [token, ids] of [['numbers', [1, 2, 3, 5]], ['words', [1, 4, 5]]] as const) {
+    const sent = new Set<string>()
+    const kept: number[] = []
+    for (const limit of [10, 20]) {
+      statements()
+      t.same((await post('listed', { verb: 'select', columns: ['id'], orderBy: 'id', limit }, { token })).json.data.rows.map(({ id }: { id: number }) => id), ids, token)
+      kept.push(statementCache.bytes)
+      for (const statement of statements()) sent.add(statement.replace(/limit \S+$/, ''))
+    }
+    const [statement = ''] = sent
+    t.equal(sent.size, 1)
+    t.ok((kept[0] as number) > statement.length && kept[1] === kept[0], 'the statement is kept')
+    t.notMatch(statement, / or /, 'no list of equalities')
+    t.ok(statement.split(' in (').length <= 3, 'a list, and for texts one of their bytes')
+  }
 })

@@ -119,6 +119,19 @@ export function isExactly (column: Column, parameter: Value | Hole): Condition {
   ])
 }
 
+/** The same for a list of values. */
+export function isExactlyIn (column: Column, parameters: readonly Value[]): Condition {
+  const [first, ...others] = parameters
+  if (first === undefined) return { kind: 'constant', value: false }
+  if (others.length === 0) return isExactly(column, first)
+  const among = { kind: 'in', column, negated: false, parameters } as const
+  return combine('and', [
+    among,
+    ...column.type.exact === undefined ? [] : [{ ...among, isExact: true } as const],
+    isNull(column, true)
+  ])
+}
+
 /** Whether an operand is `{"$column": …}`, which is an ordinary value of a JSON column. */
 const hasColumn = ({ column, value }: Operand): boolean =>
   isFields(value) && '$column' in value && !column.type.structured
