@@ -139,10 +139,17 @@ const notValid = (reason: string): ServiceError => withReason(unauthenticated('T
 
 /**
  * Reads the claims before the token is verified, to find its issuer. jose would round numbers, and use the last of two
- * claims with the same name.
+ * claims, or parameters of the header, with the same name.
  */
 function readClaims (token: string): Claims {
-  const bytes = Buffer.from(token.split('.')[1] as string, 'base64url')
+  const [header, claims] = token.split('.') as [string, string]
+  readPart(header)
+  return readPart(claims)
+}
+
+/** @throws UNAUTHENTICATED */
+function readPart (part: string): Claims {
+  const bytes = Buffer.from(part, 'base64url')
   if (!isUtf8(bytes)) throw notValid('claims are not UTF-8')
   const text = bytes.toString()
   const claims = parseObject(text)

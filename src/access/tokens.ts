@@ -2,6 +2,7 @@ import { hash, randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { Type } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
 import type { FastifyBaseLogger } from 'fastify'
 import type { RolesOptions } from '../../schemas/grants.ts'
 import { type TokenOptions, TokenSchema } from '../../schemas/options.ts'
@@ -203,6 +204,7 @@ export function createTokenFile (
   return {
     path,
     parse (text) {
+      if (text.length > MAX_LENGTH) throw new ConfigError([`${SETTING}: the file is larger than ${MAX_LENGTH} characters`])
       const entries = parseEntries(text)
       const errors: string[] = []
       const tokens = readEntries(errors, SETTING, entries, known.databases)
@@ -212,7 +214,7 @@ export function createTokenFile (
           if (values.has(entry[field])) errors.push(`${SETTING}.${index}.${field}: is already in "tokens"`)
         }
       }
-      if (errors.length > 0) throw new ConfigError(errors)
+      if (errors.length > 0) throw new ConfigError(atMost(errors))
       return tokens
     }
   }
@@ -233,15 +235,38 @@ function parseEntries (text: string): TokenOptions[] {
     () => parseConfigJson(text),
     ({ message }) => new ConfigError([`${SETTING}: the file ${message}`])
   )
-  const errors = findConfigErrors(FileSchema, entries, new Map([['configuration', SETTING]]))
-  if (errors.length > 0) {
-    const incomplete = (Array.isArray(entries) ? entries : []).map((entry) => findMissing(Object(entry), false))
-      .flatMap((missing, index) => missing === undefined ? [] : [`${index}.${missing}`])
-    throw new ConfigError([...errors, ...incomplete].map((line) =>
-      line.startsWith(SETTING) ? line : `${SETTING}.${line}`
-    ))
+  if (!Array.isArray(entries)) {
+    throw new ConfigError(findConfigErrors(FileSchema, entries, new Map([['configuration', SETTING]])))
   }
+  const errors: string[] = []
+  let more = 0
+  for (const [index, entry] of entries.entries()) {
+    if (Value.Check(TokenSchema, entry) && findMissing(entry, false) === undefined) continue
+    // what is wrong takes longer to find out than that something is
+    if (errors.length < MAX_ERRORS) errors.push(...findEntryErrors(entry, `${SETTING}.${index}`))
+    else more++
+  }
+  if (errors.length > 0) throw new ConfigError(atMost(errors, more))
   return entries as TokenOptions[]
+}
+
+function findEntryErrors (entry: unknown, path: string): string[] {
+  const missing = findMissing(Object(entry), false)
+  return [
+    ...findConfigErrors(TokenSchema, entry, new Map([['configuration', path]])),
+    ...missing === undefined ? [] : [missing]
+  ].map((line) => line.startsWith(path) ? line : `${path}.${line}`)
+}
+
+/** Maximum size of the file in characters, and of the list of its errors. */
+const [MAX_LENGTH, MAX_ERRORS] = [16_777_216, 20]
+
+/** `more`: errors besides those. */
+const atMost = (errors: readonly string[], more = 0): string[] => {
+  const all = errors.length + more
+  return all <= MAX_ERRORS
+    ? [...errors]
+    : [...errors.slice(0, MAX_ERRORS), `${SETTING}: at least ${all - MAX_ERRORS} more errors`]
 }
 
 // Watches the token file and replaces the tokens when it changes.

@@ -120,3 +120,22 @@ t.test('the limits keep the memory of claims below a hundred megabytes', async (
   t.ok(REMEMBER_LIMITS.size * 20 < 100e6)
   t.ok(REMEMBER_LIMITS.tokens <= 10_000)
 })
+
+t.test('a token file with many wrong entries has 20 errors and the number of the others, and its size is limited', (t) => {
+  const errorsOf = (text: string): readonly string[] => {
+    try {
+      file.parse(text)
+      return []
+    } catch (error) {
+      return (error as ConfigError).errors
+    }
+  }
+  for (const wrong of [{ ...entry, sha256: 'x' }, { nothing: 1 }, entry]) {
+    const errors = errorsOf(JSON.stringify(Array.from({ length: 20_000 }, () => wrong)))
+    t.equal(errors.length, 21)
+    t.match(errors.at(-1), /^tokensFile: at least \d+ more errors$/)
+    t.ok(errors.join().length < 10_000)
+  }
+  t.match(errorsOf(`[${' '.repeat(17_000_000)}]`), [/larger than 16777216/])
+  t.end()
+})

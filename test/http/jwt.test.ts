@@ -7,7 +7,7 @@ import type { JwtOptions, SignatureAlgorithm } from '../../schemas/options.ts'
 import { hashToken } from '../../src/access/tokens.ts'
 import { stoppedDate } from '../support/clock.ts'
 import { get } from '../support/documents.ts'
-import { AUDIENCE, createPair, ISSUER, jwtSetting, type Pair, serveKeys, sign, signText } from '../support/issuer.ts'
+import { AUDIENCE, createPair, ISSUER, jwtSetting, type Pair, serveKeys, sign, signParts, signText } from '../support/issuer.ts'
 import { isRefusal } from '../support/refusals.ts'
 import { onEachEngine, type Service, sharedOnEachEngine, TOKEN } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
@@ -114,6 +114,7 @@ const forged: Array<[why: string, make: () => Promise<string> | string]> = [
   ['a changed claim', async () => change(await sign(pair), 1, (text) => text.replace('reader', 'writer'))],
   ['a changed header', async () => change(await sign(pair), 0, (text) => text.replace('}', ',"a":1}'))],
   ['a claim twice', () => signText(pair, JSON.stringify(claims()).replace('{', '{"role":"writer",'))],
+  ['a header that names alg twice', () => signParts(pair, (header) => header.replace('{', '{"alg":"none",'), JSON.stringify(claims()))],
   ['a claim twice, once with escapes', () => signText(pair, JSON.stringify(claims()).replace('{', '{"\\u0072ole":"writer",'))],
   ['a claim twice deep in a claim', () => signText(pair, JSON.stringify(claims()).replace('{', '{"a":[{"b":1,"b":2}],'))],
   ['claims that are a list', () => signText(pair, '[]')],

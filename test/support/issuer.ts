@@ -1,5 +1,5 @@
 /** An issuer of JWTs: signs tokens, and serves its keys on a local port. */
-import { generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { generateKeyPairSync, type KeyObject, sign as signBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -38,6 +38,13 @@ export async function sign ({ alg, kid, privateKey }: Pick<Pair, 'alg' | 'kid' |
 export async function signText ({ alg, kid, privateKey }: Pair, text: string | Buffer): Promise<string> {
   const { CompactSign } = await import('jose')
   return await new CompactSign(Buffer.from(text as string)).setProtectedHeader({ alg, kid }).sign(privateKey)
+}
+
+/** Signs a token whose header is written by `write`, which jose would not do. */
+export function signParts ({ alg, kid, privateKey }: Pair, write: (header: string) => string, text: string): string {
+  const parts = [write(JSON.stringify({ alg, kid })), text].map((part) => Buffer.from(part).toString('base64url')).join('.')
+  const signature = signBytes('sha256', Buffer.from(parts), { key: privateKey, dsaEncoding: 'ieee-p1363' })
+  return `${parts}.${signature.toString('base64url')}`
 }
 
 export interface KeyServer {
