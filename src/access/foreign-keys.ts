@@ -40,7 +40,7 @@ export function nameTables<E> (
   const base = catalog.tables.get(table)
   const seen = (base?.foreignKeys ?? []).filter((key) => keys.includes(key) && seesReferenced(key, viewer))
   withMessages(error, (message) => {
-    const key = seen.find(({ name }) => message.startsWith(`foreign key "${name}" on `))
+    const key = seen.find(({ name, columns }) => message === `foreign key "${name}" on ${listOf(columns)}`)
     if (key === undefined) return message
     return `${message} refers to ${listOf(key.referencedColumns)} of "${key.referencedTable}"`
   })

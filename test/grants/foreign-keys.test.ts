@@ -1,5 +1,6 @@
 /** What 409 of a foreign key says of the other table: no more than the grant sees, whichever row it was. */
 import t from 'tap'
+import { get } from '../support/documents.ts'
 import { onEachEngine, type Schema } from '../support/service.ts'
 import { tokenFor, tokenOf } from './support.ts'
 
@@ -60,4 +61,50 @@ await onEachEngine(t, 'a refused insert or update names the table and columns th
   t.match(json.error.details, [{ path: '/data/owner', message: /^foreign key "[^"]*" on "owner"$/ }], 'the column that it refers to is hidden')
   const csv = await post('visits', 'id,person\r\n8,1\r\n9,99\r\n', { headers: { 'content-type': 'text/csv' } })
   t.match(csv.json.error.details, [{ line: 3, message: /on "person" refers to "id" of "people"$/ }], engine)
+})
+
+const KEYS = 'unique (code), foreign key (person) references people (id), foreign key (other) references people (id)'
+const HIDDEN = 'unique (h1, code), unique (h2), foreign key (h1) references people (id), foreign key (h2) references people (id)'
+const columns = 'id int not null primary key, h1 int, h2 int, code int, person int, other int'
+
+await onEachEngine(t, 'the names of the keys of SQLite do not count those with hidden columns', {
+  only: ['sqlite'],
+  schema: () => [
+    'create table people (id int not null primary key)',
+    'insert into people values (1)',
+    `create table few (${columns}, ${KEYS})`,
+    // SQLite numbers unique constraints from the first on, and foreign keys from the last on
+    `create table early (${columns}, ${HIDDEN}, ${KEYS})`,
+    `create table late (${columns}, ${KEYS}, ${HIDDEN})`,
+    ...['few', 'early', 'late'].map((table) => `insert into ${table} values (1, null, null, 5, 1, 1)`)
+  ],
+  tokens: [tokenFor('seer', { people: {}, ...Object.fromEntries(['few', 'early', 'late'].map((table) => [table, { columns: { select: ['id', 'code', 'person', 'other'] } }])) })]
+}, async (t, { post, server }) => {
+  const bodies = [
+    { verb: 'insert', data: { id: 2, code: 5 } }, { verb: 'update', data: { code: 5, person: 99 }, filters: { id: 1 } },
+    { verb: 'insert', data: { id: 2, person: 99 } }, { verb: 'insert', data: { id: 2, other: 99 } }
+  ]
+  const told = async (table: string) => {
+    const answers = await Promise.all(bodies.map(async (body) => (await post(table, body, { token: 'seer' })).json.error))
+    const { schemas } = (await get(server, '/shop/openapi.json', { token: 'seer' })).json.components
+    const row = schemas[`${table.charAt(0).toUpperCase()}${table.slice(1)}Row`]
+    return JSON.stringify([answers, row['x-unique-keys'], row['x-foreign-keys']]).replaceAll(table, 'TABLE')
+  }
+  const few = await told('few')
+  t.match(few, /unique key \\"sqlite_autoindex_TABLE_code\\" on/)
+  t.match(few, /foreign key \\"TABLE_other\\" on/)
+  for (const table of ['early', 'late']) t.equal(await told(table), few, table)
+})
+
+await onEachEngine(t, 'two foreign keys of the same columns are named apart, each with its own table', {
+  only: ['sqlite'],
+  schema: () => [
+    'create table people (id int not null primary key)', 'create table dogs (id int not null primary key)',
+    'create table names (id int not null primary key, owner int references people (id) references dogs (id))'
+  ]
+}, async (t, { post }) => {
+  const { json } = await post('names', { verb: 'insert', data: { id: 1, owner: 9 } })
+  t.same(json.error.details.map(({ message }: { message: string }) => message), [
+    'foreign key "names_owner" on "owner" refers to "id" of "dogs"', 'foreign key "names_owner_2" on "owner" refers to "id" of "people"'
+  ])
 })

@@ -74,8 +74,8 @@ async function refuseAll (t: Test, { post }: Pick<Service, 'post'>, status: numb
 
 await test('409 for a second row with a unique value, naming the key and its columns', async (t, service) => {
   const lite = service.engine === 'sqlite'
-  const email: [string, string] = ['/data/email', `unique key "${lite ? 'sqlite_autoindex_customers_1' : 'customers_email'}" on "email"`]
-  const odd = `unique key "${lite ? "sqlite_autoindex_o'dd.t_1" : "o'ne.k"}" on "a, b", "c.d"`
+  const email: [string, string] = ['/data/email', `unique key "${lite ? 'sqlite_autoindex_customers_email' : 'customers_email'}" on "email"`]
+  const odd = `unique key "${lite ? "sqlite_autoindex_o'dd.t_a, b_c.d" : "o'ne.k"}" on "a, b", "c.d"`
   const before = await service.sql('select * from customers order by id')
   await refuseAll(t, service, 409, [
     { why: 'an insert', body: { verb: 'insert', data: { name: 'x', email: 'ada@example.com' } }, code: 'UNIQUE_VIOLATION', details: [email] },
@@ -111,12 +111,12 @@ await test('409 does not name a key of another table that a trigger wrote to, al
 
 await test('a reference to a missing row is distinguished from a row that other rows reference', async (t, service) => {
   const lite = service.engine === 'sqlite'
-  const key = (name: string, id: number, column: string, referred: string, table = name.split('_')[0]): [string, string] => [`/data/${column}`, `foreign key "${lite ? `${table}_${id}` : name}" on "${column}" refers to ${referred}`]
-  const [customer, boss, deputy] = [key('orders_customer', 0, 'customer_id', '"id" of "customers"'), key('staff_boss', 1, 'boss', '"id" of "staff"'), key('staff_deputy', 0, 'deputy', '"id" of "staff"')]
-  const [product, order] = [key('items_product', 0, 'product_sku', '"sku" of "products"', 'order_items'), key('items_order', 1, 'order_id', '"id" of "orders"', 'order_items')]
+  const key = (name: string, column: string, referred: string, table = name.split('_')[0]): [string, string] => [`/data/${column}`, `foreign key "${lite ? `${table}_${column}` : name}" on "${column}" refers to ${referred}`]
+  const [customer, boss, deputy] = [key('orders_customer', 'customer_id', '"id" of "customers"'), key('staff_boss', 'boss', '"id" of "staff"'), key('staff_deputy', 'deputy', '"id" of "staff"')]
+  const [product, order] = [key('items_product', 'product_sku', '"sku" of "products"', 'order_items'), key('items_order', 'order_id', '"id" of "orders"', 'order_items')]
   // SQLite does not report which key it was: the message names the only one, or those that the catalog has
   const referenced = (table: string, column: string, name: string, others: string): [string, string] => ['', lite ? `other rows refer to this one; keys that may: ${others}` : `rows of "${table}" refer to this one by "${column}" (foreign key "${name}")`]
-  const byOrders: [string, string] = ['', `rows of "orders" refer to this one by "customer_id" (foreign key "${lite ? 'orders_0' : 'orders_customer'}")`]
+  const byOrders: [string, string] = ['', `rows of "orders" refer to this one by "customer_id" (foreign key "${lite ? 'orders_customer_id' : 'orders_customer'}")`]
   const ofStaff = '"deputy" of "staff", "boss" of "staff", "staff_id" of "visits"'
   const [byBoss, byVisits] = [referenced('staff', 'boss', 'staff_boss', ofStaff), referenced('visits', 'staff_id', 'visits_staff', ofStaff)]
   const code = 'FOREIGN_KEY_VIOLATION'
@@ -198,7 +198,7 @@ const deferredTables = {
 const STRANGER = 'a-token-that-does-not-see-customers-012345'
 const tokens = [{ name: 'stranger', sha256: hashToken(STRANGER), permissions: [...VERBS], databases: { shop: { orders: { columns: { select: ['id', 'shop_id'], insert: ['id', 'shop_id', 'customer_id'] } } } } }]
 
-const customer = { path: '/data/customer_id', message: 'foreign key "orders_1" on "customer_id" refers to "id" of "customers"' }
+const customer = { path: '/data/customer_id', message: 'foreign key "orders_customer_id" on "customer_id" refers to "id" of "customers"' }
 const refused = (...details: object[]) => ({ status: 409, json: { error: { code: 'FOREIGN_KEY_VIOLATION', details } } })
 const inOperation = (index: number, { path, message }: typeof customer) => ({ path: `/operations/${index}${path}`, message })
 const testDeferred = sharedOnEachEngine(t, { schema: deferredTables, only: ['sqlite'], tokens })
@@ -222,7 +222,7 @@ await testDeferred('the error of COMMIT names the key that it refused, and a dry
   t.match(await post('orders', insert([{ id: 5, parent_id: 1, customer_id: 1 }, { id: 6, parent_id: 5, customer_id: 9 }])), refused({ ...customer, path: '/data/1/customer_id' }))
   for (const dryRun of [false, true]) t.same((await post('customers', { verb: 'delete', filters: { id: 1 }, dryRun })).status, 200)
   await sql('insert into customers values (1)')
-  for (const dryRun of [true, false]) t.match(await post('shops', { verb: 'delete', filters: { id: 1 }, dryRun }), refused({ path: '', message: 'rows of "orders" refer to this one by "shop_id" (foreign key "orders_2")' }))
+  for (const dryRun of [true, false]) t.match(await post('shops', { verb: 'delete', filters: { id: 1 }, dryRun }), refused({ path: '', message: 'rows of "orders" refer to this one by "shop_id" (foreign key "orders_shop_id")' }))
   t.same(await keep(), before)
 })
 

@@ -203,7 +203,7 @@ export async function introspectSqlite (ask: Ask): Promise<readonly TableFacts[]
   const primaryKeys = new Map(tables.map(({ name, primaryKey }) => [name.toLowerCase(), primaryKey]))
   const typeOf = createTypes()
   const toFacts = ({ name, type, sql, columns, broken, primaryKey, collations }: typeof tables[number]): TableFacts => {
-    const parts = indexed.get(name) ?? []
+    const parts = withOwnNames(indexed.get(name) ?? [])
     const keys = parts.filter(({ isUnique }) => isUnique === 1)
     const indexes = toIndexes(parts, collations, primaryKey)
     const searched = type === 'table' ? fullTexts.get(name.toLowerCase()) ?? [] : []
@@ -367,6 +367,31 @@ function toTriggers (rows: TriggerRow[]): Triggers {
 
 const toNumber = (digits: string | undefined): number | null => digits === undefined ? null : Number(digits)
 
+/**
+ * Names after columns. SQLite numbers the unique constraints and foreign keys of a table, and a number would tell a
+ * grant how many others it does not see; here only keys of the same columns are numbered, which it sees together.
+ */
+function namer (): (prefix: string, columns: ReadonlyArray<string | null>) => string {
+  const counts = new Map<string, number>()
+  return (prefix, columns) => {
+    const key = JSON.stringify(columns)
+    const count = (counts.get(key) ?? 0) + 1
+    counts.set(key, count)
+    return [prefix, ...columns, ...(count > 1 ? [count] : [])].join('_')
+  }
+}
+
+/** Names the indexes of unique constraints, which SQLite calls `sqlite_autoindex_people_2`. */
+function withOwnNames (rows: readonly IndexRow[]): IndexRow[] {
+  const nameOf = namer()
+  return [...Map.groupBy(rows, ({ key }) => key).values()].flatMap((parts) => {
+    const { table, origin } = parts[0] as IndexRow
+    if (origin !== 'u') return parts
+    const key = nameOf(`sqlite_autoindex_${table}`, parts.map(({ column }) => column))
+    return parts.map((part) => ({ ...part, key }))
+  })
+}
+
 /** The columns of a key, without the expressions in it. */
 function toKeys (rows: IndexRow[], primaryKey: readonly string[]): Key[] {
   const others = Map.groupBy(rows.filter(({ origin }) => origin !== 'pk'), (row) => row.key)
@@ -380,13 +405,15 @@ function toForeignKeys (
   rows: ForeignRow[],
   primaryKeys: ReadonlyMap<string, readonly string[]>
 ): ForeignKey[] {
-  return [...Map.groupBy(rows, (row) => row.id)].map(([id, parts]) => {
+  const nameOf = namer()
+  return [...Map.groupBy(rows, (row) => row.id).values()].map((parts) => {
     const { referenced, onUpdate, onDelete } = parts[0] as ForeignRow
     const cascades = { ...cascade('update', onUpdate), ...cascade('delete', onDelete) }
     const named = parts.flatMap(({ to }) => to ?? [])
+    const columns = parts.map((part) => part.from)
     return {
-      name: `${table}_${id}`,
-      columns: parts.map((part) => part.from),
+      name: nameOf(table, columns),
+      columns,
       referencedTable: referenced,
       referencedColumns: named.length > 0 ? named : (primaryKeys.get(referenced.toLowerCase()) ?? []),
       ...(Object.keys(cascades).length > 0 && { cascades })
