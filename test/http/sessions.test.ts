@@ -164,6 +164,19 @@ await test('each snapshot is ended once, also behind its answer', async (t, serv
   t.same(since(service).filter((sql) => /^(start transaction|rollback)/.test(sql)).map((sql) => sql.slice(0, 5)), ['start', 'rollb', 'start', 'rollb', 'start', 'rollb'])
 })
 
+await sharedOnEachEngine(t, { schema: ordered, only: ['mariadb', 'mysql'] })('requests of different isolation that take turns use the sessions that have theirs', async (t, service) => {
+  const { post } = service
+  const levels = (): string[] => since(service).filter((sql) => sql.startsWith('set session transaction isolation level'))
+  // two sessions, one for each
+  await Promise.all([post('orders', withItems), post('orders', insert), post('orders', withItems), post('orders', insert)])
+  for (let time = 0; time < 3; time++) await Promise.all([post('orders', withItems), post('orders', insert)])
+  since(service)
+  for (let time = 0; time < 20; time++) {
+    for (const body of [withItems, insert]) t.equal((await post('orders', body)).status, 200)
+  }
+  t.same(levels(), [])
+})
+
 await test('whatever follows a snapshot on its connection is outside of it', async (t, { post, operate, sql }) => {
   for (let n = 1; n <= 5; n++) {
     t.equal((await post('orders', withItems)).json.data.rows[0].n, n - 1)

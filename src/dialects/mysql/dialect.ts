@@ -2,8 +2,8 @@
 import type { ServiceError } from '../../errors.ts'
 import type { Statement } from '../../sql/statement.ts'
 import {
-  type Client, clientGone, type Dialect, type PausableSink, type ReadOptions, type ServerFacts, StaleCatalog,
-  type StatementResult, STREAM_TIMEOUT
+  type Client, clientGone, type Dialect, type Isolation, type PausableSink, type ReadOptions, type ServerFacts,
+  StaleCatalog, type StatementResult, STREAM_TIMEOUT
 } from '../dialect.ts'
 import { watch } from '../waiters.ts'
 import { createDifferences } from './definitions.ts'
@@ -104,10 +104,10 @@ export function createMysqlDialect ({
         // rows of other tables must stay as they are
         isolation: statement.isRelated === true ? 'repeatableRead' : 'readCommitted'
       }, runStatement),
-    transaction: (use, { consistency, ...transaction }) =>
+    transaction: (use, { consistency, isolation, ...transaction }) =>
       runWithRetries(
         transaction.readOnly ? routeToRead(consistency) : toPrimary,
-        { use, ...transaction },
+        { use, ...transaction, isolation: transaction.readOnly ? 'repeatableRead' : isolation },
         runTransaction
       ),
     async check () {
@@ -170,6 +170,7 @@ async function runWithRetries<
   Request extends {
     readonly client?: Client | undefined
     readonly stream?: PausableSink | undefined
+    readonly isolation?: Isolation | undefined
   },
   T
 > (route: Route, request: Request, run: (run: Run<Request>) => Promise<T>): Promise<T> {
@@ -180,7 +181,7 @@ async function runWithRetries<
   for (let count = 1; ; count++) {
     const pool = pools[count - 1] ?? primary
     const isPrimary = pool === primary
-    const acquired = pool.acquire(request.client)
+    const acquired = pool.acquire(request.client, request.isolation)
     // a request that has waited for a slow replica is not passed on to the other servers
     const session =
       acquired instanceof Promise

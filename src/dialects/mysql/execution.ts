@@ -16,7 +16,7 @@ import {
 import type { MysqlPool } from './pool.ts'
 import { type OkPacket, WriteResult } from './packets.ts'
 import { sendCommand, writeStatement, type CommandDone } from './statement-command.ts'
-import { destroy, type Session } from './session.ts'
+import { destroy, levelOf, type Session } from './session.ts'
 import { isolationStatement } from './session-settings.ts'
 import { stopStatement, type Stop } from './kill.ts'
 
@@ -108,7 +108,7 @@ class Execution {
     this.#since = performance.now()
     this.#unwatch = watch(client, () => this.stop())
     stream?.from(this.#source())
-    const level = isolation === 'readCommitted' ? session.writesAt : isolation
+    const level = isolation && levelOf(session, isolation)
     if (level === undefined || level === session.isolation) this.#confirmTables()
     else this.#isolate(level)
   }

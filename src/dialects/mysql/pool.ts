@@ -1,12 +1,12 @@
 import { databaseUnavailable, overloaded } from '../../errors.ts'
-import type { Client, PoolUse } from '../dialect.ts'
+import type { Client, Isolation, PoolUse } from '../dialect.ts'
 import type { Table } from '../../catalog/catalog.ts'
 import type { Confirmation } from './definitions.ts'
 import { isCrowded, type MysqlError, toConnectError } from './errors.ts'
 import type { StoppingSessions } from './kill.ts'
 import type { Host, MysqlAddress } from './session-settings.ts'
 import { createWaiters } from '../waiters.ts'
-import { answers, destroy, openSession, quit, restoreSession, type Session } from './session.ts'
+import { answers, destroy, levelOf, openSession, quit, restoreSession, type Session } from './session.ts'
 
 export interface PoolLimits {
   /** The maximum number of connections. */
@@ -23,8 +23,11 @@ export interface PoolLimits {
 
 /** Sessions with one database, each used by one request at a time. */
 export interface MysqlPool extends StoppingSessions {
-  /** @throws OVERLOADED if too many requests wait or one waits too long, DATABASE_UNAVAILABLE if connecting fails */
-  acquire (client?: Client): Session | Promise<Session>
+  /**
+   * `isolation`: that of the statement or transaction; any if omitted. An idle session that has it is preferred.
+   * @throws OVERLOADED if too many requests wait or one waits too long, DATABASE_UNAVAILABLE if connecting fails
+   */
+  acquire (client?: Client, isolation?: Isolation): Session | Promise<Session>
   release (session: Session): void
   /** Releases a session that no request has used, so that it may be closed as idle. */
   putBack (session: Session): void
@@ -258,19 +261,31 @@ export function createMysqlPool (
     while (mayStart() && opening - slow.size < (failing ? Math.min(1, waiters.size) : waiters.size)) start()
   }
 
-  const acquire = (client?: Client): Session | Promise<Session> => {
-    const session = idle.pop()
-    if (session !== undefined) return performance.now() - session.idleSince < TRUST ? session : check(session, client)
+  /** Takes the idle session that was used last, of those that have the level if there are any. */
+  const takeIdle = (isolation: Isolation): Session | undefined => {
+    const index = idle.findLastIndex((session) => session.isolation === levelOf(session, isolation))
+    return index < 0 ? idle.pop() : idle.splice(index, 1)[0]
+  }
+
+  const acquire = (client?: Client, isolation?: Isolation): Session | Promise<Session> => {
+    const session = isolation === undefined ? idle.pop() : takeIdle(isolation)
+    if (session !== undefined) {
+      return performance.now() - session.idleSince < TRUST ? session : check(session, client, isolation)
+    }
     if (closed) return Promise.reject(databaseUnavailable())
     const coming = waiters.wait({ caller: client?.caller, more: opening })
     grow()
     return coming
   }
 
-  const check = async (session: Session, client: Client | undefined): Promise<Session> => {
+  const check = async (
+    session: Session,
+    client: Client | undefined,
+    isolation: Isolation | undefined
+  ): Promise<Session> => {
     if (await answers(session.connection)) return session
     discard(session)
-    return acquire(client)
+    return acquire(client, isolation)
   }
 
   const discard = (session: Session): void => {

@@ -47,6 +47,10 @@ export interface Session {
   usedAt: number
 }
 
+/** The level of the server for one that is asked for. */
+export const levelOf = ({ writesAt }: Session, isolation: Isolation): Isolation =>
+  isolation === 'readCommitted' ? writesAt : isolation
+
 export interface SessionTarget {
   readonly address: MysqlAddress
   readonly host: Host

@@ -247,7 +247,7 @@ class TransactionRun<T> {
       // it changes nothing, so it may be sent again
       await this.#control(
         controlStatement('select', readOnly ? snapshot : 'start transaction'),
-        readOnly ? 'repeatableRead' : isolation
+        isolation
       )
     } catch (error) {
       // the transaction may have begun
