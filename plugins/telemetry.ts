@@ -25,16 +25,15 @@ export default fp(
   ) {
     const isDetailed = serverTiming || collectors.some((collector) => collector.isDetailed)
     const readContext = collectors.find((collector) => collector.readContext !== undefined)?.readContext
-    const begin = (): RequestRecord => new RequestRecord(requestLog, isDetailed, readContext)
     app.decorateRequest('rowQueryRecord', null)
     app.addHook('onRequest', (request, _reply, done) => {
-      request.rowQueryRecord = begin()
+      request.rowQueryRecord = new RequestRecord(requestLog, isDetailed, readContext)
       done()
     })
     // onResponse would add two listeners and a closure to each request, and does not run if the client has disconnected
     app.addHook('onSend', (request, reply, _payload, done) => {
       // a hook of the host app may have refused the request before our onRequest hook
-      const record = request.rowQueryRecord ?? begin()
+      const record = request.rowQueryRecord ?? new RequestRecord(requestLog, isDetailed, readContext)
       const interested = record.isDeferred ? [] : collectors.filter((collector) => collector.accepts(record.refusal))
       if (interested.length > 0 || serverTiming) end(record, request, reply, databases)
       for (const collector of interested) collector.collect(record)

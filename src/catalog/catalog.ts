@@ -298,6 +298,8 @@ export const traitsOf = ({ engine }: Pick<Table, 'engine'>) => TRAITS[engine ===
 
 /** Whether a trigger may set columns of a row before it is inserted, its key among them. */
 export function mayFillColumns (table: Pick<Table, 'engine' | 'triggers'>): boolean {
+  const { known, list } = table.triggers
+  if (known && list.length === 0) return false
   return traitsOf(table).triggersSetColumns && mayFire(table, 'insert', 'before')
 }
 

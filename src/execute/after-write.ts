@@ -114,12 +114,12 @@ export const isCheckedAfterWrite = <P extends InsertPlan | UpdatePlan>(plan: P):
  * Runs a write by `run`. If it is refused, checks the foreign keys that only the written rows show by the values of the
  * request. @throws FOREIGN_KEY_VIOLATION; what `run` throws
  */
-export async function runWithCheck (
+export function runWithCheck (
   runner: Runner,
   plan: InsertPlan | UpdatePlan,
   run: () => Promise<Result>
 ): Promise<Result> {
-  if (!isCheckedAfterWrite(plan) || plan.afterWrite.foreignKeys.length === 0) return await run()
+  if (!isCheckedAfterWrite(plan) || plan.afterWrite.foreignKeys.length === 0) return run()
   const refused = run().catch((error: unknown) => refuse(error, async (rows) => {
     if (plan.verb === 'update' || plan.conflict === undefined) {
       return await checkForeignKeys(runner, plan, { checks: plan.afterWrite.given, ...rows })
@@ -127,7 +127,7 @@ export async function runWithCheck (
     const row = plan.isList ? plan.rows.find(({ index }) => index === rows.last) : plan.rows[0]
     if (row !== undefined) await checkUpserted(runner, plan, row)
   }))
-  return await refused.catch((error: unknown) => {
+  return refused.catch((error: unknown) => {
     throw TRAITS[runner.engine].namesForeignKeys ? error : withoutKey(error)
   })
 }

@@ -22,7 +22,7 @@ import {
 } from '../sql/row-batches.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
 import type { Parameter, Value } from '../types/column-type.ts'
-import { isMoment } from '../types/moment.ts'
+import { hasMoment } from '../types/moment.ts'
 import { TO_DEFAULT } from '../types/update-operators.ts'
 import { atRow, isCheckedAfterWrite, watchRow } from './after-write.ts'
 import { conditionOf, hasKey, readKey, type Runner } from './runner.ts'
@@ -127,28 +127,34 @@ async function requireWithin (
 
 // Finds the id of the row of an insert.
 
+/** The id as JSON of the first row that was inserted; null if it is not certain. */
+function newId (table: Table, { columns, parameters }: PlannedRow, { inserted, insertId }: RowCounts): string {
+  const { identity } = table
+  // a trigger of SQLite may skip the row, or change its key afterwards
+  if (identity === undefined || inserted === 0 || insertId === undefined) return 'null'
+  const index = columns.indexOf(identity)
+  const given = index < 0 ? null : boundValue(parameters[index])
+  // a BEFORE INSERT trigger may set the key, and the database only reports the value of an AUTO_INCREMENT column
+  if (given !== null && !mayFillColumns(table)) return identity.type.storedJson(given)
+  return identity.autoIncrement ? shownNumber(identity, insertId) : 'null'
+}
+
 /**
- * The id as JSON of the first row of an insert, or of the only row of an upsert as it is after the statement; null if
- * it is not certain. @throws ServiceError
+ * The id as JSON of the only row of an upsert as it is after the statement; null if it is not certain. @throws
+ * ServiceError
  */
 async function idOf (plan: InsertPlan, counts: RowCounts, runner: Runner): Promise<string> {
   const { table, table: { identity }, rows, isList, conflict } = plan
-  if (identity === undefined || (isList && conflict !== undefined)) return 'null'
+  if (conflict === undefined || identity === undefined || isList) return 'null'
   const mustRead = mustReadId(plan, runner.engine)
   const stored = mustRead ? await readStoredId(plan, counts, runner) : undefined
   if (stored !== undefined) return stored
-  const { columns, parameters } = rows[0] as PlannedRow
-  const index = columns.indexOf(identity)
-  const given = index < 0 ? null : boundValue(parameters[index])
   const { inserted, insertId } = counts
+  const row = rows[0] as PlannedRow
+  if (inserted > 0) return newId(table, row, counts)
+  const index = row.columns.indexOf(identity)
+  const given = index < 0 ? null : boundValue(row.parameters[index])
   const known = given === null ? 'null' : identity.type.storedJson(given)
-  if (conflict === undefined || inserted > 0) {
-    // a trigger of SQLite may skip the row, or change its key afterwards
-    if (inserted === 0 || insertId === undefined) return 'null'
-    // a BEFORE INSERT trigger may set the key, and the database only reports the value of an AUTO_INCREMENT column
-    if (given !== null && !mayFillColumns(table)) return known
-    return identity.autoIncrement ? shownNumber(identity, insertId) : 'null'
-  }
   const { key, set } = conflict
   const assigned = set.kind === 'assignments' ? set.assignments.find(({ column }) => column === identity) : undefined
   if (assigned !== undefined) {
@@ -247,7 +253,7 @@ export async function bindMoments (plan: InsertPlan, runner: Runner): Promise<In
   const { conflict } = plan
   const rows = [...plan.rows]
   for (const [index, row] of rows.entries()) {
-    if (!row.parameters.some(isMoment)) continue
+    if (!hasMoment(row.parameters)) continue
     const parameters = await runner.bind(row.parameters).catch((error: unknown) => {
       throw atRow(error as ServiceError, listIndexOf(row, plan))
     })
@@ -277,15 +283,19 @@ export async function executeInsert (
   }
 ): Promise<Result> {
   const { plan, runner } = insertRun
+  const { engine } = runner
+  const { conflict } = plan
   if (
-    !isCertain(plan, runner.engine) ||
+    !isCertain(plan, engine) ||
     toParts(plan).length > 1 ||
-    mustReadId(plan, runner.engine) ||
-    (plan.conflict?.within !== undefined && TRAITS[runner.engine].namesKey)
+    (conflict !== undefined && (
+      mustReadId(plan, engine) || (conflict.within !== undefined && TRAITS[engine].namesKey)
+    ))
   ) { return await transact() }
   record?.compiled()
   try {
-    return await resultOf(plan, await runBatch(insertRun, toBatch(plan, plan.rows, runner.engine)), runner)
+    const result = resultOf(plan, await runBatch(insertRun, toBatch(plan, plan.rows, engine)), runner)
+    return result instanceof Promise ? await result : result
   } catch (error) {
     const { code, row } = error as ServiceError
     if (row !== undefined) throw atRow(error as ServiceError, listIndexOf(plan.rows[row] as PlannedRow, plan))
@@ -305,9 +315,12 @@ export async function runInsert (insertRun: InsertRun): Promise<Result> {
   return await resultOf(plan, total as RowCounts, runner)
 }
 
-async function resultOf (plan: InsertPlan, counts: RowCounts, runner: Runner): Promise<Result> {
+function resultOf (plan: InsertPlan, counts: RowCounts, runner: Runner): Result | Promise<Result> {
   const { inserted, updated } = counts
-  return { rows: 0, changed: inserted + updated, counts, id: await idOf(plan, counts, runner) }
+  const result = { rows: 0, changed: inserted + updated, counts }
+  const { table, rows, conflict } = plan
+  if (conflict === undefined) return { ...result, id: newId(table, rows[0] as PlannedRow, counts) }
+  return idOf(plan, counts, runner).then((id) => ({ ...result, id }))
 }
 
 /** Runs the statement of a row that exists, which is not counted as inserted. */
@@ -321,7 +334,7 @@ async function runBatch ({ runner, onBatch }: InsertRun, batch: RowBatch, isTher
   const counts = isThere ? await runExisting(batch, runner) : countsOf(batch, await runner.insert(batch))
   const { within } = batch.conflict ?? {}
   if (within !== undefined) await requireWithin({ batch, within }, counts, runner)
-  await onBatch?.(batch, counts)
+  if (onBatch !== undefined) await onBatch(batch, counts)
   return counts
 }
 

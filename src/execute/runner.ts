@@ -21,7 +21,7 @@ import { compileClock, compileLastId, type CompiledPlan, compileStatement } from
 import type { RowBatch } from '../sql/row-batches.ts'
 import { bindCells, type Statement } from '../sql/statement.ts'
 import type { Cell, DriverValue, Parameter, Value } from '../types/column-type.ts'
-import { type Clock, fromMicros, isMoment, systemClock } from '../types/moment.ts'
+import { type Clock, fromMicros, hasMoment, isMoment, systemClock } from '../types/moment.ts'
 
 /** Maximum size of the keys of a write, in bytes: enough for a thousand keys of the size that an index allows. */
 const MAX_BYTES = 4 * 1024 * 1024
@@ -95,23 +95,24 @@ export class Runner {
 
   /** Puts values in place of the moments of a plan of several statements. @throws VALUE_OUT_OF_RANGE */
   async bind<C extends Cell | Given> (cells: readonly C[]): Promise<readonly C[]> {
-    if (this.#table === undefined || !cells.some(isMoment)) return cells
+    if (this.#table === undefined || !hasMoment(cells)) return cells
     const clock = this.#clock ??= TRAITS[this.engine].usesLocalClock
       ? systemClock()
       : fromMicros(BigInt(await this.number(compileClock(this.#table))))
     return bindCells(cells as readonly Cell[], () => clock) as readonly C[]
   }
 
-  async bindAssignments (assignments: readonly Assignment[]): Promise<readonly Assignment[]> {
-    if (!assignments.some(({ parameter }) => isMoment(parameter))) return assignments
-    const parameters = await this.bind(assignments.map(({ parameter }) => parameter))
-    return assignments.map((each, index) => ({ ...each, parameter: parameters[index] as Parameter }))
+  /** The same for assignments; not a promise if they have no moments. */
+  bindAssignments (assignments: readonly Assignment[]): readonly Assignment[] | Promise<readonly Assignment[]> {
+    if (this.#table === undefined || !assignments.some(({ parameter }) => isMoment(parameter))) return assignments
+    return this.bind(assignments.map(({ parameter }) => parameter)).then((parameters) =>
+      assignments.map((each, index) => ({ ...each, parameter: parameters[index] as Parameter })))
   }
 
   /** Runs a statement. `sink`: for one that reads rows. */
   runStatement (statement: Statement, sink?: RowSink): Promise<StatementResult> {
     const { parameters } = statement
-    return this.#table !== undefined && parameters.some(isMoment)
+    return this.#table !== undefined && hasMoment(parameters)
       ? this.bind(parameters).then((bound) => this.#execute({ ...statement, parameters: bound }, sink))
       : this.#execute(statement, sink)
   }

@@ -3,7 +3,7 @@ import { at, columnNotWritable, invalidValue, notNullViolation, type Path } from
 import { hasMany, objectKeys } from '../json/exact-json.ts'
 import { COLUMN, type Parameter, storing } from '../types/column-type.ts'
 import { operatorSql } from '../types/update-operators.ts'
-import { getColumn, readValue, withStandIn } from './columns.ts'
+import { getColumn, readValue, readWith, withStandIn } from './columns.ts'
 import { StandIn, type StandIns } from './holes.ts'
 import { knownDefault } from './insert-key.ts'
 import type { Assignment } from './plan.ts'
@@ -22,12 +22,19 @@ export function planAssignments (
     readonly names?: readonly string[]
   } = {}
 ): Assignment[] {
-  const assignments = names.map((name) => {
+  const assignments: Assignment[] = []
+  let hasOperators = false
+  for (const name of names) {
     const columnPath = [...path, name]
     const column = getWritableColumn(table, name, columnPath, 'update')
-    return planAssignment(column, withStandIn(data[name], column, standIns, columnPath), table, columnPath)
-  })
-  return assignments.some(({ operator }) => operator !== undefined)
+    const given = data[name]
+    const assignment = typeof given === 'object'
+      ? planAssignment(column, withStandIn(given, column, standIns, columnPath), table, columnPath)
+      : { column, parameter: readWith(storing(column.type), column, given, columnPath) }
+    assignments.push(assignment)
+    hasOperators ||= assignment.operator !== undefined
+  }
+  return hasOperators
     ? assignments.sort((a, b) => Number(a.operator !== undefined) - Number(b.operator !== undefined))
     : assignments
 }
@@ -39,7 +46,7 @@ export function planAssignments (
  */
 export function getWritableColumn (table: Table, name: string, path: Path, verb: 'insert' | 'update'): Column {
   const writable = table.granted?.writable[verb]
-  const column = writable?.get(name) ?? getColumn(table, name, path, writable)
+  const column = writable?.get(name) ?? table.columns.get(name) ?? getColumn(table, name, path, writable)
   if (writable?.has(name) === false) throw at(path, columnNotWritable(name, `${verb} is not allowed on it`))
   if (column.generated) throw at(path, columnNotWritable(name, 'the database computes it'))
   if (!column.type.writable) throw at(path, columnNotWritable(name, `the type ${column.declaration} is not supported`))

@@ -5,7 +5,7 @@ import { objectKeys } from '../json/exact-json.ts'
 import { storing } from '../types/column-type.ts'
 import { getWritableColumn, planAssignments, planValue } from './assignments.ts'
 import type { Conflict, Given, InsertPlan, PlannedRow } from './plan.ts'
-import { withStandIn } from './columns.ts'
+import { readWith, withStandIn } from './columns.ts'
 import type { StandIns } from './holes.ts'
 import { isWhole } from './row-keys.ts'
 import { onlyValueOf } from './rule.ts'
@@ -118,7 +118,9 @@ function planRows (
   }: Pick<InsertPlan, 'isList' | 'conflict'> & { readonly standIns: StandIns | undefined }
 ): PlannedRow[] {
   const readGiven = (column: Column, given: unknown, path: Path): Given =>
-    planValue(column, withStandIn(given, column, standIns, path), path, false).parameter
+    typeof given === 'object'
+      ? planValue(column, withStandIn(given, column, standIns, path), path, false).parameter
+      : readWith(storing(column.type), column, given, path)
   /** The columns of earlier rows, which have passed the checks, and what reads rows with these columns. */
   const known: Array<{ readonly columns: readonly Column[], readonly read: ReadRow }> = []
   const rows: PlannedRow[] = []
@@ -133,11 +135,15 @@ function planRows (
     }
     if (columns === undefined || parameters === undefined) {
       const path = isList ? ['data', index] : ['data']
-      columns = objectKeys(row).map((name) => getWritableColumn(table, name, [...path, name], 'insert'))
-      parameters = columns.map((column) => readGiven(column, row[column.name], [...path, column.name]))
-      requireColumns(columns, table, path)
-      if (conflict !== undefined) requireForConflict(columns, conflict, { table, path })
-      if (isList && known.length < FEW) known.push({ columns, read: createReader(columns, readGiven) })
+      const named: Column[] = []
+      const given: Given[] = []
+      for (const name of objectKeys(row)) named.push(getWritableColumn(table, name, [...path, name], 'insert'))
+      for (const column of named) given.push(readGiven(column, row[column.name], [...path, column.name]))
+      requireColumns(named, table, path)
+      if (conflict !== undefined) requireForConflict(named, conflict, { table, path })
+      if (isList && known.length < FEW) known.push({ columns: named, read: createReader(named, readGiven) })
+      columns = named
+      parameters = given
     }
     rows.push({ index, columns, parameters })
   }
@@ -176,8 +182,9 @@ function createReader (
  * database knows. `path`: the path of the row in the body. @throws MISSING_COLUMN
  */
 function requireColumns (columns: readonly Column[], table: Table, path: Path): void {
-  const missing = mayFillColumns(table) ? [] : table.requiredColumns.filter((column) => !columns.includes(column))
-  if (missing.length === 0) return
+  const missing: Column[] = []
+  for (const column of table.requiredColumns) if (!columns.includes(column)) missing.push(column)
+  if (missing.length === 0 || mayFillColumns(table)) return
   const error = missingColumn(missing.map(({ name }) => `"${name}"`).join(', '))
   throw withDetails(error, ...missing.map(({ name }) => ({ path: pointer(...path, name), message: 'has no default' })))
 }

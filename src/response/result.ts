@@ -31,11 +31,11 @@ export interface RowCounts {
  * Converts a result to counts: an updated row counts twice in `changed`, three times with its history, and MySQL
  * reports no duplicates for a single row.
  */
-export function countsOf (
-  batch: RowBatch,
-  { changed, duplicates, insertId, untouched, existing }: StatementResult
-): RowCounts {
+export function countsOf (batch: RowBatch, result: StatementResult): RowCounts {
   const { conflict, rows } = batch
+  const { changed, insertId, untouched, existing } = result
+  // MySQL's are read from the text of its answer
+  const duplicates = conflict === undefined ? undefined : result.duplicates
   const updated = conflict === undefined ? 0 : duplicates ?? Number(changed > 1)
   const inserted = duplicates === undefined && updated === 1 ? 0 : changed - 2 * updated
   return withoutHidden(batch, {

@@ -92,6 +92,7 @@ function findReported (table: Table, isComputed: boolean, engine: Engine): Colum
 export function isCertain (plan: InsertPlan, engine: Engine): boolean {
   const { table, rows, conflict } = plan
   if (plan.afterWrite !== undefined) return false
+  if (conflict === undefined && rows.length === 1) return true
   const number = conflict && numberIn(conflict, table)
   const { hasDefault, namesKey } = TRAITS[engine]
   if (needsSameColumns(plan, engine) && !haveSameColumns(rows, hasDefault ? number : undefined)) return false

@@ -67,9 +67,6 @@ function idOfTable (table: Table): string {
 
 type Node = Readonly<Record<string, unknown>>
 
-/** Computed columns, members, relevances and columns of members, to which several parts of a plan refer. */
-const isNamed = (node: object): boolean => 'call' in node || 'on' in node || 'match' in node || 'member' in node
-
 /** Goes over a plan once: writes its key, collects its values and, if needed, makes a copy with slots. */
 class Walk {
   readonly values: Cell[] = []
@@ -89,8 +86,10 @@ class Walk {
     else if (id !== undefined) this.key += id
     else if (Array.isArray(node)) return this.#visitList(node)
     else if ('columnList' in node) this.key += idOfTable(node as Table)
-    else if (isNamed(node)) return this.#visitNamed(node as Node)
-    else if ('declaration' in node) this.key += idOf(node)
+    // several parts of a plan refer to computed columns, members, relevances and columns of members
+    else if ('call' in node || 'on' in node || 'match' in node || 'member' in node) {
+      return this.#visitNamed(node as Node)
+    } else if ('declaration' in node) this.key += idOf(node)
     // an index of a table beside it
     else if ('parts' in node) this.visit((node as Node)['name'])
     else return this.#visitObject(node as Node)
@@ -228,7 +227,9 @@ export function findTemplate<P extends { readonly table: Table }> (
   const cached = statementCache.get(table, key)
   counts[cached === undefined ? 'built' : 'cached']++
   if (cached !== undefined) return cached
-  const template = build(new Walk(true).visit(plan) as P)
+  const built = build(new Walk(true).visit(plan) as P)
+  const isInOrder = built.slots.every((slot, index) => slot instanceof Slot && slot.index === index)
+  const template = { ...built, isInOrder }
   statementCache.set(table, key, template, roomOfRules(plan.table))
   return template
 }
@@ -243,10 +244,12 @@ const roomOfRules = ({ granted }: Table): number => granted === undefined
     room + (test.kind === 'in' ? test.values.length * VALUE_LENGTH : 0), 0)
 
 /** The parameters of a statement. `values`: those of the plan, in the order of its key. */
-export function fill ({ slots }: Pick<Template, 'slots'>, values: readonly Cell[]): readonly Cell[] {
-  const isValue = (slot: Cell | Slot, index: number): boolean => slot instanceof Slot && slot.index === index
+export function fill (
+  { slots, isInOrder }: Pick<Template, 'slots' | 'isInOrder'>,
+  values: readonly Cell[]
+): readonly Cell[] {
   // usually in their order, and thousands
-  return slots.length === values.length && slots.every(isValue)
+  return isInOrder === true && slots.length === values.length
     ? values
     : slots.map((slot) => slot instanceof Slot ? values[slot.index] as Cell : slot)
 }

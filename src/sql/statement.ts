@@ -2,7 +2,7 @@
 import type { Column, Table, TriggerEvent } from '../catalog/catalog.ts'
 import { type Path, valueOutOfRange } from '../errors.ts'
 import type { Cell } from '../types/column-type.ts'
-import { type Clock, isMoment, valueAt } from '../types/moment.ts'
+import { type Clock, hasMoment, isMoment, valueAt } from '../types/moment.ts'
 
 /** The common part of all statements with one key (statement-cache.ts). */
 export interface CompiledStatement {
@@ -52,7 +52,11 @@ export class Slot {
 }
 
 /** A statement with slots in place of the values of its plan, in the order of the placeholders. */
-export interface Template extends CompiledStatement { readonly slots: ReadonlyArray<Cell | Slot> }
+export interface Template extends CompiledStatement {
+  readonly slots: ReadonlyArray<Cell | Slot>
+  /** Whether the slots are those of all values, in the order of the values. */
+  readonly isInOrder?: boolean
+}
 
 export interface Statement extends CompiledStatement {
   /** The path in the body of the text of `$match`, which the database may refuse. */
@@ -80,7 +84,7 @@ export function findAssigned (
  * are moments. @throws VALUE_OUT_OF_RANGE for one in `data`
  */
 export function bindCells (cells: readonly Cell[], readClock: () => Clock): readonly Cell[] {
-  if (!cells.some(isMoment)) return cells
+  if (!hasMoment(cells)) return cells
   const clock = readClock()
   return cells.map((cell) => {
     if (!isMoment(cell)) return cell

@@ -54,6 +54,12 @@ export function fromMicros (micros: bigint): Clock {
   return { seconds: Number(micros / 1_000_000n), micros: Number(micros % 1_000_000n) }
 }
 
+/** Whether there is a moment among values, most of which are none. */
+export function hasMoment (cells: readonly unknown[]): boolean {
+  for (const cell of cells) if (typeof cell === 'object' && isMoment(cell)) return true
+  return false
+}
+
 export const isMoment = (cell: unknown): cell is Moment =>
   typeof cell === 'object' && cell !== null && 'months' in cell
 

@@ -24,6 +24,7 @@ import { withReturnedMembers } from './include.ts'
 export const insert = {
   plan (body: InsertBody, source: TableSource, limits: PlanLimits): InsertPlan {
     const planned = planInsert(body, source.table, limits.standIns)
+    if (body.include === undefined) return complete(planned)
     return complete(withMembers(planned, planReturnedMembers(body, { source, limits: counting(limits) })))
   },
 

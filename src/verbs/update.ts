@@ -37,11 +37,16 @@ export const update = {
   rowsOf: countUpdated
 }
 
-async function runUpdate (runner: Runner, planned: UpdatePlan, sink: ResponseSink | undefined): Promise<Result> {
-  const assignments = await runner.bindAssignments(planned.assignments)
-  const plan = assignments === planned.assignments ? planned : { ...planned, assignments }
-  if (isKeyed(plan)) return await runKeyedUpdates(runner, plan, sink)
-  return await runWithCheck(runner, plan, () => runChange(runner, plan, { sink }))
+function runUpdate (runner: Runner, planned: UpdatePlan, sink: ResponseSink | undefined): Promise<Result> {
+  const assignments = runner.bindAssignments(planned.assignments)
+  return assignments instanceof Promise
+    ? assignments.then((bound) => runBound(runner, { ...planned, assignments: bound }, sink))
+    : runBound(runner, planned, sink)
+}
+
+function runBound (runner: Runner, plan: UpdatePlan, sink: ResponseSink | undefined): Promise<Result> {
+  if (isKeyed(plan)) return runKeyedUpdates(runner, plan, sink)
+  return runWithCheck(runner, plan, () => runChange(runner, plan, { sink }))
 }
 
 /**

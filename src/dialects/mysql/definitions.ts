@@ -180,10 +180,10 @@ export type KnownStatements = WeakMap<readonly string[], Definitions>
 /** The definitions that a select expects; undefined without columns, as for a statement that begins a transaction. */
 export function definitionsOf (
   known: KnownStatements,
-  { verb, pieces, table, sources, columns, isUnion }: Statement,
+  { pieces, table, sources, columns, isUnion }: Statement,
   differences: KnownDifferences
 ): Definitions | undefined {
-  if (verb !== 'select' || columns.length === 0) return undefined
+  if (columns.length === 0) return undefined
   return getOrCreate(known, pieces, () =>
     createDefinitions({ table, sources, columns, differences, expected: isUnion === true ? inUnion : inResult })
   )

@@ -176,7 +176,7 @@ class Execution {
     sendCommand(session.connection, {
       sql,
       sink,
-      definitions: definitionsOf(known, statement, differences),
+      definitions: statement.verb === 'select' ? definitionsOf(known, statement, differences) : undefined,
       listener: this
     })
   }

@@ -104,9 +104,11 @@ export const createRowScope = (
 /** Joins conditions and folds constants. An empty list is true for `and` and false for `or`. */
 export function combine (kind: 'and' | 'or', conditions: Condition[]): Condition {
   const neutral = kind === 'and'
-  const open = conditions.filter((condition) => condition.kind !== 'constant' || condition.value !== neutral)
-  const decided = open.find((condition) => condition.kind === 'constant')
-  if (decided !== undefined) return decided
+  const open: Condition[] = []
+  for (const condition of conditions) {
+    if (condition.kind !== 'constant') open.push(condition)
+    else if (condition.value !== neutral) return condition
+  }
   if (open.length === 0) return { kind: 'constant', value: neutral }
   return open.length === 1 ? open[0] as Condition : { kind, conditions: open }
 }
