@@ -120,7 +120,7 @@ export function createCatalogStore ({
         lacked = new Map([...had].filter(([, { table, since }]) =>
           begin - since < SECOND_AFTER && lacks(loaded, table)
         ))
-        if (lacked.size > 0 || isTornNow) readAgain()
+        if (lacked.size > 0 || isTornNow) readAgain(begin)
         const missing = new Map(Array.from(lacked, ([name, { table }]) => [name, table]))
         const kept = asked ? { missing } : { tables: new Map([...loaded.tables, ...missing]) }
         catalog = lacked.size === 0 ? loaded : Object.freeze({ ...loaded, ...kept })
@@ -136,13 +136,13 @@ export function createCatalogStore ({
     return next
   }
 
-  /** Schedules the second reading, unless it is scheduled. One that fails is repeated. */
-  const readAgain = (): void => {
+  /** Schedules a reading, unless one is scheduled: a second after `since`. One that fails is repeated. */
+  const readAgain = (since = performance.now()): void => {
     if (stopped || timer !== undefined) return
     timer = setTimeout(() => {
       timer = undefined
-      enqueue().catch(readAgain)
-    }, SECOND_AFTER).unref()
+      enqueue().catch(() => readAgain())
+    }, Math.max(0, since + SECOND_AFTER - performance.now())).unref()
   }
 
   const background = setInterval(() => { if (running === undefined) start().catch(onError) }, interval)
@@ -288,9 +288,13 @@ export class StaleAttempt extends Error {
 export const toStale = (error: unknown, plan: Plan, isUndone = true): unknown =>
   error instanceof StaleCatalog ? new StaleAttempt(error, plan, isUndone) : error
 
+/** The maximum number of attempts while other programs change definitions. */
+const MAX_ATTEMPTS = 5
+
 /**
- * Runs an attempt and, if it is stale, reads the catalog and runs it once more. The second attempt gets the error of
- * the first one. @throws ServiceError: BROKEN_DEFINITION or DATABASE_UNAVAILABLE if the second attempt is also stale
+ * Runs an attempt and, if it is stale, reads the catalog and runs it once more; again if the definitions have changed
+ * meanwhile, and nothing was written. Each attempt gets the error of the one before.
+ * @throws ServiceError: BROKEN_DEFINITION or DATABASE_UNAVAILABLE if the last attempt is also stale
  */
 export async function withFreshCatalog<T> (
   database: KnownDatabase & { readonly running: { begin (): void, end (): void }, refresh (): Promise<unknown> },
@@ -301,11 +305,18 @@ export async function withFreshCatalog<T> (
     return await attempt()
   } catch (error) {
     if (!(error instanceof StaleAttempt)) throw error
-    rejectKnownBroken(database, error)
-    await database.refresh()
-    return await attempt(error).catch((again: unknown) => {
-      throw again instanceof StaleAttempt ? toUnresolved(database, again, error.tables) : again
-    })
+    for (let stale = error, count = 2; ; count++) {
+      rejectKnownBroken(database, stale)
+      await database.refresh()
+      try {
+        return await attempt(stale)
+      } catch (again) {
+        if (!(again instanceof StaleAttempt)) throw again
+        const isMoving = again.stale.isRebuilt === true || factsOf(stale.tables) !== factsOf(again.tables)
+        if (!isMoving || !again.isUndone || count === MAX_ATTEMPTS) throw toUnresolved(database, again, stale.tables)
+        stale = again
+      }
+    }
   } finally {
     database.running.end()
   }

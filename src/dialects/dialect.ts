@@ -240,7 +240,10 @@ export class StaleCatalog extends Error {
   declare readonly isElsewhere?: boolean
   /** The missing table or column as the database names it. Not for the log. */
   declare readonly missing?: string | undefined
-  /** Whether nothing is missing: the table was rebuilt after the snapshot of the transaction. */
+  /**
+   * Whether nothing is missing: the table was rebuilt after the snapshot of the transaction, or a definition of the
+   * file has changed since the catalog was read.
+   */
   declare readonly isRebuilt?: boolean
   /** Whether the statement has changed nothing for certain, so that a write can run again. */
   declare readonly isUndone?: boolean

@@ -204,4 +204,24 @@ await onEachEngine(t, 'a write of 1000 columns or more', {
     t.match((await post('wide', upsert({ ...data, c0: -1 }))).json, { data: { unchanged: 1 } })
   }
   t.match(await sql('select c0, c1499 from wide'), [{ c0: -1, c1499: 2 }])
+await onEachEngine(t, 'requests are answered while another program changes other definitions again and again', { schema: { sqlite: setup, mysql: [] }, only: ['sqlite'] }, async (t, { post, sql }) => {
+  const { ask } = Session.prototype
+  let [left, made] = [0, 0]
+  // between the reading of the catalog and each statement that was planned with it
+  Session.prototype.ask = async function (order: Order) {
+    if ('version' in order && order.version !== undefined && left-- > 0) await sql(`create table other${made++} (id integer)`)
+    return await ask.call(this, order)
+  }
+  t.teardown(() => { Session.prototype.ask = ask })
+  for (const times of [1, 2, 4]) {
+    for (const body of [{ verb: 'select' }, { verb: 'insert', data: {} }]) {
+      left = times
+      t.equal((await post('parts', body)).status, 200, `${body.verb}, ${times} times`)
+      t.ok(left <= 0)
+    }
+  }
+  t.equal((await post('parts', { verb: 'select' })).json.data.count, 3)
+  left = Infinity
+  const { status, json } = await post('parts', { verb: 'select' })
+  t.match({ status, json }, { status: 503, json: { error: { code: 'DATABASE_UNAVAILABLE' } } }, 'not for ever')
 })

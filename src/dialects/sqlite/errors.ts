@@ -103,7 +103,7 @@ function toError (error: SqliteError, statement: Statement): Error {
   if (errcode === undefined) return error
   if (statement.textPath !== undefined && message.startsWith('fts5: ')) return textRefused(statement.textPath)
   if (isLogicError(error)) return toLogicError(message, statement)
-  if (errcode === SCHEMA_CHANGED) return new StaleCatalog(undefined, { isUndone: true })
+  if (errcode === SCHEMA_CHANGED) return new StaleCatalog(undefined, { isRebuilt: true, isUndone: true })
   const refuse = byCode.get(errcode) ?? byPrimaryCode.get(errcode & 0xff)
   return refuse?.(statement, message) ?? new UnknownDatabaseError(errcode)
 }
