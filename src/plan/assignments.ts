@@ -28,7 +28,7 @@ export function planAssignments (
     const columnPath = [...path, name]
     const column = getWritableColumn(table, name, columnPath, 'update')
     const given = data[name]
-    const assignment = typeof given === 'object'
+    const assignment = typeof given === 'object' || standIns !== undefined
       ? planAssignment(column, withStandIn(given, column, standIns, columnPath), table, columnPath)
       : { column, parameter: readWith(storing(column.type), column, given, columnPath) }
     assignments.push(assignment)

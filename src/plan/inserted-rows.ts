@@ -118,7 +118,7 @@ function planRows (
   }: Pick<InsertPlan, 'isList' | 'conflict'> & { readonly standIns: StandIns | undefined }
 ): PlannedRow[] {
   const readGiven = (column: Column, given: unknown, path: Path): Given =>
-    typeof given === 'object'
+    typeof given === 'object' || standIns !== undefined
       ? planValue(column, withStandIn(given, column, standIns, path), path, false).parameter
       : readWith(storing(column.type), column, given, path)
   /** The columns of earlier rows, which have passed the checks, and what reads rows with these columns. */

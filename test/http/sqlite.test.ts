@@ -204,6 +204,8 @@ await onEachEngine(t, 'a write of 1000 columns or more', {
     t.match((await post('wide', upsert({ ...data, c0: -1 }))).json, { data: { unchanged: 1 } })
   }
   t.match(await sql('select c0, c1499 from wide'), [{ c0: -1, c1499: 2 }])
+})
+
 await onEachEngine(t, 'requests are answered while another program changes other definitions again and again', { schema: { sqlite: setup, mysql: [] }, only: ['sqlite'] }, async (t, { post, sql }) => {
   const { ask } = Session.prototype
   let [left, made] = [0, 0]
