@@ -64,7 +64,7 @@ await test('the message names the field or column as the client wrote it', async
     [{ verb: 'delete' }, 'delete requires "filters" that restrict the affected rows'],
     [{ verb: 'select', columns: ['%s/~1'] }, 'Column "%s/~1" does not exist in table "customers"'],
     [{ verb: 'select', filters: { name: 0 } }, 'Column "name": expected a string'],
-    [{ verb: 'select', orderBy: 'id; drop' }, '"orderBy" must contain terms of the form "<column> [ASC|DESC]" separated by commas, not "id; drop"']
+    [{ verb: 'select', orderBy: 'id; drop' }, '"orderBy" must contain terms of the form "<column> [ASC|DESC [NULLS FIRST|LAST]]" separated by commas, not "id; drop"']
   ]
   for (const [body, message] of messages) t.equal((await post('customers', body)).json.error.message, message)
 })

@@ -47,7 +47,7 @@ const unknownColumns = refusedWith(400, 'COLUMN_NOT_FOUND', [
 ])
 
 const badOrders = refusedWith(400, 'INVALID_ORDER_BY', each([
-  '', ' ', ',', 'id,', ',id', 'id,,email', 'id ASC DESC', 'id UP', 'id DESC NULLS FIRST', 'id DESC LIMIT 1', 'id; drop table customers', 'id DESC; delete from customers', 'id --', 'id -- DESC', 'id /* */ DESC',
+  '', ' ', ',', 'id,', ',id', 'id,,email', 'id ASC DESC', 'id UP', 'id DESC NULLS', 'id NULLS FIRST DESC', 'id DESC LIMIT 1', 'id; drop table customers', 'id DESC; delete from customers', 'id --', 'id -- DESC', 'id /* */ DESC',
   'id/**/DESC', '(select 1)', '(select name from customers limit 1)', 'sleep(5)', 'if(1=1,id,email)', 'case when 1 then id end', 'rand()', "id' or '1'='1", 'id or 1=1', '-id', '+id', '`id`', '"id" DESC',
   'customers.id', 'id collate binary', '@@version', '*', 'id\0', 'id\0 DESC', 'id, id', 'id ASC, email, id DESC', 'id=1', '?', '\ud800', ('id,').repeat(10_000) + 'email'
 ], (orderBy, shown) => [`the order ${shown}`, select({ orderBy }), '/orderBy']))
