@@ -68,11 +68,15 @@ export type Insert<T> = [Needed<T> | Possible<T>] extends [never]
 /** Data of an update. */
 export type Update<T> = { [K in Changeable<T>]?: UpdateOf<T[K]> }
 
-/** The form that computes a new value: an increment of the stored number, the present time, or a JSON Merge Patch. */
+/**
+ * The form that computes a new value: an increment of the stored number, the present time, a JSON Merge Patch, or the
+ * default of the column.
+ */
 type FormOf<C> =
   | ([SumOf<C>] extends [never] ? never : { $inc: number | bigint | string })
   | NowOf<UpdateOf<C>>
   | (object extends SelectOf<C> ? { $merge: object } : never)
+  | { $default: true }
 
 /** Data of an update, with forms. */
 export type Changes<T> = [Changeable<T>] extends [never]

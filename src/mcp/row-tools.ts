@@ -85,7 +85,7 @@ Name the "columns" that you need.`,
 "data": {"name": "Bell", "price": "18.90"}; columns with a default can be left out. ${VALUES}
 ${ON_CONFLICT}`,
   update: `Changes the rows that match "filters", which are required.
-"data": {"status": "paid", "stock": {"$inc": -1}, "paid_at": {"$now": true}}. ${VALUES}
+"data": {"status": "paid", "stock": {"$inc": -1}, "paid_at": {"$now": true}, "note": {"$default": true}}. ${VALUES}
 A list of {"id": 1, "price": "2.00"} in "data" with "key": ["id"] gives each row values of its own.
 ${FILTERS}
 ${SAFE} "returning": "*" returns the changed rows, and "include" beside it related rows of them.`,

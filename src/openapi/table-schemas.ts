@@ -14,8 +14,8 @@ import { findPageKey, isPageable } from '../plan/order.ts'
 import type { UpdateOperator } from '../types/column-type.ts'
 import { NOW } from '../types/moment.ts'
 import {
-  anyOf, bare, closedObject, findDefault, joinWords, membersOf, type Names, orNull, plainText, refTo, type Schema,
-  type Schemas, shownSchema, takenSchema
+  anyOf, bare, closedObject, DEFAULT, DEFAULT_FORM, findDefault, hasDefault, joinWords, membersOf, type Names, orNull,
+  plainText, refTo, type Schema, type Schemas, shownSchema, takenSchema
 } from './value-schema.ts'
 import { type DocumentLimits, type Subject, type VisibleTable, writableColumns } from './visible.ts'
 
@@ -149,11 +149,12 @@ const titleOf = ({ schema }: UpdateOperator): string => schema.title as string
 /** The values and operators that an insert or update accepts for a column. */
 function changeSchema (column: Column, verb: 'insert' | 'update'): Schema {
   const taken = takenSchema(column, verb)
-  const own = operatorsOf(column, verb)
+  const own = operatorsOf(column, verb).map(titleOf)
+  if (verb === 'update' && hasDefault(column) && column.type.holdsJson !== true) own.push(DEFAULT)
   if (own.length === 0) return taken
   const { description, 'x-sql-type': declaration, ...value } = taken
   return {
-    ...anyOf([...membersOf(value), ...own.map((operator) => refTo(titleOf(operator)))]),
+    ...anyOf([...membersOf(value), ...own.map(refTo)]),
     ...(description !== undefined && { description }),
     'x-sql-type': declaration
   }
@@ -171,20 +172,23 @@ export function operatorSchemas (subjects: readonly VisibleTable[]): Schemas {
         .flatMap((column) => operatorsOf(column, 'insert'))
       : [])
   ])
-  return Object.fromEntries(used.map(({ name, schema, sql }) => [schema.title as string, closedObject(
+  const defaults = subjects.some(({ table, verbs }) =>
+    verbs.includes('update') && writableColumns(table, 'update').some(hasDefault))
+  const own = used.map(({ name, schema, sql }) => [schema.title as string, closedObject(
     [[name, anyOf(membersOf(schema).map(bare))]],
     {
       required: [name],
       description:
         sql === undefined ? `${String(schema.description)}` : `Computes the new value from the stored one: ${name}.`
     }
-  )]))
+  )] as const)
+  return Object.fromEntries(defaults ? [[DEFAULT, DEFAULT_FORM], ...own] : own)
 }
 
 /** Names of schemas that the tables of a document share: operators, and filters by type. */
-export const sharedNames = (tables: readonly Table[]): string[] => tables.flatMap(({ columnList }) =>
+export const sharedNames = (tables: readonly Table[]): string[] => [DEFAULT, ...tables.flatMap(({ columnList }) =>
   columnList.flatMap((column) => [...operatorsOf(column, 'update').map(titleOf), filterName(column) ?? ''])
-)
+)]
 
 /** The schema of `onConflict`. Without the permission update it can only leave existing rows unchanged. */
 function onConflictSchema ({ name, table, verbs }: Subject): Schema | undefined {
@@ -478,8 +482,8 @@ function filterOn ({ type, nullable }: Column, { values: maxItems, pattern: maxL
       ...membersOf(equal),
       ...(nullable ? [{ type: 'null' }] : []),
       ...(type.structured ? [] : [{ type: 'array', items: ifNull(value), minItems: 1, maxItems }]),
-      own,
-      ...inAnyCase
+      ...inAnyCase,
+      own
     ]
   }
 }

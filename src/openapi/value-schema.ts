@@ -67,13 +67,25 @@ const notLikeOperator = (...operators: Schema[]): Schema => ({
   not: { type: 'object', minProperties: 1, propertyNames: { pattern: '^\\$' }, not: anyOf(operators) }
 })
 const EQUAL = { required: ['$eq'], properties: { $eq: {} }, maxProperties: 1 }
+/** Name of the schema of the default of a column. */
+export const DEFAULT = 'Default'
+export const DEFAULT_FORM: Schema = {
+  type: 'object',
+  properties: { $default: { type: 'boolean', enum: [true] } },
+  additionalProperties: false,
+  required: ['$default'],
+  description: 'The default of the column, which the database computes.'
+}
+/** Whether an update can give a column its default. */
+export const hasDefault = ({ optional, autoIncrement }: Column): boolean => optional && !autoIncrement
 const MERGE = { required: ['$merge'], properties: { $merge: { type: 'object' } }, maxProperties: 1 }
 
 /** The schema of values that insert and update accept. */
 export function takenSchema (column: Column, verb?: Verb): Schema {
   const schema = ownSchema(column)
   if (column.type.holdsJson !== true) return schema
-  return { ...schema, ...(verb === 'update' ? notLikeOperator(EQUAL, MERGE) : notLikeOperator(EQUAL)) }
+  if (verb !== 'update') return { ...schema, ...notLikeOperator(EQUAL) }
+  return { ...schema, ...notLikeOperator(EQUAL, MERGE, ...hasDefault(column) ? [DEFAULT_FORM] : []) }
 }
 
 function ownSchema (column: Column): Schema {

@@ -2,7 +2,7 @@ import { baseTable, type Column, type Table } from '../catalog/catalog.ts'
 import { at, columnNotWritable, invalidValue, notNullViolation, type Path } from '../errors.ts'
 import { hasMany, objectKeys } from '../json/exact-json.ts'
 import { COLUMN, type Parameter, storing } from '../types/column-type.ts'
-import { operatorSql } from '../types/update-operators.ts'
+import { operatorSql, TO_DEFAULT } from '../types/update-operators.ts'
 import { getColumn, readValue, readWith, withStandIn } from './columns.ts'
 import { StandIn, type StandIns } from './holes.ts'
 import { knownDefault } from './insert-key.ts'
@@ -58,7 +58,7 @@ function planAssignment (column: Column, given: unknown, table: Table, path: Pat
   const assignment = planValue(column, given, path, true)
   // an overflow would reveal a value that the grant does not see
   const { operator } = assignment
-  const sql = operator === undefined ? undefined : operatorSql(column.type, operator)
+  const sql = operator === undefined ? undefined : operatorSql(column, operator)
   if (!table.columns.has(name) && sql?.includes(COLUMN) === true) {
     throw at(path, columnNotWritable(name, `${operator} is not allowed on it`))
   }
@@ -101,6 +101,7 @@ function planForm (column: Column, given: Record<string, unknown>, path: Path, i
   const keys = objectKeys(given)
   const [name, other] = keys as [string, ...string[]]
   const operand = given[name]
+  if (name === TO_DEFAULT && other === undefined && isAllowed) return planDefault(column, operand, path)
   if (type.holdsJson === true && name === '$eq' && other === undefined) {
     // unlike null alone, which is SQL's NULL
     return operand === null && type.ownNull !== undefined
@@ -114,6 +115,16 @@ function planForm (column: Column, given: Record<string, unknown>, path: Path, i
   if (found === undefined) throw at(path, invalidValue(column.name, describeRefusal(column, keys, isAllowed)))
   const parameter = readValue(column, operand, [...path, name], found.read)
   return found.sql === undefined ? { column, parameter } : { column, operator: found.name, parameter }
+}
+
+/** @throws INVALID_VALUE */
+function planDefault (column: Column, operand: unknown, path: Path): Assignment {
+  const refuse = (reason: string) => at([...path, TO_DEFAULT], invalidValue(column.name, reason))
+  if (operand !== true) throw refuse(`"${TO_DEFAULT}" must be true`)
+  // both servers would store 0
+  if (column.autoIncrement) throw refuse('the database numbers the column, which has no other default')
+  if (!column.optional) throw refuse('is NOT NULL and has no default')
+  return { column, parameter: null, operator: TO_DEFAULT }
 }
 
 function describeRefusal ({ type, declaration }: Column, keys: readonly string[], isAllowed: boolean): string {

@@ -4,7 +4,7 @@ import {
 } from '../catalog/catalog.ts'
 import { mayBeNew, unsupported } from '../errors.ts'
 import type { Parameter, Value } from '../types/column-type.ts'
-import { readDefault } from '../types/update-operators.ts'
+import { readDefault, TO_DEFAULT } from '../types/update-operators.ts'
 import { isMoment } from '../types/moment.ts'
 import { valueOr } from './holes.ts'
 import {
@@ -209,7 +209,11 @@ function fold (text: string): string {
 export function mayCompute (plan: InsertPlan | UpdatePlan, columns: readonly Column[]): boolean {
   const { verb, table } = plan
   const changes = verb === 'update' || plan.conflict !== undefined
+  const assigned = verb === 'update'
+    ? plan.assignments
+    : plan.conflict?.set.kind === 'assignments' ? plan.conflict.set.assignments : []
   return columns.some(({ generated, onUpdate }) => generated || (changes && onUpdate === true)) ||
+    assigned.some(({ column, operator }) => operator === TO_DEFAULT && columns.includes(column)) ||
     (verb === 'insert' && mayReplace(table, 'insert')) || (changes && mayReplace(table, 'update'))
 }
 

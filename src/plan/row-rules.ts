@@ -7,6 +7,7 @@ import type {
 } from './plan.ts'
 import { divideParents, planForeignKeyChecks, refuseUnchecked, toWritten } from './foreign-keys.ts'
 import { findInsertKey, keepsKey, mayCompute } from './insert-key.ts'
+import { TO_DEFAULT } from '../types/update-operators.ts'
 import { findUpdateKey } from './row-keys.ts'
 import { onlyValueOf, planRules, satisfies, within } from './rule.ts'
 
@@ -76,7 +77,8 @@ function planGiven (plan: () => readonly ForeignKeyCheck[]): readonly ForeignKey
 function checkUpdate (rules: readonly Rule[], assignments: readonly Assignment[]): void {
   for (const rule of rules) {
     const written = assignments.find(({ column }) => column === rule.column)
-    if (written === undefined) continue
+    // a default is checked when it is written
+    if (written === undefined || written.operator === TO_DEFAULT) continue
     if (written.operator !== undefined || !satisfies(rule, written.parameter)) throw rowRefused()
   }
 }

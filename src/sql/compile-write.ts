@@ -20,7 +20,7 @@ const toRow = (assignments: readonly Assignment[], builder: TableBuilder) =>
  * given row.
  */
 export function newValue ({ column, parameter, operator }: Assignment, builder: TableBuilder): Expression<Parameter> {
-  const texts = operator === undefined ? undefined : operatorSql(column.type, operator)
+  const texts = operator === undefined ? undefined : operatorSql(column, operator)
   return texts === undefined
     ? bind(parameter)
     : compileForm(texts, { column: sql.ref(`t.${builder.token(column)}`), given: parameter })

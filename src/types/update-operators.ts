@@ -14,13 +14,18 @@ export function sqlOf (texts: TemplateStringsArray, ...slots: SqlTemplate): SqlT
   return texts.flatMap((text, index) => index < slots.length ? [text, slots[index] as string] : [text])
 }
 
-/** An update operator that only the service uses: the column gets its default. */
+/** An update operator of every column: it gets its default. */
 export const TO_DEFAULT = '$default'
+/** The keyword of MySQL and MariaDB, which have no function for the default of an expression. */
 const DEFAULT_SQL: SqlTemplate = ['default']
 
+/** A column with its update operators. `defaultSql`: as in Column. */
+interface Updated { readonly type: Pick<ColumnType, 'updates'>, readonly defaultSql?: string }
+
 /** The SQL by which an update operator computes the new value; undefined if the parameter is the new value. */
-export function operatorSql ({ updates }: Pick<ColumnType, 'updates'>, name: string): SqlTemplate | undefined {
-  return name === TO_DEFAULT ? DEFAULT_SQL : updates?.find((operator) => operator.name === name)?.sql
+export function operatorSql ({ type: { updates }, defaultSql }: Updated, name: string): SqlTemplate | undefined {
+  if (name === TO_DEFAULT) return defaultSql === undefined ? DEFAULT_SQL : [defaultSql]
+  return updates?.find((operator) => operator.name === name)?.sql
 }
 
 const INT64 = integerBounds(64, false)

@@ -303,13 +303,22 @@ function toColumn (
   }
 }
 
-function defaultOf (sql: string | null, type: ColumnType): Pick<Column, 'defaultText' | 'defaultComputed'> {
+function defaultOf (
+  sql: string | null,
+  type: ColumnType
+): Pick<Column, 'defaultText' | 'defaultComputed' | 'defaultSql'> {
   const defaultText = constantIn(sql, type)
   return {
     defaultText,
+    defaultSql: sql === null ? 'null' : `(${withQuotedTexts(sql)})`,
     ...(defaultText === null && sql !== null && sql.toLowerCase() !== 'null' && { defaultComputed: true })
   }
 }
+
+/** Replaces double quotes, in which a text of a definition may stand, and outside of it a column. */
+const withQuotedTexts = (sql: string): string =>
+  sql.replace(/'(?:[^']|'')*'|"((?:[^"]|"")*)"/g, (found, text?: string) =>
+    text === undefined ? found : `'${text.replaceAll('""', '"').replaceAll("'", "''")}'`)
 
 /** A whole number that SQLite writes unchanged if a column stores it as a text, unlike 1.50. */
 const WHOLE_NUMBER = /^(?:0|-?[1-9]\d{0,17})$/

@@ -97,6 +97,11 @@ export async function reads (filters: Filters<DB['orders']>): Promise<void> {
   await db.select('orders', { filters: { id: { $gt: { $column: 'customer' } } } })
   // @ts-expect-error: no list has columns
   await db.select('orders', { filters: { id: { $in: [{ $column: 'customer_id' }] } } })
+  await db.update('orders', { filters: { id: 5 }, data: { note: { $default: true } } })
+  // @ts-expect-error: a default is true
+  await db.update('orders', { filters: { id: 5 }, data: { note: { $default: 1 } } })
+  // @ts-expect-error: an insert leaves the column out
+  await db.insert('orders', { data: { customer_id: 1, note: { $default: true } } })
   // @ts-expect-error: a number has no words
   await db.select('orders', { filters: { $match: { columns: ['id'], text: 'red' } } })
   // @ts-expect-error: a column that was not asked for
