@@ -157,7 +157,7 @@ const IncludeReturned = Type.Optional(Type.Unsafe<Include>(Type.Object({}, {
   additionalProperties: true,
   minProperties: 1,
   description: 'Needs "returning": rows of other tables that are related to each returned row, as in a select, and ' +
-    'as they are after the write; without aggregates.'
+    'as they are after the write, or before a delete; without aggregates.'
 })))
 
 const Changes = Values({
@@ -267,6 +267,14 @@ export const FIELDS = {
     expected: 'an object with "key", a list of column names without repeats, and optionally "set", such a list or an ' +
       'object of column values'
   },
+  outcomes: {
+    in: {
+      insert: Type.Optional(Type.Boolean({
+        description: 'true, with onConflict: returns what became of each row as "outcomes", in the order of `data`: ' +
+          'inserted, updated or unchanged. The rows are then written one by one.'
+      }))
+    }
+  },
   filters: {
     in: {
       select: Type.Optional(Filters),
@@ -367,10 +375,16 @@ export const FIELDS = {
     needsAllRows: true
   },
   include: {
-    in: { select: IncludeSchema, insert: IncludeReturned, update: IncludeReturned, member: IncludeSchema },
+    in: {
+      select: IncludeSchema,
+      insert: IncludeReturned,
+      update: IncludeReturned,
+      delete: IncludeReturned,
+      member: IncludeSchema
+    },
     expected: 'an object of at least one member, such as {"<name>": {"table": "<table>"}}',
     // as "returning", beside which it stands
-    needs: { insert: 'select', update: 'select' }
+    needs: { insert: 'select', update: 'select', delete: 'select' }
   },
   lock: {
     in: {

@@ -73,6 +73,9 @@ export const ANSWERS = {
         'The number that the database gave the row, else the value of its primary key, else null. For a list, that ' +
         'of the first row; null with `onConflict`.'
     }),
+    outcomes: Type.Optional(Type.Array(Type.String({ enum: ['inserted', 'updated', 'unchanged'] }), {
+      description: 'What became of each row of `data`, for a request with `outcomes`.'
+    })),
     ...written
   }, 'The answer to an insert.'),
   update: answer(

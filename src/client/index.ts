@@ -5,7 +5,7 @@ import type { AnyDatabases, Bigints, Name, Position } from '../in-process/field-
 import type { FiltersIn, RowWith, TableName } from '../in-process/related.ts'
 import type {
   AnyOperation, DeleteFields, DeleteResult, ExactList, Exactly, ImportFields, InsertFields, InsertResult, LoadResult,
-  OperationResult, RowsFields, SelectFields, SelectResult, Streamed, UpdateFields, UpdateResult
+  OperationResult, Returning, RowsFields, SelectFields, SelectResult, Streamed, UpdateFields, UpdateResult
 } from '../in-process/requests.ts'
 import {
   type ClientOptions, RowQueryError, type RequestOptions, createSend, NDJSON, writeJson, type Send, type Other
@@ -101,9 +101,9 @@ export interface DatabaseClient<Tables, N extends Bigints = 'bigint'> {
     options?: WriteOptions
   ): Promise<UpdateResult<Tables, T, F, N>>
   /** Deletes the rows that the filters select. */
-  delete<T extends Name<Tables>, const F extends DeleteFields<Tables[T]>>(
+  delete<T extends Name<Tables>, const F extends DeleteFields<Tables[T]> & Returning<Tables, T>>(
     table: T & TableName<Tables>,
-    fields: Exactly<F, DeleteFields<Tables[T]> & FiltersIn<Tables, T, F>>,
+    fields: Exactly<F, DeleteFields<Tables[T]> & Returning<Tables, T, F> & FiltersIn<Tables, T, F>>,
     options?: WriteOptions
   ): Promise<DeleteResult<Tables, T, F, N>>
   /**

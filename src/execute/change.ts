@@ -58,12 +58,16 @@ const rowsRemain = (): ServiceError =>
 export function runChange (
   runner: Runner,
   plan: UpdatePlan | DeletePlan,
-  { sink }: { readonly sink: ResponseSink | undefined }
+  { sink, readLists }: {
+    readonly sink: ResponseSink | undefined
+    /** Reads the lists of the rows that a delete returns, before it. */
+    readonly readLists?: (sink: ResponseSink) => Promise<unknown>
+  }
 ): Promise<StatementResult> {
   if (plan.verb === 'update' && (sink !== undefined || isCheckedAfterWrite(plan))) {
     return updateByKey(runner, plan, sink)
   }
-  if (plan.verb === 'delete' && sink !== undefined) return deleteReturning(runner, plan, sink)
+  if (plan.verb === 'delete' && sink !== undefined) return deleteReturning(runner, plan, sink, readLists)
   return plan.expect === undefined && plan.maximum === undefined ? runner.run(plan) : runCounted(runner, plan)
 }
 
@@ -152,11 +156,20 @@ async function runFound (
  * Reads, locks and deletes the rows. The delete may count fewer, because foreign keys of the table to itself also
  * delete rows.
  */
-async function deleteReturning (runner: Runner, plan: DeletePlan, sink: ResponseSink): Promise<StatementResult> {
-  const { columns: returning } = plan.returning as Returned
-  await runner.select(lockingLookup(plan, returning), sink)
+async function deleteReturning (
+  runner: Runner,
+  plan: DeletePlan,
+  sink: ResponseSink,
+  readLists: ((sink: ResponseSink) => Promise<unknown>) | undefined
+): Promise<StatementResult> {
+  const { columns: returning, members } = plan.returning as Returned
+  const lookup = lockingLookup(plan, returning)
+  // rows of other tables are locked shared, and by another statement
+  if (members !== undefined) await runner.count(plan.table, plan.condition, lookup.limit, 'update')
+  await runner.select(members === undefined ? lookup : { ...lookup, members, lock: 'share' }, sink)
   requireCount(plan, sink.count)
   if (sink.count === 0) return { rows: 0, changed: 0 }
+  if (members !== undefined) await readLists?.(sink)
   const countRemaining = await watchDelete(runner, plan, sink.count)
   const { changed } = await runner.run(plan)
   if (changed > sink.count) throw changedMeanwhile(plan)

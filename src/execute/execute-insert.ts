@@ -14,7 +14,7 @@ import { withinRules } from '../plan/rule.ts'
 import { isOneRow } from '../plan/write-options.ts'
 import { writeValue } from '../response/cells.ts'
 import {
-  addCounts, countsOf, numberOf, type Result, type RowCounts, shownNumber, withoutHidden
+  addCounts, countsOf, numberOf, type Result, type RowCounts, type RowOutcome, shownNumber, withoutHidden
 } from '../response/result.ts'
 import { compileLastId } from '../sql/statement-cache.ts'
 import {
@@ -311,8 +311,10 @@ export async function executeInsert (
 export async function runInsert (insertRun: InsertRun): Promise<Result> {
   const { plan, runner } = insertRun
   let total: RowCounts | undefined
-  for (const part of toParts(plan)) total = addCounts(total, await runTogether(insertRun, part))
-  return await resultOf(plan, total as RowCounts, runner)
+  const outcomes: RowOutcome[] | undefined = plan.outcomes === true ? [] : undefined
+  for (const part of toParts(plan)) total = addCounts(total, await runTogether(insertRun, part, outcomes))
+  const result = await resultOf(plan, total as RowCounts, runner)
+  return outcomes === undefined ? result : { ...result, outcomes }
 }
 
 function resultOf (plan: InsertPlan, counts: RowCounts, runner: Runner): Result | Promise<Result> {
@@ -338,10 +340,17 @@ async function runBatch ({ runner, onBatch }: InsertRun, batch: RowBatch, isTher
   return counts
 }
 
-/** Writes rows: by one statement if that is certain and not refused, else one by one. @throws ServiceError */
-async function runTogether (insertRun: InsertRun, rows: readonly PlannedRow[]): Promise<RowCounts> {
+/**
+ * Writes rows: by one statement if that is certain and not refused, else one by one. `outcomes`: takes what became of
+ * each row, by its position in `data`. @throws ServiceError
+ */
+async function runTogether (
+  insertRun: InsertRun,
+  rows: readonly PlannedRow[],
+  outcomes: RowOutcome[] | undefined
+): Promise<RowCounts> {
   const { plan, runner } = insertRun
-  if (!isCertain({ ...plan, rows }, runner.engine)) return await runOneByOne(insertRun, rows)
+  if (!isCertain({ ...plan, rows }, runner.engine)) return await runOneByOne(insertRun, rows, outcomes)
   try {
     return await runBatch(insertRun, toBatch(plan, rows, runner.engine))
   } catch (error) {
@@ -351,17 +360,25 @@ async function runTogether (insertRun: InsertRun, rows: readonly PlannedRow[]): 
   }
 }
 
-async function runOneByOne (insertRun: InsertRun, rows: readonly PlannedRow[]): Promise<RowCounts> {
+async function runOneByOne (
+  insertRun: InsertRun,
+  rows: readonly PlannedRow[],
+  outcomes?: RowOutcome[]
+): Promise<RowCounts> {
   const { plan, runner } = insertRun
   let total: RowCounts | undefined
   for (const row of rows) {
     const check = isCheckedAfterWrite(plan) ? await watchRow(runner, plan, row) : undefined
     const counts = await runRow(insertRun, row)
     await check?.(counts)
+    if (outcomes !== undefined) outcomes[row.index] = outcomeOf(counts)
     total = addCounts(total, counts)
   }
   return total as RowCounts
 }
+
+const outcomeOf = ({ inserted, updated }: RowCounts): RowOutcome =>
+  inserted > 0 ? 'inserted' : updated > 0 ? 'updated' : 'unchanged'
 
 /**
  * Writes a row by its key if its statement might do more than requested, or is refused where the values that a trigger

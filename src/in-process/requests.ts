@@ -130,7 +130,7 @@ interface Writing<T, D> {
   readonly dryRun?: D
 }
 
-/** The members of the rows that an insert or update returns. `B`: the request; unknown for any. */
+/** The members of the rows that a write returns. `B`: the request; unknown for any. */
 export interface Returning<Tables, T extends Name<Tables>, B = unknown, X = never> {
   readonly include?: 'include' extends keyof B
     ? 'returning' extends keyof B ? ReturnedMembers<Tables, T, Of<B, 'include'>, X> : never
@@ -141,6 +141,8 @@ export interface InsertFields<Tables, T extends Name<Tables>, X = never, D = boo
   extends Writing<Tables[T], D>, Returning<Tables, T, B, X> {
   readonly data: GivenData<Insert<Tables[T]>, X> | ReadonlyArray<GivenData<Insert<Tables[T]>, X>>
   readonly onConflict?: OnConflict<Tables[T], Keys<Tables, T>>
+  /** What became of each row, beside `onConflict`. */
+  readonly outcomes?: 'onConflict' extends keyof B ? boolean : unknown extends B ? boolean : never
 }
 
 export interface DeleteFields<T, X = never, D = boolean> extends Writing<T, D> {
@@ -166,7 +168,8 @@ interface Bodies<Tables, T extends Name<Tables>, B, X, D, L> {
   insert: { readonly verb: OfTable<Tables, T, 'insert'> } & InsertFields<Tables, T, X, D, B>
   update: { readonly verb: OfTable<Tables, T, 'update'> } & UpdateFields<Tables, T, X, D, B> &
     FiltersIn<Tables, T, B, X>
-  delete: { readonly verb: OfTable<Tables, T, 'delete'> } & DeleteFields<Tables[T], X, D> & FiltersIn<Tables, T, B, X>
+  delete: { readonly verb: OfTable<Tables, T, 'delete'> } & DeleteFields<Tables[T], X, D> & Returning<Tables, T, B, X> &
+    FiltersIn<Tables, T, B, X>
 }
 /** The selects of `B`, which is any body where TypeScript infers none, as for a misspelt column. */
 type SelectIn<B> = unknown extends B ? B : Extract<B, { readonly verb: 'select' }>
@@ -273,10 +276,16 @@ type NextOf<T, A, O, N extends Bigints> = [A] extends [undefined]
   ? [O] extends [undefined] ? unknown : { next: number | null }
   : { next: LargeIn<Partial<Row<T>>, N> | null }
 
+/** What became of a row of an upsert. */
+type RowOutcome = 'inserted' | 'updated' | 'unchanged'
+
 export type InsertResult<Tables, T extends Name<Tables>, B, N extends Bigints> = {
   inserted: number
   id: Large<InsertedId<IdOf<Tables, T>, B>, N>
 } & ([FieldOf<B, 'onConflict'>] extends [undefined] ? unknown : { updated: number; unchanged: number }) &
+  ([FieldOf<B, 'outcomes'>] extends [true]
+    ? { outcomes: RowOutcome[] }
+    : [FieldOf<B, 'outcomes'>] extends [undefined | false] ? unknown : { outcomes?: RowOutcome[] }) &
   WrittenOf<Tables, T, B, N>
 /** The id of a row that exists may be unknown, and a list with `onConflict` has none. */
 type InsertedId<Id, B> = [FieldOf<B, 'onConflict'>] extends [undefined]

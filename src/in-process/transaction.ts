@@ -14,7 +14,7 @@ import type { AnyDatabases, Bigints, Name } from './field-types.ts'
 import type { FiltersIn, TableName } from './related.ts'
 import type {
   BodyInTransaction, BodyOf, DeleteFields, DeleteResult, Exactly, InsertFields, InsertResult, LoadResult, ResultOf,
-  SelectFields, SelectResult, Streamed, UpdateFields, UpdateResult
+  Returning, SelectFields, SelectResult, Streamed, UpdateFields, UpdateResult
 } from './requests.ts'
 
 // The types of `execute`, `as` and `transaction`: the body, and the result that belongs to it.
@@ -124,11 +124,12 @@ export interface BoundCalls<All extends AnyDatabases = AnyDatabases> {
   ): Promise<UpdateResult<All[D], T, F, N>>
   /** Deletes the rows that the filters select. */
   delete<
-    D extends Name<All>, T extends Name<All[D]>, const F extends DeleteFields<All[D][T]>, N extends Bigints = 'bigint'
+    D extends Name<All>, T extends Name<All[D]>,
+    const F extends DeleteFields<All[D][T]> & Returning<All[D], T>, N extends Bigints = 'bigint'
   >(
     database: D,
     table: T & TableName<All[D]>,
-    fields: Exactly<F, DeleteFields<All[D][T]> & FiltersIn<All[D], T, F>>,
+    fields: Exactly<F, DeleteFields<All[D][T]> & Returning<All[D], T, F> & FiltersIn<All[D], T, F>>,
     options?: BoundOptions<N>
   ): Promise<DeleteResult<All[D], T, F, N>>
   /** Reads any number of rows one by one. Leaving the loop ends the statement. */

@@ -70,7 +70,8 @@ const GROUPS =
 
 const ON_CONFLICT =
   '"onConflict": {"key": ["sku"]} updates the row with the same unique key instead of refusing; with "set": [] it ' +
-  'stays as it is. "returning": "*" returns the rows, and "include" beside it related rows of them, as in select. ' +
+  'stays as it is, and "outcomes": true says what became of each row. ' +
+  '"returning": "*" returns the rows, and "include" beside it related rows of them, as in select. ' +
   '"dryRun": true returns the answer and changes nothing.'
 
 const descriptions: Readonly<Record<Verb, string>> = {
@@ -91,7 +92,7 @@ ${FILTERS}
 ${SAFE} "returning": "*" returns the changed rows, and "include" beside it related rows of them.`,
   delete: `Deletes the rows that match "filters", which are required.
 ${FILTERS}
-${SAFE} "returning": "*" returns the deleted rows.`
+${SAFE} "returning": "*" returns the deleted rows, and "include" beside it related rows of them, as they were.`
 }
 
 /** The instructions that a client passes to its model. */

@@ -289,7 +289,7 @@ class Reader {
         requireOf(inner, [...place, name, 'include'])
       }
     }
-    if (body.verb !== 'delete' && !isGrouped) requireOf(body.include, [...path, 'include'])
+    if (!isGrouped) requireOf(body.include, [...path, 'include'])
   }
 }
 

@@ -84,6 +84,7 @@ function ownOfTable ({ name, table, verbs, limits, hasMembers }: Subject, verb: 
     after: hasPositions(table) ? { anyOf: [refTo(`${name}Position`), { type: 'null' }] } : undefined,
     offset: { maximum: limits.offset },
     onConflict: hasConflicts(table) ? refTo(`${name}OnConflict`) : undefined,
+    ...!hasConflicts(table) && { outcomes: undefined },
     include: hasMembers ? refTo(INCLUDE) : undefined,
     returning:
       verb === 'update' && rowKeysOf(table).length === 0

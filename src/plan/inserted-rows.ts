@@ -79,7 +79,8 @@ export function planInsert (body: InsertBody, table: Table, standIns?: StandIns)
   const conflict = conflictOf(body, table)
   const isList = Array.isArray(data)
   const rows = planRows(isList ? data : [data], table, { conflict, isList, standIns })
-  return toPlan(body, table, { rows, isList, conflict })
+  const plan = toPlan(body, table, { rows, isList, conflict })
+  return body.outcomes === true ? { ...plan, outcomes: true } : plan
 }
 
 /** Plans an insert of rows that have been read. @throws as `planInsert` */

@@ -359,6 +359,8 @@ export interface InsertPlan extends Common, WriteOptions {
   readonly isList: boolean
   /** Set for an upsert. */
   readonly conflict?: Conflict | undefined
+  /** Set if the answer says what became of each row. */
+  readonly outcomes?: true
   /** The unique key by which the rows to return are found. */
   readonly key?: readonly Column[]
   /**

@@ -106,7 +106,7 @@ export function createBodyCheck (limits: BodyLimits, kind: keyof typeof PARTS = 
 function findInMembers (body: Body, limits: BodyLimits): ServiceError | undefined {
   const error = (body.verb === 'insert' ? undefined : findRelatedError(body.filters, ['filters'], limits)) ??
     (body.verb === 'select' && body.aggregates !== undefined ? findAggregateError(body.aggregates, limits) : undefined)
-  if (error !== undefined || body.verb === 'delete' || body.include === undefined) return error
+  if (error !== undefined || body.include === undefined) return error
   const isGrouped = body.verb === 'select' && body.groupBy !== undefined
   return findIncludeError(body.include, { limits, isReturned: body.verb !== 'select', isGrouped })
 }

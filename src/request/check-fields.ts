@@ -219,10 +219,12 @@ export function findCombinationError (body: Body): ServiceError | undefined {
   if (error !== undefined) return error
   switch (body.verb) {
     case 'select': return findInGroups(body)
-    case 'insert': return findListError(body.data) ?? findSetError(body.onConflict) ?? findReturningError(body)
+    case 'insert':
+      return findListError(body.data) ?? findSetError(body.onConflict) ?? findOutcomesError(body) ??
+        findReturningError(body)
     case 'update':
       return findEmptyFilters(body) ?? findKeyError(body) ?? findListError(body.data) ?? findReturningError(body)
-    case 'delete': return findEmptyFilters(body)
+    case 'delete': return findEmptyFilters(body) ?? findReturningError(body)
   }
 }
 
@@ -338,8 +340,14 @@ function findKeyError ({ data, key }: UpdateBody): ServiceError | undefined {
     : '"key" is only allowed with a list in "data"')
 }
 
+/** Only an upsert has different outcomes. */
+const findOutcomesError = ({ outcomes, onConflict }: InsertBody): ServiceError | undefined =>
+  outcomes !== true || onConflict !== undefined
+    ? undefined
+    : refuse(['outcomes'], '"outcomes" is only allowed with "onConflict"')
+
 /** The rows that a write does not return have no members. */
-const findReturningError = ({ include, returning }: InsertBody | UpdateBody): ServiceError | undefined =>
+const findReturningError = ({ include, returning }: InsertBody | UpdateBody | DeleteBody): ServiceError | undefined =>
   include === undefined || returning !== undefined
     ? undefined
     : refuse(['include'], '"include" requires "returning" here: it is about the rows that the write returns')
@@ -611,7 +619,7 @@ export function namedTables (body: Body, depth: number): readonly NamedTable[] {
       nameRelated(filters, ['aggregates', name, 'filters'], depth, named)
     }
   }
-  if (body.verb !== 'delete' && body.include !== undefined) nameMembers(body.include, ['include'], depth, named)
+  if (body.include !== undefined) nameMembers(body.include, ['include'], depth, named)
   return named
 }
 

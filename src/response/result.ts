@@ -66,9 +66,14 @@ export function addCounts (total: RowCounts | undefined, counts: RowCounts): Row
   }
 }
 
+/** What became of a row of an upsert. */
+export type RowOutcome = 'inserted' | 'updated' | 'unchanged'
+
 /** The facts that an insert of rows adds to the outcome of its statements. */
 export interface RowsResult {
   readonly counts?: RowCounts
+  /** What became of each row, in the order of `data`, if the answer says that. */
+  readonly outcomes?: readonly RowOutcome[] | undefined
   /** For an insert: the id as JSON of its first row, or of the only row of an upsert. */
   readonly id?: string
 }

@@ -91,7 +91,8 @@ function findReported (table: Table, isComputed: boolean, engine: Engine): Colum
  */
 export function isCertain (plan: InsertPlan, engine: Engine): boolean {
   const { table, rows, conflict } = plan
-  if (plan.afterWrite !== undefined) return false
+  // one statement tells totals only
+  if (plan.afterWrite !== undefined || plan.outcomes === true) return false
   if (conflict === undefined && rows.length === 1) return true
   const number = conflict && numberIn(conflict, table)
   const { hasDefault, namesKey } = TRAITS[engine]

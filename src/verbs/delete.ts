@@ -2,19 +2,23 @@
 import type { DeleteBody } from '../../schemas/body.ts'
 import type { TableSource } from '../catalog/catalog.ts'
 import { runChange } from '../execute/change.ts'
+import type { Runner } from '../execute/runner.ts'
 import { requireSearchKey } from '../plan/filters/match.ts'
 import { planRequiredFilters } from '../plan/filters/resolve-filters.ts'
+import { planReturnedMembers } from '../plan/members.ts'
 import type { DeletePlan } from '../plan/plan.ts'
 import { restrictRows } from '../plan/row-rules.ts'
 import { counting, type PlanLimits, planWriteOptions, refuseWritten } from '../plan/write-options.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
 import { finishWrite, type Result } from '../response/result.ts'
+import { readMembers } from './include.ts'
 
 export const remove = {
   plan: (body: DeleteBody, source: TableSource, limits: PlanLimits): DeletePlan =>
     restrictRows(planDelete(body, source, limits)),
 
-  run: runChange,
+  run: (runner: Runner, plan: DeletePlan, { sink }: { readonly sink: ResponseSink | undefined }): Promise<Result> =>
+    runChange(runner, plan, { sink, readLists: (rows) => readMembers(runner, rows, 'share') }),
 
   respond: (plan: DeletePlan, { changed }: Result, sink: ResponseSink | undefined): string | Buffer =>
     finishWrite(plan, `"deleted":${changed}`, sink),
@@ -28,7 +32,8 @@ function planDelete (body: DeleteBody, source: TableSource, given: PlanLimits): 
   const limits = counting(given)
   const { verb, filters } = body
   const plan: DeletePlan = { verb, table, condition: planRequiredFilters(verb, filters, source, limits) }
-  const planned = { ...plan, ...planWriteOptions(body, { ...limits, table }) }
+  const members = planReturnedMembers(body, { source, limits })
+  const planned = { ...plan, ...planWriteOptions(body, { ...limits, table, members }) }
   refuseWritten(plan, source, limits.counted)
   requireSearchKey(plan)
   return Object.freeze(planned)

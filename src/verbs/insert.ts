@@ -100,10 +100,11 @@ function refuseNullsInRows ({ isList, rows, conflict }: InsertPlan): void {
   if (conflict?.set.kind === 'assignments') refuseNulls(conflict.set.assignments, ['onConflict', 'set'])
 }
 
-function insertedText ({ conflict }: InsertPlan, { changed, counts, id }: Result): string {
+function insertedText ({ conflict }: InsertPlan, { changed, counts, id, outcomes }: Result): string {
   if (conflict === undefined) return `"inserted":${changed},"id":${id}`
   const { inserted, updated, unchanged } = counts as RowCounts
-  return `"inserted":${inserted},"updated":${updated},"unchanged":${unchanged},"id":${id}`
+  const text = `"inserted":${inserted},"updated":${updated},"unchanged":${unchanged},"id":${id}`
+  return outcomes === undefined ? text : `${text},"outcomes":${JSON.stringify(outcomes)}`
 }
 
 // Runs an insert, or an upsert, that returns its rows.

@@ -388,7 +388,7 @@ const RETURNED: Situation[] = [
   ['the first of several', ...returned('update', 'clients', rename(1), { first: { table: 'projects', as: 'object', columns: ['name'], orderBy: 'name DESC' } }), [['new', ['Tower']]]],
   ['no row, no members', ...returned('update', 'clients', rename(99), { projects: {} }), []],
   ['members without returning', 'clients', { verb: 'update', ...rename(1), include: { projects: {} } }, 'INVALID_BODY /include'],
-  ['members of what a delete returns', 'tasks', { verb: 'delete', filters: { id: 8 }, returning: ['id'], include: { project } }, 'INVALID_BODY /include'],
+  ['members of what a delete returns', 'tasks', { verb: 'delete', filters: { id: 8 }, returning: ['id'], include: { project }, dryRun: true }, [[8, ['Dam']]]],
   ['what is computed of related rows', 'clients', { verb: 'update', ...rename(1), returning: ['id'], include: { projects: { aggregates: n } } }, 'INVALID_BODY /include/projects/aggregates'],
   ['the rows of a view', 'clients', { verb: 'update', ...rename(1), returning: ['id'], include: { seen } }, 'INVALID_BODY /include/seen/table']
 ]

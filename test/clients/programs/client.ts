@@ -102,6 +102,14 @@ export async function reads (filters: Filters<DB['orders']>): Promise<void> {
   await db.update('orders', { filters: { id: 5 }, data: { note: { $default: 1 } } })
   // @ts-expect-error: an insert leaves the column out
   await db.insert('orders', { data: { customer_id: 1, note: { $default: true } } })
+  const { outcomes } = await db.insert('orders', { data: [{ id: 1, customer_id: 1 }], onConflict: { key: ['id'] }, outcomes: true })
+  const outcome: 'inserted' | 'updated' | 'unchanged' | undefined = outcomes[0]
+  // @ts-expect-error: only an upsert has outcomes
+  await db.insert('orders', { data: { customer_id: 1 }, outcomes: true })
+  const removed = await db.delete('orders', { filters: { id: 5 }, returning: ['id'], include: { customer: { table: 'customers', columns: ['name'] } } })
+  console.log(outcome, removed.rows[0]?.customer?.name)
+  // @ts-expect-error: the rows that a delete does not return have no members
+  await db.delete('orders', { filters: { id: 5 }, include: { customer: { table: 'customers' } } })
   // @ts-expect-error: a number has no words
   await db.select('orders', { filters: { $match: { columns: ['id'], text: 'red' } } })
   // @ts-expect-error: a column that was not asked for
@@ -332,7 +340,6 @@ export async function returned (): Promise<void> {
   await db.update('orders', { filters: { id: 1 }, data: { note: 'x' }, returning: '*', include: { order_items: { columns: ['lin'] } } })
   // @ts-expect-error: no aggregates of them
   await db.update('orders', { filters: { id: 1 }, data: { note: 'x' }, returning: '*', include: { order_items: { aggregates: { n: { $count: '*' } } } } })
-  // @ts-expect-error: a delete has no members
   await db.delete('orders', { filters: { id: 1 }, returning: '*', include: { order_items: {} } })
 }
 
