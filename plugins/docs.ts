@@ -5,6 +5,8 @@ import fp from 'fastify-plugin'
 import { getDatabase, getGrant } from '../src/access/authorize.ts'
 import type { Grant } from '../src/access/grant.ts'
 import { createTag, isNotModified } from '../src/http/stream.ts'
+import type { NamedRequests } from '../src/named/call.ts'
+import { REQUESTS_PATH } from '../src/named/definition.ts'
 import { createDocuments, type DocumentsOptions } from '../src/openapi/documents.ts'
 import type { DocumentText } from '../src/openapi/database-document.ts'
 import { EVERYTHING } from '../src/openapi/visible.ts'
@@ -117,7 +119,11 @@ function addFile (pages: FastifyInstance, path: string, { type, load }: PageFile
 export const openapi = fp(
   async function openapi (
     app: FastifyInstance,
-    { described, isPublic }: { described: DocumentsOptions, isPublic: boolean }
+    { described, isPublic, named }: {
+      described: DocumentsOptions
+      isPublic: boolean
+      named: NamedRequests | undefined
+    }
   ): Promise<void> {
     const { databases } = described
     const documents = createDocuments(described)
@@ -136,6 +142,12 @@ export const openapi = fp(
     app.get('/openapi.json', options, async (request, reply) =>
       send(await documents.ofInterface(grantOf(request)), request, reply)
     )
+
+    if (named !== undefined) {
+      app.get(`/${REQUESTS_PATH}/openapi.json`, options, async (request, reply) =>
+        send(await documents.ofNamed(named, grantOf(request)), request, reply)
+      )
+    }
 
     app.get<{ Params: { database: string } }>('/:database/openapi.json', options, async (request, reply) => {
       const database = getDatabase(databases, grantOf(request), request.params.database)

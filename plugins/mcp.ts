@@ -7,6 +7,7 @@ import { MCP_PATH, type McpSettings } from '../src/config/settings.ts'
 import { invalidJson, methodNotAllowed, originNotAllowed } from '../src/errors.ts'
 import type { InProcess } from '../src/in-process/calls.ts'
 import { errorText, PARSE_ERROR, readMessage, createServeMessage } from '../src/mcp/message.ts'
+import type { NamedRequests } from '../src/named/call.ts'
 import { loadSdk, createTools } from '../src/mcp/tools.ts'
 import { sendError, toRefusal } from './errors.ts'
 import { shownId } from './response-headers.ts'
@@ -14,6 +15,7 @@ import type {} from './auth.ts' // declares the URL of the metadata
 import type {} from './telemetry.ts' // declares request.rowQueryRecord
 
 export interface McpPluginOptions extends InProcess {
+  readonly named: NamedRequests | undefined
   readonly settings: McpSettings
   /** The issuers of accepted JWTs. */
   readonly issuers: readonly string[]
@@ -25,11 +27,12 @@ const JSON_TYPE = 'application/json; charset=utf-8'
 const INVALID_JSON = invalidJson('').code
 
 export default fp(
-  async function mcp (app: FastifyInstance, { databases, limits, settings, issuers, origins }: McpPluginOptions) {
+  async function mcp (app: FastifyInstance, options: McpPluginOptions) {
+    const { databases, limits, named, settings, issuers, origins } = options
     const url = `/${MCP_PATH}`
     const serve = createServeMessage(
       await loadSdk(() => import('@modelcontextprotocol/server')),
-      createTools({ databases, limits, ...settings })
+      createTools({ databases, limits, named, ...settings })
     )
     const rowQueryResourceMetadata =
       settings.url === undefined || issuers.length === 0

@@ -8,6 +8,7 @@ import type { Settings } from '../src/config/settings.ts'
 import { rateLimited } from '../src/errors.ts'
 import { clientAddress } from '../src/http/client-connections.ts'
 import { hasQuery } from '../src/http/stream.ts'
+import type { NamedRequests } from '../src/named/call.ts'
 import type { DocumentsOptions } from '../src/openapi/documents.ts'
 import type { Collector } from '../src/telemetry/record.ts'
 import type { RateLimit } from './auth.ts'
@@ -18,13 +19,14 @@ export interface OptionalOptions {
   readonly collectors: readonly Collector[]
   /** What the OpenAPI documents describe. */
   readonly described: DocumentsOptions
+  readonly named: NamedRequests | undefined
 }
 
 /** Headers that browsers send to the tools. */
 const MCP_HEADERS = ['mcp-protocol-version', 'mcp-method', 'mcp-name']
 
 export default fp(
-  async function optional (app: FastifyInstance, { settings, collectors, described }: OptionalOptions) {
+  async function optional (app: FastifyInstance, { settings, collectors, described, named }: OptionalOptions) {
     const { cors, docs, jwt, limits, mcp, openapi, rateLimit, serverTiming } = settings
     const { databases } = described
     const isPublic = openapi === 'public'
@@ -32,11 +34,11 @@ export default fp(
     if (collectors.length > 0 || serverTiming) await app.register(telemetry, { settings, databases, collectors })
     if (docs) await app.register((await import('./docs.ts')).docsPage, { isPublic })
     if (rateLimit !== undefined) await limitRequests(app, rateLimit)
-    if (openapi !== 'off') await app.register((await import('./docs.ts')).openapi, { described, isPublic })
+    if (openapi !== 'off') await app.register((await import('./docs.ts')).openapi, { described, isPublic, named })
     if (mcp !== undefined) {
       const issuers = jwt.map(({ issuer }) => issuer)
       const origins = cors?.origins ?? []
-      await app.register(import('./mcp.ts'), { databases, limits, settings: mcp, issuers, origins })
+      await app.register(import('./mcp.ts'), { databases, limits, named, settings: mcp, issuers, origins })
     }
   },
   { name: 'row-query-optional' }

@@ -5,7 +5,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { ClaimsSchema, GrantDatabasesSchema, PermissionsSchema, VERBS, RolesSchema } from './grants.ts'
 import { DEFAULT_OPERATIONS, MAX_INCLUDE, MAX_OPERATIONS } from './limits.ts'
-import { CallableSchema, RequestsSchema } from './requests.ts'
+import { CallableSchema, REQUEST_NAME, RequestsSchema } from './requests.ts'
 import { closed, Milliseconds, ServerSchema } from './server-settings.ts'
 
 // The setting `jwt`: the issuers of accepted JSON Web Tokens, and how these are verified.
@@ -53,13 +53,15 @@ export const McpSchema = Type.Partial(Type.Object({
   verbs: Type.Array(
     Type.String({ pattern: `^(${VERBS.join('|')})$`, description: VERBS.join(', ').replace(/, (?=[^,]*$)/, ' or ') }),
     {
-      minItems: 1,
       uniqueItems: true,
       default: ['select'],
-      description: `verbs that are tools, one or more of ${VERBS.join(', ')}; a token never has more than its ` +
-        'permissions'
+      description: `verbs that are tools, of ${VERBS.join(', ')}; none only beside named requests; a token never has ` +
+        'more than its permissions'
     }
   ),
+  requests: Type.Union([Type.Literal('*'), Type.Array(Type.String({ pattern: REQUEST_NAME }), { uniqueItems: true })], {
+    description: 'named requests that are tools: "*", or a list of names; default: those that only select'
+  }),
   resultLimit: Type.Integer({
     minimum: 4096,
     maximum: 1_073_741_824,

@@ -70,7 +70,7 @@ export async function registerParts (
   const described = { databases, settings: { prefix: app.prefix, limits, info: settings.openapiInfo } }
   await app.register(errors)
   await app.register(responseHeaders)
-  await app.register(optional, { settings, collectors, described })
+  await app.register(optional, { settings, collectors, described, named })
   await app.register(failedLogins, settings.failedLogins) // onRequest: 429
   await app.register(auth, { ...settings, tokens }) // onRequest: 401, 403, 503
   await app.register(jsonBody, settings) // preParsing and parser: 400, 408, 413, 415, 503

@@ -114,7 +114,7 @@ docs/configuration.md lists them.
     }
   },
   openapi: {
-    summary: 'print the OpenAPI document of a database, or of the interface',
+    summary: 'print the OpenAPI document of a database, of "requests" (the named ones), or of the interface',
     argument: '[database]',
     flags: ofGrant
   },

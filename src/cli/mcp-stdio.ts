@@ -7,6 +7,7 @@ import { openDatabases } from '../databases/open.ts'
 import { unauthenticated } from '../errors.ts'
 import { LineTransport, recordCalls } from '../mcp/line-transport.ts'
 import { createToolServer, loadSdk, createTools } from '../mcp/tools.ts'
+import { NamedRequests } from '../named/call.ts'
 import { ResponseBudget } from '../response/output.ts'
 import { createLog, openLogStream } from '../telemetry/record.ts'
 import { createCollectors } from '../telemetry/collectors.ts'
@@ -29,8 +30,9 @@ export async function mcp (args: string[]): Promise<number> {
   const grants = followGrant(granted, settings, log)
   const { requestLog } = settings
   const collectors = await createCollectors({ ...settings, metrics: false }, { databases, log })
+  const named = settings.requests && new NamedRequests({ databases, limits: settings.limits }, settings.requests)
   const tools = recordCalls(
-    createTools({ databases, limits: settings.limits, ...(settings.mcp ?? withMcpDefaults()) }),
+    createTools({ databases, limits: settings.limits, named, ...(settings.mcp ?? withMcpDefaults()) }),
     { collectors, requestLog }
   )
   const transport = new LineTransport({

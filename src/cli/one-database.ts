@@ -13,6 +13,7 @@ import { createShop } from '../demo/shop.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { ServiceError } from '../errors.ts'
 import { parseConfigJson, isObject } from '../json/exact-json.ts'
+import { type NamedRequest, REQUESTS_PATH } from '../named/definition.ts'
 import { type DocumentSettings, EVERYTHING } from '../openapi/visible.ts'
 import { type CommandName, COMMANDS, parseFlags } from './commands.ts'
 
@@ -73,8 +74,10 @@ export function chooseDatabase (command: CommandName, args: string[]): {
   readonly databases: readonly DatabaseConfig[]
   /** The database that was named, if any. */
   readonly database: DatabaseConfig | undefined
+  /** The named requests, if the argument is their path. */
+  readonly requests: ReadonlyMap<string, NamedRequest> | undefined
   /** The settings of documents. */
-  readonly settings: DocumentSettings
+  readonly settings: DocumentSettings & { readonly limits: Settings['limits'] }
   /** The grant of the named token or role; otherwise one with all permissions. */
   readonly grant: Grant
 } {
@@ -88,13 +91,15 @@ export function chooseDatabase (command: CommandName, args: string[]): {
     : role === undefined ? EVERYTHING : findRole(role, settings)
   const [name, ...others] = positionals
   if (others.length > 0) throw new ConfigError([`only one database is allowed, not ${positionals.join(', ')}`])
-  const database = name === undefined ? undefined : findDatabase(databases, name)
-  if (name !== undefined && !seesDatabase(grant, name)) {
+  const requests = name === REQUESTS_PATH ? settings.requests : undefined
+  const database = name === undefined || requests !== undefined ? undefined : findDatabase(databases, name)
+  if (database !== undefined && !seesDatabase(grant, database.name)) {
     throw new ConfigError([`"${grant.name}" has no permission on "${name}"`])
   }
   return {
-    databases: databases.filter((each) => seesDatabase(grant, each.name)),
+    databases: requests === undefined ? databases.filter((each) => seesDatabase(grant, each.name)) : databases,
     database,
+    requests,
     settings: { prefix, limits, info },
     grant
   }

@@ -1,7 +1,11 @@
 import { VERBS } from '../../schemas/grants.ts'
 import { baseTable, mayFire, type Column, type Table } from '../catalog/catalog.ts'
+import type { Database } from '../databases/database.ts'
+import type { DatabaseConfig } from '../databases/open.ts'
 import { CREATE } from '../idempotency/keys-table.ts'
 import { parseExactJson } from '../json/exact-json.ts'
+import type { NamedRequest } from '../named/definition.ts'
+import type { DocumentText } from '../openapi/database-document.ts'
 import { isOptional } from '../openapi/table-schemas.ts'
 import {
   createNames, membersOf, pascalCase, type Schema, shownOf, shownSchema, takenSchema
@@ -15,9 +19,10 @@ import { chooseDatabase, readCatalog, requireDatabase } from './one-database.ts'
  * with all permissions or a named one. @throws ConfigError
  */
 export async function openapi (args: string[]): Promise<number> {
-  const { databases, database, settings, grant } = chooseDatabase('openapi', args)
-  const document =
-    database === undefined
+  const { databases, database, requests, settings, grant } = chooseDatabase('openapi', args)
+  const document = requests !== undefined
+    ? await describeNamed(requests, databases, { settings, grant })
+    : database === undefined
       ? (await import('../openapi/interface-document.ts')).createInterfaceDocument({
           verbs: VERBS.filter((verb) => grant.permissions.has(verb)),
           databases: databases.map(({ name }) => name),
@@ -30,6 +35,24 @@ export async function openapi (args: string[]): Promise<number> {
       })
   process.stdout.write(`${JSON.stringify(parseExactJson(String(document.bytes)), undefined, 2)}\n`)
   return 0
+}
+
+/** The document of named requests, with the present catalogs of their databases. */
+async function describeNamed (
+  requests: ReadonlyMap<string, NamedRequest>,
+  configured: readonly DatabaseConfig[],
+  { settings, grant }: Pick<ReturnType<typeof chooseDatabase>, 'settings' | 'grant'>
+): Promise<DocumentText> {
+  const used = new Set(Array.from(requests.values(), ({ database }) => database))
+  const databases = new Map<string, Pick<Database, 'latestCatalog'>>()
+  for (const config of configured.filter(({ name }) => used.has(name))) {
+    const catalog = await readCatalog(config)
+    databases.set(config.name, { latestCatalog: () => catalog })
+  }
+  const [{ NamedRequests }, { createNamedDocument }] =
+    await Promise.all([import('../named/call.ts'), import('../openapi/named-requests.ts')])
+  const named = new NamedRequests({ databases: databases as Map<string, Database>, limits: settings.limits }, requests)
+  return createNamedDocument(named, grant, settings)
 }
 
 /**

@@ -1,6 +1,7 @@
 /** `row-query token`: creates tokens, and lists and revokes those of the token file. */
 import { existsSync, readFileSync, realpathSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { type TokenOptions, TokenSchema } from '../../schemas/options.ts'
+import { findMissing } from '../access/grant.ts'
 import { createTokenFile, readTokenFile, createToken, hashToken, parseExpiry } from '../access/tokens.ts'
 import { ConfigError, findConfigErrors, orThrow } from '../config-errors.ts'
 import { loadConfig } from '../config/load.ts'
@@ -67,6 +68,8 @@ function parseRows (text: string): unknown {
 
 function check (entry: TokenOptions, { database = [], table, columns, rows }: Values): void {
   const errors = findConfigErrors(TokenSchema, JSON.parse(JSON.stringify(entry))).map((line) => `--${line}`)
+  const missing = findMissing(entry, false)
+  if (missing !== undefined) errors.push(`--${missing}`)
   if (table !== undefined && database.length !== 1) errors.push('--table: requires exactly one --database')
   for (const [flag, value] of Object.entries({ columns, rows })) {
     if (value !== undefined && table === undefined) errors.push(`--${flag}: requires --table`)

@@ -41,6 +41,8 @@ export function withDefaults<Complete extends object> (schema: TSchema, settings
 export interface McpSettings {
   /** In the order of VERBS. */
   readonly verbs: readonly Verb[]
+  /** The named requests that are tools; undefined for those that only select. */
+  readonly requests: '*' | readonly string[] | undefined
   /** Maximum size of a result, in bytes. */
   readonly resultLimit: number
   readonly url: string | undefined
@@ -51,8 +53,9 @@ export const MCP_PATH = 'mcp'
 
 /** Fills in the defaults, also if the setting is missing, as for `row-query mcp`. */
 export function withMcpDefaults (options: McpOptions = {}): McpSettings {
-  const { verbs, resultLimit, url } = withDefaults<WithDefaults<McpOptions, 'url'>>(McpSchema, options)
-  return { verbs: VERBS.filter((verb) => verbs.includes(verb)), resultLimit, url }
+  const { verbs, requests, resultLimit, url } =
+    withDefaults<WithDefaults<McpOptions, 'url' | 'requests'>>(McpSchema, options)
+  return { verbs: VERBS.filter((verb) => verbs.includes(verb)), requests, resultLimit, url }
 }
 
 /** The options of the plugin in an app. A configuration file cannot have a function. */
@@ -150,6 +153,10 @@ function readSettings (errors: string[], options: RowQueryOptions): Omit<Setting
   if (mcp !== undefined && Object.hasOwn(databases, MCP_PATH)) {
     errors.push(`databases.${MCP_PATH}: is the path of the tools of "mcp"; give the database another name`)
   }
+  if (mcp !== undefined && options.requests === undefined) {
+    if (mcp.verbs?.length === 0) errors.push('mcp.verbs: must not be empty without "requests"')
+    if (mcp.requests !== undefined) errors.push('mcp.requests: is only allowed beside "requests"')
+  }
   if (options.requests !== undefined && Object.hasOwn(databases, REQUESTS_PATH)) {
     errors.push(`databases.${REQUESTS_PATH}: is the path of named requests; give the database another name`)
   }
@@ -157,13 +164,18 @@ function readSettings (errors: string[], options: RowQueryOptions): Omit<Setting
   const opened = Object.entries(databases).flatMap(([name, database]) =>
     toDatabase(errors, name, database, { streams, imports })
   )
-  const { roles, requestRoles } = readRoles(errors, givenRoles, names)
   const stored = readEntries(errors, 'tokens', tokens, names)
+  const { roles, requestRoles } = readRoles(errors, givenRoles, names)
   const tokenFile = tokensFile === undefined
     ? undefined
     : openTokenFile(errors, createTokenFile(tokensFile, { databases: names, tokens }))
   const given = withoutInvalid(plain, errors)
   const requests = options.requests && readNamed(errors, { options, given, requestRoles, limits })
+  for (const [index, name] of (Array.isArray(mcp?.requests) ? mcp.requests : []).entries()) {
+    if (options.requests !== undefined && !Object.hasOwn(options.requests, name)) {
+      errors.push(`mcp.requests.${index}: is not one of the "requests"`)
+    }
+  }
   errors.push(...findUncallables(requests ?? new Map(), { options, tokens: stored, tokenFile, roles, given: tokens }))
   return {
     ...unchanged,

@@ -3,13 +3,11 @@ import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify
 import { getGrant } from '../access/authorize.ts'
 import { at, didYouMean, invalidBody, methodNotAllowed, requestNotFound } from '../errors.ts'
 import type { Keyed } from '../idempotency/run-once.ts'
-import type { NamedCall, NamedRequests } from '../named/call.ts'
+import { methodsOf, type NamedCall, type NamedRequests } from '../named/call.ts'
 import { type NamedRequest, verbsOf } from '../named/definition.ts'
 import { readObject, readQuery } from '../named/parameters.ts'
 import { HttpClient } from './client-connections.ts'
 import { sendTagged } from './stream.ts'
-
-export const methodsOf = ({ isRead }: NamedRequest): string[] => isRead ? ['GET', 'HEAD', 'POST'] : ['POST']
 
 /** Finds the request by the path alone, before the body is read. @throws REQUEST_NOT_FOUND, METHOD_NOT_ALLOWED */
 export const findNamed = (named: NamedRequests): onRequestHookHandler => (request, reply, done) => {

@@ -8,6 +8,7 @@ import type { Database } from '../databases/database.ts'
 import type { Client } from '../dialects/dialect.ts'
 import { at, invalidBody, type ServiceError } from '../errors.ts'
 import type { InProcess } from '../in-process/calls.ts'
+import type { NamedRequests } from '../named/call.ts'
 import { type Schema, type Schemas, toDocument } from '../openapi/value-schema.ts'
 import { type VisibleTable, visibleTables } from '../openapi/visible.ts'
 import { clampNumbers } from '../request/check-body.ts'
@@ -84,6 +85,9 @@ export interface ToolOptions extends InProcess {
   readonly verbs: readonly Verb[]
   /** Maximum size of a result, in bytes. */
   readonly resultLimit: number
+  readonly named?: NamedRequests | undefined
+  /** The named requests that are tools; undefined for those that only select. */
+  readonly requests?: '*' | readonly string[] | undefined
 }
 
 /** Whether the grant holds the permission on any table of the databases. */

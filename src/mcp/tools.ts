@@ -4,11 +4,13 @@ import type { Server } from '@modelcontextprotocol/server'
 import type { FastifyError } from 'fastify'
 import type { Grant } from '../access/grant.ts'
 import { ConfigError } from '../config-errors.ts'
-import { internal, isBug, isServiceError, type ServiceError } from '../errors.ts'
+import { internal, isBug, isServiceError, requestNotFound, type ServiceError } from '../errors.ts'
 import { parseExactJson } from '../json/exact-json.ts'
 import type { Schema } from '../openapi/value-schema.ts'
+import { TOOLS } from '../named/definition.ts'
 import { logRefusal } from '../telemetry/record.ts'
 import { createDescribeTable, createListTables } from './describe-table.ts'
+import { isNamedTool, namedTools } from './named-tools.ts'
 import { createRowTools, INSTRUCTIONS } from './row-tools.ts'
 import type { Arguments, Principal, Tool, ToolOptions } from './tool.ts'
 
@@ -47,16 +49,23 @@ export function createTools (options: ToolOptions): Tools {
     ['describe_table', createDescribeTable(options)],
     ...createRowTools(options)
   ])
-  const usable = (grant: Grant): Array<[string, Tool]> => Array.from(tools).filter(([, tool]) => tool.isUsable(grant))
+  const usable = (grant: Grant): Array<[string, Tool]> =>
+    [...tools, ...namedTools(options, grant)].filter(([, tool]) => tool.isUsable(grant))
+  const find = (name: string, grant: Grant): Tool => {
+    const tool = tools.get(name) ?? namedTools(options, grant).find(([each]) => each === name)?.[1]
+    if (tool === undefined) throw requestNotFound(name)
+    return tool
+  }
   return {
     list: (grant) => usable(grant).map(([name, tool]) => describe(name, tool, grant)),
     names: (grant) => usable(grant).map(([name]) => name),
-    has: (name) => tools.has(name),
+    has: (name) => tools.has(name) || isNamedTool(options, name),
     async call (name, args, { grant, ...principal }) {
       const { record, log, requestId } = principal
       note(options, principal, name, args)
       try {
-        return toResult(await (tools.get(name) as Tool).run(args, { ...principal, grant: grant() }))
+        const caller = grant()
+        return toResult(await find(name, caller).run(args, { ...principal, grant: caller }))
       } catch (error) {
         const refusal = isServiceError(error) ? error : internal()
         logRefusal(log, { refusal, error: error as FastifyError, requestId, record })
@@ -94,6 +103,7 @@ function note (
   if (record == null) return
   record.tool = name
   record.verb = verbs.find((verb) => verb === name) ?? ''
+  if (!TOOLS.has(name)) return
   if (typeof database === 'string' && databases.has(database)) record.database = database
 }
 

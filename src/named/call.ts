@@ -28,7 +28,11 @@ export interface NamedCall extends ReadOptions, Keyed {
   readonly record?: RequestRecord | null | undefined
 }
 
+/** The methods of its path. */
+export const methodsOf = ({ isRead }: NamedRequest): string[] => isRead ? ['GET', 'HEAD', 'POST'] : ['POST']
+
 interface Using {
+  /** The command line has only their catalogs. */
   readonly databases: ReadonlyMap<string, Database>
   readonly limits: RequestLimits
 }
@@ -48,8 +52,28 @@ export class NamedRequests {
     this.#requests = requests
   }
 
-  get all (): ReadonlyMap<string, NamedRequest> {
-    return this.#requests
+  get (name: string): NamedRequest | undefined {
+    return this.#requests.get(name)
+  }
+
+  get limits (): RequestLimits {
+    return this.#using.limits
+  }
+
+  /**
+   * The plans of a request without values, for documents; undefined if it does not fit its tables, or these are not
+   * known yet. `caller`: with whose rights a request without a role runs.
+   */
+  plansOf (request: NamedRequest, caller: Grant): Plan[] | undefined {
+    const { databases, limits } = this.#using
+    const catalog = databases.get(request.database)?.latestCatalog()
+    if (catalog === undefined) return undefined
+    try {
+      return planWithoutValues(request, new Set(), { catalog, limits }, request.role ?? caller)
+    } catch (error) {
+      if (isServiceError(error)) return undefined
+      throw error
+    }
   }
 
   /** A request that the grant may call. */

@@ -40,9 +40,10 @@ const STAND_INS = { limit: 1, offset: 0, after: null }
 export function planWithoutValues (
   request: NamedRequest,
   omitted: ReadonlySet<string>,
-  { catalog, limits }: { readonly catalog: Catalog, readonly limits: RequestLimits }
+  { catalog, limits }: { readonly catalog: Catalog, readonly limits: RequestLimits },
+  grant = request.role ?? EVERYTHING
 ): Plan[] {
-  const { database, role = EVERYTHING, parameters, table } = request
+  const { database, parameters, table } = request
   const fields = [...parameters.values()].filter(({ name }) => !omitted.has(name)).flatMap(({ places }) =>
     places.flatMap(({ path, field }) => field === undefined ? [] : [[path, STAND_INS[field]] as const])
   )
@@ -51,7 +52,7 @@ export function planWithoutValues (
   return bodiesIn(request, bodyOf(request, omitted, fields)).map(([body, path], index) => {
     const isOperation = table === undefined
     try {
-      const source = sourceOf(role, database, catalog, request.parts[index]?.table as string)
+      const source = sourceOf(grant, database, catalog, request.parts[index]?.table as string)
       counted.tables = undefined
       return planBody(body, source, {
         ...limits,

@@ -10,8 +10,10 @@ import type { Catalog } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
 import { isServiceError, overloaded, resultTooLarge } from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'
+import type { NamedRequests } from '../named/call.ts'
 import { createDatabaseDocument, createDatabaseDocumentNow, type DocumentText } from './database-document.ts'
 import { createInterfaceDocument, operationIdOf } from './interface-document.ts'
+import { createNamedDocument } from './named-requests.ts'
 import { type Operation, securitySchemes } from './operation.ts'
 import { pascalCase, type Schema, type Schemas } from './value-schema.ts'
 import { cacheKeyOf, type DocumentSettings, visibleTables } from './visible.ts'
@@ -109,6 +111,8 @@ export function createDocuments ({ databases, settings }: DocumentsOptions): {
    * OVERLOADED if too many documents are being made, RESULT_TOO_LARGE
    */
   ofDatabase (database: Database, grant: Grant): Promise<DocumentText>
+  /** Describes the named requests that the grant may call and that fit the catalogs. @throws OVERLOADED */
+  ofNamed (named: NamedRequests, grant: Grant): Promise<DocumentText>
 } {
   const interfaces = createDocumentCache(MAX_CACHED_BYTES)
   const takeTurn = createTurns(MAX_MADE)
@@ -121,6 +125,12 @@ export function createDocuments ({ databases, settings }: DocumentsOptions): {
         createInterfaceDocument({ verbs, databases: names, settings })
       )
     },
+    ofNamed: (named, grant) => takeTurn(async () => {
+      await Promise.all(Array.from(databases.values(), async (database) => {
+        await Promise.resolve(database.getCatalog()).catch(() => undefined)
+      }))
+      return createNamedDocument(named, grant, settings)
+    }),
     async ofDatabase (database, grant) {
       const catalog = await database.getCatalog()
       const cache = getOrCreate(byCatalog, catalog, () => createDocumentCache(MAX_CACHED_BYTES))

@@ -60,7 +60,7 @@ export function cacheKeyOf (catalog: Catalog, grant: Grant, database: string): s
 const verbsIn = (permissions: ReadonlySet<Verb>): Verb[] => VERBS.filter((verb) => permissions.has(verb))
 
 /** A grant with all permissions, for public documents and the command line. */
-export const EVERYTHING: Grant = createGrant('everything', { permissions: VERBS })
+export const EVERYTHING: Grant = createGrant('everything', { permissions: VERBS, requests: '*' })
 
 // Finds the tables that are related by foreign keys, for documents and types.
 

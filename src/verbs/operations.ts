@@ -204,6 +204,8 @@ interface OperationsRequest extends ReadOptions, Keyed {
   /** The name of the named request that has these operations. */
   readonly named?: string | undefined
   readonly record?: RequestRecord | null | undefined
+  /** Bytes that the answer may have, if they are fewer than the setting of the database allows. */
+  readonly resultLimit?: number | undefined
 }
 
 /** Whether the operations run in a read-only snapshot. A lock needs a transaction that writes. */
@@ -275,9 +277,9 @@ class OperationsRun {
 
   /** Runs all operations, and may do so again after a deadlock. */
   async #runAll (tx: Transaction, dryRun: boolean): Promise<string | Buffer> {
-    const { database, record } = this.#request
+    const { database, record, resultLimit = Infinity } = this.#request
     record?.attempted(tx.attempt)
-    const results = new Results(database.resultLimit, database.budget)
+    const results = new Results(Math.min(database.resultLimit, resultLimit), database.budget)
     this.#rows = 0
     this.#starts = []
     try {

@@ -150,7 +150,6 @@ const refusedLoads: Array<{ because: string, from: Parameters<typeof load>[0], l
       /^databases\.crm\.pol: is not a setting/,
       'tokens.1.permissions.0: must be "select" or "insert" or "update" or "delete"',
       /^jwt\.1\.role: must be a JSON Pointer to the claim/,
-      /^roles\.clerk\.databases: /,
       'trustProxy.0: must be an IP address, or a network such as 10.0.0.0/8',
       'http.headersTimeout: must be less than http.requestTimeout',
       'databases.shop.url: must begin with mysql://, mariadb:// or sqlite:',
@@ -159,6 +158,7 @@ const refusedLoads: Array<{ because: string, from: Parameters<typeof load>[0], l
       'tokens.2.databases.nope: is not a configured database; the databases are shop, crm, log, gone',
       'tokens.2.sha256: is the same as that of tokens.0',
       'tokens.3.name: is the same as that of tokens.2',
+      /^roles\.clerk\.databases: /,
       'jwt.0.algorithms: HS256 requires a secret of at least 32 bytes'
     ]
   },

@@ -50,7 +50,7 @@ t.test('a setting that is missing has the default of its schema', async (t) => {
     metrics: OptionsSchema.properties.metrics.default
   })
   t.strictSame(defaultsOf(LimitsSchema), { filterDepth: 32, filterConditions: 256, filterValues: 10_000, filterPattern: 1000, offset: 100_000, operations: 100, streams: 2, imports: 1, importRow: 16_777_216, answerMemory: 67_108_864, bodyMemory: 134_217_728 })
-  t.strictSame(resolveSettings({ databases: { shop: { url } }, mcp: {} }).mcp, { verbs: ['select'], resultLimit: 262_144, url: undefined })
+  t.strictSame(resolveSettings({ databases: { shop: { url } }, mcp: {} }).mcp, { verbs: ['select'], requests: undefined, resultLimit: 262_144, url: undefined })
   t.strictSame(resolveSettings({ databases: { shop: { url } }, rateLimit: { max: 1 } }).rateLimit, { max: 1, ...defaultsOf(RateLimitSchema) })
 })
 
@@ -78,7 +78,7 @@ t.test('a setting that is present is used', async (t) => {
     roles: new Map(),
     requestRoles: new Map(),
     requests: undefined,
-    mcp: { verbs: ['select', 'insert'], resultLimit: 5000, url: 'https://rows.example.com/api/mcp' },
+    mcp: { verbs: ['select', 'insert'], requests: undefined, resultLimit: 5000, url: 'https://rows.example.com/api/mcp' },
     authenticate: undefined,
     onWrite: undefined,
     bodyLimit: 6,

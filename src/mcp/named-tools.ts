@@ -1,0 +1,61 @@
+/** The tools that are named requests. Their arguments are the parameters. */
+import type { Grant } from '../access/grant.ts'
+import { requestNotFound } from '../errors.ts'
+import { readConsistency } from '../http/stream.ts'
+import type { NamedRequests } from '../named/call.ts'
+import type { NamedRequest } from '../named/definition.ts'
+import { readObject } from '../named/parameters.ts'
+import { describeRequest, parametersSchema } from '../openapi/named-requests.ts'
+import { dataOf } from '../response/result.ts'
+import type { Tool, ToolOptions } from './tool.ts'
+
+const CONSISTENCY = 'The header "Row-Query-Consistency"'
+
+/** Whether a request may change or remove rows that exist. */
+const isDestructive = ({ parts }: NamedRequest): boolean => parts.some(({ body }) => {
+  if (body.verb === 'select') return false
+  if (body.verb !== 'insert') return true
+  const { onConflict } = body
+  return onConflict !== undefined && !(Array.isArray(onConflict.set) && onConflict.set.length === 0)
+})
+
+const isEnabled = ({ requests }: ToolOptions, { name, isRead }: NamedRequest): boolean =>
+  requests === undefined ? isRead : requests === '*' || requests.includes(name)
+
+/** Whether there is a tool with this name, for anybody. */
+export function isNamedTool (options: ToolOptions, name: string): boolean {
+  const request = options.named?.get(name)
+  return request !== undefined && isEnabled(options, request)
+}
+
+/** The tools of the requests that the grant may call; by default those that read. */
+export function namedTools (options: ToolOptions, grant: Grant): Array<[string, Tool]> {
+  return (options.named?.callable(grant) ?? []).filter((request) => isEnabled(options, request))
+    .map((request) => [request.name, toTool(request, options, grant)])
+}
+
+function toTool (request: NamedRequest, { named, resultLimit }: ToolOptions, caller: Grant): Tool {
+  const requests = named as NamedRequests
+  const describe = () => describeRequest(request, caller, requests)
+  return {
+    title: request.name,
+    description: request.description ?? `The named request ${request.name}.`,
+    isReadOnly: request.isRead,
+    ...(!request.isRead && { isDestructive: isDestructive(request) }),
+    isUsable: () => describe() !== undefined,
+    inputSchema: () => {
+      const described = describe()
+      return described === undefined ? { type: 'object' } : parametersSchema(described)
+    },
+    async run (args, { grant, consistency: asked, client, record }) {
+      const found = requests.find(request.name, grant)
+      if (found === undefined) throw requestNotFound(request.name)
+      const consistency = readConsistency(found.isRead ? 'select' : 'update', CONSISTENCY, asked)
+      if (record != null) record.request = found.name
+      const given = readObject(found, args)
+      const call = { request: found, grant, given, consistency, client, record, resultLimit }
+      const { response } = await requests.run(call)
+      return String(dataOf(response))
+    }
+  }
+}

@@ -1,0 +1,231 @@
+/** The document of named requests: one path for each that the caller may call, with the schemas of its columns. */
+import { MAX_LIMIT } from '../../schemas/limits.ts'
+import { ANSWERS } from '../../schemas/responses.ts'
+import type { Grant } from '../access/grant.ts'
+import type { Column } from '../catalog/catalog.ts'
+import { allOf } from '../in-pieces.ts'
+import { methodsOf, type NamedRequests } from '../named/call.ts'
+import { type Declared, type NamedRequest, REQUESTS_PATH } from '../named/definition.ts'
+import { membersOf } from '../plan/filters/scope.ts'
+import type { Member, Plan } from '../plan/plan.ts'
+import { isNow } from '../types/moment.ts'
+import { type DocumentText, Members, writeDocument } from './database-document.ts'
+import {
+  createHead, describeMethods, REFUSAL, refusalSchema, responseReferences, securitySchemes, sharedResponses
+} from './operation.ts'
+import {
+  anyOf, bare, closedObject, membersOf as unionOf, orNull, plainText, refTo, type Schema, shownSchema
+} from './value-schema.ts'
+import type { DocumentSettings } from './visible.ts'
+
+/** A parameter as documents and tools describe it. */
+export interface DescribedParameter {
+  readonly declared: Declared
+  readonly schema: Schema
+  readonly isRequired: boolean
+  /** Whether a query string has it as JSON text. */
+  readonly isJson: boolean
+}
+
+export interface DescribedRequest {
+  readonly request: NamedRequest
+  readonly parameters: readonly DescribedParameter[]
+  /** The schema of `data` of its answer. */
+  readonly data: Schema
+}
+
+/**
+ * Describes a request with the types of the catalog; undefined if it does not fit it. `caller`: with whose rights a
+ * request without a role runs.
+ */
+export function describeRequest (
+  request: NamedRequest,
+  caller: Grant,
+  named: NamedRequests
+): DescribedRequest | undefined {
+  const plans = named.plansOf(request, caller)
+  if (plans === undefined) return undefined
+  const parameters = [...request.parameters.values()].map((declared) =>
+    describeParameter(declared, columnOf(request, declared, plans), plans, named.limits)
+  )
+  const [only] = plans
+  const data = request.table === undefined || only === undefined
+    ? closedObject([['results', { type: 'array', prefixItems: plans.map(dataOf), minItems: plans.length }]])
+    : dataOf(only)
+  return { request, parameters, data }
+}
+
+/** The column of the first place of a parameter. */
+function columnOf (
+  { table: own }: NamedRequest,
+  { places: [place] }: Declared,
+  plans: readonly Plan[]
+): Column | undefined {
+  const { column, table, path } = place
+  if (column === undefined) return undefined
+  const plan = plans[own === undefined ? path[1] as number : 0] as Plan
+  const seen = [plan.table, ...membersOf(plan).map((member) => member.table)].find(({ name }) => name === table)
+  return seen?.columns.get(column) ?? seen?.granted?.writable.insert.get(column)
+}
+
+function describeParameter (
+  declared: Declared,
+  column: Column | undefined,
+  plans: readonly Plan[],
+  limits: Pick<DocumentSettings['limits'], 'offset'>
+): DescribedParameter {
+  const { description, isList, isOptional, default: otherwise, maximum, places: [place] } = declared
+  const own = (): Schema => {
+    switch (place.field) {
+      case 'limit': return { type: 'integer', minimum: 1, maximum: maximum ?? MAX_LIMIT }
+      case 'offset': return { type: 'integer', minimum: 0, maximum: maximum ?? limits.offset }
+      case 'after': return { anyOf: [positionOf(plans, place.path), { type: 'null' }] }
+    }
+    if (column === undefined) return place.operator === '$match' ? { type: 'string', minLength: 1 } : {}
+    const schema = place.operator === '$has' ? { type: 'string' } : anyOf(unionOf(column.type.schema).map(bare))
+    return place.isData && place.isKey !== true && column.nullable ? orNull(schema) : schema
+  }
+  const schema = isList ? { type: 'array', items: own() } : own()
+  return {
+    declared,
+    schema: {
+      ...schema,
+      ...(description !== undefined && { description: plainText(description) }),
+      ...(otherwise !== undefined && { [isNow(otherwise.value) ? 'x-default' : 'default']: otherwise.value })
+    },
+    isRequired: !isOptional && otherwise === undefined,
+    isJson: place.field === 'after' || (column?.type.structured === true && place.operator !== '$has')
+  }
+}
+
+/** The position behind which a select begins. `path`: that of `after`. */
+function positionOf (plans: readonly Plan[], path: ReadonlyArray<string | number>): Schema {
+  const plan = plans[typeof path[1] === 'number' ? path[1] : 0]
+  return plan?.verb === 'select' ? positionSchema(plan.order.map(({ column }) => column)) : {}
+}
+
+const objectOf = (properties: ReadonlyArray<readonly [string, Schema]>): Schema =>
+  closedObject(properties, { required: properties.map(([name]) => name) })
+
+const positionSchema = (columns: readonly Column[]): Schema =>
+  objectOf(columns.map((column) => [column.name, shownSchema(column)]))
+
+// The answers, with exactly the columns that they show.
+
+function dataOf (plan: Plan): Schema {
+  const { data } = ANSWERS[plan.verb].properties as unknown as { readonly data: { readonly properties: object } }
+  const properties = data.properties as Readonly<Record<string, Schema>>
+  const rows = plan.verb === 'select' ? plan : plan.returning
+  const fields = Object.entries(properties).flatMap(([name, schema]): Array<readonly [string, Schema]> => {
+    switch (name) {
+      case 'rows':
+        return rows === undefined ? [] : [[name, { type: 'array', items: rowOf(rows.columns, membersOf(plan)) }]]
+      case 'next': return plan.verb === 'select' && plan.page !== undefined ? [[name, nextOf(plan)]] : []
+      case 'total': return plan.verb === 'select' && plan.total !== undefined ? [[name, plain(schema)]] : []
+      case 'id': return [[name, idOf(plan)]]
+      case 'updated':
+      case 'unchanged':
+        return plan.verb === 'update' || (plan.verb === 'insert' && plan.conflict !== undefined)
+          ? [[name, plain(schema)]]
+          : []
+      case 'dryRun': return []
+      default: return [[name, plain(schema)]]
+    }
+  })
+  return objectOf(fields)
+}
+
+/** Without what only TypeBox knows. */
+const plain = (schema: Schema): Schema => JSON.parse(JSON.stringify(schema)) as Schema
+
+const nextOf = ({ page, order }: Extract<Plan, { readonly verb: 'select' }>): Schema => page?.by === 'position'
+  ? { anyOf: [positionSchema(order.map(({ column }) => column)), { type: 'null' }] }
+  : { type: ['integer', 'null'] }
+
+const idOf = ({ table: { identity } }: Plan): Schema =>
+  identity === undefined ? { type: ['integer', 'null'] } : orNull(shownSchema(identity))
+
+const rowOf = (columns: readonly Column[], members: readonly Member[]): Schema => objectOf([
+  ...columns.map((column) => [column.name, shownSchema(column)] as const),
+  ...members.map((member) => [member.name, memberOf(member)] as const)
+])
+
+function memberOf (member: Member): Schema {
+  if (member.kind === 'computed') return rowOf(member.columns, [])
+  const row = rowOf(member.columns, member.members)
+  const isObject = member.kind === 'one' || member.isObject === true
+  return isObject ? { anyOf: [row, { type: 'null' }] } : { type: 'array', items: row }
+}
+
+// The document.
+
+/** The object of parameters, for bodies and the arguments of tools. */
+export const parametersSchema = ({ parameters }: DescribedRequest): Schema => {
+  const required = parameters.filter(({ isRequired }) => isRequired).map(({ declared: { name } }) => name)
+  return closedObject(parameters.map(({ declared: { name }, schema }) => [name, schema]), {
+    ...(required.length > 0 && { required })
+  })
+}
+
+function pathOf (described: DescribedRequest): [string, Schema] {
+  const { request: { name, description }, parameters, data } = described
+  const common = {
+    summary: `Calls ${name}`,
+    ...(description !== undefined && { description: plainText(description) }),
+    tags: [REQUESTS_PATH]
+  }
+  const done = {
+    description: 'The request succeeded.',
+    content: {
+      'application/json': {
+        schema: objectOf([['success', { type: 'boolean', enum: [true] }], ['data', data]])
+      }
+    }
+  }
+  const responses = { 200: done, ...responseReferences }
+  return [`/${REQUESTS_PATH}/${name}`, {
+    post: {
+      operationId: `request_${name}`,
+      ...common,
+      requestBody: { required: true, content: { 'application/json': { schema: parametersSchema(described) } } },
+      responses
+    },
+    ...(methodsOf(described.request).includes('GET') && {
+      get: { operationId: `get_request_${name}`, ...common, parameters: parameters.map(inQuery), responses }
+    })
+  }]
+}
+
+function inQuery (parameter: DescribedParameter): Schema {
+  const { declared: { name, isList }, schema: { description, ...schema }, isRequired, isJson } = parameter
+  return {
+    name,
+    in: 'query',
+    required: isRequired,
+    ...(description !== undefined && { description }),
+    ...(isJson && !isList
+      ? { content: { 'application/json': { schema } } }
+      : { style: 'form', explode: true, schema: isJson ? { type: 'array', items: { type: 'string' } } : schema })
+  }
+}
+
+/** What the grant may call, as far as the catalogs can type it. */
+export function createNamedDocument (
+  named: NamedRequests,
+  grant: Grant,
+  settings: Pick<DocumentSettings, 'prefix' | 'info'>
+): DocumentText {
+  const requests = named.callable(grant).map((request) => describeRequest(request, grant, named))
+  const document = new Members()
+  document.add({
+    ...createHead(REQUESTS_PATH, settings),
+    tags: [{ name: REQUESTS_PATH, ...describeMethods('Requests with names and parameters.', false) }]
+  })
+  const paths = new Members()
+  for (const request of requests) if (request !== undefined) paths.add(Object.fromEntries([pathOf(request)]))
+  document.addObject('paths', paths)
+  document.add({
+    components: { securitySchemes, responses: sharedResponses(refTo(REFUSAL)), schemas: { [REFUSAL]: refusalSchema } }
+  })
+  return allOf(writeDocument(document))
+}
