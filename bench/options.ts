@@ -23,8 +23,8 @@ export const HELP = `npm run bench [-- options]
 `
 
 /** The warm-up: until V8 has compiled hot code and the heap has grown. */
-const FULL: Effort = { starts: 2, rounds: 18, seconds: 0.5, warmUp: 10, warmUpRequests: 30_000 }
-const QUICK: Effort = { starts: 1, rounds: 3, seconds: 0.4, warmUp: 0.8, warmUpRequests: 0 }
+const FULL: Effort = { starts: 2, rounds: 18, seconds: 0.5, warmUpRequests: 30_000, longestWarmUp: 60 }
+const QUICK: Effort = { starts: 1, rounds: 3, seconds: 0.4, warmUpRequests: 3000, longestWarmUp: 0.8 }
 
 /** Undefined if help is requested. @throws Error if an option is unknown or not a number */
 export function readOptions (args: string[]): Options | undefined {

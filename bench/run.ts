@@ -21,7 +21,7 @@ import { growWorkers } from './growth/workers.ts'
 import { startGenerator } from './load/generator.ts'
 import { CONNECTIONS, measureInTurns, type Entry } from './measure/rounds.ts'
 import { letRunOn } from './measure/scheduling.ts'
-import { summarize } from './measure/summary.ts'
+import { summarize, summarizeCold } from './measure/summary.ts'
 import { HELP, isWanted, readOptions, type Options } from './options.ts'
 import { table, toReport, workloadTable } from './report/markdown.ts'
 import type { GrowthResult, WorkloadResult } from './report/results.ts'
@@ -66,7 +66,13 @@ async function measureWorkloads (options: Options, { connection }: BenchDatabase
       name: contender.name, contender, stage, workload, check: (running) => checkContender(contender, running, workload, connection)
     }))
     const turns = await measureInTurns(entries, options, contenders.filter(({ name }) => name === OTHER || MAIN.includes(name)).length)
-    results.push({ workload: workload.name, rows: summarize(turns, { baseline: HAND_WRITTEN, alternatives: { name: 'bare mysql2', of: BARE } }), turns })
+    const compared = turns.filter(({ name }) => name === OTHER || MAIN.includes(name))
+    results.push({
+      workload: workload.name,
+      rows: summarize(turns, { baseline: HAND_WRITTEN, alternatives: { name: 'bare mysql2', of: BARE } }),
+      cold: summarizeCold(compared, HAND_WRITTEN),
+      turns
+    })
   }
   return results
 }

@@ -52,6 +52,7 @@ export async function runLoop (clients: readonly Client[], operations: number, {
     }
     ask()
   })
+  if (warmUp === 0) warm.resolve()
   const loops = clients.map(loop)
 
   await warm.promise

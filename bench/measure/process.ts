@@ -15,6 +15,14 @@ export function cpuSeconds (pid: number): number {
   return times.reduce((sum, time) => sum + time, 0) / 1e9
 }
 
+/**
+ * Seconds of CPU time of the threads besides the first one of each process: they compile code and collect garbage.
+ */
+export function otherSeconds (pid: number): number {
+  const main = familyOf(pid).map((each) => Number(readFileSync(`/proc/${each}/task/${each}/schedstat`, 'utf8').split(' ')[0]))
+  return cpuSeconds(pid) - main.reduce((sum, time) => sum + time, 0) / 1e9
+}
+
 /** Resident memory in MB: the peak since the last reset, or the current value. */
 export function memory (pid: number, which: 'VmHWM' | 'VmRSS'): number {
   const statuses = familyOf(pid).map((each) => readFileSync(`/proc/${each}/status`, 'utf8'))

@@ -3,7 +3,7 @@ import type { Contender, Running, Stage } from '../contenders/contender.ts'
 import type { TurnResult } from '../load/loop.ts'
 import type { Workload } from '../workloads.ts'
 import { turnOrder } from './order.ts'
-import { memory } from './process.ts'
+import { memory, otherSeconds } from './process.ts'
 
 export interface Effort {
   /** How often each contender is restarted: V8 compiles the same program differently each time. */
@@ -12,9 +12,12 @@ export interface Effort {
   readonly rounds: number
   /** Seconds of one turn. */
   readonly seconds: number
-  /** What the warm-up turns before the first round last at least: seconds, and requests, because V8 compiles code by how often it ran. */
-  readonly warmUp: number
+  /**
+   * The requests of the warm-up turns before the first round, because V8 compiles code by how often it ran. The warm-up
+   * also ends when the other threads, which compile, have less to do than `QUIET`, or after `longestWarmUp` seconds.
+   */
   readonly warmUpRequests: number
+  readonly longestWarmUp: number
 }
 
 /** A contender with its database and its workload. */
@@ -33,9 +36,17 @@ export interface Figures {
   readonly name: string
   /** One for each round. */
   readonly turns: readonly TurnResult[]
+  /** The first requests of the process, one for each start. */
+  readonly cold: readonly ColdStart[]
   /** MB. */
   readonly peakMemory: number
 }
+
+/** What the first requests of a process have cost. */
+export type ColdStart = Pick<TurnResult, 'requests' | 'cpuSeconds'>
+
+/** The number of the first requests. */
+export const FIRST = 1500
 
 export const CONNECTIONS = 50
 
@@ -54,7 +65,7 @@ export async function measureInTurns (entries: readonly Entry[], effort: Effort,
   }
   return entries.map(({ name }, index) => {
     const figures = starts.map((start) => start[index] as Figures)
-    return { name, turns: figures.flatMap(({ turns }) => turns), peakMemory: Math.max(...figures.map(({ peakMemory }) => peakMemory)) }
+    return { name, turns: figures.flatMap(({ turns }) => turns), cold: figures.flatMap(({ cold }) => cold), peakMemory: Math.max(...figures.map(({ peakMemory }) => peakMemory)) }
   })
 }
 
@@ -66,26 +77,34 @@ async function measureStart (entries: readonly Entry[], effort: Effort, { first,
     for (let round = first; round < end; round++) {
       for (const player of turnOrder(players, round, neighbours)) player.turns.push(await play(player, effort.seconds))
     }
-    return players.map(({ entry: { name }, running, turns }) => ({ name, turns, peakMemory: memory(running.pid, 'VmHWM') }))
+    return players.map(({ entry: { name }, running, turns, cold }) => ({ name, turns, cold: [cold], peakMemory: memory(running.pid, 'VmHWM') }))
   } finally {
     for (const { running } of players) await running.stop()
   }
 }
 
-interface Player { readonly entry: Entry, readonly running: Running, readonly turns: TurnResult[] }
+interface Player { readonly entry: Entry, readonly running: Running, readonly turns: TurnResult[], readonly cold: ColdStart }
 
-/** A slow contender has fewer requests: its warm-up ends after this multiple of its seconds. */
-const LONGEST = 6
+/** The share of the other threads at which everything is compiled. */
+const QUIET = 0.05
 
 /** The warm-up also has turns with new connections: otherwise V8 would recompile code in the first measured turns. */
-async function prepare (entry: Entry, { warmUp, warmUpRequests, seconds }: Effort): Promise<Player> {
+async function prepare (entry: Entry, { warmUpRequests, longestWarmUp, seconds }: Effort): Promise<Player> {
   try {
     const running = await entry.contender.start(entry.stage)
     await entry.check?.(running)
-    const player = { entry, running, turns: [] }
-    for (let warm = 0, sent = 0; warm < warmUp || (sent < warmUpRequests && warm < LONGEST * warmUp); warm += seconds) {
-      const { bad, requests } = await play(player, seconds)
+    const player = { entry, running, turns: [], cold: { requests: 0, cpuSeconds: 0 } }
+    const { cold } = player
+    let isQuiet = false
+    for (let warm = 0, sent = 0; warm < longestWarmUp && sent < warmUpRequests && !isQuiet; warm += seconds) {
+      const others = otherSeconds(running.pid)
+      const isFirst = sent < FIRST
+      const { bad, requests, cpuSeconds } = await play(player, seconds, isFirst ? 0 : SETTLE)
       sent += requests
+      if (isFirst) {
+        cold.requests += requests
+        cold.cpuSeconds += cpuSeconds
+      } else isQuiet = (otherSeconds(running.pid) - others) / cpuSeconds < QUIET
       if (bad > 0) console.log(`# ${entry.name}: ${bad} answers of the warm-up were no success`)
     }
     return player
@@ -94,6 +113,10 @@ async function prepare (entry: Entry, { warmUp, warmUpRequests, seconds }: Effor
   }
 }
 
-function play ({ entry: { workload, connections = CONNECTIONS }, running }: Player, seconds: number): Promise<TurnResult> {
-  return running.turn({ workload, connections, warmUp: SETTLE, seconds })
+function play (
+  { entry: { workload, connections = CONNECTIONS }, running }: Pick<Player, 'entry' | 'running'>,
+  seconds: number,
+  warmUp = SETTLE
+): Promise<TurnResult> {
+  return running.turn({ workload, connections, warmUp, seconds })
 }

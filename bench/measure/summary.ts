@@ -1,7 +1,7 @@
 /** Summarizes the turns: one row per contender, with its ratio to the better hand-written route. */
 import type { TurnResult } from '../load/loop.ts'
-import type { Row } from '../report/results.ts'
-import type { Figures } from './rounds.ts'
+import type { ColdRow, Row } from '../report/results.ts'
+import { type ColdStart, type Figures, FIRST } from './rounds.ts'
 import { median, percentile, spread } from './statistics.ts'
 
 export interface Groups {
@@ -19,8 +19,19 @@ export function summarize (figures: readonly Figures[], { baseline, alternatives
     .map((each) => toRow(each === shown ? { ...each, name: alternatives.name } : each, best))
 }
 
+/** What the first requests of each start have cost. Of so few only the CPU says something. */
+export function summarizeCold (figures: readonly Figures[], baseline: readonly string[]): ColdRow[] {
+  const cost = ({ cold }: Figures): number => median(cold.map(cpuOf))
+  const [best] = figures.filter(({ name }) => baseline.includes(name)).toSorted((a, b) => cost(a) - cost(b))
+  return figures.map(({ name, cold }) => ({
+    name: `${name}, first ${FIRST.toLocaleString('en')}`,
+    cpu: median(cold.map(cpuOf)),
+    ratio: best && spread(cold.map((each, start) => cpuOf(each) / cpuOf(best.cold[start] as ColdStart)))
+  }))
+}
+
 /** CPU seconds for 10,000 requests. */
-export function cpuOf ({ cpuSeconds, requests }: TurnResult): number {
+export function cpuOf ({ cpuSeconds, requests }: ColdStart): number {
   return cpuSeconds / requests * 10_000
 }
 

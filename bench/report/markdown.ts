@@ -1,13 +1,13 @@
-import { figures, FIGURES, significant } from './figures.ts'
+import { CPU, figures, FIGURES, significant } from './figures.ts'
 import type { Results, Row, Stamp, WorkloadResult } from './results.ts'
 
-const HEAD = ['', ...FIGURES, 'CPU ratio (spread)']
+const HEAD = ['', ...FIGURES, 'CPU ratio (interval)']
 
 /** The whole report. `level`: the level of its headings, such as `##`. */
 export function toReport ({ stamp, workloads, growth }: Results, level: string): string {
   return [
     `${stamp.effort}. ${stampText(stamp)}`,
-    'CPU is that of the process that answers, in seconds for 10,000 requests. The ratio compares it with the better hand-written route: the median of the rounds and, in parentheses, the least and the most.',
+    'CPU is that of the process that answers, in seconds for 10,000 requests. The ratio compares it with the better hand-written route: the median of the rounds and, in parentheses, where the median lies with a confidence of 95 %.',
     workloadTable(workloads),
     `The load generator was busy for at most ${(clientShare(workloads) * 100).toFixed(0)} % of the time.`,
     ...growth.flatMap(({ title, columns, rows }) => [`${level} ${title}`, table(columns, rows)])
@@ -35,16 +35,19 @@ function stampText ({ date, commit, machine, load, versions }: Stamp): string {
 
 /** One table for all workloads. */
 export function workloadTable (workloads: readonly WorkloadResult[]): string {
-  return table(HEAD, workloads.flatMap(({ workload, rows }) => [
+  return table(HEAD, workloads.flatMap(({ workload, rows, cold }) => [
     [`**${workload}**`, ...HEAD.slice(1).map(() => '')],
-    ...rows.map(cells)
+    ...rows.map(cells),
+    ...cold.map(({ name, cpu, ratio }) => [name, ...FIGURES.map((figure) => figure === CPU ? significant(cpu) : ''), ratioCell(ratio)])
   ]))
 }
 
 function cells (row: Row): string[] {
-  const { name, ratio } = row
-  return [name, ...figures(row), ratio === undefined ? '' : `${ratio.median.toFixed(2)} (${ratio.min.toFixed(2)}-${ratio.max.toFixed(2)})`]
+  return [row.name, ...figures(row), ratioCell(row.ratio)]
 }
+
+const ratioCell = (ratio: Row['ratio']): string =>
+  ratio === undefined ? '' : `${ratio.median.toFixed(2)} (${ratio.min.toFixed(2)}-${ratio.max.toFixed(2)})`
 
 /** The highest share of one core that the load generator used in any turn. */
 function clientShare (workloads: readonly WorkloadResult[]): number {

@@ -23,13 +23,21 @@ export interface Row {
   readonly cpu: number
   /** MB. */
   readonly peakMemory: number
-  /** The ratio of its CPU to that of the better hand-written route in each round; undefined without such a route. */
+  /** The median ratio of its CPU to that of the better hand-written route in each round, with its interval; undefined without such a route. */
   readonly ratio: Spread | undefined
   /** Answers that were not a success. */
   readonly bad: number
 }
 
-export interface WorkloadResult { readonly workload: string, readonly rows: readonly Row[], readonly turns: readonly Figures[] }
+/** The first requests of a process. */
+export type ColdRow = Pick<Row, 'name' | 'cpu' | 'ratio'>
+
+export interface WorkloadResult {
+  readonly workload: string
+  readonly rows: readonly Row[]
+  readonly cold: readonly ColdRow[]
+  readonly turns: readonly Figures[]
+}
 
 /** The table of a growth measurement. */
 export interface GrowthResult {

@@ -5,7 +5,7 @@ import { SERVICE } from '../../bench/contenders/service.ts'
 import { turnOrder } from '../../bench/measure/order.ts'
 import type { Figures } from '../../bench/measure/rounds.ts'
 import { median, percentile, spread } from '../../bench/measure/statistics.ts'
-import { summarize } from '../../bench/measure/summary.ts'
+import { summarize, summarizeCold } from '../../bench/measure/summary.ts'
 import { isWanted, readOptions } from '../../bench/options.ts'
 import { toChart } from '../../bench/report/chart.ts'
 import { toReport, toSummary } from '../../bench/report/markdown.ts'
@@ -25,7 +25,7 @@ t.test('everything takes part unless parts of names say otherwise', async (t) =>
 
 t.test('a quick run is shorter in every way', async (t) => {
   const [quick, full] = [readOptions(['--quick']), readOptions([])]
-  for (const key of ['starts', 'rounds', 'seconds', 'warmUp', 'warmUpRequests'] as const) t.ok((quick?.[key] as number) < (full?.[key] as number), key)
+  for (const key of ['starts', 'rounds', 'seconds', 'longestWarmUp', 'warmUpRequests'] as const) t.ok((quick?.[key] as number) < (full?.[key] as number), key)
 })
 
 t.test('what is no option, or no number, is told', async (t) => {
@@ -75,10 +75,25 @@ t.test('the median is the middle value, or halfway between the two in the middle
   t.equal(median([10, 1, 4, 2]), 3)
 })
 
-t.test('a spread is the median with the least and the most, and leaves the list as it was', async (t) => {
+t.test('a spread is the median with the interval in which it lies, of few values all, and leaves the list as it was', async (t) => {
   const values = [3, 1, 2]
   t.same(spread(values), { median: 2, min: 1, max: 3 })
   t.same(values, [3, 1, 2])
+  // as in tables of the sign test: between the 2nd of 9 values, the 5th of 18, and those before the last ones
+  for (const [count, place] of [[8, 1], [9, 2], [18, 5], [36, 12]] as const) {
+    const { min, max } = spread(Array.from({ length: count }, (_, index) => index + 1))
+    t.same([min, max], [place, count + 1 - place], `${count}`)
+  }
+})
+
+t.test('the first requests are compared with those of the better hand-written route, start by start', async (t) => {
+  const cold = (name: string, ...cpu: number[]): Figures => ({ ...figures(name), cold: cpu.map((cpuSeconds) => ({ requests: 1500, cpuSeconds })) })
+  const rows = summarizeCold([cold('service', 3, 1.5), cold('execute', 1.5, 1.5), cold('query', 3, 3)], groups.baseline)
+  t.same(rows, [
+    { name: 'service, first 1,500', cpu: 15, ratio: { median: 1.5, min: 1, max: 2 } },
+    { name: 'execute, first 1,500', cpu: 10, ratio: { median: 1, min: 1, max: 1 } },
+    { name: 'query, first 1,500', cpu: 20, ratio: { median: 2, min: 2, max: 2 } }
+  ])
 })
 
 t.test('a percentile is a value that was seen, at or below which so many lie', async (t) => {
@@ -94,6 +109,7 @@ t.test('a percentile is a value that was seen, at or below which so many lie', a
 const figures = (name: string, ...cpu: number[]): Figures => ({
   name,
   peakMemory: 100,
+  cold: [],
   turns: cpu.map((cpuSeconds, round) => ({ requests: 1000, seconds: 0.5, bad: round, latencies: [1, 2 + round, 30 + round], p50: 0, p99: 0, cpuSeconds, clientCpuSeconds: 0.1 }))
 })
 const groups = { baseline: ['execute', 'query'], alternatives: { name: 'bare', of: ['bare a', 'bare b'] } }
@@ -131,7 +147,7 @@ const row = (name: string, median: number | undefined): Row => ({
 const turn = { requests: 1000, seconds: 2, bad: 0, latencies: [1, 2], p50: 1, p99: 2, cpuSeconds: 1, clientCpuSeconds: 0.5 }
 const results: Results = {
   stamp: { date: '2026-11-20 10:00 UTC', commit: 'abc1234', machine: '2 cores of <Some> & Other', load: 0.125, versions: { Node: '24.0.0', mysql2: '3.0.0' }, effort: '3 rounds' },
-  workloads: [{ workload: 'row by key', rows: [row('service', 0.5), { ...row('slow', 9), cpu: 12.345 }, row('apart', undefined)], turns: [{ name: 'service', peakMemory: 99.6, turns: [turn] }] }],
+  workloads: [{ workload: 'row by key', rows: [row('service', 0.5), { ...row('slow', 9), cpu: 12.345 }, row('apart', undefined)], cold: [{ name: 'service, first 1,500', cpu: 1.5, ratio: { median: 2, min: 1, max: 3 } }], turns: [{ name: 'service', peakMemory: 99.6, turns: [turn], cold: [] }] }],
   growth: [{ title: 'Tables', columns: ['tables', 'ms'], rows: [['10', '500'], ['1000', '900']], summary: 'It starts in 500 ms.' }]
 }
 
@@ -141,6 +157,7 @@ t.test('the table has a line for everybody, under the machine, the commit and th
   t.ok(lines.includes('| service | 1234 | 1.3 | 20.0 | 0.46 | 100 | 0 | 0.50 (0.25-1.00) |'))
   t.ok(lines.includes('| slow | 1234 | 1.3 | 20.0 | 12.3 | 100 | 0 | 9.00 (4.50-18.00) |'))
   t.ok(lines.includes('| apart | 1234 | 1.3 | 20.0 | 0.46 | 100 | 0 | |'))
+  t.ok(lines.includes('| service, first 1,500 | | | | 1.50 | | | 2.00 (1.00-3.00) |'))
   t.ok(lines.includes('## Tables'))
   t.ok(lines.includes('| 1000 | 900 |'))
 })
@@ -162,7 +179,7 @@ t.test('the summary has a line for everybody and a column for every workload', a
 
 t.test('every line of a table has as many cells as its head', async (t) => {
   const lines = toReport(results, '##').split('\n').filter((line) => line.startsWith('|'))
-  t.same(lines.map((line) => line.split('|').length), [...Array<number>(6).fill(10), ...Array<number>(4).fill(4)])
+  t.same(lines.map((line) => line.split('|').length), [...Array<number>(7).fill(10), ...Array<number>(4).fill(4)])
 })
 
 t.test('the chart has a bar for every ratio and marks our own', async (t) => {
