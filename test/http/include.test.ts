@@ -278,3 +278,32 @@ await test('rows, lists and computed values are of one snapshot', async (t, { po
   await writing
   t.ok(seen.size >= 4, `${seen.size} states`)
 })
+
+/** Lists of one row, of 100, of 1,000 and of none. */
+const LISTS = [1, 100, 1000, 0]
+const text = (index: number): string => ['plain', 'a "quoted" one', 'line\nfeed \\ and é 😀', '', null][index % 5] as string
+
+await onEachEngine(t, 'lists of any length are written byte by byte as their rows are', {
+  schema: (engine) => [
+    'create table heads (id int primary key)',
+    `create table parts (id int primary key, head_id int not null, word varchar(50)${engine === 'sqlite' ? '' : ' character set utf8mb4'})`,
+    'create index by_head on parts (head_id)',
+    ...LISTS.map((_, index) => `insert into heads values (${index + 1})`)
+  ]
+}, async (t, { post, sql }) => {
+  const lists = LISTS.map((length, index) => Array.from({ length }, (_, row) => ({ id: (index + 1) * 10_000 + row, head_id: index + 1, word: text(row) })))
+  for (const row of lists.flat().filter((_, index) => index % 200 === 0)) {
+    const some = lists.flat().filter(({ id }) => id >= row.id).slice(0, 200)
+    await sql(`insert into parts values ${some.map(() => '(?, ?, ?)').join()}`, some.flatMap(Object.values))
+  }
+  const rowsOf = (shown: ReadonlyArray<Array<{ id: number, word: string | null }>>) => JSON.stringify({
+    success: true,
+    data: { rows: shown.map((parts, index) => ({ id: index + 1, parts: parts.map(({ id, word }) => ({ id, word })) })), count: shown.length }
+  })
+  const ask = (limit: number, orderBy: string) => post('heads', {
+    verb: 'select', orderBy: 'id', include: { parts: { on: { id: 'head_id' }, columns: ['id', 'word'], orderBy, limit } }
+  })
+  t.equal((await ask(1000, 'id')).text, rowsOf(lists))
+  t.equal((await ask(1000, 'id DESC')).text, rowsOf(lists.map((list) => list.toReversed())))
+  t.equal((await ask(7, 'id')).text, rowsOf(lists.map((list) => list.slice(0, 7))), 'lists that are cut')
+})
