@@ -66,6 +66,8 @@ const TRUE_FOR = {
   undoesRefused: 'mysql',
   /** Whether a violation names its foreign key. */
   namesForeignKeys: 'mysql',
+  /** Whether a statement checks foreign keys when all else has been checked; MySQL does so between unique keys. */
+  checksForeignKeysLast: 'sqlite',
   /** Whether its clock is that of this machine. */
   usesLocalClock: 'sqlite'
 } as const satisfies Record<string, Engine>

@@ -1,7 +1,6 @@
 /** Checks written rows against the rules of a grant if the database computes some of their values. */
-import { type Column, mayFillColumns } from '../catalog/catalog.ts'
-import { TRAITS } from '../catalog/traits.ts'
-import { refusesRow, noReferencedRow } from '../dialects/dialect.ts'
+import { baseTable, type Column, mayFillColumns, type Table, traitsOf } from '../catalog/catalog.ts'
+import { type Executor, refusesRow, noReferencedRow, type Transaction } from '../dialects/dialect.ts'
 import { foreignKeyViolation, pointer, type ServiceError, unsupported, withDetails } from '../errors.ts'
 import { isNull } from '../plan/filters/operators.ts'
 import { combine } from '../plan/filters/scope.ts'
@@ -13,6 +12,7 @@ import {
 } from '../plan/plan.ts'
 import { rowRefused } from '../plan/row-rules.ts'
 import { numberOf, type Result, type RowCounts } from '../response/result.ts'
+import { withoutForeignKeys } from '../sql/statement.ts'
 import type { Value } from '../types/column-type.ts'
 import { areTaken, conditionOf, givenKeys, hasKey, keyChanged, STEP, type Runner } from './runner.ts'
 
@@ -89,10 +89,13 @@ function rowOf (error: unknown): number | undefined {
   return index === undefined ? undefined : Number(index)
 }
 
+/** Whether a violation that only the written values show names its key: of several, MySQL has an order of its own. */
+const namesKey = (table: Table): boolean =>
+  traitsOf(table).namesForeignKeys && baseTable(table).foreignKeys.length === 1
+
 /**
- * Removes the key from a violation that only the written values show. SQLite does not report the key, so the service
- * names none if triggers may write others, and a row that the grant does not see must have the same answer. The
- * position in `data` stays.
+ * Removes the key from a violation that only the written values show. A row that the grant does not see must have the
+ * same answer as one that the database misses. The position in `data` stays.
  */
 function withoutKey (error: unknown): unknown {
   if ((error as ServiceError).code !== 'FOREIGN_KEY_VIOLATION') return error
@@ -109,6 +112,28 @@ type CheckedPlan<P> = P & { readonly afterWrite: AfterWrite }
 /** Whether the rows of a plan are looked up after the write. */
 export const isCheckedAfterWrite = <P extends InsertPlan | UpdatePlan>(plan: P): plan is CheckedPlan<P> =>
   plan.afterWrite !== undefined
+
+/** Whether a plan writes foreign keys to tables with rules whose values only the written rows show. */
+const computesForeignKeys = (plan: Plan): boolean =>
+  (plan.afterWrite?.foreignKeys.length ?? 0) > 0 ||
+  (plan.verb === 'update' && plan.keyed?.entries.some(({ update }) => computesForeignKeys(update)) === true)
+
+/**
+ * Returns how the statements of a plan are run. A server that checks foreign keys between unique keys refuses a row
+ * that refers to no row before a taken value, and one that refers to a hidden row for that value. If only the written
+ * row shows the key, so that the service cannot look the referenced row up, any other reason comes first: the refused
+ * statement is asked for it again without foreign keys, and undone.
+ */
+export function runAlike (tx: Transaction, plan: Plan): Executor['run'] {
+  if (traitsOf(plan.table).checksForeignKeysLast || !computesForeignKeys(plan)) return tx.run
+  return (statement, rows) => tx.run(statement, rows).catch(async (error: unknown) => {
+    if ((error as ServiceError).code !== 'FOREIGN_KEY_VIOLATION') throw error
+    return await tx.nested(async (part) => {
+      await part.run(withoutForeignKeys(statement))
+      throw error
+    })
+  })
+}
 
 /**
  * Runs a write by `run`. If it is refused, checks the foreign keys that only the written rows show by the values of the
@@ -127,9 +152,7 @@ export function runWithCheck (
     const row = plan.isList ? plan.rows.find(({ index }) => index === rows.last) : plan.rows[0]
     if (row !== undefined) await checkUpserted(runner, plan, row)
   }))
-  return refused.catch((error: unknown) => {
-    throw TRAITS[runner.engine].namesForeignKeys ? error : withoutKey(error)
-  })
+  return refused.catch((error: unknown) => { throw namesKey(plan.table) ? error : withoutKey(error) })
 }
 
 /**

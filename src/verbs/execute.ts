@@ -1,7 +1,7 @@
 /** Runs a plan: a plain one as a single statement, any other in a transaction. */
 import type { Database, PendingWrite } from '../databases/database.ts'
-import type { Executor, ReadOptions, Transaction } from '../dialects/dialect.ts'
-import { checkForeignKeys, refuse } from '../execute/after-write.ts'
+import type { ReadOptions, Transaction } from '../dialects/dialect.ts'
+import { checkForeignKeys, refuse, runAlike } from '../execute/after-write.ts'
 import { isolationOf } from '../execute/change.ts'
 import { executeInsert } from '../execute/execute-insert.ts'
 import { Runner } from '../execute/runner.ts'
@@ -64,9 +64,9 @@ function transact (execution: Execution, { client, consistency }: ReadOptions): 
 /**
  * Runs a plan in a transaction, which its caller commits or rolls back. Whatever is thrown must undo the transaction.
  */
-async function runIn (tx: Executor, { plan, database, sink, record }: Execution): Promise<Result> {
+async function runIn (tx: Transaction, { plan, database, sink, record }: Execution): Promise<Result> {
   const table = isOneStatement(plan) ? undefined : plan.table
-  const runner = new Runner((statement, rows) => tx.run(statement, rows), database, table)
+  const runner = new Runner(runAlike(tx, plan), database, table)
   record?.compiled()
   const running = verbs[plan.verb].run(runner, plan, { sink })
   const result = await (plan.foreignKeyChecks === undefined ? running : withForeignKeyChecks(runner, plan, running))
