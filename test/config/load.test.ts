@@ -154,7 +154,6 @@ const refusedLoads: Array<{ because: string, from: Parameters<typeof load>[0], l
       'http.headersTimeout: must be less than http.requestTimeout',
       'databases.shop.url: must begin with mysql://, mariadb:// or sqlite:',
       'databases.log.pool.minimum: must not be greater than pool.size, which is 1',
-      /^roles\.clerk\.databases: /,
       /^tokens\.0\.expires: must be a date/,
       'tokens.2.databases.nope: is not a configured database; the databases are shop, crm, log, gone',
       'tokens.2.sha256: is the same as that of tokens.0',
