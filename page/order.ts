@@ -23,8 +23,13 @@ export function readOrder ({ orderBy, include }: JsonObject = {}): readonly Term
   if (!isList(orderBy)) return []
   return orderBy.filter(isObject).flatMap((term) => Object.entries(term)).flatMap(([name, given]) => {
     if (!isObject(given)) return [{ name, ...readDirection(given) }]
-    return Object.entries(given).map(([column, direction]) => ({ name: `${name}.${column}`, ...readDirection(direction), member: name }))
+    return readMember(name, given).map((term) => ({ ...term, member: name }))
   })
+}
+
+/** The columns of a member, also through members of it. */
+function readMember (name: string, given: JsonObject): Term[] {
+  return Object.entries(given).flatMap(([column, value]) => isObject(value) ? readMember(`${name}.${column}`, value) : [{ name: `${name}.${column}`, ...readDirection(value) }])
 }
 
 function readDirection (direction: Json | undefined): Pick<Term, 'descends' | 'nulls'> {
@@ -36,7 +41,7 @@ const writeDirection = ({ descends, nulls }: Term): string => [descends ? 'DESC'
 
 export function writeOrder (terms: readonly Term[]): Json | undefined {
   if (terms.length === 0) return undefined
-  if (terms.every(({ name, member }) => (member === undefined ? /^\w+$/ : /^\w+\.\w+$/).test(name))) return terms.map((term) => term.descends || term.nulls !== undefined ? `${term.name} ${writeDirection(term)}` : term.name).join(', ')
+  if (terms.every(({ name, member }) => (member === undefined ? /^\w+$/ : /^\w+(\.\w+)+$/).test(name))) return terms.map((term) => term.descends || term.nulls !== undefined ? `${term.name} ${writeDirection(term)}` : term.name).join(', ')
   return terms.map((term): JsonObject => {
     const { name, member } = term
     const direction = writeDirection(term)

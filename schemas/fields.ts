@@ -75,12 +75,15 @@ const NULLS = '\\s+[Nn][Uu][Ll][Ll][Ss]\\s+([Ff][Ii][Rr][Ss][Tt]|[Ll][Aa][Ss][Tt
 const Direction = Type.String({ pattern: `^([Aa][Ss][Cc]|[Dd][Ee][Ss][Cc])(${NULLS})?$` })
 const one = { minProperties: 1, maxProperties: 1 }
 
+/** A direction, or an object with a member and what stands under it. */
+const underMember = (inner: TSchema) => Type.Union([Direction, Type.Record(Type.String(), inner, one)])
+
 /**
  * A term of `orderBy` as an object. Its only key is the column, which allows any character in the name, or a member of
  * `include` with its column.
  */
 const OrderTerm = Type.Object({}, {
-  additionalProperties: Type.Union([Direction, Type.Record(Type.String(), Direction, one)]),
+  additionalProperties: underMember(underMember(underMember(Direction))),
   ...one,
   description: 'The column and its direction: ASC or DESC, also with NULLS FIRST or NULLS LAST; or a member of ' +
     'include that is one row, with its column and direction; or $match and DESC: the best matches first.'
@@ -213,8 +216,8 @@ const Limit = Type.Optional(Type.Integer({
 const OrderBy = Type.Optional(Type.Union([Type.String(), Type.Array(OrderTerm, { minItems: 1 })], {
   description: '"<column>", "<column> ASC" or "<column> DESC", several separated by commas; or a list of terms such ' +
     'as {"<column>": "DESC"}, for columns of any name. "<member>.<column>" and {"<member>": {"<column>": "DESC"}} ' +
-    'are columns of a member of include that is one row. A direction may end in NULLS FIRST or NULLS LAST; without ' +
-    'it null is the lowest value.'
+    'are columns of a member of include that is one row, also through members of it. A direction may end in NULLS ' +
+    'FIRST or NULLS LAST; without it null is the lowest value.'
 }))
 
 export const ISOLATIONS = ['repeatableRead', 'serializable'] as const

@@ -188,7 +188,10 @@ type Direction = Ascent | `${Ascent} ${Nulls}`
 export type OrderTerm<C extends string> = { [K in C]: { readonly [Column in K]: Direction } }[C]
 /** An order of any columns, also of members. */
 export type AnyOrder<C extends string> = string |
-  ReadonlyArray<OrderTerm<C> | Readonly<Record<string, Readonly<Record<string, Direction>>>>>
+  ReadonlyArray<OrderTerm<C> | Readonly<Record<string, UnderMember>>>
+
+/** A column of a member with its direction, or of a member of that. */
+interface UnderMember { readonly [name: string]: Direction | UnderMember }
 
 type Trimmed<S extends string> = S extends ` ${infer R}` | `${infer R} ` ? Trimmed<R> : S
 /**
@@ -222,7 +225,9 @@ export type OrderOf<B, C extends string, M extends string = never, L extends str
 
 /** One column or aggregate of a member with its direction; `M`: their names with a dot. */
 type MemberTerm<M extends string> = M extends `${infer Member}.${infer Column}`
-  ? { readonly [K in Member]: { readonly [C in Column]: Direction } }
+  ? { readonly [K in Member]: Column extends `${string}.${string}`
+      ? MemberTerm<Column> | { readonly [C in Column]: Direction }
+      : { readonly [C in Column]: Direction } }
   : never
 
 /** A position in an order: a value for each of its columns. */

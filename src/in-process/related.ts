@@ -263,7 +263,9 @@ type ColumnsOfOne<Tables, T extends Name<Tables>, O extends Name<Tables>, B> = [
   ? never
   : [IsObject<Tables, T, O, B>, IsOne<Tables, T, O, B>] extends [false, unknown] | [unknown, false]
       ? never
-      : Name<Tables[O]>
+      : Name<Tables[O]> | (B extends { readonly include: infer I }
+        ? string extends keyof I ? string : ColumnsOfOnes<Tables, O, I>
+        : never)
 
 /**
  * The allowed members beside `groupBy`: each is one row, and has none of the fields of rows. `I`: the given members.

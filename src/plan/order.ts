@@ -22,7 +22,7 @@ const DIRECTION = /\s((?:asc|desc)(?:\s+nulls\s+(?:first|last))?)$/i
 const NO_NAME = /^$|[^\p{L}\p{M}\p{N}_$]/u
 
 /** A term of a list: the key is the column, the value is the direction; or a member with such a term. */
-type Term = Readonly<Record<string, string | Readonly<Record<string, string>>>>
+interface Term { readonly [name: string]: string | Term }
 
 /** The tables in which the columns of an order are looked up. */
 export interface OrderScope {
@@ -41,8 +41,8 @@ type OrderedColumn = Pick<Order, 'column' | 'of'>
 
 /**
  * Plans `orderBy`: "<column> [ASC|DESC [NULLS FIRST|LAST]], …", or a list of objects such as {"<column>": "DESC"}.
- * Columns and aggregates of members are "<member>.<column>" and {"<member>": {"<column>": "DESC"}}. @throws
- * INVALID_ORDER_BY, COLUMN_NOT_FOUND
+ * Columns and aggregates of members are "<member>.<column>" and {"<member>": {"<column>": "DESC"}}; members of these
+ * that are one row may stand in between. @throws INVALID_ORDER_BY, COLUMN_NOT_FOUND
  */
 export function planOrder (
   orderBy: string | readonly Term[],
@@ -90,8 +90,26 @@ function planTerm (term: Term, { table, path, members, relevance }: Terms, index
     const hint = didYouMean(name, members.map((each) => each.name))
     throw refuse(termPath, `contains ${JSON.stringify(name)}, which is not a member of "include"${hint}`)
   }
-  const [[column, direction]] = Object.entries(value) as [[string, string]]
-  return toOrder(getMemberColumn(member, column, { path, columnPath: [...termPath, column] }), direction, path)
+  return planMemberTerm(member, value, path, termPath)
+}
+
+/** Plans `{"<column>": "DESC"}` of a member, or `{"<member>": {"<column>": "DESC"}}` of one of its own. */
+function planMemberTerm (member: Member, term: Term, path: Path, termPath: Path): Order {
+  const [[name, value]] = Object.entries(term) as [[string, string | Term]]
+  const columnPath = [...termPath, name]
+  if (typeof value === 'string') return toOrder(getMemberColumn(member, name, { path, columnPath }), value, path)
+  const inner = findInner(member, name)
+  if (inner !== undefined) return planMemberTerm(requireOneRow(inner, path), value, path, columnPath)
+  throw refuse(columnPath, `contains ${JSON.stringify(name)}, which is not a member of "${member.name}"`)
+}
+
+const findInner = (member: Member, name: string): Member | undefined =>
+  member.kind === 'one' ? member.members.find((each) => each.name === name) : undefined
+
+/** A member of a member can only be one row. @throws INVALID_ORDER_BY */
+function requireOneRow (member: Member, path: Path): Member {
+  if (member.kind === 'one') return member
+  throw refuse(path, `contains "${member.name}" of another member, which is not one row`)
 }
 
 function toOrder ({ column, of }: OrderedColumn, direction: string | undefined, path: Path): Order {
@@ -144,6 +162,12 @@ function getMemberColumn (
     )
   }
   const columns = member.kind === 'one' ? member.table : aggregatesOf(member)
+  // names of members have no dot
+  const dot = columns.columns.has(name) ? -1 : name.indexOf('.')
+  const inner = dot < 0 ? undefined : findInner(member, name.slice(0, dot))
+  if (inner !== undefined) {
+    return getMemberColumn(requireOneRow(inner, path), name.slice(dot + 1), { path, columnPath })
+  }
   return { column: getColumn(columns, name, columnPath), of: member }
 }
 

@@ -1,5 +1,6 @@
 /** Orders: where NULL stands. */
 import t from 'tap'
+import { tokenFor } from '../grants/support.ts'
 import { type EngineName, onEachEngine, TOKEN } from '../support/service.ts'
 
 const ROWS = 2000
@@ -55,4 +56,40 @@ await onEachEngine(t, 'NULLS FIRST and NULLS LAST', { schema }, async (t, { engi
   }
   for (const orderBy of ['due', 'due ASC NULLS FIRST', 'due DESC NULLS LAST']) t.ok(await read(orderBy) <= 12, `an index has the order ${orderBy}`)
   t.ok(await read('due ASC NULLS LAST') >= ROWS, 'the other one sorts every row')
+})
+
+const regions = (engine: EngineName): string[] => [
+  'create table lands (id integer not null primary key, name varchar(10), secret int)', "insert into lands values (1, 'Peru', 2), (2, 'Chad', 1)", 'create table customers (id integer not null primary key, name varchar(10), land_id int, foreign key (land_id) references lands (id))', "insert into customers values (1, 'Ada', 1), (2, 'Bo', 2), (3, 'Cy', null)",
+  'create table orders (id integer not null primary key, customer_id int, foreign key (customer_id) references customers (id))', 'insert into orders values (1, 1), (2, 2), (3, 3), (4, null), (5, 2)',
+  'create table parts (id integer not null primary key, order_id int)', 'create index by_order on parts (order_id)', 'insert into parts values (1, 1), (2, 2), (3, 2)', 'create table books (id integer not null primary key, order_id int)', 'create index by_book on books (order_id)', 'insert into books values (1, 1), (1 + 1, 2)', ...engine === 'sqlite' ? ['create index by_customer on orders (customer_id)', 'create index by_land on customers (land_id)'] : []
+]
+const SELLER = 'token-of-a-seller-that-sees-little-0123456789'
+const sellers = [tokenFor(SELLER, { orders: {}, customers: {}, lands: { columns: { select: ['id', 'name'] }, rows: { id: 1 } } })]
+
+await onEachEngine(t, 'orders through members of members', { schema: regions, tokens: sellers }, async (t, { post, server }) => {
+  const land = { table: 'lands', columns: ['name'] }
+  const include = { customer: { table: 'customers', columns: ['name'], include: { land } } }
+  const ids = async (orderBy: unknown, more: object = {}, options: object = {}, table = 'orders'): Promise<unknown> => {
+    const { json } = await post(table, { verb: 'select', columns: ['id'], orderBy, include, ...more }, options)
+    return json.error === undefined ? json.data.rows.map(({ id }: { id: number }) => id) : `${json.error.code} ${json.error.details[0]?.path}`
+  }
+  t.same(await ids('customer.land.name DESC, id'), [1, 2, 5, 3, 4])
+  t.same(await ids([{ customer: { land: { name: 'DESC' } } }, { id: 'DESC' }]), [1, 5, 2, 4, 3])
+  t.same(await ids('customer.land.name ASC NULLS LAST, customer.name DESC NULLS FIRST, id'), [2, 5, 1, 4, 3])
+  t.same(await ids('customer.land.name, id', { offset: 2, limit: 2 }), [2, 5])
+  t.same((await post('customers', { verb: 'select', columns: ['id'], filters: { id: 2 }, include: { orders: { columns: ['id'], orderBy: 'customer.land.name, id DESC', include } } })).json.data.rows, [{ id: 2, orders: [{ id: 5, customer: { name: 'Bo', land: { name: 'Chad' } } }, { id: 2, customer: { name: 'Bo', land: { name: 'Chad' } } }] }])
+  const stream = await server.app.inject({ method: 'POST', url: '/api/shop/orders', headers: { authorization: `Bearer ${TOKEN}`, accept: 'application/x-ndjson' }, payload: { verb: 'select', columns: ['id'], orderBy: 'customer.land.name DESC, id', include, limit: 1 } })
+  t.equal(stream.body, '{"id":1,"customer":{"name":"Ada","land":{"name":"Peru"}}}\n')
+  t.equal(await ids('customer.land.name', { after: null }), 'INVALID_ORDER_BY /orderBy')
+  t.equal(await ids('customer.land.nope'), 'COLUMN_NOT_FOUND /orderBy')
+  t.equal(await ids([{ customer: { land: { nope: 'ASC' } } }]), 'COLUMN_NOT_FOUND /orderBy/0/customer/land/nope')
+  t.equal(await ids([{ customer: { nope: { name: 'ASC' } } }]), 'INVALID_ORDER_BY /orderBy/0/customer/nope')
+  t.equal(await ids('customer.nope.name'), 'COLUMN_NOT_FOUND /orderBy')
+  t.equal(await ids([{ customer: { land: 'ASC' } }]), 'COLUMN_NOT_FOUND /orderBy/0/customer/land')
+  t.equal(await ids('customer.land.name.x'), 'COLUMN_NOT_FOUND /orderBy')
+  const book = { order: { table: 'orders', include: { parts: { on: { id: 'order_id' } }, n: { table: 'parts', on: { id: 'order_id' }, aggregates: { n: { $count: '*' } } } }, on: { order_id: 'id' } } }
+  t.equal(await ids('order.parts.id', { include: book }, {}, 'books'), 'INVALID_ORDER_BY /orderBy', 'a list')
+  t.equal(await ids('order.n.n', { include: book }, {}, 'books'), 'INVALID_ORDER_BY /orderBy', 'an aggregate of a member of a member')
+  t.equal(await ids('customer.land.secret', {}, { token: SELLER }), 'COLUMN_NOT_FOUND /orderBy')
+  t.same(await ids('customer.land.name ASC NULLS LAST, id', {}, { token: SELLER }), [1, 2, 3, 4, 5], 'a row that the grant does not see counts as none')
 })

@@ -388,12 +388,62 @@ const RETURNED: Situation[] = [
   ['the first of several', ...returned('update', 'clients', rename(1), { first: { table: 'projects', as: 'object', columns: ['name'], orderBy: 'name DESC' } }), [['new', ['Tower']]]],
   ['no row, no members', ...returned('update', 'clients', rename(99), { projects: {} }), []],
   ['members without returning', 'clients', { verb: 'update', ...rename(1), include: { projects: {} } }, 'INVALID_BODY /include'],
-  ['members of what a delete returns', 'tasks', { verb: 'delete', filters: { id: 8 }, returning: ['id'], include: { project }, dryRun: true }, [[8, ['Dam']]]],
+  ['members of what a delete returns', 'tasks', { verb: 'delete', filters: { id: 8 }, returning: ['id'], include: { project }, dryRun: true }, [[8, [4]]]],
   ['what is computed of related rows', 'clients', { verb: 'update', ...rename(1), returning: ['id'], include: { projects: { aggregates: n } } }, 'INVALID_BODY /include/projects/aggregates'],
   ['the rows of a view', 'clients', { verb: 'update', ...rename(1), returning: ['id'], include: { seen } }, 'INVALID_BODY /include/seen/table']
 ]
 
-const PARTS: Array<readonly [name: string, situations: readonly Situation[]]> = [['full text', FULL_TEXT], ['inside JSON', INSIDE_JSON], ['numbers of related rows', COUNTS], ['views', VIEWS], ['orders by related rows', ORDERS], ['groups by related rows', GROUPS], ['members of a write', RETURNED]]
+const tree = (orderBy: unknown, more: object = {}): [string, Record<string, unknown>] => ['nodes', { columns: ['id'], orderBy, ...more }]
+const named = (operators: object, ...list: number[]): [string, Record<string, unknown>, unknown[]] => ['nodes', { columns: ['id'], orderBy: 'id', filters: { name: operators } }, ids(...list)]
+const inAnyCase = (operators: object, ...list: number[]): [string, Record<string, unknown>, unknown[]] => named({ ...operators, $case: 'ignore' }, ...list)
+const own = (operators: object, ...list: number[]): [string, Record<string, unknown>, unknown[]] => ['orders', { columns: ['id'], orderBy: 'id', filters: { billing_id: operators } }, ids(...list)]
+const upsert = (data: unknown, more: object = {}): [string, Record<string, unknown>] => ['clients', { verb: 'insert', data, onConflict: { key: ['id'] }, outcomes: true, returning: ['id'], dryRun: true, ...more }]
+const gone = (table: string, filters: object, include: object): [string, Record<string, unknown>] => [table, { verb: 'delete', filters, returning: ['id'], include, dryRun: true }]
+
+/** Situations of OrderSpec, QuerySpec, RelatedQueriesSpec, InsertSpec, UpdateSpec and DeleteSpec. */
+const REST: Situation[] = [
+  ['NULL last in ascending order', ...tree('parent_id ASC NULLS LAST, id'), ids(2, 3, 4, 5, 1)],
+  ['NULL first in ascending order', ...tree('parent_id ASC NULLS FIRST, id'), ids(1, 2, 3, 4, 5)],
+  ['NULL last in descending order', ...tree('parent_id DESC NULLS LAST, id'), ids(4, 5, 2, 3, 1)],
+  ['NULL first in descending order', ...tree('parent_id DESC NULLS FIRST, id'), ids(1, 4, 5, 2, 3)],
+  ['NULL first, in small letters', ...tree('parent_id desc nulls first, id desc'), ids(1, 5, 4, 3, 2)],
+  ['NULL last, in a list of terms', ...tree([{ parent_id: 'ASC NULLS LAST' }, { id: 'DESC' }]), ids(3, 2, 5, 4, 1)],
+  ['NULL last, on a page', ...tree('parent_id ASC NULLS LAST', { limit: 2, offset: 3 }), ids(5, 1)],
+  ['the place of NULL without a direction', ...tree('parent_id NULLS LAST'), 'INVALID_ORDER_BY /orderBy'],
+  ['NULL that is placed wrongly', ...tree('parent_id ASC NULLS MIDDLE'), 'INVALID_ORDER_BY /orderBy'],
+  ['NULL last, by a member', 'projects', { columns: ['id'], orderBy: 'client.name ASC NULLS LAST, id', include: { client: { table: 'clients', columns: ['id'] } } }, [[1, [1]], [2, [1]], [3, [2]], [4, [2]], [5, null]]],
+  ['NULL first, by a member, descending', 'projects', { columns: ['id'], orderBy: 'client.name DESC NULLS FIRST, id', include: { client: { table: 'clients', columns: ['id'] } } }, [[5, null], [3, [2]], [4, [2]], [1, [1]], [2, [1]]]],
+  ['NULL last, of groups', 'projects', { groupBy: ['client_id'], aggregates: n, orderBy: 'client_id ASC NULLS LAST' }, [[1, 2], [2, 2], [null, 1]]],
+  ['NULL last, in a list of members', 'nodes', { columns: ['id'], filters: { id: 2 }, include: { children: { table: 'nodes', on: { id: 'parent_id' }, columns: ['id'], orderBy: 'name DESC NULLS LAST' } } }, [[2, [[5], [4]]]]],
+  ['by a member of a member', 'tasks', { columns: ['id'], orderBy: 'project.client.name DESC, id', limit: 3, include: { project: { table: 'projects', columns: ['id'], include: { client: { table: 'clients', columns: ['id'] } } } } }, [[5, [3, [2]]], [6, [3, [2]]], [7, [4, [2]]]]],
+  ['by a member of a member, in a list of terms', 'tasks', { columns: ['id'], orderBy: [{ project: { client: { name: 'ASC' } } }, { id: 'DESC' }], limit: 2, include: { project: { table: 'projects', columns: ['id'], include: { client: { table: 'clients', columns: ['id'] } } } } }, [[4, [2, [1]]], [3, [2, [1]]]]],
+  ['by a member of a member that is not there', 'tasks', { orderBy: 'project.nothing.name', include: { project: { table: 'projects' } } }, 'COLUMN_NOT_FOUND /orderBy'],
+  ['a pattern in any letter case', ...inAnyCase({ $like: 'L%' }, 2, 4, 5)],
+  ['a pattern in any letter case, negated', ...inAnyCase({ $nlike: 'L%' }, 1, 3)],
+  ['a part in any letter case', ...inAnyCase({ $contains: 'EF' }, 2, 4).slice(0, 2) as [string, Record<string, unknown>], ids(2)],
+  ['a beginning in any letter case', ...inAnyCase({ $startsWith: 'Le' }, 2, 4)],
+  ['a text in any letter case', ...inAnyCase({ $eq: 'ROOT' }, 1)],
+  ['another text in any letter case', ...inAnyCase({ $ne: 'ROOT' }, 2, 3, 4, 5)],
+  ['texts of a list in any letter case', ...inAnyCase({ $in: ['ROOT', 'Lost'] }, 1, 5)],
+  ['letter case that is none', 'nodes', { filters: { name: { $eq: 'root', $case: 'upper' } } }, 'INVALID_BODY /filters/name/$case'],
+  ['a column that equals another one', ...own({ $eq: { $column: 'shipping_id' } })],
+  ['a column that is greater than another one', ...own({ $gt: { $column: 'shipping_id' } }, 2)],
+  ['a column that is lower than another one', ...own({ $lt: { $column: 'shipping_id' } }, 1)],
+  ['a column that differs from another one', ...own({ $ne: { $column: 'shipping_id' } }, 1, 2)],
+  ['a column and one that is none', 'orders', { filters: { billing_id: { $eq: { $column: 'nothing' } } } }, 'COLUMN_NOT_FOUND /filters/billing_id/$eq/$column'],
+  ['a text that is longer than its column', ...named({ $eq: 'a name of more than twenty characters' })],
+  ['other texts than one that is longer', ...named({ $ne: 'a name of more than twenty characters' }, 1, 2, 3, 4, 5)],
+  ['a text of a list that is longer', ...named({ $in: ['a name of more than twenty characters', 'root'] }, 1)],
+  ['rows that an upsert inserts and updates, told apart', ...upsert([{ id: 1, name: 'Acorn' }, { id: 9, name: 'new' }]), ids(1, 9)],
+  ['what became of rows without a conflict', 'clients', { verb: 'insert', data: { name: 'x' }, outcomes: true }, 'INVALID_BODY /outcomes'],
+  ['a default in an update', 'projects', { verb: 'update', filters: { id: 1 }, data: { client_id: { $default: true } }, returning: ['id', 'client_id'], dryRun: true }, [[1, null]]],
+  ['a default of a column that has none', 'projects', { verb: 'update', filters: { id: 1 }, data: { name: { $default: true } } }, 'INVALID_VALUE /data/name/$default'],
+  ['the parent of a row that is deleted', ...gone('tasks', { id: 8 }, { project: { table: 'projects', columns: ['name'], include: { client: { table: 'clients', columns: ['name'] } } } }), [[8, ['Dam', ['Birch']]]]],
+  ['the children of a row that is deleted', ...gone('nodes', { id: 5 }, { children: { table: 'nodes', on: { id: 'parent_id' } }, parent: { table: 'nodes', on: { parent_id: 'id' }, columns: ['name'] } }), [[5, [], ['left']]]],
+  ['no row, no members, deleted', ...gone('tasks', { id: 99 }, { project: { table: 'projects' } }), []]
+]
+
+const PARTS: Array<readonly [name: string, situations: readonly Situation[]]> = [['full text', FULL_TEXT], ['inside JSON', INSIDE_JSON], ['numbers of related rows', COUNTS], ['views', VIEWS], ['orders by related rows', ORDERS], ['groups by related rows', GROUPS], ['members of a write', RETURNED], ['orders by NULL, letter case, columns, outcomes, defaults', REST]]
 
 await onEachEngine(t as Test, 'situations', { schema }, async (t, { engine, post }) => {
   for (const [part, situations] of PARTS) {

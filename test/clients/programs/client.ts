@@ -110,6 +110,14 @@ export async function reads (filters: Filters<DB['orders']>): Promise<void> {
   console.log(outcome, removed.rows[0]?.customer?.name)
   // @ts-expect-error: the rows that a delete does not return have no members
   await db.delete('orders', { filters: { id: 5 }, include: { customer: { table: 'customers' } } })
+  const through = { lines: { table: 'order_items' } } as const
+  const inner = { order: { table: 'orders', include: { customer: { table: 'customers' } } } } as const
+  await db.select('order_items', { include: inner, orderBy: 'order.customer.name DESC, line' })
+  await db.select('order_items', { include: inner, orderBy: [{ order: { customer: { name: 'DESC NULLS FIRST' } } }, { line: 'ASC' }] })
+  // @ts-expect-error: an unknown column of the member of a member
+  await db.select('order_items', { include: inner, orderBy: 'order.customer.nome' })
+  // @ts-expect-error: a list
+  await db.select('orders', { include: through, orderBy: 'lines.line' })
   // @ts-expect-error: a number has no words
   await db.select('orders', { filters: { $match: { columns: ['id'], text: 'red' } } })
   // @ts-expect-error: a column that was not asked for
