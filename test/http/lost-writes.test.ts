@@ -101,6 +101,39 @@ await test('a connection that is lost at any statement leaves all or nothing cha
   }
 })
 
+await test('a packet that belongs to no running statement ends its connection, and a write that may have taken it is 502', async (t, service) => {
+  const { post, sql } = service
+  const proxy = service.proxy as Proxy
+  const isUnknown = (answer: Awaited<ReturnType<typeof post>>, why: string) => isRefusal(t, answer, { status: 502, code: 'OUTCOME_UNKNOWN', why })
+  const insert = (n: number) => post('parts', { verb: 'insert', data: { n } })
+  t.equal((await post('parts', { verb: 'select' })).status, 200)
+  for (const repeats of ['together', 'later'] as const) {
+    // an answer without a changed row, which comes again
+    const idle = { verb: 'update', data: { n: 1 }, filters: { id: 999 } }
+    t.equal((await post('parts', idle)).status, 200, 'the session is ready')
+    proxy.repeats = repeats
+    const update = await post('parts', idle)
+    if (repeats === 'together') isUnknown(update, 'two answers at once')
+    else t.same(update.json.data, { updated: 0 })
+    proxy.repeats = undefined
+    const answers = [await insert(100), await insert(101)]
+    for (const [index, answer] of answers.entries()) {
+      if (answer.status === 200) t.match(await sql(`select n from parts where id = ${answer.json.data.id}`), [{ n: 100 + index }], `${repeats}: the id is that of the row`)
+      else isUnknown(answer, `${repeats}: insert ${index}`)
+    }
+    t.equal(answers.filter(({ status }) => status === 200).length, repeats === 'together' ? 2 : 1)
+    await sql('delete from parts where n >= 100')
+  }
+  // rows that have an OK in place of their beginning, and an end of rows that comes after its statement
+  for (const body of [{ verb: 'update', data: { n: 1 }, filters: { id: 999 } }, { verb: 'select' }]) {
+    proxy.repeats = 'later'
+    t.equal((await post('parts', body)).status, 200)
+    proxy.repeats = undefined
+    const { json } = await post('parts', { verb: 'select', orderBy: 'id' })
+    t.equal(json.data.rows.length, 5, 'a select is sent again')
+  }
+})
+
 await testHasty('a row that is locked by another client for too long is 503 or 504, and nothing is changed', async (t, { post, sql }) => {
   const before = await sql('select * from parts order by id')
   await sql('start transaction')

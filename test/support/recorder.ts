@@ -27,6 +27,8 @@ export interface Proxy {
   onStatement: (sql: string) => Buffer | undefined
   /** Delay of each packet of the server, in milliseconds. */
   delay: number
+  /** Sends each packet of the server twice: both together, or the second one before the answer to the next statement. */
+  repeats: 'together' | 'later' | undefined
   /** Answers `KILL` itself and does nothing, so that statements run on. */
   killsNothing: boolean
   /** While true, new connections are refused with "Too many connections". */
@@ -66,7 +68,7 @@ interface Link { readonly client: Socket, readonly upstream: Socket, forgotten: 
 export async function createProxy (target: string, port = 0): Promise<Proxy> {
   const statements: string[] = []
   const links = new Set<Link>()
-  const state = { silent: false, deaf: false, onStatement: (_sql: string): Buffer | undefined => undefined, delay: 0, killsNothing: false, full: false, target, connections: 0 }
+  const state = { silent: false, deaf: false, onStatement: (_sql: string): Buffer | undefined => undefined, delay: 0, repeats: undefined as Proxy['repeats'], killsNothing: false, full: false, target, connections: 0 }
   const server: Server = createServer((client) => {
     state.connections++
     if (state.full) return client.on('error', () => {}).end(TOO_MANY)
@@ -75,6 +77,7 @@ export async function createProxy (target: string, port = 0): Promise<Proxy> {
     const upstream = socketPath === null ? connect(Number(port), hostname) : connect(socketPath)
     const link: Link = { client, upstream, forgotten: false }
     let answer: Buffer | undefined
+    let last: Buffer | undefined
     const reader = createPacketReader((sql) => {
       statements.push(sql)
       answer = state.onStatement(sql)
@@ -83,6 +86,8 @@ export async function createProxy (target: string, port = 0): Promise<Proxy> {
     client.on('data', (bytes) => {
       answer = undefined
       reader(bytes as Buffer)
+      if (last !== undefined) client.write(last)
+      last = undefined
       if (link.forgotten) client.resetAndDestroy()
       else if (state.killsNothing && bytes.includes('kill query')) client.write(OK)
       else if (answer !== undefined) client.write(answer)
@@ -90,7 +95,9 @@ export async function createProxy (target: string, port = 0): Promise<Proxy> {
     })
     upstream.on('data', (bytes) => {
       if (state.silent || state.deaf) return
-      if (state.delay > 0) setTimeout(() => client.write(bytes), state.delay)
+      if (state.repeats === 'later') last = bytes as Buffer
+      if (state.repeats === 'together') client.write(Buffer.concat([bytes as Buffer, bytes as Buffer]))
+      else if (state.delay > 0) setTimeout(() => client.write(bytes), state.delay)
       else client.write(bytes)
     })
     upstream.on('error', () => {}).on('close', () => { if (!link.forgotten) client.destroy() })
@@ -127,6 +134,8 @@ export async function createProxy (target: string, port = 0): Promise<Proxy> {
     set onStatement (value) { state.onStatement = value },
     get delay () { return state.delay },
     set delay (value) { state.delay = value },
+    get repeats () { return state.repeats },
+    set repeats (value) { state.repeats = value },
     get killsNothing () { return state.killsNothing },
     set killsNothing (value) { state.killsNothing = value },
     get full () { return state.full },

@@ -13,6 +13,9 @@ import { isEof, isOk, type OkPacket, type PacketBytes, readColumnCount, readEof,
 
 /** The parts of mysql2's packet that are used. */
 interface Packet extends PacketBytes {
+  /** The number of its first piece, and how many pieces it has. */
+  readonly sequenceId: number
+  readonly numPackets: number
   isError (): boolean
   asError (encoding: 'utf8'): QueryError
 }
@@ -20,6 +23,8 @@ interface Packet extends PacketBytes {
 /** The parts of mysql2's connection that are used. */
 interface CommandConnection {
   readonly serverCapabilityFlags: number
+  /** The number of the next packet. */
+  readonly sequenceId: number
   /** Calls `execute` of the command at once, or after the commands before it. */
   addCommand (command: StatementCommand): void
   _resetSequenceId (): void
@@ -94,6 +99,22 @@ class QueryPacket {
 /** The code of an answer that is not one of the protocol. */
 const UNREADABLE = 'UNREADABLE_PACKET'
 
+/** The error for an answer that belongs to another statement. */
+export const FOREIGN_ANSWER = Object.assign(new Error('the server sends the answer to another statement'), {
+  code: UNREADABLE
+}) as QueryError
+
+/** Numbers of packets are of one byte. */
+const NUMBERS = 256
+
+/**
+ * @throws Error if other bytes have come with the last packet of an answer: a proxy may have sent one twice, and which
+ * of them is the answer is not known
+ */
+function requireEnd ({ buffer, end }: Packet): void {
+  if (end < buffer.length) throw FOREIGN_ANSWER
+}
+
 class StatementCommand {
   readonly #options: CommandOptions
   /** Takes the next packet, and returns whether it was the last one. */
@@ -119,6 +140,7 @@ class StatementCommand {
       return true
     }
     try {
+      if ((packet.sequenceId + packet.numPackets) % NUMBERS !== connection.sequenceId) throw FOREIGN_ANSWER
       return this.#next(packet, connection)
     } catch (error) {
       // without a code it would look as if the statement had not been sent
@@ -132,14 +154,15 @@ class StatementCommand {
   }
 
   #takeFirst (packet: Packet, connection: CommandConnection): boolean {
+    const { sink, definitions, listener } = this.#options
     if (isOk(packet)) {
-      this.#options.listener.done(null, readOk(packet, connection.serverCapabilityFlags))
+      // a statement of the service itself may have any answer
+      if (sink !== undefined && definitions !== undefined) throw FOREIGN_ANSWER
+      requireEnd(packet)
+      listener.done(null, readOk(packet, connection.serverCapabilityFlags))
       return true
     }
-    const { sink, definitions } = this.#options
-    if (sink === undefined && definitions === undefined) {
-      throw new Error('the server sends rows for a statement without rows')
-    }
+    if (sink === undefined && definitions === undefined) throw FOREIGN_ANSWER
     this.#columns = readColumnCount(packet)
     this.#next = this.#takeDefinition
     return false
@@ -162,6 +185,7 @@ class StatementCommand {
 
   #takeRow (packet: Packet): boolean {
     if (isEof(packet)) {
+      requireEnd(packet)
       readEof(packet)
       this.#options.listener.done(null)
       return true
