@@ -38,7 +38,9 @@ export function nameTables<E> (
     return error
   }
   const base = catalog.tables.get(table)
-  const seen = (base?.foreignKeys ?? []).filter((key) => keys.includes(key) && seesReferenced(key, viewer))
+  // the catalog may have been read again since the plan was made
+  const isViolated = ({ name }: ForeignKey): boolean => keys.some((key) => key.name === name)
+  const seen = (base?.foreignKeys ?? []).filter((key) => isViolated(key) && seesReferenced(key, viewer))
   withMessages(error, (message) => {
     const key = seen.find(({ name, columns }) => message === `foreign key "${name}" on ${listOf(columns)}`)
     if (key === undefined) return message

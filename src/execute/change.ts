@@ -64,7 +64,7 @@ export function runChange (
     readonly readLists?: (sink: ResponseSink) => Promise<unknown>
   }
 ): Promise<StatementResult> {
-  if (plan.verb === 'update' && (sink !== undefined || isCheckedAfterWrite(plan))) {
+  if (plan.verb === 'update' && plan.key !== undefined) {
     return updateByKey(runner, plan, sink)
   }
   if (plan.verb === 'delete' && sink !== undefined) return deleteReturning(runner, plan, sink, readLists)
@@ -120,7 +120,8 @@ async function updateByKey (
   requireCount(plan, found.length)
   if (found.length === 0) return { rows: 0, changed: 0 }
   const keys = found.map((values) => keyAfter(key, values, assignments))
-  const wasTaken = mayMoveKey(plan, key) && await areTaken(runner, { table, key, keys, own: found })
+  const mustFind = sink !== undefined || isCheckedAfterWrite(plan)
+  const wasTaken = mustFind && mayMoveKey(plan, key) && await areTaken(runner, { table, key, keys, own: found })
   // once a row is changed, what its children become by cascades may no longer satisfy filters by related rows
   const isLocked = table.transactional && existsIn(plan.condition).length > 0
   const outcome = await (isLocked
@@ -181,7 +182,7 @@ async function deleteReturning (
 
 function lockingLookup (plan: UpdatePlan | DeletePlan, columns: readonly Column[]): Lookup {
   const { table, condition } = plan
-  return { table, columns, condition, limit: mostRows(plan) + 1, lock: 'update' }
+  return { table, columns, condition, limit: Math.min(mostRows(plan) + 1, Number.MAX_SAFE_INTEGER), lock: 'update' }
 }
 
 /** Maximum number of rows that the plan may match without a refusal. */

@@ -1,6 +1,6 @@
 /** Update: how its body is planned, its plan is run and its counts are returned. */
 import type { UpdateBody } from '../../schemas/body.ts'
-import type { Column, TableSource } from '../catalog/catalog.ts'
+import { baseTable, type Column, type ForeignKey, type TableSource } from '../catalog/catalog.ts'
 import { mayBeNew, unsupported } from '../errors.ts'
 import { runWithCheck } from '../execute/after-write.ts'
 import { countUpdated, runChange } from '../execute/change.ts'
@@ -8,9 +8,10 @@ import type { Runner } from '../execute/runner.ts'
 import { planAssignments, refuseNulls } from '../plan/assignments.ts'
 import { requireSearchKey } from '../plan/filters/match.ts'
 import { planRequiredFilters } from '../plan/filters/resolve-filters.ts'
+import { existsIn } from '../plan/filters/scope.ts'
 import { planReturnedMembers } from '../plan/members.ts'
 import type { UpdatePlan } from '../plan/plan.ts'
-import { findUpdateKey } from '../plan/row-keys.ts'
+import { findUpdateKey, mayChangeKey } from '../plan/row-keys.ts'
 import { restrictUpdate } from '../plan/row-rules.ts'
 import { withTouched } from '../plan/rule.ts'
 import { counting, type PlanLimits, planWriteOptions, refuseWritten } from '../plan/write-options.ts'
@@ -61,14 +62,30 @@ function planUpdate (body: UpdateBody, source: TableSource, given: PlanLimits): 
   const assignments = planAssignments(data as Readonly<Record<string, unknown>>, table, ['data'], limits)
   const members = planReturnedMembers(body, { source, limits })
   const plan: UpdatePlan = { verb, table, condition, assignments }
-  const planned = {
+  const key = body.returning !== undefined
+    ? getUpdateKey(plan)
+    : movesRelated(plan) ? findUpdateKey(table, assignments) : undefined
+  const planned: UpdatePlan = {
     ...plan,
     ...planWriteOptions(body, { ...limits, table, members }),
-    ...(body.returning !== undefined && { key: getUpdateKey(plan) })
+    ...(key && { key, inTransaction: true })
   }
   refuseWritten(plan, source, limits.counted)
   requireSearchKey(plan)
   return Object.freeze(planned)
+}
+
+/**
+ * Whether cascades of the update may move rows by which its filters select (`$some`): servers judge each row when they
+ * reach it, so that the rows must be found before.
+ */
+function movesRelated ({ table, assignments, condition }: UpdatePlan): boolean {
+  const written = assignments.map(({ column }) => column)
+  const leadsHere = ({ referencedTable, referencedColumns }: ForeignKey): boolean =>
+    referencedTable === table.name
+      ? written.some(({ name }) => referencedColumns.includes(name))
+      : mayChangeKey(table, written)
+  return table.transactional && existsIn(condition).some((each) => baseTable(each.table).foreignKeys.some(leadsHere))
 }
 
 function getUpdateKey ({ table, assignments }: UpdatePlan): readonly Column[] {

@@ -450,14 +450,19 @@ await onEachEngine(t, 'on SQLite a trigger that a cascade fires counts as a writ
   t.same(await sql('select code from parents'), [{ code: 1 }])
 })
 
-await onEachEngine(t, 'an update with "returning" changes the rows that it has found, whatever its cascades do to their related rows', {
+await onEachEngine(t, 'an update changes the rows that its filters select, whatever its cascades do to their related rows', {
   schema: () => [
     'create table parts (id integer primary key, a int not null unique, x int)',
     'create table uses (id integer primary key, a int, x int, foreign key (a) references parts (a) on update cascade)',
     'create index by_x on uses (x, id)', 'insert into parts values (1, 1, 7), (2, 2, 7), (3, 3, 8)', 'insert into uses values (1, 1, 7)'
   ]
-}, async (t, { post }) => {
+}, async (t, { post, sql }) => {
   const filters = { $some: { uses: { on: { x: 'x' }, filters: { a: { $lte: 5 } } } } }
+  const data = { a: { $inc: 10 } }
+  t.match((await post('parts', { verb: 'update', data, filters, dryRun: true })).json, { data: { updated: 2 } })
+  t.match((await post('parts', { verb: 'update', data, filters, expect: 2 })).json, { data: { updated: 2 } })
+  t.match((await post('parts', { verb: 'update', data, filters: { $some: { uses: { on: { x: 'x' }, filters: { a: { $lte: 15 } } } } } })).json, { data: { updated: 2 } })
+  await sql('update parts set a = id')
   const { json } = await post('parts', { verb: 'update', data: { a: { $inc: 10 } }, filters, returning: ['id', 'a'], expect: 2 })
   t.same(json.data, { rows: [{ id: 1, a: 11 }, { id: 2, a: 12 }], updated: 2 })
 })
