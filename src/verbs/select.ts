@@ -115,12 +115,17 @@ function rejectLists (members: readonly Member[], path: Path): void {
   }
 }
 
-async function runSelect (
+function runSelect (
   runner: Runner,
   plan: SelectPlan,
-  { sink: given }: { readonly sink: ResponseSink | undefined }
+  { sink }: { readonly sink: ResponseSink | undefined }
 ): Promise<Result> {
-  const sink = given as ResponseSink
+  const isOneStatement = plan.members === undefined && plan.total === undefined && plan.expect === undefined
+  return isOneStatement ? runner.run(plan, sink) : runWithMore(runner, plan, sink as ResponseSink)
+}
+
+/** Runs a select with members, its total or an expected number of rows. */
+async function runWithMore (runner: Runner, plan: SelectPlan, sink: ResponseSink): Promise<Result> {
   const total = plan.total && await runner.count(plan.table, plan.condition, plan.total.limit, plan.lock)
   const outcome = await runner.run(plan, sink)
   requireExpected(plan, sink.count)

@@ -65,7 +65,8 @@ export function createDefinitions ({
     },
     isExpectedIn (index, bytes, from, end) {
       if (lengths[index] === end - from) {
-        const [at, known] = [end - FIXED, index * FIXED]
+        const at = end - FIXED
+        const known = index * FIXED
         let same = 0
         while (same < FIXED && bytes[at + same] === fixed[known + same]) same++
         if (same === FIXED) return true
