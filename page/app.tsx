@@ -1,5 +1,7 @@
 /** The page: the token, the open database, and what the address names. */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { readKept, writeKept } from './kept.ts'
+import { DatabaseMap, RECENT } from './map.tsx'
 import { Operations } from './operations.tsx'
 import { Reference } from './reference.tsx'
 import { readRoute, writeRoute, type Route } from './route.ts'
@@ -95,12 +97,15 @@ export function App ({ base, storage, offered, isPublic }: AppProps) {
     const [first] = found.tables
     if (first === undefined) throw new Error('There is no table that the token holds a permission on')
     const missing = !isKnown ? `database "${asked.database}"` : asked !== undefined && asked.table !== '' && found.table(asked.table) === undefined ? `table "${asked.table}"` : undefined
-    if (missing !== undefined) setMessage(`There is no ${missing}, or the token holds no permission on it. Another one is shown.`)
-    const isShown = asked !== undefined && missing === undefined && (asked.table !== '' || (found.operationsPath !== undefined && location.hash.split('/').length > 2))
-    const next: Route = isShown ? asked : { database: name, table: first.name }
-    if (!isShown) history.replaceState(null, '', writeRoute(next))
+    if (missing !== undefined) setMessage(`There is no ${missing}, or the token holds no permission on it. These are the ones that there are.`)
+    const isShown = asked !== undefined && missing === undefined && (asked.table !== '' || asked.view === 'map' || found.operationsPath !== undefined)
+    // there is nothing to choose from
+    const only = found.tables.length === 1 ? first.name : undefined
+    const next: Route = isShown && (only === undefined || asked.view !== 'map') ? asked : only === undefined ? { database: name, table: '', view: 'map' } : { database: name, table: only }
+    if (next !== asked) history.replaceState(null, '', writeRoute(next))
     setDocument(found)
     setRoute(next)
+    noteOpened(service, next)
     setDialog(undefined)
   }
 
@@ -121,7 +126,7 @@ export function App ({ base, storage, offered, isPublic }: AppProps) {
 
   const title = opened?.title ?? NAME
   const table = route === undefined || document === undefined ? undefined : document.table(route.table)
-  const heading = table?.name ?? 'Several operations'
+  const heading = table?.name ?? (route?.view === 'map' ? route.database : 'Several operations')
   useEffect(() => { globalThis.document.title = opened === undefined || document === undefined ? NAME : `${heading} – ${title}` }, [heading, title, document])
 
   const stage = useMemo((): Stage | undefined => opened === undefined || document === undefined
@@ -137,6 +142,7 @@ export function App ({ base, storage, offered, isPublic }: AppProps) {
           if (location.hash !== hash) history.pushState(null, '', hash)
           setMessage('')
           setRoute({ ...next })
+          noteOpened(opened.service, next)
           setDialog(undefined)
         },
         show: setDialog,
@@ -161,7 +167,9 @@ export function App ({ base, storage, offered, isPublic }: AppProps) {
               <div class='content' key={`${document.name}/${route.table}`}>
                 <div class='sheet'>
                   <Heading heading={heading} comment={[...table?.isView === true ? ['view'] : [], table?.comment ?? ''].filter((text) => text !== '').join(' · ')} route={route} onView={(view) => stage.go({ database: document.name, table: route.table, view })} />
-                  {route.view === 'reference'
+                  {route.view === 'map'
+                    ? <DatabaseMap key={document.name} />
+                    : route.view === 'reference'
                     ? <Reference path={table?.path ?? document.operationsPath as string} table={table} />
                     : table !== undefined ? <Workbench key={table.path} table={table} route={route} /> : <Operations path={document.operationsPath as string} route={route} />}
                 </div>
@@ -175,16 +183,26 @@ export function App ({ base, storage, offered, isPublic }: AppProps) {
   )
 }
 
+/** Tables that are remembered. */
+const MAX_RECENT = 5
+
+/** Remembers the names of the tables that were opened last, in this browser. */
+function noteOpened ({ base }: Service, { database, table }: Route): void {
+  if (table === '') return
+  const kept = readKept(RECENT + base + database)
+  writeKept(RECENT + base + database, [table, ...(Array.isArray(kept) ? kept as string[] : []).filter((name) => name !== table)].slice(0, MAX_RECENT))
+}
+
 function Heading ({ heading, comment, route, onView }: { heading: string, comment: string, route: Route, onView: (view: Route['view']) => void }) {
   return (
     <div class='heading'>
       <h2>{heading}</h2>
       {comment !== '' && <span class='muted'>{comment}</span>}
       <span class='spacer' />
-      <span class='segments' role='group' aria-label='Show'>
+      {route.view !== 'map' && <span class='segments' role='group' aria-label='Show'>
         <button type='button' aria-pressed={route.view === undefined} onClick={() => onView(undefined)}>{route.table === '' ? 'Requests' : 'Rows'}</button>
         <button type='button' aria-pressed={route.view === 'reference'} onClick={() => onView('reference')}>Reference</button>
-      </span>
+      </span>}
     </div>
   )
 }

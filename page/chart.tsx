@@ -53,6 +53,7 @@ export function Chart ({ data: { kind, title, labels, series }, name }: { data: 
           ? series.map((each, at) => each.values.map((value, index) => value !== undefined && <rect key={`${each.name} ${labels[index] ?? ''}`} class={`s${at}`} x={x(index) - bar * series.length / 2 + bar * at} width={Math.max(1, bar - 1)} y={Math.min(y(value), y(0))} height={Math.abs(y(value) - y(0))} rx={2} />))
           : series.map((each, at) => <path key={each.name} class={`line s${at}`} d={pathOf(each.values, x, y)} />)}
         {kind === 'line' && series.map((each, at) => each.values.map((value, index) => value !== undefined && (labels.length <= 40 || index === pointed) && <circle key={`${each.name} ${labels[index] ?? ''}`} class={`dot s${at}`} cx={x(index)} cy={y(value)} r={index === pointed ? 4.5 : 2.5} />))}
+        {pointed !== undefined && <text class='here' x={x(pointed) + (pointed > labels.length / 2 ? -8 : 8)} y={AROUND.top + 12} text-anchor={pointed > labels.length / 2 ? 'end' : 'start'}>{labels[pointed]}: {series.map(({ values }) => values[pointed]?.toLocaleString('en') ?? '–').join(', ')}</text>}
       </svg>
       {series.length > 1 && <p class='legend'>{series.map(({ name }, at) => <span key={name}><i class={`s${at}`} />{name}</span>)}</p>}
       <p class='pointer' aria-live='off'>{pointed === undefined ? 'Point at the chart to read a value.' : <><b>{labels[pointed]}</b> {series.map(({ name, values }) => `${series.length > 1 ? `${name}: ` : ''}${values[pointed]?.toLocaleString('en') ?? '–'}`).join(' · ')}</>}</p>

@@ -2,11 +2,11 @@
 
 export interface Route {
   readonly database: string
-  /** Empty for several operations. */
+  /** Empty for the map of the database, and for several operations. */
   readonly table: string
   /** Text of a body; the page's own one if undefined. */
   readonly body?: string | undefined
-  readonly view?: 'reference' | undefined
+  readonly view?: 'reference' | 'map' | undefined
   /** Text of the filters that select the row which is open. */
   readonly row?: string | undefined
 }
@@ -17,15 +17,16 @@ const MAX_BODY = 4000
 export function readRoute (fragment: string): Route | undefined {
   try {
     const [path = '', search = ''] = fragment.replace(/^#/, '').split('?')
-    const [, database = '', table = ''] = path.split('/').map(decodeURIComponent)
+    const [, database = '', table] = path.split('/').map(decodeURIComponent)
     const parameters = new URLSearchParams(search)
-    return database === '' ? undefined : { database, table, body: parameters.get('body') ?? undefined, view: parameters.get('view') === 'reference' ? 'reference' : undefined, row: parameters.get('row') ?? undefined }
+    return database === '' ? undefined : { database, table: table ?? '', body: parameters.get('body') ?? undefined, view: table === undefined ? 'map' : parameters.get('view') === 'reference' ? 'reference' : undefined, row: parameters.get('row') ?? undefined }
   } catch { // a % that begins no character
     return undefined
   }
 }
 
 export function writeRoute ({ database, table, body, view, row }: Route): string {
+  if (view === 'map') return `#/${encodeURIComponent(database)}`
   const parameters = new URLSearchParams({ ...view !== undefined && { view }, ...body !== undefined && body.length <= MAX_BODY && { body }, ...row !== undefined && row.length <= MAX_BODY && { row } })
   return `#/${encodeURIComponent(database)}/${encodeURIComponent(table)}${parameters.size > 0 ? `?${parameters.toString()}` : ''}`
 }

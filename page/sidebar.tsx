@@ -1,5 +1,6 @@
 /** The databases and their tables. */
 import { useState } from 'preact/hooks'
+import { Icon, type IconName } from './icons.tsx'
 import { writeRoute, type Route } from './route.ts'
 import type { DatabaseDocument } from './table.ts'
 
@@ -19,23 +20,25 @@ export function Sidebar ({ databases, document, route, onDatabase }: SidebarProp
   const [isOpen, setOpen] = useState(false)
   const words = search.toLowerCase().split(/\s+/)
   const found = document.tables.filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)))
-  const link = (table: string, text: string, isView = false) => (
-    <a href={writeRoute({ database: document.name, table })} aria-current={route.table === table ? 'page' : undefined} onClick={() => setOpen(false)}>{text}{isView && <span class='view'> view</span>}</a>
+  const isMap = route.view === 'map'
+  const link = (table: string, text: string, icon: IconName) => (
+    <a href={writeRoute({ database: document.name, table })} aria-current={!isMap && route.table === table ? 'page' : undefined} onClick={() => setOpen(false)}><Icon name={icon} /><span>{text}</span>{icon === 'view' && <span class='view'> view</span>}</a>
   )
   return (
     <nav class='sidebar' aria-label='Tables'>
       {databases.length > 1
         ? <label class='database'><span class='word'>Database</span> <select value={document.name} onChange={({ currentTarget }) => onDatabase(currentTarget.value)}>{databases.map((name) => <option key={name}>{name}</option>)}</select></label>
         : <p class='database'><b>{document.name}</b></p>}
-      <button type='button' class='toggle' aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>{route.table === '' ? 'Several operations' : route.table} ▾</button>
+      <button type='button' class='toggle' aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>{isMap ? 'Map' : route.table === '' ? 'Several operations' : route.table}<Icon name='down' /></button>
       <div class={isOpen ? 'tables open' : 'tables'}>
+        {document.tables.length > 1 && <p class='home'><a href={writeRoute({ database: document.name, table: '', view: 'map' })} aria-current={isMap ? 'page' : undefined} onClick={() => setOpen(false)}><Icon name='map' /><span>Map</span></a></p>}
         {document.tables.length > LONG_LIST && <input type='search' aria-label='Search tables' placeholder={`Search ${document.tables.length} tables`} value={search} onInput={({ currentTarget }) => setSearch(currentTarget.value)} />}
         <ul>
-          {found.slice(0, MAX_LISTED).map(({ name, isView }) => <li key={name}>{link(name, name, isView)}</li>)}
+          {found.slice(0, MAX_LISTED).map(({ name, isView }) => <li key={name}>{link(name, name, isView ? 'view' : 'table')}</li>)}
         </ul>
         {found.length > MAX_LISTED && <p class='muted'>and {found.length - MAX_LISTED} more: search for them</p>}
         {found.length === 0 && <p class='muted'>No table is called so.</p>}
-        {document.operationsPath !== undefined && <p class='operations'>{link('', 'Several operations')}</p>}
+        {document.operationsPath !== undefined && <p class='operations'>{link('', 'Several operations', 'bolt')}</p>}
       </div>
     </nav>
   )

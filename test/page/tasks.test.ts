@@ -1,5 +1,6 @@
 // night: drives a browser
 /** The tasks of tasks.md, as a person does them, at both sizes and in both color schemes. */
+import { readFileSync } from 'node:fs'
 import type { Locator } from 'playwright-core'
 import t from 'tap'
 import { noBrowser, startBrowser } from '../support/browser.ts'
@@ -122,6 +123,42 @@ await onEachEngine(t, 'tasks', { schema, only: ['sqlite'], options: { docs: true
         await button(page, 'Try again').click()
         await shows(/^Rows 51–60 of 60/)
         t.equal(await page.getByRole('alert').filter({ hasText: 'cannot be reached' }).count(), 0)
+      })
+
+      await t.test('5 charts', async (t) => {
+        await page.evaluate("location.hash = '#/shop'")
+        await page.getByRole('link', { name: 'total of orders by month' }).click()
+        const rows = await rowsOf(page, 'orders')
+        t.equal(await rows.locator('.measure').count(), 24, 'a bar behind each number')
+        const chart = page.getByRole('img', { name: /^Chart of sum_total by month/ })
+        await chart.scrollIntoViewIfNeeded()
+        const { x = 0, y = 0, width = 0 } = await chart.boundingBox() ?? {}
+        await page.mouse.move(x + width / 2, y + 60)
+        await page.locator('.here').waitFor()
+        t.match(await page.locator('.here').textContent(), /^2026-\d\d: \d/, 'a label at the pointer')
+        t.equal(await chart.locator('path.line').count(), 1)
+        await hasNoFinding('a chart')
+        const [download] = await Promise.all([page.waitForEvent('download'), button(page, 'Save SVG').click()])
+        t.match(readFileSync(await download.path(), 'utf8'), /^<svg[^>]*xmlns=[^]*<path[^>]*stroke="rgb/)
+        await page.evaluate(`location.hash = '#/shop/orders?body=' + encodeURIComponent('${JSON.stringify({ verb: 'select', groupBy: ['status', { month: { $month: 'ordered_at' } }], aggregates: { n: { $count: '*' } } })}')`)
+        await page.getByRole('img', { name: /^Chart of n by status, month/ }).waitFor()
+        t.equal(await page.locator('.chart path.line').count(), 3, 'a line for each status')
+        await page.evaluate(`location.hash = '#/shop/orders?body=' + encodeURIComponent('${JSON.stringify({ verb: 'select', groupBy: ['status'], aggregates: { n: { $count: '*' } } })}')`)
+        await page.getByRole('img', { name: /^Chart of n by status;/ }).waitFor()
+        t.equal(await page.locator('.chart svg rect').count(), 3, 'bars for groups')
+      })
+
+      await t.test('6 map', async (t) => {
+        await open('settings')
+        await page.evaluate("location.hash = '#/shop'")
+        const map = page.getByRole('region', { name: 'What refers to what' })
+        await map.getByText('60 rows').waitFor()
+        t.same((await map.getByRole('link').allTextContents()).sort(), ['customers3 rows', 'order_items2 rows', 'orders60 rows', 'products1 row'])
+        t.same((await map.locator('path title').allTextContents()).sort(), ['order_items.order_id refers to orders', 'order_items.sku refers to products', 'orders.customer_id refers to customers'])
+        t.match(await page.getByRole('list', { name: 'Tables without relations' }).innerText(), /readings\s*1,000 rows[^]*settings/)
+        await hasNoFinding('the map')
+        await page.getByRole('group', { name: 'Opened last' }).getByRole('link', { name: 'settings' }).click()
+        await rowsOf(page, 'settings')
       })
 
       await t.test('7 values', async (t) => {

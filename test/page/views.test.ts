@@ -345,7 +345,7 @@ t.test('the demo leads from its address to its rows', { skip: noBrowser }, async
   const [, token = ''] = /token {4}(\S+)/.exec(stdout) as RegExpExecArray
   t.match(stdout, `  page     ${server.address}/api/docs#token=${token}\n`)
   const { page, faults } = await visit(t as Test, await browser as Browser, server.address, { path: '/' })
-  await page.getByRole('region', { name: /^Rows of / }).waitFor()
+  await page.getByRole('region', { name: 'What refers to what' }).waitFor()
   t.notMatch(page.url() + await page.locator('body').innerText(), token, 'the token is shown nowhere')
   const rows = await openTable(page, 'orders')
   await button(rows, 'Row 2').click()
