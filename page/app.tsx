@@ -1,11 +1,12 @@
 /** The page: the token, the open database, and what the address names. */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { readKept, writeKept } from './kept.ts'
+import { forgetKept, readKept, writeKept } from './kept.ts'
 import { DatabaseMap, RECENT } from './map.tsx'
 import { Operations } from './operations.tsx'
 import { Reference } from './reference.tsx'
 import { readRoute, writeRoute, type Route } from './route.ts'
 import { createService, LoadError, type Service } from './service.ts'
+import { openSharing, type Sharing } from './sharing.ts'
 import { Sidebar } from './sidebar.tsx'
 import { mayLeave, StageContext, type Action, type Dialog, type Stage } from './stage.tsx'
 import { ColorScheme, SignIn, Start } from './start.tsx'
@@ -37,6 +38,11 @@ export function App ({ base, storage, offered, isPublic }: AppProps) {
   const [isBusy, setBusy] = useState(false)
   const [dialog, setDialog] = useState<Dialog>()
   const [said, setSaid] = useState<{ readonly text: string, readonly action?: Action | undefined }>({ text: '' })
+  /** Whether new tabs get the token of this one. */
+  const [isShared, setShared] = useState(false)
+  const shared = useRef<string>(undefined)
+  shared.current = isShared ? opened?.token : undefined
+  const sharing = useRef<Sharing>(undefined)
   /** Counts what was opened: the last one wins. */
   const turn = useRef(0)
   /** The last token of an address, which is used where the token of the tab is not valid any more. */
@@ -45,6 +51,8 @@ export function App ({ base, storage, offered, isPublic }: AppProps) {
   const close = (): void => {
     turn.current++
     storage.clear()
+    forgetKept(RECENT)
+    setShared(false)
     setOpened(undefined)
     setDocument(undefined)
     setDialog(undefined)
@@ -110,7 +118,11 @@ export function App ({ base, storage, offered, isPublic }: AppProps) {
   }
 
   useEffect(() => {
+    const channel = sharing.current = openSharing(base, { token: () => shared.current, onForget: () => { close(); setMessage('') } })
+    const isOther = turn.current
     if (storage.token !== '' || isPublic) openService(storage.token)
+    else channel.ask().then((token) => { if (token !== undefined && turn.current === isOther) openService(token) })
+    return () => channel.end()
   }, [])
 
   useEffect(() => {
@@ -155,7 +167,7 @@ export function App ({ base, storage, offered, isPublic }: AppProps) {
         <h1>{title}</h1>
         <span class='spacer' />
         <ColorScheme />
-        <SignIn token={opened?.token ?? ''} onToken={(token) => { openService(token) }} onForget={() => { close(); setMessage('') }} />
+        <SignIn token={opened?.token ?? ''} isShared={isShared} onShared={setShared} onToken={(token) => { openService(token) }} onForget={() => { sharing.current?.forget(); close(); setMessage('') }} />
       </header>
       <p id='message' role='alert'>{message}</p>
       <main aria-busy={isBusy}>
@@ -170,8 +182,8 @@ export function App ({ base, storage, offered, isPublic }: AppProps) {
                   {route.view === 'map'
                     ? <DatabaseMap key={document.name} />
                     : route.view === 'reference'
-                    ? <Reference path={table?.path ?? document.operationsPath as string} table={table} />
-                    : table !== undefined ? <Workbench key={table.path} table={table} route={route} /> : <Operations path={document.operationsPath as string} route={route} />}
+                      ? <Reference path={table?.path ?? document.operationsPath as string} table={table} />
+                      : table !== undefined ? <Workbench key={table.path} table={table} route={route} /> : <Operations path={document.operationsPath as string} route={route} />}
                 </div>
               </div>
               <DialogView dialog={dialog} onClose={() => setDialog(undefined)} />
@@ -199,10 +211,12 @@ function Heading ({ heading, comment, route, onView }: { heading: string, commen
       <h2>{heading}</h2>
       {comment !== '' && <span class='muted'>{comment}</span>}
       <span class='spacer' />
-      {route.view !== 'map' && <span class='segments' role='group' aria-label='Show'>
-        <button type='button' aria-pressed={route.view === undefined} onClick={() => onView(undefined)}>{route.table === '' ? 'Requests' : 'Rows'}</button>
-        <button type='button' aria-pressed={route.view === 'reference'} onClick={() => onView('reference')}>Reference</button>
-      </span>}
+      {route.view !== 'map' && (
+        <span class='segments' role='group' aria-label='Show'>
+          <button type='button' aria-pressed={route.view === undefined} onClick={() => onView(undefined)}>{route.table === '' ? 'Requests' : 'Rows'}</button>
+          <button type='button' aria-pressed={route.view === 'reference'} onClick={() => onView('reference')}>Reference</button>
+        </span>
+      )}
     </div>
   )
 }

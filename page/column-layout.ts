@@ -42,7 +42,7 @@ export function move (columns: readonly string[], layout: ColumnLayout, name: st
 }
 
 /** Widths in pixels: of a character, about, of what stands beside the value, and the bounds. */
-const [CHARACTER, BESIDE, LEAST, MOST] = [7.4, 28, 72, 300]
+const [CHARACTER, BESIDE, LEAST, MOST] = [8, 28, 72, 300]
 /** Rows that decide about the width, and the room for the name of the row that a key refers to. */
 const ROWS = 60
 const NAMED = 21
@@ -57,7 +57,7 @@ export function measure (names: readonly string[], rows: readonly JsonObject[], 
     const column = known.get(name)
     const longest = Math.max(0, ...rows.slice(0, ROWS).map((row) => lengthOf(memberOf(row, name))))
     const shown = column?.takesNow.filters === true ? Math.min(16, longest) : column?.isBytes === true ? 10 : longest
-    const characters = Math.max(shown + (named.has(name) ? NAMED : 0) + (column?.members === undefined ? 0 : 2), name.length + 4)
+    const characters = Math.max(shown + (named.has(name) ? NAMED : 0) + (column?.members === undefined ? 0 : 2), name.length + (column?.isKey === true ? 6 : 4))
     return [name, Math.round(Math.min(MOST, Math.max(LEAST, characters * CHARACTER + BESIDE)))]
   }))
 }

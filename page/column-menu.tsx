@@ -10,6 +10,7 @@ import { firstPage, writeOrder } from './order.ts'
 import { withFilters } from './search.ts'
 import { useStage } from './stage.tsx'
 import type { Column, Table } from './table.ts'
+import { fromText } from './values.ts'
 
 interface ColumnMenuProps {
   readonly table: Table
@@ -34,6 +35,7 @@ export function ColumnMenu ({ table, column, body, columns, layout, setLayout, o
           <>
             <p class='muted about'><code>{column.type}</code>{column.isNullable ? ' · may be NULL' : ''}{column.references === undefined ? '' : ` · refers to ${column.references.table}.${column.references.column}`}{column.description === '' ? '' : ` · ${column.description}`}</p>
             <Frequent table={table} column={column} body={body} onBody={(changed) => { close(); onBody(changed) }} />
+            <Contains column={column} body={body} onBody={(changed) => { close(); onBody(changed) }} table={table} />
             <div class='items'>
               {column.isSortable && item('Sort up', 'up', () => sort(false))}
               {column.isSortable && item('Sort down', 'down', () => sort(true))}
@@ -46,6 +48,19 @@ export function ColumnMenu ({ table, column, body, columns, layout, setLayout, o
       }}
     </Menu>
   )
+}
+
+/** A filter by what is entered: a part of a text, or the value. */
+function Contains ({ table, column, body, onBody }: Pick<ColumnMenuProps, 'table' | 'column' | 'body' | 'onBody'>) {
+  const isText = column.operators.includes('$contains') && column.members === undefined
+  const [text, setText] = useState('')
+  if (!isText && !column.operators.includes('$eq')) return null
+  const filter = (): void => {
+    const value = isText ? { $contains: text } : fromText(column, text)
+    const filters = memberOf(body, 'filters')
+    if (text !== '' && value !== undefined) onBody(withFilters(table, body, withMembers(isObject(filters) ? filters : {}, { [keyOf(column.name)]: value })))
+  }
+  return <p class='view-line'><input type='search' aria-label='Filter this column' placeholder={isText ? 'contains …' : 'is …'} value={text} onInput={({ currentTarget }) => setText(currentTarget.value)} onKeyDown={(event) => { if (event.key === 'Enter') { event.preventDefault(); event.stopPropagation(); filter() } }} /><button type='button' onClick={filter}><Icon name='filter' />Filter</button></p>
 }
 
 /** Values that are offered. */

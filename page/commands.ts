@@ -1,5 +1,5 @@
 /** A request as a line for a shell, and for the typed client. */
-import { Digits, isList, isObject, parseJson, withMembers, type Json, type JsonObject } from './json.ts'
+import { Digits, isList, isObject, parseJson, withMembers, writeLine, type Json, type JsonObject } from './json.ts'
 
 const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
@@ -9,6 +9,29 @@ export function writeCurl (url: string, body: string, { accept, file }: { readon
   // curl reads a name with `./` as a file, whatever it begins with
   const data = file === undefined ? `-d ${quote(body)}` : `-T ${quote(`./${file}`)}`
   return [`curl -X POST ${quote(url)}`, '-H "Authorization: Bearer $TOKEN"', ...types, data].join(' \\\n  ')
+}
+
+/** The request of any program that has `fetch`. */
+export function writeFetch (url: string, body: string): string {
+  return `const response = await fetch('${url}', {
+  method: 'POST',
+  headers: { authorization: \`Bearer \${process.env.TOKEN}\`, 'content-type': 'application/json' },
+  body: ${writeString(writeLine(parseJson(body)))}
+})
+const { success, data, error } = await response.json()
+if (!success) throw new Error(error.message)`
+}
+
+/** The request with what Python has. */
+export function writePython (url: string, body: string): string {
+  return `import json, os, urllib.request
+
+body = ${JSON.stringify(writeLine(parseJson(body)))}
+request = urllib.request.Request('${url}', body.encode(), {
+    'Authorization': f"Bearer {os.environ['TOKEN']}", 'Content-Type': 'application/json'
+})
+with urllib.request.urlopen(request) as response:
+    data = json.load(response)['data']`
 }
 
 export interface Called {

@@ -126,7 +126,7 @@ export function ImportForm ({ table, onImported }: { table: Table, onImported: (
         <button type='button' onClick={() => isRunning ? running.current?.abort() : show(undefined)}>Cancel</button>
         {isTried
           ? <button type='button' class='main' onClick={() => { write() }}>{tried === undefined ? 'Import' : `Import ${describeRows(tried)}`}</button>
-          : <button type='button' class='main' disabled={file === undefined} aria-disabled={isRunning} onClick={() => { if (!isRunning) attempt() }}>Try first</button>}
+          : <button type='button' class='main' disabled={file === undefined} aria-disabled={isRunning} onClick={() => { if (!isRunning) attempt() }}>Check the file</button>}
       </p>
     </>
   )

@@ -16,3 +16,10 @@ export function writeKept (name: string, value: unknown): void {
     value === undefined ? localStorage.removeItem(PREFIX + name) : localStorage.setItem(PREFIX + name, JSON.stringify(value))
   } catch {} // it is full, or refused
 }
+
+/** Removes everything whose name begins so. */
+export function forgetKept (beginning: string): void {
+  try {
+    for (const key of Object.keys(localStorage)) if (key.startsWith(PREFIX + beginning)) localStorage.removeItem(key)
+  } catch {}
+}

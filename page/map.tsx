@@ -25,6 +25,8 @@ const describeCount = (count: number): string => count >= COUNTED ? '10,000+ row
 export function DatabaseMap () {
   const { document, service } = useStage()
   const tables = useMemo(() => document.tables.slice(0, MAX_LISTED).map(({ name }) => document.table(name) as Table), [document])
+  /** Why nothing is counted: the documents may be public, and rows are not. */
+  const [refusal, setRefusal] = useState('')
   const [counts, setCounts] = useState<ReadonlyMap<string, number>>(new Map())
   useEffect(() => {
     const controller = new AbortController()
@@ -32,7 +34,11 @@ export function DatabaseMap () {
     const count = async (): Promise<void> => {
       for (let table = queue.shift(); table !== undefined; table = queue.shift()) {
         const { name, path } = table
-        const { data } = await service.look(path, writeLine({ verb: 'select', limit: 1, total: COUNTED }), controller.signal)
+        const { data, failure, status } = await service.look(path, writeLine({ verb: 'select', limit: 1, total: COUNTED }), controller.signal)
+        if (status === 401 && failure !== undefined) {
+          setRefusal(failure.message)
+          return
+        }
         const total = memberOf(data, 'total')
         if (typeof total === 'number') setCounts((before) => new Map([...before, [name, total]]))
       }
@@ -47,6 +53,7 @@ export function DatabaseMap () {
   const summaries = useMemo(() => tables.flatMap((table) => summaryOf(table) ?? []).slice(0, MAX_SUMMARIES), [document])
   return (
     <div class='map'>
+      {refusal !== '' && <p class='failure' role='alert'>{refusal}</p>}
       {recent.length > 0 && <p class='chips' role='group' aria-label='Opened last'><span class='muted'>Where you left off</span>{recent.map((name) => <a key={name} class='chip' href={writeRoute({ database: document.name, table: name })}><Icon name='table' />{name}</a>)}</p>}
       {summaries.length > 0 && <p class='chips' role='group' aria-label='Summaries'><span class='muted'>Worth a look</span>{summaries.map(({ title, table, body }) => <a key={title} class='chip' href={writeRoute({ database: document.name, table, body })}><Icon name='chart' />{title}</a>)}</p>}
       {linked.length > 0 && <Picture tables={linked} counts={counts} />}

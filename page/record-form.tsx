@@ -1,7 +1,7 @@
 /** Inputs for the values of a row. */
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { isEqual, isList, memberOf, withMembers, writeLine, type Json, type JsonObject } from './json.ts'
-import { labelColumn } from './bodies.ts'
+import { KeyInput, targetOf } from './key-input.tsx'
 import { useStage } from './stage.tsx'
 import type { Column, Table } from './table.ts'
 import { exampleOf, fromGiven, fromPicked, fromText, lineEndOf, pickerOf, readBase64, toGiven, toPicked, toText, type Given, type LineEnd } from './values.ts'
@@ -70,7 +70,6 @@ function Field ({ table, column, verb, given: { value, form }, old, isEdited, is
         {column.takesNow.data && <button type='button' aria-pressed={isNow} title='The present time, by the clock of the database' aria-label={`${column.name}: now`} onClick={() => onValue(isNow ? undefined : { $now: true })}>now</button>}
         {column.isNullable && <button type='button' class='null-button' aria-pressed={value === null} aria-label={`${column.name}: NULL`} onClick={() => onValue(value === null ? undefined : null)}>NULL</button>}
       </div>
-      {column.references !== undefined && <Choices id={`${id}-choices`} table={column.references.table} column={column.references.column} />}
     </div>
   )
 }
@@ -117,6 +116,8 @@ export function ValueInput ({ id, label, table, column, value, otherwise, isEdit
   const [entry, setEntry] = useState(() => beginEntry(column, shown))
   const [isFocused, setFocused] = useState(false)
   const listId = useId()
+  const { document } = useStage()
+  const target = targetOf(column, document)
   const { text, hasLines, lineEnd } = entry
   const isFreeText = column.kind === 'text' && column.members === undefined
   // what is cleared in a row is an empty text, or NULL
@@ -131,6 +132,7 @@ export function ValueInput ({ id, label, table, column, value, otherwise, isEdit
     onValue(read(entered))
   }
   const shared = { id, 'aria-label': label, placeholder }
+  if (target !== undefined) return <KeyInput id={id} label={label} column={column} value={value} placeholder={placeholder} target={target} onValue={onValue} />
   const members = choicesOf(column)
   if (column.kind === 'list' && column.members !== undefined) return <MembersInput members={column.members} label={label ?? column.name} value={value} onValue={onValue} />
   if (members !== undefined) {
@@ -150,7 +152,7 @@ export function ValueInput ({ id, label, table, column, value, otherwise, isEdit
     <>
       <input
         {...shared} type='text' autocomplete='off' spellcheck={false} inputMode={isNumber ? 'decimal' : 'text'} aria-invalid={isInvalid} value={text}
-        list={id !== undefined && column.references !== undefined ? `${id}-choices` : offers ? listId : undefined} onInput={({ currentTarget }) => enter(currentTarget.value)} onFocus={() => setFocused(true)}
+        list={offers ? listId : undefined} onInput={({ currentTarget }) => enter(currentTarget.value)} onFocus={() => setFocused(true)}
       />
       {offers && isFocused && <Occurring id={listId} table={table} column={column.name} />}
     </>
@@ -232,31 +234,5 @@ function Upload ({ column, onValue }: Pick<PickerProps, 'column' | 'onValue'>) {
       <button type='button' aria-label={`${column.name}: upload`} title='The bytes of a file' onClick={() => input.current?.click()}>upload</button>
       <input ref={input} type='file' hidden onChange={({ currentTarget }) => { take(currentTarget.files?.[0]) }} />
     </>
-  )
-}
-
-/** Rows that are offered for a foreign key. */
-const MAX_CHOICES = 200
-
-/** The first rows of the table that a foreign key refers to, by what names them. */
-function Choices ({ id, table: name, column }: { id: string, table: string, column: string }) {
-  const { document, service } = useStage()
-  const [rows, setRows] = useState<readonly JsonObject[]>([])
-  const table = document.table(name)
-  const label = table === undefined ? undefined : labelColumn(table)
-  useEffect(() => {
-    if (table?.verbs.includes('select') !== true) return undefined
-    const controller = new AbortController()
-    const body = { verb: 'select', columns: [...new Set([column, ...label === undefined ? [] : [label.name]])], limit: MAX_CHOICES }
-    service.look(table.path, JSON.stringify(body), controller.signal).then(({ data }) => setRows((data?.['rows'] ?? []) as readonly JsonObject[]), () => {})
-    return () => controller.abort()
-  }, [name, column])
-  return (
-    <datalist id={id}>
-      {rows.map((row) => {
-        const value = toText({ kind: 'text', members: undefined }, row[column])
-        return <option key={value} value={value}>{label === undefined ? value : `${value} – ${toText(label, row[label.name])}`}</option>
-      })}
-    </datalist>
   )
 }

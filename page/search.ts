@@ -31,7 +31,7 @@ export const canSearch = (table: Searched): boolean => table.indexes.length > 0 
 /** What a search of texts looks at. */
 export const describeSearch = (table: Searched): string => `Search all texts${numberOf(table) === undefined ? '' : `, or ${numberOf(table)?.name ?? ''}`}`
 
-export const LETTER_CASE = 'Ignores the case of letters where the collation of a column does. SQLite compares letters exactly: it is asked for the text as it is entered, in lower case, in upper case, and with capitals.'
+export const LETTER_CASE = 'It was looked for as it is entered, in lower case, in upper case, and with capitals.'
 
 /** The text as it was entered, in lower and in upper case, with a capital, and with one in each word, as names have: some databases compare bytes. */
 function spellings (text: string): string[] {

@@ -37,7 +37,7 @@ export function Sidebar ({ databases, document, route, onDatabase }: SidebarProp
           {found.slice(0, MAX_LISTED).map(({ name, isView }) => <li key={name}>{link(name, name, isView ? 'view' : 'table')}</li>)}
         </ul>
         {found.length > MAX_LISTED && <p class='muted'>and {found.length - MAX_LISTED} more: search for them</p>}
-        {found.length === 0 && <p class='muted'>No table is called so.</p>}
+        {found.length === 0 && <p class='muted'>No table matches.</p>}
         {document.operationsPath !== undefined && <p class='operations'>{link('', 'Several operations', 'bolt')}</p>}
       </div>
     </nav>

@@ -54,10 +54,13 @@ interface SignInProps {
   readonly token: string
   readonly onToken: (token: string) => void
   readonly onForget: () => void
+  /** Whether new tabs get the token. */
+  readonly isShared: boolean
+  readonly onShared: (isShared: boolean) => void
 }
 
-export function SignIn ({ token, onToken, onForget }: SignInProps) {
-  if (token !== '') return <p class='sign-in'><button type='button' onClick={onForget}>Forget the token</button></p>
+export function SignIn ({ token, onToken, onForget, isShared, onShared }: SignInProps) {
+  if (token !== '') return <p class='sign-in'><label title='New tabs of this page ask this one for the token. Another page of this origin could ask, too.'><input type='checkbox' checked={isShared} onChange={({ currentTarget }) => onShared(currentTarget.checked)} />For new tabs</label><button type='button' onClick={onForget}>Forget the token</button></p>
   return (
     <form class='sign-in' autocomplete='off' onSubmit={(event) => { event.preventDefault(); onToken(new FormData(event.currentTarget).get('token') as string) }}>
       <label>Token <input name='token' type='password' spellcheck={false} autocomplete='off' autofocus /></label>

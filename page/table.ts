@@ -168,7 +168,9 @@ function relationsOf (table: string, { keys, incoming, tables, uniqueKeysOf }: L
 function nameRelations (relations: ReturnType<typeof relationsOf>, columns: ReadonlySet<string>): Relation[] {
   const taken = new Set(columns)
   return relations.map(({ hint, base, isAlone, ...relation }) => {
-    const candidates = [...isAlone ? [base] : [], `${base}_by_${hint}`, ...Array.from({ length: 99 }, (_, index) => `${base}_${index + 2}`)]
+    // a row of the same table is called as its key, not `parent_by_parent`
+    const own = base === 'parent' ? [hint.replace(/_id$/i, ''), `${hint}_row`] : []
+    const candidates = [...isAlone ? [base] : [], ...own, `${base}_by_${hint}`, ...Array.from({ length: 99 }, (_, index) => `${base}_${index + 2}`)]
     const name = candidates.find((candidate) => isName(candidate) && !taken.has(candidate)) ?? base
     taken.add(name)
     return { ...relation, name }

@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { readBody, verbOf } from './bodies.ts'
 import { copy } from './cell.tsx'
-import { writeCall, writeCurl } from './commands.ts'
+import { writeCall, writeCurl, writeFetch, writePython } from './commands.ts'
 import { memberOf } from './json.ts'
 import { readRoute } from './route.ts'
 import { CSV } from './service.ts'
@@ -21,14 +21,14 @@ interface TextPanelProps {
 /** As in the style: there the text is below the form. */
 export const isNarrow = (): boolean => matchMedia('(max-width: 62rem)').matches
 
-const TABS = ['Body', 'curl', 'TypeScript', 'History'] as const
+const TABS = ['Body', 'curl', 'fetch', 'TypeScript', 'Python', 'History'] as const
 
 export function TextPanel ({ path, table, text, onText, mistake }: TextPanelProps) {
   const { service, document, say } = useStage()
   // on a small screen the text is one click away
   const [tab, setTab] = useState<typeof TABS[number] | undefined>(isNarrow() ? undefined : 'Body')
   const url = location.origin + service.base
-  const shown = tab === 'curl' ? writeCurl(url + path, text) : tab === 'TypeScript' ? call({ url, database: document.name, table, body: text }) : text
+  const shown = tab === 'curl' ? writeCurl(url + path, text) : tab === 'fetch' ? call(() => writeFetch(url + path, text)) : tab === 'Python' ? call(() => writePython(url + path, text)) : tab === 'TypeScript' ? call(() => writeCall({ url, database: document.name, table, body: text })) : text
   return (
     <div class='text-panel'>
       <div class='tabs'>
@@ -51,9 +51,9 @@ export function TextPanel ({ path, table, text, onText, mistake }: TextPanelProp
   )
 }
 
-function call (called: Parameters<typeof writeCall>[0]): string {
+function call (write: () => string): string {
   try {
-    return writeCall(called)
+    return write()
   } catch {
     return 'The body is not JSON.'
   }

@@ -23,6 +23,7 @@ import { mayLeave, useHold, useStage, type Stage } from './stage.tsx'
 import type { Table, Verb } from './table.ts'
 import type { Answer } from './service.ts'
 import { summarize } from './summary.ts'
+import { ViewsMenu } from './views-menu.tsx'
 import { isNarrow, TextPanel } from './text-panel.tsx'
 
 /** Rows of one insert. */
@@ -37,7 +38,8 @@ export function Workbench ({ table, route }: { table: Table, route: Route }) {
   const [result, setResult] = useState<Result & { readonly text: string }>()
   const [shown, setShown] = useState<Shown>('grid')
   const [isRunning, setRunning] = useState(false)
-  const [layout, setLayout] = useLayout(`${service.base}/${database}.${table.name}`)
+  const scope = `${service.base}/${database}.${table.name}`
+  const [layout, setLayout] = useLayout(scope)
   /** A select that was not answered, while rows of another one are there. */
   const [unanswered, setUnanswered] = useState<{ readonly answer: Answer, readonly again: () => void }>()
   const [isQueryOpen, setQueryOpen] = useState(storage.isQueryOpen && !isNarrow())
@@ -183,6 +185,7 @@ export function Workbench ({ table, route }: { table: Table, route: Route }) {
             {verb === 'select' && body !== undefined
               ? <button type='button' class='menu summary' aria-expanded={isOpen} title='Filters, columns, related rows, groups, and the request as text' onClick={() => setOpen(!isOpen)}><span>Query</span><b>{summarize(table, body)}</b></button>
               : <span class='spacer muted'>{verb === 'select' ? '' : 'You see what happens before anything is written.'}</span>}
+            {verb === 'select' && body !== undefined && <ViewsMenu table={table} scope={scope} body={sent ?? body} layout={layout} onView={(view) => { if (mayLeave()) run(writeLines(readBody(view) ?? {})) }} />}
             {verb === 'insert' && <button type='button' title='Rows from a CSV file' onClick={importRows}>Import CSV …</button>}
             <button class='main' title='Ctrl+Enter' aria-busy={isRunning}>{verb === 'select' || verb === 'undefined' ? 'Run' : `${NAMES[verb as Verb] ?? 'Run'} …`}</button>
             {verb === 'select' && table.verbs.includes('insert') && <button type='button' class='again' onClick={() => setVerb('insert')}>Insert a row …</button>}

@@ -55,7 +55,7 @@ await onEachEngine(t, 'words, paths inside JSON, views and related columns', { s
     t.equal(await button(page, '+ Search words').count(), 0)
     await page.getByLabel('Search all texts').fill('nobody')
     await page.getByLabel('Search all texts').press('Enter')
-    await page.getByText('SQLite compares letters exactly').waitFor()
+    await page.getByText('in lower case, in upper case, and with capitals').waitFor()
     await openTable(page, 'articles')
     await button(page, '+ Search words').click()
     await page.getByLabel('Value of filter 1').fill('hat')
@@ -100,7 +100,7 @@ await onEachEngine(t, 'words, paths inside JSON, views and related columns', { s
 
   await t.test('rows of a view by columns that are chosen', async (t) => {
     await openTable(page, 'articles')
-    t.match(await page.getByRole('navigation').innerText(), /article_lines view/)
+    t.match(await page.getByRole('navigation').innerText(), /article_lines\s+view/)
     await button(page, /^Related/).click()
     await page.getByLabel('By other columns').selectOption('article_lines')
     t.equal(await page.getByLabel('Column of articles 1').inputValue(), 'id')

@@ -31,7 +31,7 @@ const views = [
 
 await onEachEngine(t, 'tasks', { schema, only: ['sqlite'], options: { docs: true } }, async (t, service: Service) => {
   if (noBrowser !== false) return t.comment(noBrowser)
-  const { server } = service
+  const { server, sql } = service
   const address = await server.app.listen({ port: 0 })
   const browser = await startBrowser(t)
   for (const { name, ...view } of views) {
@@ -169,6 +169,128 @@ await onEachEngine(t, 'tasks', { schema, only: ['sqlite'], options: { docs: true
         t.match(await rows.locator('time').first().innerText(), /^2026-01-10 13:24$/)
         t.equal(await rows.locator('.sign').first().innerText(), '··', 'spaces at the end')
         t.ok(await rows.locator('.yes').count() > 0 || isNarrow)
+      })
+      await t.test('8 columns', async (t) => {
+        let rows = await open('orders')
+        const menu = async (name: string): Promise<void> => {
+          await rows.getByRole('columnheader', { name }).hover()
+          await button(rows.getByRole('columnheader', { name }), 'Column menu').click()
+        }
+        await menu('status')
+        await hasNoFinding('the menu of a column')
+        await page.getByRole('group', { name: 'Frequent values of status' }).getByRole('button', { name: 'paid 20' }).click()
+        await shows(/^Rows 1–20 of 20/)
+        await page.getByRole('button', { name: 'Views' }).click()
+        await page.getByLabel('Name of the view').fill('Paid orders')
+        await button(page, 'Keep').click()
+        await hasNoFinding('the views')
+        await page.keyboard.press('Escape')
+        await menu('status')
+        await page.getByRole('button', { name: 'paid 20', pressed: true }).click()
+        await shows(/^Rows 1–50 of 60/)
+        await menu('note')
+        await button(page, 'Hide this column').click()
+        await rows.getByRole('columnheader', { name: 'note' }).waitFor({ state: 'detached' })
+        await page.reload()
+        rows = await rowsOf(page, 'orders')
+        t.equal(await rows.getByRole('columnheader', { name: 'note' }).count(), 0, 'hidden after a reload')
+        await page.getByRole('button', { name: 'Views' }).click()
+        await page.getByRole('button', { name: 'Paid orders', exact: true }).click()
+        await shows(/^Rows 1–20 of 20/)
+        await open('settings')
+        rows = await open('orders')
+        await button(page, 'Show 1 hidden column').click()
+        await rows.getByRole('columnheader', { name: 'note' }).waitFor()
+      })
+
+      await t.test('9 keyboard', async (t) => {
+        const rows = await open('orders')
+        await rows.getByRole('gridcell', { name: '1', exact: true }).first().focus()
+        for (const key of ['ArrowDown', 'ArrowDown', 'End', 'ArrowLeft', 'ArrowLeft']) await page.keyboard.press(key)
+        t.equal(await page.evaluate('document.activeElement.textContent'), '3.50')
+        await page.keyboard.press('Enter')
+        await page.getByLabel('New total').fill('33.50')
+        await page.keyboard.press('Enter')
+        await button(page.getByRole('dialog'), 'Update 1 row').click()
+        await button(page, 'Undo').click()
+        await page.getByText('The old value is back').waitFor()
+        t.same((await sql('select total from orders where id = 3')).map(({ total }) => Number(total)), [3.5])
+        await rows.getByLabel('Select row 1', { exact: true }).check()
+        await rows.getByRole('gridcell', { name: '1.50', exact: true }).focus()
+        const copied = await page.evaluate(`(() => {
+          const data = new DataTransfer()
+          document.activeElement.dispatchEvent(new ClipboardEvent('copy', { clipboardData: data, bubbles: true, cancelable: true }))
+          return data.getData('text/plain')
+        })()`)
+        t.match(copied, /^id\tcustomer_id\tstatus\tnote\ttotal\tis_gift\tordered_at\n1\t1\tnew\ttwo {2}spaces at the end {2}\t1\.50\t/)
+        await page.evaluate(`(() => {
+          const data = new DataTransfer()
+          data.setData('text/plain', 'customer_id\\tstatus\\ttotal\\tordered_at\\n2\\tpasted\\t7.25\\t2026-05-05T10:00:00')
+          document.activeElement.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }))
+        })()`)
+        await hasNoFinding('the dry run of a paste')
+        await button(page.getByRole('dialog'), 'Insert 1 row').click()
+        await page.getByText('1 row inserted').waitFor()
+        t.same((await sql("select customer_id, total from orders where status = 'pasted'")).map((row) => [row.customer_id, Number(row.total)]), [[2, 7.25]])
+        await sql("delete from orders where status = 'pasted'")
+      })
+
+      await t.test('10 keys and requests', async (t) => {
+        await open('orders')
+        await button(page.getByRole('group', { name: 'Verb' }), 'Insert').click()
+        const input = page.getByRole('combobox', { name: 'customer_id' })
+        await input.fill('grace')
+        await page.getByText('This is no id of customers').waitFor()
+        await page.getByRole('option', { name: /Grace Hopper/ }).waitFor()
+        await hasNoFinding('a list of customers')
+        await page.keyboard.press('ArrowDown')
+        await page.keyboard.press('Enter')
+        t.equal(await input.inputValue(), '2')
+        await page.getByText('Grace Hopper').first().waitFor()
+        for (const [tab, text] of [['curl', /^curl -X POST/], ['fetch', /await fetch\(/], ['TypeScript', /createClient/], ['Python', /urllib\.request/]] as const) {
+          await page.getByRole('tab', { name: tab }).click()
+          t.match(await page.locator('.command').innerText(), text, tab)
+        }
+        await hasNoFinding('a request as a program')
+        await button(page.getByRole('group', { name: 'Verb' }), 'Select').click()
+      })
+
+      if (!isNarrow) {
+        await t.test('10 a token for new tabs', async (t) => {
+          const context = page.context()
+          const visitAgain = async () => {
+            const other = await context.newPage()
+            await other.goto(`${address}/api/docs#/shop/settings`)
+            return other
+          }
+          const stranger = await visitAgain()
+          await stranger.getByLabel('Token').waitFor()
+          await stranger.close()
+          await page.getByLabel('For new tabs').check()
+          const other = await visitAgain()
+          await rowsOf(other, 'settings')
+          t.notMatch(await other.evaluate('JSON.stringify(localStorage)'), TOKEN, 'it is never on the disk')
+          await button(other, 'Forget the token').click()
+          for (const each of [page, other]) await each.getByLabel('Token').waitFor()
+          await other.close()
+          await signIn(page, TOKEN)
+          await page.getByRole('navigation').waitFor()
+        })
+      }
+
+      await t.test('11 many rows', async (t) => {
+        const rows = await open('readings')
+        await page.evaluate('location.hash = \'#/shop/readings?body=\' + encodeURIComponent(\'{"verb": "select", "limit": 1000, "after": null}\')')
+        await shows(/^1,000 rows/)
+        const count = async (): Promise<number> => await rows.locator('tbody tr').count()
+        for (const place of [0, 0.3, 0.71, 1]) {
+          await page.locator('.content').evaluate((each: any, at) => { each.scrollTop = at * each.scrollHeight }, place)
+          await rows.getByRole('button', { name: `Row ${Math.max(1, Math.round(place * 1000))}`, exact: true }).waitFor()
+          t.ok(await count() <= 60, `${await count()} rows`)
+        }
+        await button(rows, 'Row 1000').click()
+        await page.getByRole('tab', { name: 'Values' }).waitFor()
+        await hasNoFinding('many rows')
       })
       t.same(faults, [])
     })
