@@ -2,6 +2,7 @@
  * The column types of SQLite, by declared type (https://www.sqlite.org/datatype3.html). A column of any declared type
  * can contain values of every storage class, so the JSON depends on the stored value.
  */
+import { Type } from '@sinclair/typebox'
 import { numberText, isObject, parseExactJson } from '../json/exact-json.ts'
 import { binaryType, readBase64 } from './binary.ts'
 import {
@@ -197,6 +198,36 @@ function readPattern (value: unknown): string {
 /** Compares bytes, whatever the collation of the column. */
 const EXACT: NonNullable<ColumnType['exact']> = { parameter: ['', ' collate binary'] }
 
+const SQLITE_TEXT = createType({
+  ...textType({ characters: null, bytes: null }),
+  readPattern,
+  exact: EXACT,
+  defaultOf: (text) => text
+})
+
+/** Texts that a column without the affinity of texts stores as numbers, as `007`: it reads them up to a NUL character. */
+const SPACES = '[ \\t\\n\\v\\f\\r]*'
+const LIKE_NUMBERS = `^${SPACES}[-+]?([0-9]+(\\.[0-9]*)?|\\.[0-9]+)([eE][-+]?[0-9]+)?${SPACES}(\\u0000|$)`
+const LIKE_NUMBER = new RegExp(LIKE_NUMBERS)
+
+/** Declarations that mean texts, to which SQLite gives the affinity of numbers. Bytes have none in any column. */
+const AMONG_NUMBERS = createType({
+  ...SQLITE_TEXT,
+  schema: Type.String({
+    title: 'TextThatIsNoNumber',
+    not: { pattern: LIKE_NUMBERS },
+    description: 'A text that is no number, which SQLite would store as one.',
+    examples: ['text']
+  }),
+  // SQLite compares the text `7` of another column with such a column as a number
+  comparedAs: `${RELATED_TEXT} among numbers`,
+  read: (value) => {
+    const text = readString(value)
+    if (LIKE_NUMBER.test(text)) throw new ValueRefused('is a number, which SQLite would store as one in this column')
+    return text
+  }
+})
+
 const SQLITE_INTEGER = createType({ ...integerType(64, false), updates: [INCREMENT_INTEGER], totals: integerTotals })
 
 const unpadded = { scale: 6, padded: false }
@@ -208,7 +239,7 @@ const byLength = (name: string) => ({ length }: TypeFacts): string => `${name} $
 const related = (name: string) => (): string => name
 
 /**
- * The first pattern that matches the declaration determines the type; the last five are SQLite's affinity rules.
+ * The first pattern that matches the declaration determines the type; those without `^` are SQLite's affinity rules.
  * `relatedAs`: as in ColumnType.
  */
 const byPrefix: ReadonlyArray<
@@ -237,11 +268,7 @@ const byPrefix: ReadonlyArray<
   [/int/, () => native(SQLITE_INTEGER, OWN_NUMBER), related('integer')],
   [
     /char|clob|text/,
-    () =>
-      native(
-        { ...textType({ characters: null, bytes: null }), readPattern, exact: EXACT, defaultOf: (text) => text },
-        OWN_TEXT
-      ),
+    () => native(SQLITE_TEXT, OWN_TEXT),
     related(RELATED_TEXT)
   ],
   [/blob/, () => native(binaryType({ bytes: null, padded: false }), OWN_BYTES)],
@@ -256,7 +283,9 @@ const byPrefix: ReadonlyArray<
         }),
         OWN_NUMBER
       )
-  ]
+  ],
+  [/^(uuid|guid|uniqueidentifier|string)/, () => native(AMONG_NUMBERS, OWN_TEXT), related(RELATED_TEXT)],
+  [/^(var)?binary/, () => native(binaryType({ bytes: null, padded: false }), OWN_BYTES)]
 ]
 
 function sqliteDatetime (facts: TypeFacts): ColumnType {

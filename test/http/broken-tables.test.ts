@@ -18,8 +18,9 @@ const SQLITE = [
   'create table computed (id integer primary key, n int, g int generated always as (abs(n)))', 'insert into computed (id, n) values (1, 1)',
   'create table defaulted (id integer primary key, n int default (abs(3)))', 'insert into defaulted values (1, 1)',
   'create table collated (id integer primary key, n int unique, s text collate nocase)', "insert into collated values (1, 1, 'x')",
+  'create table keyed (k text collate nocase primary key, n int) without rowid', "insert into keyed values ('x', 1)",
   'pragma writable_schema = on',
-  ...['by_size', 'checked', 'computed', 'defaulted'].map((name) => edit(name, 'abs', 'their_function')), edit('collated', 'nocase', 'their_collation'),
+  ...['by_size', 'checked', 'computed', 'defaulted'].map((name) => edit(name, 'abs', 'their_function')), edit('collated', 'nocase', 'their_collation'), edit('keyed', 'nocase', 'their_collation'),
   'pragma writable_schema = reset'
 ]
 
@@ -55,6 +56,12 @@ const CASES: readonly Case[] = [
   { table: 'defaulted', broken: [insert({ id: 2 })], works: [{ verb: 'select' }], reason: FUNCTION, only: SQLITE_ALONE },
   { table: 'defaulted', broken: [insert({ id: 2 }), insert({ id: 2, n: 2 })], works: [{ verb: 'select' }, update({ n: 5 })], reason: /^ER_NO_SUCH_TABLE \(t_\w+\.s\)$/, only: ['mariadb'] },
   { table: 'collated', broken: [{ verb: 'select', orderBy: 's' }, { verb: 'select', filters: { s: 'x' } }], works: [{ verb: 'select' }, insert({ id: 2, n: 2, s: 'y' }), { verb: 'select', orderBy: 'n', after: null }], reason: /^no such collation sequence: their_collation$/, only: SQLITE_ALONE },
+  {
+    table: 'keyed',
+    broken: [{ verb: 'select' }, { verb: 'select', filters: { n: 1 } }, insert({ k: 'y', n: 2 }), { verb: 'update', data: { n: 2 }, filters: { n: 1 } }, { verb: 'delete', filters: { k: 'x' } }],
+    reason: /^no query solution$|^no such collation sequence: their_collation$/,
+    only: SQLITE_ALONE
+  },
   { table: 'old', broken: [{ verb: 'select' }, { verb: 'select', columns: ['id'] }], reason: /^ER_VIEW_INVALID$|^no such table: main.gone$/ },
   { table: 'called', broken: [{ verb: 'select' }], reason: /^ER_VIEW_INVALID$/, only: SERVERS }
 ]

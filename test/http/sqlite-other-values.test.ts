@@ -21,6 +21,9 @@ const columns: readonly Other[] = [
   { type: 'varchar(20)', own: ["'a'", "'b'"], low: 'a', high: 'b', others: ["x'61'", "x''", "x'ff'"], isText: true },
   { type: 'text collate nocase', own: ["'a'", "'B'"], low: 'a', high: 'B', others: ["x'61'"], isText: true },
   { type: 'blob', own: ["x'41'", "x'4242'"], low: 'QQ==', high: 'QkI=', others: ["'QQ=='", "'A'", '5', '2.5'] },
+  { type: 'string', own: ["'a'", "'b'"], low: 'a', high: 'b', others: ['5', "'007'", "' 2.5e1 '", "x'61'"], isText: true },
+  { type: 'uuid collate nocase', own: ["'a'", "'B'"], low: 'a', high: 'B', others: ["'12345678901234567890123456789012'", "x'61'"], isText: true },
+  { type: 'varbinary(2)', own: ["x'41'", "x'4242'"], low: 'QQ==', high: 'QkI=', others: ["'QQ=='", "'7'", '2.5'] },
   { type: 'date', own: ["'2020-01-02'", "'2030-01-02'"], low: '2020-01-02', high: '2030-01-02', others: [...TIMES, "'2026-11-20T00:00:00'", "'2026-11-20 00:00:00'", "'20261120'", "'2026-11-2'"] },
   { type: 'time', own: ["'-10:15:00'", "'810:15:00.25'"], low: '-10:15:00', high: '810:15:00.25', others: [...TIMES, "'10:15'", "'9:15:00'", "'10:15:00.'", "'10:15:00.5Z'", "'10:15:00+02:00'"] },
   {

@@ -72,6 +72,8 @@ export const sqliteGroups: Readonly<Record<string, readonly TypedColumn[]>> = {
     { declaration: 'boolean', values: v.tinyBools }, { declaration: 'decimal(10,2)', values: v.decimals(10, 2) }, { declaration: 'numeric(15,6)', values: v.decimals(15, 6) },
     { declaration: 'real', values: v.doubles(5e-324, 1.7976931348623157e308) }, { declaration: 'double', values: v.doubles() },
     ...['text', 'varchar(20)', 'char(3)', 'clob'].map((declaration) => text(declaration, 40)), { declaration: 'blob', values: v.bytes(300) },
+    { declaration: 'uuid', values: v.uuids }, { declaration: 'string(40)', values: v.strings(v.unicode(40).map((each) => `${each}-`), '1e', ' 1 2', 'a ', '.') },
+    { declaration: 'binary(16)', values: v.bytes(16) }, { declaration: 'varbinary', values: v.bytes(40) },
     { declaration: 'date', values: v.days }, { declaration: 'time', values: v.times(6, 837) }, { declaration: 'datetime', values: v.datetimes(6) }, { declaration: 'timestamp', values: v.timestamps(6) },
     { declaration: 'json', values: v.documents }
   ]

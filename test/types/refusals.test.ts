@@ -56,6 +56,8 @@ const columns: Column[] = [
   { declaration: 'vector(2)', takes: ['[0]'], refuses: ['[1,2,3]', '["1"]', '[null]', '[1e39]', '"[1,2]"'], only: ['mysql'] },
   { declaration: 'inet6', takes: [], refuses: ['"::g"', '"1.2.3"', '"fe80::1%eth0"'], only: ['mariadb'] },
   { declaration: 'inet4', takes: [], refuses: ['"1.2.3.256"', '"::1"'], only: ['mariadb'] },
+  { declaration: 'string', takes: ['""', '"abc"', '"0x10"', '"1,5"', '"NaN"'], refuses: ['"007"', '"\\t.5"', '"1."', '"\\ud800"'], only: ['sqlite'] },
+  { declaration: 'binary(4)', takes: ['""', '"0x10"'], refuses: ['"AAA"'], only: ['sqlite'] },
   { declaration: 'uuid', takes: [], refuses: ['"123e4567-e89b-12d3-a456-42665544000"', '"zzze4567-e89b-12d3-a456-426655440000"'], only: ['mariadb'] }
 ]
 

@@ -69,13 +69,15 @@ const byPrimaryCode = new Map<number, Refuse>([
 const OWN_SYNTAX = /^(?:near "|unrecognized token|incomplete input)/
 /** An object is missing, whose name is reported if it looks like a name. */
 const MISSING = new RegExp(
-  String.raw`^(no such (?:table|column|view)|no query solution): ?([\w$.]{1,200})?|has no column|has \d+ columns but|` +
+  String.raw`^(no such (?:table|column|view)): ?([\w$.]{1,200})?|has no column|has \d+ columns but|` +
     'ON CONFLICT clause does not match'
 )
 /** An object is missing that the service never names, or a definition is wrong. */
 const DEFINED = new RegExp(
   [
     String.raw`^(no such (?:function|module|collation sequence)|unknown function): ?([\w$.]{1,200})?`,
+    // a table WITHOUT ROWID whose key needs a collation that another program defines
+    '^no query solution',
     '^foreign key mismatch|^wrong number of arguments to function|^unsafe use of|^misuse of|^ambiguous column ' +
     'name|^sub-select returns',
     String.raw`^(?:view|table) [\w$.]{1,200} (?:is circularly defined|may not be modified)`,
