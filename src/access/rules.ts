@@ -3,7 +3,7 @@ import type { Column, Rule, RuleTest } from '../catalog/catalog.ts'
 import { permissionDenied } from '../errors.ts'
 import { findBySteps, stepsOf } from '../json/plain-values.ts'
 import { isObject } from '../json/exact-json.ts'
-import { isSame, ValueRefused, type ColumnType, type Value } from '../types/column-type.ts'
+import { describeType, isSame, ValueRefused, type ColumnType, type Value } from '../types/column-type.ts'
 
 /** A value of a rule: a constant or a claim. */
 export type RuleValue = string | number | boolean | { readonly $claim: string }
@@ -144,7 +144,7 @@ export function bindRules (rules: readonly ResolvedRule[], columns: ReadonlyMap<
     const column = columns.get(rule.column)
     if (column === undefined) throw new RuleBroken(`column "${rule.column}" does not exist`)
     if (column.type.comparison === 'none' || column.type.structured) {
-      throw new RuleBroken(`column "${column.name}": the type ${column.declaration} cannot have rules`)
+      throw new RuleBroken(`column "${column.name}": ${describeType(column)} cannot have rules`)
     }
     return { column, tests: rule.tests.map((test) => bindTest(rule, test, column)) }
   })
@@ -160,7 +160,7 @@ function bindTest (
     return { kind, values: values.map((value) => (value === null ? null : readStable(rule, column, value))) }
   }
   if (column.type.order === undefined) {
-    throw new RuleBroken(`column "${column.name}": the type ${column.declaration} cannot be compared with ${operator}`)
+    throw new RuleBroken(`column "${column.name}": ${describeType(column)} cannot be compared with ${operator}`)
   }
   return { kind, operator: operator as '>', value: values.length === 0 ? '' : readStable(rule, column, values[0]) }
 }

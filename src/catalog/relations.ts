@@ -30,7 +30,8 @@ export function canCompare (column: Column, other: Column): boolean {
 
 /** Kinds of texts begin with the same word. */
 const haveCollation = (kind: string, { collation }: Column, other: Column): boolean =>
-  !kind.startsWith(RELATED_TEXT) || collation === undefined || other.collation === undefined || collation === other.collation
+  !kind.startsWith(RELATED_TEXT) || collation === undefined || other.collation === undefined ||
+  collation === other.collation
 
 /**
  * The relations of two tables by foreign keys of either of them, as far as the grant sees their columns. Equal

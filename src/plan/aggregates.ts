@@ -4,7 +4,7 @@ import { type Column, OF_RESULT, type Table } from '../catalog/catalog.ts'
 import { at, invalidValue, type Path } from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import { COUNT_DISTINCT, COUNT_VALUES, MAX, MIN } from '../types/aggregates.ts'
-import type { ColumnType, Computation, Totals } from '../types/column-type.ts'
+import { type ColumnType, type Computation, describeType, type Totals } from '../types/column-type.ts'
 import { getColumn } from './columns.ts'
 import { planGroup } from './filters/resolve-filters.ts'
 import type { FilterScope } from './filters/scope.ts'
@@ -51,7 +51,7 @@ function planFunction (name: string, [key, operand]: [string, string], path: Pat
   if (key === '$count' && operand === ROWS) return resultColumn(name, key, COUNT_VALUES)
   const source = getColumn(table, operand, path)
   const aggregate = findAggregate(key, source.type)
-  if (aggregate === undefined) throw at(path, invalidValue(operand, `the type ${source.declaration} has no ${key}`))
+  if (aggregate === undefined) throw at(path, invalidValue(operand, `${describeType(source)} has no ${key}`))
   return resultColumn(name, key, aggregate, source)
 }
 

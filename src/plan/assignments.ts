@@ -1,7 +1,7 @@
 import { baseTable, type Column, type Table } from '../catalog/catalog.ts'
 import { at, columnNotWritable, invalidValue, notNullViolation, type Path } from '../errors.ts'
 import { hasMany, objectKeys } from '../json/exact-json.ts'
-import { COLUMN, type Parameter, storing } from '../types/column-type.ts'
+import { COLUMN, describeType, type Parameter, storing } from '../types/column-type.ts'
 import { operatorSql, TO_DEFAULT } from '../types/update-operators.ts'
 import { getColumn, readValue, readWith, withStandIn } from './columns.ts'
 import { StandIn, type StandIns } from './holes.ts'
@@ -49,7 +49,7 @@ export function getWritableColumn (table: Table, name: string, path: Path, verb:
   const column = writable?.get(name) ?? table.columns.get(name) ?? getColumn(table, name, path, writable)
   if (writable?.has(name) === false) throw at(path, columnNotWritable(name, `${verb} is not allowed on it`))
   if (column.generated) throw at(path, columnNotWritable(name, 'the database computes it'))
-  if (!column.type.writable) throw at(path, columnNotWritable(name, `the type ${column.declaration} is not supported`))
+  if (!column.type.writable) throw at(path, columnNotWritable(name, `${describeType(column)} is not supported`))
   return column
 }
 
@@ -127,7 +127,8 @@ function planDefault (column: Column, operand: unknown, path: Path): Assignment 
   return { column, parameter: null, operator: TO_DEFAULT }
 }
 
-function describeRefusal ({ type, declaration }: Column, keys: readonly string[], isAllowed: boolean): string {
+function describeRefusal (column: Column, keys: readonly string[], isAllowed: boolean): string {
+  const { type } = column
   if (type.holdsJson === true) {
     return `"${keys.find((key) => key !== '$eq')}" is not allowed here; send an object whose keys all begin with $ ` +
       'as {"$eq": …}'
@@ -135,7 +136,7 @@ function describeRefusal ({ type, declaration }: Column, keys: readonly string[]
   if (!isAllowed) return `"${keys[0]}" is not allowed here; send a value`
   if (keys.length > 1) return 'expected a value, or an object with one operator'
   const operators = type.updates?.map(({ name }) => name).join(', ')
-  return `the type ${declaration} does not accept "${keys[0]}"; ` +
+  return `${describeType(column)} does not accept "${keys[0]}"; ` +
     (operators === undefined ? 'send a value' : `use a value or ${operators}`)
 }
 

@@ -4,6 +4,7 @@ import type { Include } from '../../schemas/fields.ts'
 import { DEFAULT_LIMIT } from '../../schemas/limits.ts'
 import { type Column, OF_RESULT, type Table, type TableSource } from '../catalog/catalog.ts'
 import { at, invalidBody, invalidValue, type Path } from '../errors.ts'
+import { describeType } from '../types/column-type.ts'
 import { planAggregate, resultColumn } from './aggregates.ts'
 import { type ColumnScope, getColumn } from './columns.ts'
 import { planGroup } from './filters/resolve-filters.ts'
@@ -55,7 +56,7 @@ export function planGroups (body: SelectBody, source: TableSource, given: PlanLi
 
 function planGroupColumn (column: Column, path: Path): Column {
   if (!column.type.sortable) {
-    throw at(path, invalidValue(column.name, `rows cannot be grouped by the type ${column.declaration}`))
+    throw at(path, invalidValue(column.name, `rows cannot be grouped by ${describeType(column)}`))
   }
   return column
 }
@@ -93,6 +94,6 @@ function planNamed (
   }
   const source = getColumn(table, operand, path)
   const found = source.type.parts?.get(key)
-  if (found === undefined) throw at(path, invalidValue(operand, `the type ${source.declaration} has no ${key}`))
+  if (found === undefined) throw at(path, invalidValue(operand, `${describeType(source)} has no ${key}`))
   return resultColumn(name, key, found, source)
 }

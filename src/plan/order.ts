@@ -5,7 +5,7 @@ import {
   at, didYouMean, invalidBody, invalidOrderBy, invalidValue, mayBeNew, type Path, unsupported
 } from '../errors.ts'
 import { objectKeys } from '../json/exact-json.ts'
-import type { Positions, Value } from '../types/column-type.ts'
+import { describeType, type Positions, type Value } from '../types/column-type.ts'
 import { keepsOrder } from '../types/value-classes.ts'
 import { getColumn, type ColumnScope, readValue } from './columns.ts'
 import { combine } from './filters/scope.ts'
@@ -114,7 +114,7 @@ function requireOneRow (member: Member, path: Path): Member {
 
 function toOrder ({ column, of }: OrderedColumn, direction: string | undefined, path: Path): Order {
   if (!column.type.sortable) {
-    throw refuse(path, `contains "${column.name}"; rows cannot be sorted by the type ${column.declaration}`)
+    throw refuse(path, `contains "${column.name}"; rows cannot be sorted by ${describeType(column)}`)
   }
   const text = direction?.toLowerCase()
   const descends = text?.startsWith('desc') === true
@@ -358,9 +358,9 @@ function planAfter (
 function requirePageable (order: readonly Order[]): void {
   const refused = order.map(({ column }) => column).find((column) => !isPageable(column))
   if (refused === undefined) return
-  const { name, declaration, collation } = refused
+  const { name, collation } = refused
   const why = comparesAsSorted(refused)
-    ? `the type ${declaration}`
+    ? describeType(refused)
     : `the collation ${collation}, because the database sorts its texts in another way than it compares them`
   throw at(['orderBy'], invalidOrderBy(`contains "${name}"; "after" is not possible with ${why}`))
 }

@@ -309,6 +309,10 @@ export interface Ranking {
   readonly rank: (value: Value) => number
 }
 
+/** The type of a column in messages. Columns of SQLite can have none, and computed ones of its views do. */
+export const describeType = ({ declaration }: { readonly declaration: string }): string =>
+  declaration === '' ? 'a column without a declared type' : `the type ${declaration}`
+
 /** The type of a column as introspection finds it. */
 export interface TypeFacts {
   /** Name of the type in lower case, without arguments: `decimal`, `varchar`. */

@@ -205,8 +205,8 @@ const SQLITE_TEXT = createType({
   defaultOf: (text) => text
 })
 
-/** Texts that a column without the affinity of texts stores as numbers, as `007`: it reads them up to a NUL character. */
 const SPACES = '[ \\t\\n\\v\\f\\r]*'
+/** Texts that a column without the affinity of texts stores as numbers, such as `007`: up to a NUL character. */
 const LIKE_NUMBERS = `^${SPACES}[-+]?([0-9]+(\\.[0-9]*)?|\\.[0-9]+)([eE][-+]?[0-9]+)?${SPACES}(\\u0000|$)`
 const LIKE_NUMBER = new RegExp(LIKE_NUMBERS)
 

@@ -373,7 +373,7 @@ t.test('a trigger whose text cannot be parsed may be of any event (sqlite)', asy
   database.exec('create table t (a); create trigger x after insert on t begin select 1; end; pragma writable_schema = on')
   database.exec("update sqlite_schema set sql = 'CREATE TRIGGER x -- no event' where name = 'x'")
   database.function(FILE, () => 'file')
-  const [table] = await introspectSqlite(async (sql, ...parameters) => database.prepare(sql).all(...parameters))
+  const [table] = await introspectSqlite(async (sql, ...parameters) => database.prepare(sql).all(...parameters), async () => [])
   t.same(table?.triggers, { known: false, list: [] })
   database.close()
 })

@@ -100,3 +100,42 @@ t.test('an app whose SQLite file is missing does not start', async (t) => {
   await t.rejects(async () => { await app.register(catalogs, { databases, budget: UNLIMITED, onWrite: undefined }) }, { name: 'ConfigError', message: /\/nowhere\/shop\.db does not exist/ })
   await app.close()
 })
+
+await onEachEngine(t, 'columns of a view of SQLite have the types of their tables: texts in FTS5, none without a declaration', {
+  only: ['sqlite'],
+  schema: () => [
+    'create virtual table words using fts5(title, body unindexed)', "insert into words values ('Hello', '7'), ('Bye', x'00')",
+    'create table loose (x, b blob)', "insert into loose values ('a', x'01')",
+    "create view found as select rowid as id, title, body, rank, title || '!' as loud, cast(title as text) as quiet from words",
+    'create view nested as select title, body from found', 'create view odd as select x, b from loose'
+  ]
+}, async (t, { post, url }) => {
+  const select = async (view: string, body: object) => (await post(view, { verb: 'select', ...body })).json
+  t.match((await select('nested', { orderBy: 'title' })).data.rows, [{ title: 'Bye', body: 'AA==' }, { title: 'Hello', body: '7' }])
+  for (const view of ['found', 'nested']) {
+    const [row] = (await select(view, { columns: ['title', 'body'], orderBy: 'title DESC' })).data.rows
+    t.equal((await select(view, { filters: row })).data.count, 1, `${view}: a filter made of a selected row finds it`)
+    t.same((await select(view, { columns: ['title'], filters: { title: { $startsWith: 'B' } } })).data.rows, [{ title: 'Bye' }])
+    t.equal((await select(view, { filters: { body: { $gte: '' } } })).data.count, 1, 'bytes are no text')
+  }
+  t.equal((await select('found', { filters: { quiet: 'Bye' } })).data.count, 1)
+  t.same((await select('odd', { filters: { b: 'AQ==' } })).data.rows, [{ x: 'a', b: 'AQ==' }])
+  const { tables } = await loadCatalog(url)
+  t.same(['rank', 'loud'].map((name) => tables.get('found')?.columns.get(name)?.declaration), ['', ''])
+  t.equal(tables.get('odd')?.columns.get('x')?.declaration, '')
+})
+
+await onEachEngine(t, 'a message names the missing type of a computed column', {
+  only: ['sqlite'],
+  schema: () => ['create table t (id integer primary key)', "create view v as select id, 'a' as c from t"]
+}, async (t, { post }) => {
+  const bodies = [
+    { filters: { c: 'a' } }, { filters: { c: { $like: 'a' } } }, { filters: { id: { $gt: { $column: 'c' } } } }, { orderBy: 'c' }, { groupBy: ['c'] },
+    { aggregates: { n: { $sum: 'c' } } }, { aggregates: { n: { $min: 'c' } } }, { include: { x: { table: 't', on: { c: 'id' } } } }
+  ]
+  for (const body of bodies) {
+    const { status, json } = await post('v', { verb: 'select', ...body })
+    t.equal(status, 400)
+    t.match(json.error.message, /(a column without a|\(no) declared type/, JSON.stringify(body))
+  }
+})

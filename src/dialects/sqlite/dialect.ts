@@ -9,8 +9,8 @@ import {
 import { watch } from '../waiters.ts'
 import { Writes, commit, runTransaction, undo, type Limit } from './transaction.ts'
 import { toReadError, toServiceError } from './errors.ts'
-import { type Ask, introspectSqlite } from './introspect.ts'
-import { createMemoryFile, MEMORY } from './protocol.ts'
+import { type Describe, introspectSqlite } from './introspect.ts'
+import { createMemoryFile, MEMORY, type ReadOrder } from './protocol.ts'
 import { createSessions, type Session, type SessionLimits } from './session.ts'
 import { runSelect, runWrite } from './statements.ts'
 
@@ -171,13 +171,16 @@ export async function openSqlite ({
     introspect: () =>
       sessions
         .read((session) => {
-          const ask: Ask = (sql, ...parameters) =>
+          const read = (order: Omit<ReadOrder, 'kind' | 'limit'>): Promise<object[]> =>
             limit(session, undefined, async () => {
               const rows: object[] = []
-              await session.read({ sql, parameters, limit: Infinity, named: true }, (row) => rows.push(row) > 0)
+              await session.read({ limit: Infinity, ...order }, (row) => rows.push(row) > 0)
               return rows
             })
-          return introspectSqlite(ask)
+          return introspectSqlite(
+            (sql, ...parameters) => read({ sql, parameters, named: true }),
+            (sql) => read({ sql, parameters: [], describes: true }) as ReturnType<Describe>
+          )
         })
         .catch((error: Error) => {
           throw toReadError(error)

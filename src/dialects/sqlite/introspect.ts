@@ -21,6 +21,14 @@ import { quoted } from './statements.ts'
 /** Runs a query; rows are objects, and whole numbers are JavaScript numbers. @throws SqliteError */
 export type Ask = (sql: string, ...parameters: string[]) => Promise<object[]>
 
+/**
+ * Describes the columns of a select: the table that each is read from, null for an expression, and its declared type,
+ * null if there is none. May be empty.
+ */
+export type Describe = (sql: string) => Promise<
+  ReadonlyArray<Readonly<Record<'table' | 'column' | 'type', string | null>>>
+>
+
 /** A part of an index; `column` is null for an expression. */
 interface IndexRow {
   table: string
@@ -171,7 +179,7 @@ interface ForeignRow {
 }
 interface TriggerRow { table: string, sql: string }
 
-export async function introspectSqlite (ask: Ask): Promise<readonly TableFacts[]> {
+export async function introspectSqlite (ask: Ask, describe: Describe): Promise<readonly TableFacts[]> {
   const byTable = async <Row extends { table: string }>(sql: string): Promise<Map<string, Row[]>> =>
     Map.groupBy((await ask(sql)) as Row[], (row) => row.table)
   // read first, so that a change during the other queries makes this version stale and the catalog is read again
@@ -179,15 +187,15 @@ export async function introspectSqlite (ask: Ask): Promise<readonly TableFacts[]
   const indexed = await byTable<IndexRow>(INDEXES)
   const foreigns = await byTable<ForeignRow>(FOREIGN_KEYS)
   const triggers = await byTable<TriggerRow>(TRIGGERS)
-  const fullTexts = Map.groupBy(
-    ((await ask(FULL_TEXTS)) as Array<{ name: string; sql: string }>).flatMap(toFullText),
-    ({ content }) => content.toLowerCase()
-  )
+  const searchable = (await ask(FULL_TEXTS)) as Array<{ name: string; sql: string }>
+  const fullTexts = Map.groupBy(searchable.flatMap(toFullText), ({ content }) => content.toLowerCase())
+  const textTables = new Set(searchable.map(({ name }) => name))
   const tables: Array<
     TableRow & { columns: ColumnRow[]; broken?: string; primaryKey: string[]; collations: Collations }
   > = []
   for (const table of await ask(TABLES) as TableRow[]) {
-    const { columns, ...broken } = await columnsOf(ask, table.name)
+    const { columns: found, ...broken } = await columnsOf(ask, table.name)
+    const columns = table.type === 'view' ? await withOrigins(found, { view: table.name, describe, textTables }) : found
     const collations: Collations = table.type === 'table' ? await loadCollations(ask, { ...table, columns }) : new Map()
     tables.push({
       ...table,
@@ -241,6 +249,33 @@ async function columnsOf (
     if (isLogicError(error as SqliteError)) return { columns: [], broken: reasonOf((error as SqliteError).message) }
     throw error
   }
+}
+
+/**
+ * SQLite calls a column of a view BLOB also if it is one without a declared type, as those of a full-text table are,
+ * which have texts. Such a column gets the type that it has in its table.
+ */
+async function withOrigins (
+  columns: ColumnRow[],
+  { view, describe, textTables }: {
+    readonly view: string
+    readonly describe: Describe
+    readonly textTables: ReadonlySet<string>
+  }
+): Promise<ColumnRow[]> {
+  if (columns.every(({ type }) => type !== 'BLOB')) return columns
+  const origins = await describe(`select * from ${quoted(view)}`).catch((error) => {
+    if (isLogicError(error as SqliteError)) return []
+    throw error
+  })
+  if (origins.length !== columns.length) return columns
+  return columns.map((column, index) => {
+    const { table, column: origin, type } = origins[index] as typeof origins[number]
+    if (column.type !== 'BLOB' || type !== null) return column
+    // the hidden columns of a full-text table are its name and the rank
+    const isText = table !== null && textTables.has(table) && origin !== table && origin !== 'rank'
+    return { ...column, type: isText ? 'TEXT' : '' }
+  })
 }
 
 /** Whether the column is the rowid: an INTEGER PRIMARY KEY, the only primary key without an index. */

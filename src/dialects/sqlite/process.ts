@@ -227,9 +227,10 @@ class Connection {
     }
   }
 
-  #read ({ sql, parameters, limit, named = false, version }: ReadOrder): Reply {
+  #read ({ sql, parameters, limit, named = false, describes, version }: ReadOrder): Reply {
     this.#requireVersion(version)
     const statement = this.#prepare(sql)
+    if (describes === true) return { rows: (statement.columns?.() ?? []) as object[] as Row[] }
     statement.setReadBigInts(!named)
     const values = parameters as SQLInputValue[]
     const check = named

@@ -60,6 +60,8 @@ export interface ReadOrder extends OnVersion {
   readonly limit: number
   /** Whether rows are objects, and integers JavaScript numbers. */
   readonly named?: boolean
+  /** Whether the rows are descriptions of the columns of the select, which does not run; none before Node 22.16. */
+  readonly describes?: boolean
 }
 
 /**

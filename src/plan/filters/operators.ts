@@ -4,7 +4,7 @@ import type { Column } from '../../catalog/catalog.ts'
 import { canCompare } from '../../catalog/relations.ts'
 import { at, invalidBody, invalidValue, type Path, type ServiceError, didYouMean } from '../../errors.ts'
 import { hasMany, isObject, objectKeys } from '../../json/exact-json.ts'
-import { type ColumnType, includesLevel, type Moment, type Value } from '../../types/column-type.ts'
+import { type ColumnType, describeType, includesLevel, type Moment, type Value } from '../../types/column-type.ts'
 import { isNow, readMoment } from '../../types/moment.ts'
 import { readString } from '../../types/text.ts'
 import { getColumn, readIfFits, readValue, withStandIn } from '../columns.ts'
@@ -147,8 +147,8 @@ function planColumns (operand: Operand, operator: Operator): Condition {
   const other = getColumn(scope.table, name, [...path, '$column'])
   if (other === column) throw refuse(operand, 'a column cannot be compared with itself')
   if (!canCompare(column, other)) {
-    const described = ({ declaration, collation }: Column): string =>
-      `${declaration}${collation === undefined ? '' : ` ${collation}`}`
+    const described = (each: Column): string =>
+      `${describeType(each)}${each.collation === undefined ? '' : ` ${each.collation}`}`
     throw refuse(operand, `${described(column)} cannot be compared with "${name}" (${described(other)})`)
   }
   return { kind: 'columns', column, operator, other }
@@ -253,7 +253,7 @@ function readCompared<R> (
   const { moment } = column.type
   if (scope.isTimeless === true) throw refuse(operand, '"$now" is not allowed in "having"')
   if (moment?.isComparable !== true) {
-    throw refuse(operand, `the type ${column.declaration} cannot be compared with "$now"`)
+    throw refuse(operand, `${describeType(column)} cannot be compared with "$now"`)
   }
   return readValue(column, value.$now, [...path, '$now'], (given) => readMoment(given, moment, 'filters'))
 }
@@ -320,8 +320,8 @@ function planCase ({ column, value, scope, path }: Operand): Condition {
   ))
 }
 
-const refuseCase = ({ name, declaration }: Column, path: Path): ServiceError =>
-  at(path, invalidValue(name, `the type ${declaration} has no letter case for "$case"`))
+const refuseCase = (column: Column, path: Path): ServiceError =>
+  at(path, invalidValue(column.name, `${describeType(column)} has no letter case for "$case"`))
 
 /** Only columns of MySQL and MariaDB have a character set. */
 const ignoresCase = ({ collation = '', charset }: Column): boolean =>
@@ -375,7 +375,7 @@ export function planOperator (name: string, given: Operand): Condition {
   if (!holdsPaths) countCondition(scope, path)
   const isNull = operand.value === null && operator.takesNull
   if (!isNull && !acceptsOperator(operator, column.type)) {
-    throw refuse(operand, `the type ${column.declaration} cannot be compared with ${name}`)
+    throw refuse(operand, `${describeType(column)} cannot be compared with ${name}`)
   }
   return operator.plan(operand)
 }
