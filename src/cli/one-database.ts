@@ -17,12 +17,20 @@ import { type NamedRequest, REQUESTS_PATH } from '../named/definition.ts'
 import { type DocumentSettings, EVERYTHING } from '../openapi/visible.ts'
 import { type CommandName, COMMANDS, parseFlags } from './commands.ts'
 
+const BLOCKED = 'the account is blocked after too many wrong passwords'
+const EXPIRED = 'the password of the account has expired'
+
 /** The explanations for a server that answers but cannot be used, by reason. */
 const REFUSALS: ReadonlyMap<string, string> = new Map([
   ['ER_ACCESS_DENIED_ERROR', 'the server refuses the user name or the password'],
   ['ER_ACCESS_DENIED_NO_PASSWORD_ERROR', 'the server refuses the user name or the password'],
   ['ER_DBACCESS_DENIED_ERROR', 'the account has no privilege in the database, which may not exist'],
   ['ER_BAD_DB_ERROR', 'the server does not have the database'],
+  ['ER_ACCOUNT_HAS_BEEN_LOCKED', 'the account is locked'],
+  ['ER_USER_IS_BLOCKED', BLOCKED],
+  ['ER_USER_ACCESS_DENIED_FOR_USER_ACCOUNT_BLOCKED_BY_PASSWORD_LOCK', BLOCKED],
+  ['ER_MUST_CHANGE_PASSWORD', EXPIRED],
+  ['ER_MUST_CHANGE_PASSWORD_LOGIN', EXPIRED],
   ['ER_HOST_NOT_PRIVILEGED', 'the server does not accept connections of this machine'],
   ['ER_NOT_SUPPORTED_AUTH_MODE', 'the account logs in in a way that is not supported'],
   ['ER_CON_COUNT_ERROR', 'the server has too many connections'],

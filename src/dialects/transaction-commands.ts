@@ -101,8 +101,10 @@ export const controlTable = (name: string): Table => Object.freeze({
 
 const NO_TABLE = controlTable('')
 
-export const controlStatement = (verb: Statement['verb'], sql: string): Statement => ({
+/** `does`: what it does, for messages if the server refuses it. */
+export const controlStatement = (verb: Statement['verb'], sql: string, does?: string): Statement => ({
   verb,
+  does,
   table: NO_TABLE,
   sql,
   pieces: [sql],

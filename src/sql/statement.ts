@@ -30,6 +30,8 @@ export interface CompiledStatement {
   readonly isSearch?: boolean | undefined
   /** Set if the conditions of a write use rows of other tables. */
   readonly isRelated?: boolean | undefined
+  /** What a statement that is about no table does, for messages. */
+  readonly does?: string | undefined
   /** Set if a select reads a view. */
   readonly readsView?: boolean | undefined
   /** The tables of the columns, if not all columns belong to `table`. */

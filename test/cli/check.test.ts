@@ -70,6 +70,24 @@ for (const engine of servers) {
     t.notMatch(stdout, /hunter2|IDENTIFIED|\*[0-9A-F]{40}/)
   })
 
+  t.test(`an account that is locked, or whose password has expired, is named so (${engine.name})`, async (t) => {
+    const database = await createTestDatabase(engine)
+    const account = `c_${database.name.slice(2)}`
+    t.teardown(async () => {
+      for (const suffix of ['l', 'e']) await database.query(`drop user '${account}${suffix}'@'%'`)
+      await database.drop()
+    })
+    await database.query(`create user '${account}l'@'%' identified by 'hunter2' account lock`)
+    await database.query(`create user '${account}e'@'%' identified by 'hunter2' password expire`)
+    for (const [suffix, said] of [['l', /^shop: the account is locked \(ER_ACCOUNT_HAS_BEEN_LOCKED\)\n/], ['e', /^shop: the password of the account has expired \(ER_MUST_CHANGE_PASSWORD(_LOGIN)?\)\n/]] as const) {
+      const url = Object.assign(new URL(database.url), { username: account + suffix, password: 'hunter2' }).href
+      const cwd = t.testdir({ 'row-query.json': JSON.stringify({ databases: { shop: { url } } }) })
+      const { code, stdout } = await runInProcess(t as Test, ['check', '--config', 'row-query.json'], { cwd })
+      t.equal(code, 1)
+      t.match(stdout, said)
+    }
+  })
+
   t.test(`a wrong password is distinguished from an unreachable server (${engine.name})`, async (t) => {
     const cwd = t.testdir()
     const config = {

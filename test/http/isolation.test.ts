@@ -99,6 +99,25 @@ await testOne('an attempt after a deadlock runs at its level, although a trigger
   t.same(levels, ['SERIALIZABLE', 'REPEATABLE-READ', 'READ-COMMITTED'])
 })
 
+await testOne('a server that refuses the isolation level, or a transaction, is answered by what it refuses', async (t, { operate, proxy }) => {
+  if (proxy === undefined) return
+  const write = (isolation: string) => operate({ isolation, operations: [{ table: 'tags', verb: 'update', filters: { item_id: 1 }, data: { word: 'x' } }] })
+  for (const [begins, does] of [[/^set session transaction isolation level serializable/, 'set the isolation level'], [/^start transaction/, 'begin a transaction']] as const) {
+    for (const [number, state, code, who] of [
+      [1227, '42000', 'PERMISSION_DENIED', "The service's database account may not"], [1064, '42000', 'NOT_SUPPORTED', 'The database does not let the service'],
+      [1231, '42000', 'NOT_SUPPORTED', 'The database does not let the service'], [1568, '25001', 'NOT_SUPPORTED', 'The database does not let the service'],
+      [1193, 'HY000', 'NOT_SUPPORTED', 'The database does not let the service']
+    ] as const) {
+      proxy.onStatement = () => undefined
+      t.equal((await write('repeatableRead')).status, 200)
+      proxy.onStatement = (text) => begins.test(text) ? errorPacket(number, state) : undefined
+      const { json } = await write('serializable')
+      t.match(json.error, { code, message: `${who} ${does}`, details: [] }, `${number} of ${does}`)
+    }
+  }
+  proxy.onStatement = () => undefined
+})
+
 await testOne('"returning" does not decide whether the keys of rows can change', async (t, { post }) => {
   // the index of the filter has the order in which each key is free
   const shift = (by: number, rest: object) => post('shifted', { verb: 'update', filters: { place: { $lt: 0 } }, data: { id: { $inc: by } }, ...rest })

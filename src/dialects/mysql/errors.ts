@@ -6,7 +6,7 @@ import {
   baseTable, mayFillColumns, mayFire, type Check, type Column, type ForeignKey, type Key, type Table
 } from '../../catalog/catalog.ts'
 import {
-  checkViolation, databaseUnavailable, deadlock, lockTimeout, notNullViolation, notSupported, outcomeUnknown,
+  checkViolation, databaseUnavailable, deadlock, isTrouble, lockTimeout, notNullViolation, notSupported, outcomeUnknown,
   permissionDenied, pointer, queryTimeout, resultTooLarge, statementTooLarge, textRefused, transactionTooLarge,
   uniqueViolation, unsupported, valueOutOfRange, ServiceError, withDetails, withReason
 } from '../../errors.ts'
@@ -22,11 +22,15 @@ export interface MysqlError extends Error { errno?: number, code?: string, sqlSt
 type Refuse = (statement: Statement, error: MysqlError) => Error
 
 /** The account lacks a privilege. The message may name the table, because the client has sent its name. */
-const accountDenied: Refuse = ({ table }) =>
-  permissionDenied(`The service's database account may not do this on "${table.name}"`)
+const accountDenied: Refuse = ({ table, does = `do this on "${table.name}"` }) =>
+  permissionDenied(`The service's database account may not ${does}`)
 /** The engine of the table, or the view, does not support it; or the number is unknown. */
-const cannot: Refuse = ({ table }) =>
-  notSupported(`The database does not support this operation${table.name === '' ? '' : ` on table "${table.name}"`}`)
+const cannot: Refuse = ({ table, does }) =>
+  notSupported(
+    does !== undefined
+      ? `The database does not let the service ${does}`
+      : `The database does not support this operation${table.name === '' ? '' : ` on table "${table.name}"`}`
+  )
 /** The messages of Galera if the transaction is too large, whose numbers have other meanings too. */
 const LARGER_THAN_CLUSTER = /writeset size|wsrep_max_ws_|"Message too long"/i
 const tooLargeOr = (other: Refuse): Refuse => (statement, error) =>
@@ -253,11 +257,17 @@ export function toServiceError (error: MysqlError, statement: Statement): Error 
   if (error.sqlState === undefined) return wasNotSent(error) ? databaseUnavailable() : error
   if (statement.textPath !== undefined && REFUSED_TEXTS.has(numberOf(error))) return textRefused(statement.textPath)
   const refuse = byNumber.get(numberOf(error)) ?? byClass.get(error.sqlState.slice(0, 2)) ?? cannot
-  const refusal = refuse(statement, error)
+  const refusal = aboutItself(refuse(statement, error), statement, error)
   if (mayHaveChanged(statement, numberOf(error), refusal)) {
     return withReason(changedInPart(statement.table), nameOf(error))
   }
   return refusal instanceof ServiceError ? withReason(refusal, nameOf(error)) : refusal
+}
+
+/** A statement about no table violates nothing and lacks nothing: the server does not take it. */
+function aboutItself (refusal: Error, statement: Statement, error: MysqlError): Error {
+  const isKept = isTrouble(refusal as ServiceError) || (refusal as ServiceError).code === 'PERMISSION_DENIED'
+  return statement.does === undefined || isKept ? refusal : cannot(statement, error)
 }
 
 /** The error for a statement that has exceeded its time limit. Without transactions, its rows remain. */
@@ -340,9 +350,15 @@ function missingIn (error: MysqlError): string | undefined {
     : undefined
 }
 
+/** The names of MariaDB's errors of a login. MySQL has other errors with these numbers, none of them of a login. */
+const MARIADB_LOGINS: ReadonlyMap<number, string> = new Map([
+  [4150, 'ER_USER_IS_BLOCKED'],
+  [4151, 'ER_ACCOUNT_HAS_BEEN_LOCKED']
+])
+
 /** The error if there is no connection, or none with the required session; nothing was sent. */
-export function toConnectError (error: { code?: string | undefined }): ServiceError {
-  return withReason(databaseUnavailable(), error.code)
+export function toConnectError ({ code, errno = 0 }: Pick<MysqlError, 'code' | 'errno'>): ServiceError {
+  return withReason(databaseUnavailable(), MARIADB_LOGINS.get(errno) ?? code)
 }
 
 /**

@@ -116,7 +116,7 @@ class Execution {
   /** Sets the isolation level of the following transactions of the session, which keeps it. */
   #isolate (level: Isolation): void {
     const { session } = this.#run
-    this.#before = controlStatement('select', isolationStatement(level))
+    this.#before = controlStatement('select', isolationStatement(level), 'set the isolation level')
     session.isolation = undefined
     const done: CommandDone = (error) => {
       if (this.#ended || error !== null || this.#stop !== undefined) return this.done(error ?? STOPPED)

@@ -114,7 +114,19 @@ export async function findAccountRisks (
   if (ssl === undefined && open.length > 0) {
     risks.push(`without TLS to ${open.map(({ host }) => host).join(', ')}: add ?ssl=true`)
   }
+  if (await readsWithoutMajority(ask)) risks.push(WITHOUT_MAJORITY)
   return { excess, risks, enough: await statementsFor(ask, database) }
+}
+
+const WITHOUT_MAJORITY = 'group_replication_unreachable_majority_timeout is 0: a node that is cut off from its group ' +
+  'shows old rows for as long as it runs (docs/reliability.md says what bounds that time)'
+
+/** Whether the server is of a group of Group Replication whose nodes wait for the others without a limit. */
+async function readsWithoutMajority (ask: Ask): Promise<boolean> {
+  const rows = await ask("show global variables like 'group\\_replication\\_%'")
+  const values = new Map(rows as Array<[name: string, value: string]>)
+  const of = (name: string): string => values.get(`group_replication_${name}`) ?? ''
+  return of('group_name') !== '' && of('unreachable_majority_timeout') === '0'
 }
 
 /** Includes the privileges of all roles of the account, because it can activate each of them. */

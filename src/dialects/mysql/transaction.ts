@@ -161,7 +161,7 @@ class TransactionRun<T> {
       set: async (name) => {
         before.set(name, this.#lasting)
         // replaces one of the same name
-        await run(controlStatement('update', `savepoint ${name}`))
+        await run(controlStatement('update', `savepoint ${name}`, 'set a savepoint'))
       },
       undo: (name) =>
         this.#queue.run(async () => {
@@ -246,7 +246,7 @@ class TransactionRun<T> {
     try {
       // it changes nothing, so it may be sent again
       await this.#control(
-        controlStatement('select', readOnly ? snapshot : 'start transaction'),
+        controlStatement('select', readOnly ? snapshot : 'start transaction', 'begin a transaction'),
         isolation
       )
     } catch (error) {

@@ -1,6 +1,6 @@
 /** The privileges of an account. */
 import t from 'tap'
-import { escapePattern, findGrantRisks, parseGrant } from '../../../src/dialects/mysql/privileges.ts'
+import { escapePattern, findAccountRisks, findGrantRisks, parseGrant } from '../../../src/dialects/mysql/privileges.ts'
 import { createMysqlDialect } from '../../../src/dialects/mysql/dialect.ts'
 import { createTestDatabase, engines } from '../../servers/engines.ts'
 import { addressOf } from '../../support/mysql.ts'
@@ -37,6 +37,16 @@ for (const [line, risks] of lines) {
 
 t.test('an escaped name matches only itself', async (t) => {
   t.equal(escapePattern('my_shop%'), 'my\\_shop\\%')
+})
+
+t.test('a node of Group Replication that shows old rows without a limit is a risk', async (t) => {
+  const risksOf = async (name: string, timeout: string) => (await findAccountRisks(async (sql) => {
+    if (/^show grants/.test(sql)) return [['GRANT USAGE ON *.* TO `u`@`%`']]
+    return /^show global variables/.test(sql) ? [['group_replication_group_name', name], ['group_replication_unreachable_majority_timeout', timeout]] : [['u@%']]
+  }, addressOf('mysql://u:secret@127.0.0.1/shop'), ['shop'])).risks
+  t.match(await risksOf('aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa', '0'), [/^group_replication_unreachable_majority_timeout is 0: /])
+  t.same(await risksOf('aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa', '60'), [])
+  t.same(await risksOf('', '0'), [], 'the plugin is there, and the server is of no group')
 })
 
 const pool = { size: 1, queue: 1, wait: 5000 }

@@ -2,6 +2,7 @@ import t from 'tap'
 import type { Table, TriggerEvent } from '../../../src/catalog/catalog.ts'
 import { isLost, isNotHere, knownNumbers, toConnectError, toServiceError, toTimeout, type MysqlError } from '../../../src/dialects/mysql/errors.ts'
 import { toFailure } from '../../../src/dialects/mysql/failure.ts'
+import { controlStatement } from '../../../src/dialects/transaction-commands.ts'
 import type { Statement } from '../../../src/sql/statement.ts'
 import { readDocument, tableRows } from '../../support/markdown.ts'
 import { mysqlColumn, statementOf, tableOf } from '../../support/tables.ts'
@@ -260,4 +261,14 @@ t.test('if the connection was closed before the statement was sent, nothing was 
 t.test('if connecting fails, nothing was sent', async (t) => {
   t.match(toConnectError({ code: 'ECONNREFUSED' }), { code: 'DATABASE_UNAVAILABLE', reason: 'ECONNREFUSED' })
   t.notOk(Object.hasOwn(toConnectError({}), 'reason'))
+  t.match(toConnectError({ code: 'ER_BULK_PARSER_INCOMPLETE_ESCAPE_SEQUENCE', errno: 4151 }), { reason: 'ER_ACCOUNT_HAS_BEEN_LOCKED' }, 'MySQL has another error with this number of MariaDB')
+})
+
+t.test('the error of a statement about no table says what it does', async (t) => {
+  const set = controlStatement('select', 'set session transaction isolation level serializable', 'set the isolation level')
+  t.match(toServiceError(fromServer(1227), set), { code: 'PERMISSION_DENIED', message: "The service's database account may not set the isolation level" })
+  for (const [number, state] of [[1064, '42000'], [1231, '42000'], [1568, '25001'], [1193, 'HY000'], [1305, '42000'], [1644, '45000'], [9999, '23000']] as const) {
+    t.match(toServiceError(fromServer(number, 'refused', state), set), { code: 'NOT_SUPPORTED', message: 'The database does not let the service set the isolation level' }, `${number}`)
+  }
+  for (const [number, code] of [[1205, 'LOCK_TIMEOUT'], [1213, 'DEADLOCK'], [1047, 'DATABASE_UNAVAILABLE']] as const) t.match(toServiceError(fromServer(number), set), { code })
 })
