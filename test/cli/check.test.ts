@@ -79,6 +79,7 @@ for (const engine of servers) {
     })
     await database.query(`create user '${account}l'@'%' identified by 'hunter2' account lock`)
     await database.query(`create user '${account}e'@'%' identified by 'hunter2' password expire`)
+    for (const suffix of ['l', 'e']) await database.query(`grant select on ${database.name}.* to '${account}${suffix}'@'%'`)
     for (const [suffix, said] of [['l', /^shop: the account is locked \(ER_ACCOUNT_HAS_BEEN_LOCKED\)\n/], ['e', /^shop: the password of the account has expired \(ER_MUST_CHANGE_PASSWORD(_LOGIN)?\)\n/]] as const) {
       const url = Object.assign(new URL(database.url), { username: account + suffix, password: 'hunter2' }).href
       const cwd = t.testdir({ 'row-query.json': JSON.stringify({ databases: { shop: { url } } }) })
