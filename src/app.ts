@@ -67,6 +67,7 @@ export async function registerParts (
   const databases = app.rowQueryDatabases
   const collectors = await createCollectors(settings, { databases, registry, log: app.log })
   const named = settings.requests && new NamedRequests({ databases, limits }, settings.requests)
+  named?.watch(app.log)
   const described = { databases, settings: { prefix: app.prefix, limits, info: settings.openapiInfo } }
   await app.register(errors)
   await app.register(responseHeaders)

@@ -21,13 +21,13 @@ async function checkIssuer ({ setting, keys }: JwtIssuer): Promise<Findings> {
 
 /**
  * `row-query check`: prints for each database whether it and its replicas answer, its tables, the privileges of the
- * account and their risks, and what each token and role may do and can do; then whether tokens and the keys of issuers
- * can be used. Returns the exit code: 1 if a database does not answer, there is an error or, with `--strict`, a
- * warning; otherwise 0.
+ * account and their risks, the named requests, and what each token and role may do and can do; then whether tokens and
+ * the keys of issuers can be used. Returns the exit code: 1 if a database does not answer, there is an error or, with
+ * `--strict`, a warning; otherwise 0.
  */
 export async function check (args: string[]): Promise<number> {
   const { values } = parseFlags('check', { args, options: COMMANDS.check.flags })
-  const { settings } = loadSettings(values)
+  const { server: { prefix }, settings } = loadSettings(values)
   const { databases, jwt } = settings
   const isBad = (found: Findings): boolean => has(found, 'error') || (values.strict === true && has(found, 'warning'))
   let failures = 0
@@ -39,7 +39,10 @@ export async function check (args: string[]): Promise<number> {
     configured: databases.flatMap(({ address, replicas }) =>
       [...(address.engine === 'mysql' ? [address.address] : []), ...replicas].map(({ database }) => database)
     ),
-    grants: listGrants(settings)
+    grants: listGrants(settings),
+    requests: [...settings.requests?.values() ?? []],
+    limits: settings.limits,
+    prefix
   }
   for (const database of databases) {
     const { heading, answers, findings } = await checkDatabase(database, context)

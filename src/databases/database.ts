@@ -139,6 +139,8 @@ export interface Database extends KeyedDatabase {
   getCatalog (): Catalog | Promise<Catalog>
   /** Returns the catalog without reading it; undefined until it has been read. */
   latestCatalog (): Catalog | undefined
+  /** Passes on the catalog, now if it has been read, and after each reading. The watcher must not throw. */
+  watch (watcher: (catalog: Catalog) => void): void
   /** Reads the catalog again. */
   refresh (): Promise<Catalog>
   /** Reads the catalog again, unless it has just been read, for something that it lacks. */
@@ -210,7 +212,9 @@ export function createDatabase ({
     onError: (error) => onCleanUpError(error, name)
   })
   const running = new RunningRequests()
+  const watchers: Array<(catalog: Catalog) => void> = []
   const store = createCatalogStore({
+    onRead: (catalog) => { for (const watcher of watchers) watcher(catalog) },
     load: async () => await inPieces(createCatalogInParts(await dialect.introspect(), Date.now())),
     interval: refreshInterval,
     onError: (error) => onRefreshError(error, name)
@@ -230,6 +234,11 @@ export function createDatabase ({
     onWrite,
     getCatalog: store.current,
     latestCatalog: store.latest,
+    watch (watcher) {
+      watchers.push(watcher)
+      const catalog = store.latest()
+      if (catalog !== undefined) watcher(catalog)
+    },
     refresh: store.refresh,
     look: store.look,
     async close () {

@@ -70,11 +70,13 @@ const SECOND_AFTER = 1000
 export function createCatalogStore ({
   load,
   interval,
-  onError
+  onError,
+  onRead
 }: {
   readonly load: () => Promise<Catalog>
   readonly interval: number
   readonly onError: (error: unknown) => void
+  readonly onRead?: (catalog: Catalog) => void
 }): {
   /** The newest catalog; a promise until the first one is loaded. @throws the error of loading it */
     current (): Catalog | Promise<Catalog>
@@ -124,6 +126,7 @@ export function createCatalogStore ({
         const missing = new Map(Array.from(lacked, ([name, { table }]) => [name, table]))
         const kept = asked ? { missing } : { tables: new Map([...loaded.tables, ...missing]) }
         catalog = lacked.size === 0 ? loaded : Object.freeze({ ...loaded, ...kept })
+        onRead?.(catalog)
         return catalog
       })
       .finally(() => { running = undefined })

@@ -1,7 +1,10 @@
 /** Calls named requests: who may call which, the body of a call, and its errors. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { FastifyBaseLogger } from 'fastify'
 import type { Body, OperationsBody } from '../../schemas/body.ts'
 import { accessTo } from '../access/authorize.ts'
 import { type Grant, permissionsOn } from '../access/grant.ts'
+import type { Catalog } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
 import type { ReadOptions } from '../dialects/dialect.ts'
 import { at, invalidBody, isServiceError, type Path, type ServiceError } from '../errors.ts'
@@ -17,7 +20,7 @@ import { bodyOf, findEmptied } from './bodies.ts'
 import type { NamedRequest } from './definition.ts'
 import { findMisfit, planWithoutValues } from './fit.ts'
 import { type Given, Parameters, readField, type Supplied } from './parameters.ts'
-import { toOwnRights, toRightsOfRole } from './refusals.ts'
+import { describeMisfit, toOwnRights, toRightsOfRole } from './refusals.ts'
 
 export interface NamedCall extends ReadOptions, Keyed {
   readonly request: NamedRequest
@@ -27,6 +30,8 @@ export interface NamedCall extends ReadOptions, Keyed {
   readonly resultLimit?: number | undefined
   readonly record?: RequestRecord | null | undefined
 }
+
+type Log = Pick<FastifyBaseLogger, 'warn' | 'info'>
 
 /** The methods of its path. */
 export const methodsOf = ({ isRead }: NamedRequest): string[] => isRead ? ['GET', 'HEAD', 'POST'] : ['POST']
@@ -42,6 +47,10 @@ export class NamedRequests {
   readonly #using: Using
   #requests: ReadonlyMap<string, NamedRequest>
 
+  /** What does not fit the catalogs that were read last, by the names of the requests. */
+  readonly #misfits = new Map<string, string>()
+  #log: Log | undefined
+
   constructor (using: Using, requests: ReadonlyMap<string, NamedRequest>) {
     this.#using = using
     this.#requests = requests
@@ -50,6 +59,35 @@ export class NamedRequests {
   /** Calls that run end as they began. */
   use (requests: ReadonlyMap<string, NamedRequest>): void {
     this.#requests = requests
+    for (const { name, latestCatalog } of this.#using.databases.values()) {
+      const catalog = latestCatalog()
+      if (catalog !== undefined) this.#compare(name, catalog).catch(() => {})
+    }
+  }
+
+  /** Says in the log which requests do not fit their tables, now and after each reading of a catalog. */
+  watch (log: Log): void {
+    this.#log = log
+    for (const { name, watch } of this.#using.databases.values()) {
+      watch((catalog) => { this.#compare(name, catalog).catch(() => {}) })
+    }
+  }
+
+  /** Other requests may run between two of them. */
+  async #compare (database: string, catalog: Catalog): Promise<void> {
+    for (const request of this.#requests.values()) {
+      if (request.database !== database) continue
+      const misfit = findMisfit(request, { catalog, limits: this.#using.limits })
+      const [before, reason] = [this.#misfits.get(request.name), misfit && describeMisfit(misfit)]
+      if (reason === undefined) this.#misfits.delete(request.name)
+      else this.#misfits.set(request.name, reason)
+      const line = { request: request.name, database }
+      if (reason !== undefined && reason !== before) {
+        this.#log?.warn({ ...line, reason }, 'a named request does not fit')
+      }
+      if (reason === undefined && before !== undefined) this.#log?.info(line, 'a named request fits again')
+      await nextTurn()
+    }
   }
 
   get (name: string): NamedRequest | undefined {
@@ -140,7 +178,7 @@ interface Misfit { readonly error: ServiceError | undefined }
 const misfits = new WeakMap<NamedRequest, WeakMap<object, Misfit>>()
 
 /** Whether a grant names the request or, without a role, holds a permission on each of its tables. */
-function mayCall ({ name, role, database, parts }: NamedRequest, grant: Grant): boolean {
+export function mayCall ({ name, role, database, parts }: NamedRequest, grant: Grant): boolean {
   if (role !== undefined) return grant.requests === 'all' || grant.requests?.has(name) === true
   return parts.every(({ table, others }) =>
     [table, ...others].every((each) => permissionsOn(grant, database, each).size > 0)

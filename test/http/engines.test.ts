@@ -95,7 +95,7 @@ for (const engine of await engines()) {
   }
 }
 
-const check = (url: string) => checkDatabase(resolveSettings({ databases: { shop: { url } }, tokens: [] }).databases[0] as never, { configured: [], grants: [] })
+const check = (url: string) => checkDatabase(resolveSettings({ databases: { shop: { url } }, tokens: [] }).databases[0] as never, { configured: [], grants: [], requests: [], limits: {} as never, prefix: '' })
 
 for (const engine of await engines()) {
   t.test(`check and the log name the engine, and what it ignores or lacks (${engine.name})`, async (t) => {

@@ -11,9 +11,11 @@ import { relationsBetween } from '../../catalog/relations.ts'
 import type { DatabaseConfig } from '../../databases/open.ts'
 import type { Dialect } from '../../dialects/dialect.ts'
 import { findKeysTableProblems } from '../../idempotency/keys-table.ts'
+import type { NamedRequest } from '../../named/definition.ts'
 import { indexesOfWords } from '../../plan/filters/match.ts'
 import { findMemberIndex } from '../../plan/relation.ts'
 import { isWhole } from '../../plan/row-keys.ts'
+import type { RequestLimits } from '../../plan/write-options.ts'
 import { describeConnectProblem, openOnce } from '../one-database.ts'
 import { comparePrivileges } from './check-privileges.ts'
 import { about, findings, type Findings, type Granted, listNames } from './findings.ts'
@@ -225,6 +227,10 @@ interface Context {
   /** The names of all configured databases on their servers. */
   readonly configured: readonly string[]
   readonly grants: readonly Granted[]
+  /** Those of all databases. */
+  readonly requests: readonly NamedRequest[]
+  readonly limits: RequestLimits
+  readonly prefix: string
 }
 
 /** `heading`: a line that shows whether the database answers. */
@@ -258,7 +264,7 @@ async function withDialect<T> (config: DatabaseConfig, use: (dialect: Dialect) =
 async function checkPrimary (
   dialect: Dialect,
   name: string,
-  { configured, grants }: Context
+  { configured, grants, requests, ...settings }: Context
 ): Promise<{ readonly catalog: Catalog; readonly findings: Findings }> {
   const facts = await dialect.introspect()
   const catalog = createCatalog(facts, Date.now())
@@ -271,6 +277,11 @@ async function checkPrimary (
     grants,
     findDenied: (uses) => dialect.findDenied(uses)
   })
+  const named = requests.filter(({ database }) => database === name)
+  // loads the rooms that answer requests
+  const ofRequests = named.length === 0
+    ? []
+    : (await import('./check-requests.ts')).checkRequests(named, { catalog, grants, ...settings })
   const deniedKeys = await findDeniedKeys(dialect, findKeysTable(facts)?.name)
   return {
     catalog,
@@ -280,6 +291,7 @@ async function checkPrimary (
         ...Array.from(catalog.tables.values(), describeTable),
         ...privileges.map((line) => `account: ${line}`)
       ]),
+      ...ofRequests,
       ...reports,
       ...denied,
       ...deniedKeys,

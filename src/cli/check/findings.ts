@@ -49,18 +49,23 @@ export interface Granted {
   readonly grant: Grant
   /** Whether the claims are known: the entry of a token has them, but those of a role come with each JWT. */
   readonly knowsClaims: boolean
+  /** Whether it is a role of named requests, which nobody has as a caller. */
+  readonly isOfRequests?: true
 }
 
-type Configured = Pick<Settings, 'tokens' | 'tokenFile' | 'roles' | 'jwt'>
+type Configured =
+  Pick<Settings, 'tokens' | 'tokenFile' | 'roles' | 'jwt'> & Partial<Pick<Settings, 'requestRoles'>>
 
-export function listGrants ({ tokens, tokenFile, roles }: Configured): Granted[] {
+export function listGrants ({ tokens, tokenFile, roles, requestRoles }: Configured): Granted[] {
   return [
     ...[...tokens, ...(tokenFile?.tokens ?? [])].map(({ grant }): Granted => ({
       label: `token "${grant.name}"`,
       grant,
       knowsClaims: true
     })),
-    ...Array.from(roles, ([name, grant]): Granted => ({ label: `role "${name}"`, grant, knowsClaims: false }))
+    ...Array.from(roles, ([name, grant]): Granted => ({ label: `role "${name}"`, grant, knowsClaims: false })),
+    ...Array.from(requestRoles ?? [], ([name, grant]): Granted =>
+      ({ label: `role "${name}"`, grant, knowsClaims: false, isOfRequests: true }))
   ]
 }
 

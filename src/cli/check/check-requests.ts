@@ -1,0 +1,51 @@
+/** Named requests in `row-query check`: what each does, who may call it, and whether it fits its tables. */
+import type { Catalog } from '../../catalog/catalog.ts'
+import { mayCall, methodsOf } from '../../named/call.ts'
+import { type Declared, type NamedRequest, REQUESTS_PATH, verbsOf } from '../../named/definition.ts'
+import { findMisfit } from '../../named/fit.ts'
+import { describeMisfit } from '../../named/refusals.ts'
+import type { RequestLimits } from '../../plan/write-options.ts'
+import { about, findings, type Findings, type Granted, listNames } from './findings.ts'
+
+/** `requests`: those of the database of this catalog. */
+export function checkRequests (
+  requests: readonly NamedRequest[],
+  { catalog, grants, limits, prefix }: {
+    readonly catalog: Catalog
+    readonly grants: readonly Granted[]
+    readonly limits: RequestLimits
+    readonly prefix: string
+  }
+): Findings {
+  return requests.flatMap((request) => {
+    const { name, parts, role } = request
+    const callers = grants.filter(({ grant, isOfRequests }) => isOfRequests !== true && mayCall(request, grant))
+      .map(({ label }) => label)
+    const misfit = findMisfit(request, { catalog, limits })
+    const tables = [...new Set(parts.flatMap(({ table, others }) => [table, ...others]))]
+    const rights = role === undefined ? 'with the rights of the caller' : `as "${role.name}"`
+    const parameters = [...request.parameters.values()].map((declared) => describeParameter(declared, catalog))
+    return about(`request "${name}"`, [
+      ...findings('line', [
+        `${methodsOf(request).join(', ')} ${prefix}/${REQUESTS_PATH}/${name}: ${verbsOf(request).join(', ')} on ` +
+        `${listNames(tables)} ${rights}; ` +
+        `${parameters.length === 0 ? 'no parameters' : `parameters ${parameters.join(', ')}`}; ` +
+        `called by ${callers.length === 0 ? 'nobody' : callers.join(', ')}`
+      ]),
+      ...findings('error', [misfit !== undefined && `does not fit its tables: ${describeMisfit(misfit)}`]),
+      ...findings('warning', [callers.length === 0 && 'nobody may call it'])
+    ])
+  })
+}
+
+/** `status (list, varchar(20), optional)`. */
+function describeParameter (
+  { name, isList, isOptional, default: otherwise, places: [place] }: Declared,
+  { tables }: Catalog
+): string {
+  const type = place.column === undefined
+    ? place.field ?? 'text'
+    : tables.get(place.table)?.columns.get(place.column)?.declaration
+  const facts = [isList && 'list', type, isOptional && 'optional', otherwise !== undefined && 'with a default']
+  return `${name} (${facts.filter(Boolean).join(', ')})`
+}

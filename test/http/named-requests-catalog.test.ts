@@ -1,0 +1,75 @@
+/** Named requests whose tables change: the log, the errors while one does not fit, what `row-query check` says, and what a public token can see. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { hashToken } from '../../src/access/tokens.ts'
+import { runRowQuery } from '../support/row-query.ts'
+import { onEachEngine, type Service } from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+const schema = () => ['create table things (id int primary key, name varchar(20), secret varchar(20), tenant int)', "insert into things values (1, 'a', 's', 1), (2, 'b', 't', 2)"]
+const roles = { front: { for: 'requests' as const, permissions: ['select' as const, 'insert' as const], databases: { shop: { things: { columns: { select: ['id', 'name'] }, rows: { tenant: { $claim: '/tenant' } } } } } } }
+const find = { database: 'shop', table: 'things', as: 'front', parameters: { name: {} }, body: { verb: 'select' as const, columns: ['id', 'name'], filters: { name: { $param: 'name' } } } }
+const other = { database: 'shop', table: 'things', as: 'front', parameters: { id: { optional: true } }, body: { verb: 'select' as const, columns: ['id'], filters: { id: { $param: 'id' } } } }
+const own = { ...find, as: undefined as never }
+delete (own as { as?: string }).as
+const lonely = { ...other, table: 'nowhere' }
+const tokens = [{ name: 'website', sha256: hashToken('website'), requests: ['find', 'other'], claims: { tenant: 1 } }, { name: 'claimless', sha256: hashToken('claimless'), requests: ['find'] }, { name: 'reader', sha256: hashToken('reader'), permissions: ['select' as const], databases: { shop: ['things'] } }]
+
+const call = async ({ server }: Pick<Service, 'server'>, name: string, body: object, token = 'website') => {
+  const { payload } = await server.app.inject({ method: 'POST', url: `/api/requests/${name}`, headers: { authorization: `Bearer ${token}` }, payload: body })
+  return payload
+}
+const code = (text: string): string => JSON.parse(text).error?.code ?? 'done'
+
+await onEachEngine(t, 'a column that is renamed breaks the requests that name it, until it comes back', { schema, tokens, options: { roles, requests: { find, other, own } } }, async (t, service) => {
+  const { sql, server, log } = service
+  const state = async (): Promise<string[]> => [code(await call(service, 'find', { name: 'a' })), code(await call(service, 'other', {})), code(await call(service, 'own', { name: 'a' }, 'reader'))]
+  const settled = async (expected: string[]): Promise<void> => {
+    await until(`${expected.join()}`, async () => {
+      await server.rows.refresh()
+      return JSON.stringify(await state()) === JSON.stringify(expected)
+    })
+    t.same(await state(), expected)
+  }
+  t.same(await state(), ['done', 'done', 'done'])
+  await sql('alter table things rename column name to title')
+  await settled(['BROKEN_DEFINITION', 'done', 'COLUMN_NOT_FOUND'])
+  await until('the log says what does not fit', () => log.some((line) => line.includes('"request":"find"') && line.includes('a named request does not fit') && line.includes('COLUMN_NOT_FOUND')))
+  t.match(JSON.parse(await call(service, 'own', { name: 'a' }, 'reader')).error.details, [{ path: '/body/columns/1' }])
+  await sql('alter table things rename column title to name')
+  await settled(['done', 'done', 'done'])
+  await until('the log says that it fits again', () => log.some((line) => line.includes('"request":"find"') && line.includes('a named request fits again')))
+  t.pass('the log says so')
+})
+
+await onEachEngine(t, 'what a public token does not see changes no byte', { schema, tokens, options: { roles, requests: { find, other, own } } }, async (t, service) => {
+  const { sql } = service
+  const calls: Array<[string, object, string?]> = [['find', { name: 'a' }], ['find', { name: 'b' }], ['other', {}], ['other', { id: 2 }], ['other', { id: 'x' }], ['find', {}], ['own', { name: 'a' }], ['nothing', {}], ['find', { name: 'a' }, 'claimless']]
+  const world = async (): Promise<string[]> => await Promise.all(calls.map(([name, body, token]) => call(service, name, body, token)))
+  const before = await world()
+  t.match(before[8], /PERMISSION_DENIED/)
+  t.notMatch(before.join(), /secret|tenant|things/)
+  await sql("update things set secret = 'x', name = 'a' where id = 2")
+  await sql("insert into things values (3, 'a', 'u', 2)")
+  t.same(await world(), before)
+})
+
+t.test('check shows each request with its callers, and fails for one that does not fit', async (t) => {
+  const folder = t.testdir({})
+  const path = join(folder, 'row-query.json')
+  const run = async (requests: object, strict = false) => {
+    writeFileSync(path, JSON.stringify({ databases: { shop: { url: 'sqlite::memory:', setup: schema() } }, tokens: tokens.map((token) => ({ ...token, ...(token.requests && { requests: '*' }) })), roles: { ...roles, front: { ...roles.front, databases: { shop: { ...roles.front.databases.shop, nowhere: {} } } } }, requests }))
+    return await runRowQuery(t as Test, ['check', '--config', path, ...strict ? ['--strict'] : []])
+  }
+  const good = await run({ find, other, own })
+  t.equal(good.code, 0, good.stdout)
+  t.match(good.stdout, /request "find": GET, HEAD, POST \/api\/requests\/find: select on "things" as "front"; parameters name \(varchar\(20\)\); called by token "website", token "claimless"\n/)
+  t.match(good.stdout, /request "other": .*parameters id \(\w+, optional\)/)
+  t.match(good.stdout, /request "own": .*with the rights of the caller; .*called by token "reader"\n/)
+  const bad = await run({ find, lonely })
+  t.equal(bad.code, 1)
+  t.match(bad.stdout, /error: request "lonely": does not fit its tables: TABLE_NOT_FOUND/)
+  const member = { ...other, body: { ...other.body, filters: {}, include: { twin: { table: 'things', on: { tenant: 'tenant' }, columns: ['id'], filters: { id: { $param: 'id' } } } } } }
+  t.match((await run({ member })).stdout, /error: request "member": does not fit/)
+})
