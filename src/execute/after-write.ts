@@ -113,6 +113,12 @@ type CheckedPlan<P> = P & { readonly afterWrite: AfterWrite }
 export const isCheckedAfterWrite = <P extends InsertPlan | UpdatePlan>(plan: P): plan is CheckedPlan<P> =>
   plan.afterWrite !== undefined
 
+/**
+ * Whether a trigger may give new rows of a grant other keys than those by which they are checked after the write, so
+ * that it needs a snapshot.
+ */
+export const mayMoveNew = (table: Table): boolean => table.granted !== undefined && mayFillColumns(table)
+
 /** Whether a plan writes foreign keys to tables with rules whose values only the written rows show. */
 const computesForeignKeys = (plan: Plan): boolean =>
   (plan.afterWrite?.foreignKeys.length ?? 0) > 0 ||
@@ -218,16 +224,22 @@ export async function watchRow (
   plan: CheckedPlan<InsertPlan>,
   row: PlannedRow
 ): Promise<(counts: RowCounts) => Promise<void>> {
-  const { isList, afterWrite, conflict } = plan
+  const { table, isList, afterWrite, conflict } = plan
   const condition = conflict && conditionOf(conflict.key, row)
   const find = condition === undefined ? await watchNew(runner, plan, row) : () => condition
+  const mayMove = mayFillColumns(table)
+  const wasThere = condition !== undefined && mayMove &&
+    await runner.exists(table, combine('and', [condition, afterWrite.rules]))
   return async ({ inserted, updated, insertId }) => {
     // a row that was neither inserted nor updated may not exist, because a trigger of SQLite has skipped it
     if (inserted + updated === 0) return
+    const isNew = inserted > 0
     // a row that exists keeps the columns that are not written, so their foreign keys are not checked
-    const foreignKeys = afterWrite.foreignKeys.filter(({ from }) => inserted > 0 || mayChange(plan, row, from))
+    const foreignKeys = afterWrite.foreignKeys.filter(({ from }) => isNew || mayChange(plan, row, from))
     try {
-      await requireRows(runner, { ...plan, afterWrite: { ...afterWrite, foreignKeys } }, [find(insertId)])
+      if (isNew && wasThere) throw keyChanged('')
+      const written = { ...plan, afterWrite: { ...afterWrite, foreignKeys } }
+      await requireRows(runner, written, [find(insertId)], { areNew: isNew && mayMove })
     } catch (error) {
       throw isList ? inRow(error, row.index) : error
     }
@@ -258,18 +270,22 @@ async function watchNew (
 
 /**
  * Each condition selects one row, which must satisfy the rules, as must the rows that it refers to. These are checked
- * first, because the database has already refused rows that refer to missing ones.
+ * first, because the database has already refused rows that refer to missing ones. `areNew`: whether no row had these
+ * keys, and a trigger may have given the written rows others. The snapshot of the transaction then shows the rows that
+ * it has written itself, and none that another client has inserted with such a key meanwhile.
  */
 export async function requireRows (
   runner: Runner,
   plan: CheckedPlan<InsertPlan | UpdatePlan>,
-  conditions: readonly Condition[]
+  conditions: readonly Condition[],
+  { areNew }: { readonly areNew: boolean }
 ): Promise<void> {
   const { table, afterWrite: { rules } } = plan
   await checkWrittenForeignKeys(runner, plan, conditions)
   for (let from = 0; from < conditions.length; from += STEP) {
     const step = conditions.slice(from, from + STEP)
-    const found = await runner.count(table, combine('and', [combine('or', step), rules]), undefined, 'share')
+    const condition = combine('and', [combine('or', step), rules])
+    const found = await runner.count(table, condition, undefined, areNew ? undefined : 'share')
     if (Number(found) !== step.length) throw rowRefused()
   }
 }

@@ -14,7 +14,7 @@ import { findUnexpected } from '../plan/write-options.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
 import type { Result } from '../response/result.ts'
 import type { Value } from '../types/column-type.ts'
-import { checkForeignKeys, isCheckedAfterWrite, requireRows } from './after-write.ts'
+import { checkForeignKeys, isCheckedAfterWrite, mayMoveNew, requireRows } from './after-write.ts'
 import { areTaken, hasKey, inSteps, keyChanged, mayMoveKey, readRows, type Lookup, type Runner } from './runner.ts'
 
 // Finds rows that a delete has selected but not deleted, which its answer must not show as deleted.
@@ -121,7 +121,8 @@ async function updateByKey (
   if (found.length === 0) return { rows: 0, changed: 0 }
   const keys = found.map((values) => keyAfter(key, values, assignments))
   const mustFind = sink !== undefined || isCheckedAfterWrite(plan)
-  const wasTaken = mustFind && mayMoveKey(plan, key) && await areTaken(runner, { table, key, keys, own: found })
+  const areNew = mustFind && mayMoveKey(plan, key)
+  const wasTaken = areNew && await areTaken(runner, { table, key, keys, own: found })
   // once a row is changed, what its children become by cascades may no longer satisfy filters by related rows
   const isLocked = table.transactional && existsIn(plan.condition).length > 0
   const outcome = await (isLocked
@@ -129,7 +130,7 @@ async function updateByKey (
     : isolationOf(plan) === 'readCommitted' ? runFound(runner, plan, found) : runner.run(plan))
   if (outcome.matched !== undefined && outcome.matched !== found.length) throw changedMeanwhile(plan)
   if (wasTaken) throw keyChanged(sink === undefined ? '' : '/returning')
-  if (isCheckedAfterWrite(plan)) await requireRows(runner, plan, keys.map((values) => hasKey(key, values)))
+  if (isCheckedAfterWrite(plan)) await requireRows(runner, plan, keys.map((values) => hasKey(key, values)), { areNew })
   if (sink !== undefined) await readRows(runner, sink, { table, ...returning as Returned, key, keys })
   return { ...outcome, rows: sink?.count ?? 0, matched: found.length }
 }
@@ -218,7 +219,9 @@ export function requireCount (plan: UpdatePlan | DeletePlan, matched: number): v
  */
 export function isolationOf (plan: Plan): Isolation {
   const readsOthers = plan.verb !== 'insert' && existsIn(plan.condition).length > 0
-  return readsOthers || membersOf(plan).length > 0 || writesWhatItRead(plan) ? 'repeatableRead' : 'readCommitted'
+  const movesNew = plan.verb === 'insert' && isCheckedAfterWrite(plan) && mayMoveNew(plan.table)
+  const readsAgain = movesNew || membersOf(plan).length > 0 || writesWhatItRead(plan)
+  return readsOthers || readsAgain ? 'repeatableRead' : 'readCommitted'
 }
 
 /**

@@ -18,6 +18,7 @@ import {
   bodyTooLarge, type Committed, databaseUnavailable, deadlock, isServiceError, queryTimeout, requestTimeout,
   type ServiceError, statementTooLarge, unsupported, withDetails, at, invalidBody, didYouMean
 } from '../errors.ts'
+import { mayMoveNew } from '../execute/after-write.ts'
 import { type Keyed, transactOnce } from '../idempotency/run-once.ts'
 import { findBySteps, stepsOf } from '../json/plain-values.ts'
 import type { Plan } from '../plan/plan.ts'
@@ -206,7 +207,8 @@ export class Import {
   get #transaction (): TransactionOptions {
     const { options: { dryRun }, client } = this.#request
     const timeLimit = Math.max(1, this.#deadline - performance.now())
-    return { readOnly: false, isolation: 'readCommitted', dryRun, client, timeLimit }
+    const isolation = mayMoveNew(this.#table) ? 'repeatableRead' : 'readCommitted'
+    return { readOnly: false, isolation, dryRun, client, timeLimit }
   }
 
   /** Plans a batch by the catalog as it is now. @throws ServiceError, with the places of the rows */

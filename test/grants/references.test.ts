@@ -6,6 +6,8 @@ import t, { type Test } from 'tap'
 import { createTestDatabase, engines } from '../servers/engines.ts'
 import { OWNED } from '../support/owned-tables.ts'
 import { type EngineName, onEachEngine, type Schema, startService, sharedOnEachEngine } from '../support/service.ts'
+import { running } from '../support/connections.ts'
+import { until } from '../support/until.ts'
 import { createUser } from '../support/users.ts'
 import { ORDERS, outcomeOf, tenants, tokenFor, tokenOf, upsertById as upsert } from './support.ts'
 
@@ -230,7 +232,8 @@ await onEachEngine(t, 'a reference to a hidden row is refused like one to no row
 })
 
 const number = (engine: EngineName): string => engine === 'sqlite' ? 'id integer primary key autoincrement' : 'id bigint auto_increment primary key'
-const away = 'set new.id = if(new.n = 4, new.id + 50, new.id), new.tenant = if(new.n = 4, 8, new.tenant), new.owner_id = if(new.n = 5, 2, new.owner_id)'
+/** 4 moves the key and the tenant of a row, 6 slowly, 10 only its key, 11 only its tenant; 5 changes what it refers to. */
+const away = 'set new.id = if(new.n in (4, 6, 10), new.id + 50 + if(new.n = 6, sleep(0.3), 0), new.id), new.tenant = if(new.n in (4, 6, 11), 8, new.tenant), new.owner_id = if(new.n = 5, 2, new.owner_id)'
 
 const changedKeysSchema: Schema = (engine) => [
   'create table owners (id int not null, tenant int not null, primary key (id), unique key of_tenant (tenant, id))'.replace(engine === 'sqlite' ? 'unique key of_tenant' : 'nothing', 'unique'),
@@ -282,6 +285,33 @@ await testChangedKeys('a row whose key a trigger changes is not written outside 
   t.match(await send({ verb: 'update', data: { id: { $inc: 40 } }, filters: { id: { $in: [4, 30] } } }), { updated: 2 })
   t.match(await send({ verb: 'update', data: { word: 'A' }, filters: { word: 'a' } }, 'words'), { updated: 1 }, 'a key that is equal to the one before')
   t.match(await send({ verb: 'update', data: { word: 'B', tenant: 7 }, filters: { word: 'a' } }, 'words'), [409, 'UNIQUE_VIOLATION'])
+}, ['mariadb', 'mysql'])
+
+await testChangedKeys('a row that a trigger moves out of the rules is not taken for one that another client inserts with its key', async (t, service) => {
+  const { post, operate, server, sql } = service
+  const token = 'seven'
+  const row = { id: 9, n: 6 }
+  const dump = async () => await sql('select * from moved order by id')
+  const before = await dump()
+  const moves = { verb: 'update', data: row, filters: { id: 1 } }
+  const writes: Record<string, () => Promise<any>> = {
+    'an insert': async () => (await post('moved', { verb: 'insert', data: row }, { token })).json,
+    'a list': async () => (await post('moved', { verb: 'insert', data: [row] }, { token })).json,
+    'an upsert': async () => (await post('moved', upsert(row), { token })).json,
+    'an update of the key': async () => (await post('moved', moves, { token })).json,
+    operations: async () => (await operate([{ table: 'moved', ...upsert(row) }], { token })).json,
+    'an import': async () => (await server.app.inject({ method: 'POST', url: '/api/shop/moved', headers: { authorization: `Bearer ${token}`, 'content-type': 'application/x-ndjson' }, payload: JSON.stringify({ ...row, tenant: 7 }) })).json()
+  }
+  for (const [way, write] of Object.entries(writes)) {
+    const answer = write()
+    await until('the trigger runs', async () => (await running(service)).some((text) => /^(insert|update)/i.test(text)))
+    await sql('insert into moved values (9, 7, 0, 1)')
+    t.match(await answer, { error: { code: 'PERMISSION_DENIED' } }, way)
+    await sql('delete from moved where id = 9')
+    t.same(await dump(), before, `${way}: nothing was changed`)
+  }
+  for (const n of [10, 11]) t.match((await post('moved', { verb: 'insert', data: { id: 9, n } }, { token })).json, { error: { code: 'PERMISSION_DENIED' } }, `${n}`)
+  t.same(await dump(), before, 'nothing was changed')
 }, ['mariadb', 'mysql'])
 
 await testChangedKeys('an upsert without a value for the key is inserted where its reference is checked after the write', async (t, { post }) => {
