@@ -123,16 +123,22 @@ const PRINTABLE_ASCII = /^[\x20-\x7e]*$/
 const NUMBER = /^-?\d+(\.\d+)?$/
 
 /**
- * Whether the order of the rows makes no difference: no trigger or version shows it, no row refers to another one, and
- * none releases a value of a unique key that the next one may take.
+ * Whether the order of the rows makes no difference: no trigger or version shows it, no row may begin to refer to
+ * another one, and none releases a value of a unique key that the next one may take.
  */
 export function isAnyOrder (rows: readonly PlannedRow[], conflict: Conflict, table: Table): boolean {
-  const { name, foreignKeys } = baseTable(table)
+  const { name, columns, foreignKeys } = baseTable(table)
   if (table.versioned === true || mayFire(table, 'insert') || mayFire(table, 'update')) return false
-  if (foreignKeys.some(({ referencedTable }) => referencedTable === name)) return false
   const given = Array.from(new Set(rows.map(({ columns }) => columns))).flat()
   const written = writtenColumns(conflict, given)
-  return !mayChangeKey(table, written)
+  const names = new Set([...given, ...written].map(({ name }) => name))
+  const staysNull = (column: string): boolean => {
+    const found = columns.get(column)
+    return found?.defaultText === null && !isComputed(found) && found.onUpdate !== true && !names.has(column)
+  }
+  // a row whose key to the same table has a NULL refers to none, and a row that exists keeps its reference
+  const own = foreignKeys.filter(({ referencedTable }) => referencedTable === name)
+  return own.every((key) => key.columns.every(staysNull)) && !mayChangeKey(table, written)
 }
 
 /**

@@ -228,7 +228,15 @@ t.test('rows are only sorted if their order makes no difference', async (t) => {
   t.notOk(isAnyOrder(rows, conflict({ kind: 'columns', columns: [key] }), table))
   t.notOk(isAnyOrder(rows, conflict({ kind: 'assignments', assignments: [{ column: other, parameter: 1n }] }), table))
   const foreignKeys = [{ name: 'f', columns: ['v'], referencedTable: 'items', referencedColumns: ['o'] }]
-  t.notOk(isAnyOrder(rows, conflict({ kind: 'columns', columns: [] }), tableOf({ ...parts, foreignKeys })), 'rows may refer to each other')
+  const own = tableOf({ ...parts, foreignKeys })
+  t.notOk(isAnyOrder(rows, conflict({ kind: 'columns', columns: [] }), own), 'rows may refer to each other')
+  const unrelated: PlannedRow[] = [{ index: 0, columns: [key], parameters: ['a'] }, { index: 1, columns: [key], parameters: ['b'] }]
+  t.ok(isAnyOrder(unrelated, conflict({ kind: 'given' }), own), 'rows that write no reference keep the one that they have, or have none')
+  t.notOk(isAnyOrder(unrelated, conflict({ kind: 'columns', columns: [v] }), own), 'a default may be a reference')
+  for (const column of [{ defaultText: '1' }, { defaultComputed: true }, { generated: true }, { onUpdate: true }] as const) {
+    const computing = tableOf({ ...parts, columns: [key, other, { ...v, ...column }], foreignKeys })
+    t.notOk(isAnyOrder(unrelated, conflict({ kind: 'given' }), computing), `the database may write a reference: ${JSON.stringify(column)}`)
+  }
   for (const [event, timing] of [['insert', 'after'], ['update', 'before']] as const) {
     t.notOk(isAnyOrder(rows, conflict({ kind: 'columns', columns: [v] }), tableOf({ ...parts, triggers: { known: true, list: [{ event, timing }] } })), `a trigger of an ${event} may show the order`)
   }
