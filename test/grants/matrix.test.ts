@@ -155,6 +155,9 @@ const matrix: Record<string, Probe[]> = {
     column((x) => ({ data: { [x]: 'z4' } })), column((x) => ({ data: [{ sku: 'N' }, { [x]: 'acme' }] })), column((x) => ({ data: { sku: 'N', [x]: { $now: true } } })),
     reference((x) => ({ data: { sku: 'A', customer_id: x } })), reference((x) => ({ data: [{ sku: 'N' }, { sku: 'A', customer_id: x }] }))
   ],
+  'insert.outcomes': [
+    column((x) => ({ data: { id: 1, [x]: 'z4' }, onConflict: { key: ['id'] }, outcomes: true })), reference((x) => ({ data: [{ id: 1, customer_id: x }], onConflict: { key: ['id'] }, outcomes: true }))
+  ],
   'insert.onConflict': [
     column((x) => ({ data: { id: 1 }, onConflict: { key: [x] } })), column((x) => ({ data: { id: 1 }, onConflict: { key: ['sku', x] } })),
     column((x) => ({ data: { id: 1 }, onConflict: { key: ['id'], set: [x] } })), column((x) => ({ data: { id: 1 }, onConflict: { key: ['id'], set: { [x]: 'z4' } } })),
@@ -192,6 +195,7 @@ const matrix: Record<string, Probe[]> = {
     reference((x) => ({ filters: { id: 1 }, data: { customer_id: x }, dryRun: true }))
   ],
   'delete.returning': [column((x) => ({ filters: { id: 1 }, returning: [x] })), row((x) => ({ filters: { id: x }, returning: '*' }))],
+  'delete.include': [...returned({ filters: { id: 1 } }), row((x) => ({ filters: { id: x }, returning: '*', include: { customer: { table: 'customers' } } }))],
   'delete.expect': [row((x) => ({ filters: { id: x }, expect: 1 })), row((x) => ({ filters: { id: { $gte: x } }, expect: { $lt: 1 } }))],
   'delete.dryRun': [row((x) => ({ filters: { id: x }, dryRun: true })), column((x) => ({ filters: { [x]: 'z4' }, dryRun: true }))],
   'delete.verb': [row((x) => ({ filters: { id: x } }))],

@@ -72,7 +72,7 @@ await test('what is refused of members of a write has its place, and undoes the 
   const refused: Array<[body: object, status: number, code: string, path: string]> = [
     [{ ...update, include: { items } }, 400, 'INVALID_BODY', '/include'],
     [{ verb: 'insert', data: {}, include: { items } }, 400, 'INVALID_BODY', '/include'],
-    [{ verb: 'delete', filters: { id: 1 }, ...returning, include: { items } }, 400, 'INVALID_BODY', '/include'],
+    [{ verb: 'delete', filters: { id: 1 }, include: { items } }, 400, 'INVALID_BODY', '/include'],
     [{ ...update, ...returning, include: {} }, 400, 'INVALID_BODY', '/include'],
     [{ ...update, ...returning, include: { items: { aggregates: { n: { $count: '*' } } } } }, 400, 'INVALID_BODY', '/include/items/aggregates'],
     [{ verb: 'insert', data: [{}], ...returning, include: { customer: { ...customer, include: { orders: { aggregates: { n: { $count: '*' } } } } } } }, 400, 'INVALID_BODY', '/include/customer/include/orders/aggregates'],
