@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import { readFileSync, statSync } from 'node:fs'
+import { readFile, stat } from 'node:fs/promises'
 import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import type { FastifyBaseLogger } from 'fastify'
@@ -204,7 +204,7 @@ export function createTokenFile (
   return {
     path,
     parse (text) {
-      if (text.length > MAX_LENGTH) throw new ConfigError([`${SETTING}: the file is larger than ${MAX_LENGTH} characters`])
+      if (text.length > MAX_LENGTH) throw new ConfigError([TOO_LARGE])
       const entries = parseEntries(text)
       const errors: string[] = []
       const tokens = readEntries(errors, SETTING, entries, known.databases)
@@ -222,6 +222,7 @@ export function createTokenFile (
 
 /** Reads the tokens of the file. @throws ConfigError */
 export function readTokenFile ({ path, parse }: TokenFile): readonly StoredToken[] {
+  if (isTooLarge(path)) throw new ConfigError([TOO_LARGE])
   return parse(
     orThrow(
       () => readFileSync(path, 'utf8'),
@@ -260,6 +261,10 @@ function findEntryErrors (entry: unknown, path: string): string[] {
 
 /** Maximum size of the file in characters, and of the list of its errors. */
 const [MAX_LENGTH, MAX_ERRORS] = [16_777_216, 20]
+/** The size of a file that is not read: a character is at most three bytes. */
+const MAX_BYTES = 3 * MAX_LENGTH
+const isTooLarge = (path: string): boolean => (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > MAX_BYTES
+const TOO_LARGE = `${SETTING}: the file is larger than ${MAX_LENGTH} characters`
 
 /** `more`: errors besides those. */
 const atMost = (errors: readonly string[], more = 0): string[] => {
@@ -301,10 +306,14 @@ export function watchTokens ({
   let stopped = false
 
   const refresh = async (): Promise<void> => {
-    const text = await readFile(file.path, 'utf8').catch(() => undefined)
+    let problem = `${SETTING}: cannot be read`
+    const text = await stat(file.path).then(({ size }) => {
+      if (size <= MAX_BYTES) return readFile(file.path, 'utf8')
+      problem = TOO_LARGE
+    }).catch(() => undefined)
     if (stopped || text === seen) return
     seen = text
-    if (text === undefined) return refuse(['tokensFile: cannot be read'])
+    if (text === undefined) return refuse([problem])
     try {
       const tokens = file.parse(text)
       onChange(tokens)

@@ -1,8 +1,9 @@
+import { truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { createGrant } from '../../src/access/grant.ts'
 import { REMEMBER_LIMITS, RememberedTokens } from '../../src/access/jwt.ts'
-import { createTokenFile } from '../../src/access/tokens.ts'
+import { createTokenFile, readTokenFile } from '../../src/access/tokens.ts'
 import { ConfigError } from '../../src/config-errors.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { resolveSettings } from '../../src/config/settings.ts'
@@ -138,4 +139,10 @@ t.test('a token file with many wrong entries has 20 errors and the number of the
   }
   t.match(errorsOf(`[${' '.repeat(17_000_000)}]`), [/larger than 16777216/])
   t.end()
+})
+
+t.test('a token file that is too large is refused before it is read', async (t) => {
+  const path = join(t.testdir({ 'tokens.json': '' }), 'tokens.json')
+  truncateSync(path, 2 ** 30) // of zeros, which take no space, and more than a text can have
+  t.throws(() => readTokenFile(createTokenFile(path, { databases: {} })), { errors: [/larger than 16777216 characters/] })
 })
