@@ -6,7 +6,7 @@ import fastifyAuth from '@fastify/auth'
 import bearerAuth from '@fastify/bearer-auth'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { isUnauthenticated, notFound, rateLimited, unauthenticated, withReason } from '../src/errors.ts'
+import { isUnauthenticated, notFound, rateLimited, toReadable, unauthenticated, withReason } from '../src/errors.ts'
 import { type Grant, getHostGrant, type Authenticate } from '../src/access/grant.ts'
 import { createJwtVerifier, type JwtVerifier } from '../src/access/jwt.ts'
 import { type TokenWatch, watchTokens, hashToken, type TokenStore } from '../src/access/tokens.ts'
@@ -89,10 +89,11 @@ export default fp(async function auth (app: FastifyInstance, options: AuthOption
   const checkHost = async (request: FastifyRequest): Promise<void> => {
     try {
       request.rowQueryGrant = await getHostGrant(authenticate as Authenticate, request)
-    } catch (thrown) {
-      if (!isUnauthenticated(toRefusal(Object(thrown)))) {
+    } catch (given) {
+      const thrown = toReadable(Object(given))
+      if (!isUnauthenticated(toRefusal(thrown as FastifyError))) {
         request.rowQueryAuthError =
-          thrown instanceof Error ? thrown : new Error('authenticate() threw something that is not an Error')
+          given instanceof Error ? thrown : new Error('authenticate() threw something that is not an Error')
       }
     }
     if (request.rowQueryGrant !== null) return

@@ -12,7 +12,7 @@ import type {} from './telemetry.ts' // declares request.rowQueryRecord
 import {
   bodyIncomplete, bodyTooLarge, internal, isBug, invalidRequest, isServiceError, isTemporary, notFound, outcomeUnknown,
   overloaded, permissionDenied, rateLimited, refusalOf, unauthenticated, unsupportedMediaType, withReason,
-  type ServiceError
+  toReadable, type ServiceError
 } from '../src/errors.ts'
 
 declare module 'fastify' {
@@ -65,24 +65,24 @@ export default fp(async function errors (app: FastifyInstance) {
 const ALSO_RETRIED: ReadonlySet<string> = new Set(['RATE_LIMITED', 'REQUEST_TIMEOUT'])
 
 /** Sends the response to an error. Unexpected errors are logged with their stack. */
-export function sendError (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+export function sendError (given: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const error = toReadable(given) as FastifyError
   const cause = toRefusal(error, reply)
   // an error of the host app, such as of its hook onSend: one that promises that nothing was changed would have clients
   // write twice
   const isOfWrite = request.rowQueryIsWriting === true && !isServiceError(error)
   const refusal = isOfWrite ? withReason(outcomeUnknown(), error.code) : cause
   const { rowQueryCommitted: committed = refusal.committed } = request
-  if (committed !== undefined) refusal.committed ??= committed
   if (isOfWrite && isBug(cause)) request.log.error({ requestId: shownId(request), err: error }, 'unexpected error')
   logRefusal(request.log, { refusal, error, requestId: shownId(request), record: request.rowQueryRecord })
   // the rate limiter, or a hook of the app, may have set a better time
   const mayRetry =
     (isTemporary(refusal) || ALSO_RETRIED.has(refusal.code) || refusal.retryAfter !== undefined) &&
-    (refusal.committed?.rows ?? 0) === 0
+    (committed?.rows ?? 0) === 0
   if (mayRetry && !reply.hasHeader('retry-after')) {
     reply.header('retry-after', String(refusal.retryAfter ?? RETRY_AFTER))
   }
-  const text = JSON.stringify(refusalOf(refusal))
+  const text = JSON.stringify(refusalOf(refusal, committed))
   reply.code(refusal.statusCode).type('application/json; charset=utf-8')
   const { raw } = request
   const isWaiting = stopWaiting(raw)

@@ -259,8 +259,41 @@ export const queryTimeout = define('QUERY_TIMEOUT', 504, 'The statement took too
 export const isServiceError = (error: unknown): error is ServiceError =>
   error instanceof ServiceError && catalogue.has(error.code)
 
-/** The body of the response to an error. */
-export function refusalOf ({ code, message, committed, details }: ServiceError) {
+/** How many causes of an error are logged with it. */
+const MAX_CAUSES = 10
+
+/**
+ * Returns the error, or one in its place if a property throws when it is read: an error of the host app, or its cause,
+ * may have getters of its own.
+ */
+export function toReadable (error: Error): Error {
+  try {
+    if (isServiceError(error)) return error
+    let each: unknown = error
+    for (let count = 0; count < MAX_CAUSES && each instanceof Error; count++) {
+      // those that are answered or logged
+      for (const name of ['name', 'message', 'stack', 'code', 'statusCode', 'status', 'cause']) Reflect.get(each, name)
+      for (const name in each) Reflect.get(each, name)
+      each = each.cause
+    }
+    return error
+  } catch {
+    return new Error('the properties of an error of the app cannot be read')
+  }
+}
+
+/** The error, or a copy of one that a hook or a caller has frozen. */
+export function toWritable (error: ServiceError): ServiceError {
+  if (Object.isExtensible(error)) return error
+  const copy = Object.create(Object.getPrototypeOf(error) as object) as ServiceError
+  for (const name of Object.getOwnPropertyNames(error)) {
+    Object.defineProperty(copy, name, { value: Reflect.get(error, name), writable: true, configurable: true })
+  }
+  return copy
+}
+
+/** The body of the response to an error. `committed`: what an import has committed, if the error may not say it. */
+export function refusalOf ({ code, message, details, ...rest }: ServiceError, committed = rest.committed) {
   return { success: false, data: {}, error: { code, message, ...(committed !== undefined && { committed }), details } }
 }
 

@@ -15,7 +15,7 @@ import { TRAITS } from '../catalog/traits.ts'
 import { toStale, withFreshCatalog } from '../databases/stale-catalog.ts'
 import type { Client, Transaction, TransactionOptions } from '../dialects/dialect.ts'
 import {
-  bodyTooLarge, type Committed, databaseUnavailable, deadlock, isServiceError, queryTimeout, requestTimeout,
+  bodyTooLarge, type Committed, databaseUnavailable, deadlock, isServiceError, queryTimeout, requestTimeout, toWritable,
   type ServiceError, statementTooLarge, unsupported, withDetails, at, invalidBody, didYouMean
 } from '../errors.ts'
 import { mayMoveNew } from '../execute/after-write.ts'
@@ -277,8 +277,9 @@ export class Import {
     return finishWrite(this.#request.options.dryRun ? { dryRun: true } : {}, members, undefined)
   }
 
-  #withCommitted (error: ServiceError): ServiceError {
+  #withCommitted (given: ServiceError): ServiceError {
     const { committed } = this
+    const error = toWritable(given)
     if (this.#rows > 0) {
       error.message = error.message.replace('nothing was changed', `no row after line ${this.#line} was changed`)
     }

@@ -12,7 +12,8 @@ import type { Database, WriteHook } from '../databases/database.ts'
 import { StaleCatalog, type Transaction } from '../dialects/dialect.ts'
 import { createCommandQueue } from '../dialects/transaction-commands.ts'
 import {
-  databaseUnavailable, isBug, isServiceError, isTrouble, ServiceError, withDetails, withReason, writeRefused
+  databaseUnavailable, isBug, isServiceError, isTrouble, ServiceError, toReadable, toWritable, withDetails, withReason,
+  writeRefused
 } from '../errors.ts'
 import { answerIn, type PlanToAnswer } from '../verbs/execute.ts'
 import { rejectKnownBroken, StaleAttempt, toUnresolved, toStale } from '../databases/stale-catalog.ts'
@@ -222,10 +223,11 @@ export function createWriteHook (
         dryRun,
         tx: { execute, load }
       } as WriteEvent)
-    } catch (error) {
+    } catch (thrown) {
       if (stale !== undefined) throw stale
       // any access to a proxy may throw
-      if (types.isProxy(error)) throw refusalOf(error, 'Proxy')
+      if (types.isProxy(thrown)) throw refusalOf(thrown, 'Proxy')
+      const error = thrown instanceof Error ? toReadable(thrown) : thrown
       if (error instanceof InvalidGrant) throw error
       if (isServiceError(error)) throw toOutside(error, tables.get(error))
       if (isMistake(error)) {
@@ -270,7 +272,9 @@ function toOutside (error: ServiceError, table: string | undefined): ServiceErro
       0,
       MAX_REASON
     )
-  if (isTrouble(error) || code === 'RATE_LIMITED') return withDetails(withReason(error, error.reason ?? reason))
+  if (isTrouble(error) || code === 'RATE_LIMITED') {
+    return withDetails(withReason(toWritable(error), error.reason ?? reason))
+  }
   return refusalOf(error, reason)
 }
 

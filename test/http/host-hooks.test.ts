@@ -100,3 +100,39 @@ await test('an error after committed batches says what is committed, whatever it
     await service.sql("delete from items where sku <> 'old'")
   }
 })
+
+/** An error whose properties throw, and one that may not be changed. */
+const oddErrors = {
+  frozen: () => Object.freeze(Object.assign(new Error('refused'), { statusCode: 403 })),
+  getters: () => Object.defineProperties(new Error('odd'), Object.fromEntries(['code', 'statusCode', 'status', 'stack'].map((name) => [name, { enumerable: true, get () { throw new Error(`no ${name}`) } }])))
+}
+
+await test('an error of a hook that is frozen, or whose properties throw, is answered with the envelope', async (t, service) => {
+  for (const [kind, create] of Object.entries(oddErrors)) {
+    const at = (place: string, { headers }: { readonly headers: Record<string, unknown> }): void => { if (headers['x-fail'] === place) throw create() }
+    const host = await hostOf(t, service, {
+      before: (app) => {
+        app.addHook('preHandler', async (request) => at('handler', request))
+        app.addHook('onSend', async (request, reply, payload) => { if (reply.statusCode === 200) at('send', request); return payload })
+      }
+    })
+    const fail = (place: string, body: object) => send(host, { body: JSON.stringify(body), headers: { 'x-fail': place } })
+    const refused = await fail('handler', { verb: 'select' })
+    t.match([refused.statusCode, refused.json()], kind === 'frozen' ? [403, { error: { code: 'PERMISSION_DENIED' } }] : [500, { success: false, error: { code: 'INTERNAL' } }], kind)
+    const written = await fail('send', { verb: 'update', data: { n: 1 }, filters: { id: 1 } })
+    t.match([written.statusCode, written.json()], [502, { success: false, error: { code: 'OUTCOME_UNKNOWN' } }], kind)
+    const batch = await send(host, { body: 'sku\na\n', type: 'text/csv', query: '?transaction=batch', headers: { 'x-fail': 'send' } })
+    t.match([batch.statusCode, batch.json().error.committed], [502, { rows: 1, line: 2 }], kind)
+    await service.sql("delete from items where sku <> 'old'")
+    const rows = createRowQuery({
+      databases: { shop: { url: service.url } },
+      onWrite: () => { throw create() },
+      authenticate: () => { throw create() }
+    })
+    const other = Fastify({ logger: { level: 'error', stream: { write () {} } } })
+    t.teardown(() => other.close())
+    await other.register(rows.plugin, { prefix: '/api' })
+    t.match((await send(other, { body: '{"verb":"select"}' })).json(), { success: false, error: { code: kind === 'frozen' ? 'PERMISSION_DENIED' : 'INTERNAL' } }, kind)
+    await t.rejects(rows.execute({ database: 'shop', table: 'items', grant: { name: 'g', permissions: [...VERBS] }, body: { verb: 'update', data: { n: 1 }, filters: { id: 1 } } }), { code: 'WRITE_REFUSED' }, kind)
+  }
+})
