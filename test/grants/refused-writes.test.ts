@@ -49,7 +49,7 @@ const schema: Schema = (engine) => [
 ]
 
 const rows = { tenant: 7 }
-const tokens = [tokenFor('seven', { owners: { rows }, tags: {}, places: { rows }, ...Object.fromEntries(TABLES.map((name) => [name, { rows: name === 'ruled' ? { tenant: 7, zone: 0 } : rows }])) })]
+const tokens = [tokenFor('child', { plain: {} }), tokenFor('seven', { owners: { rows }, tags: {}, places: { rows }, ...Object.fromEntries(TABLES.map((name) => [name, { rows: name === 'ruled' ? { tenant: 7, zone: 0 } : rows }])) })]
 
 type Part = Record<string, unknown>
 
@@ -168,6 +168,28 @@ await test('the same for writes of several parts', async (t, service) => {
       t.equal(hidden, missing, `${way}: ${JSON.stringify(refused)}`)
       t.match(JSON.parse(hidden), { error: { code: 'FOREIGN_KEY_VIOLATION' } }, way)
     }
+  }
+  t.equal(await dump(service), before, 'nothing was changed')
+})
+
+await test('a token that sees only the child table learns the key and its column of a missing parent, never its table', async (t, service) => {
+  const { post, operate, engine } = service
+  const before = await dump(service)
+  const key = engine === 'sqlite' ? 'plain_owner_id' : 'plain_ibfk_1'
+  const row = { tenant: 7, owner_id: 98 }
+  const writes: Array<[body: object, path: string]> = [
+    [{ verb: 'insert', data: { ...row, k: 'n' } }, '/data/owner_id'],
+    [{ verb: 'insert', data: [{ tenant: 7, k: 'n' }, { ...row, k: 'm' }] }, '/data/1/owner_id'],
+    [{ verb: 'insert', data: { ...row, k: 'a' }, onConflict: { key: ['k'] } }, '/data/owner_id'],
+    [{ verb: 'update', data: { owner_id: 98 }, filters: { id: 1 } }, '/data/owner_id'],
+    [{ verb: 'update', key: ['id'], filters: {}, data: [{ id: 1, owner_id: 98 }] }, '/data/0/owner_id']
+  ]
+  for (const [body, path] of writes) {
+    const { status, json, text } = await post('plain', body, { token: 'child' })
+    t.same([status, json.error.code, json.error.details], [409, 'FOREIGN_KEY_VIOLATION', [{ path, message: `foreign key "${key}" on "owner_id"` }]], JSON.stringify(body))
+    const inOperations = await operate([{ table: 'plain', ...body }], { token: 'child' })
+    t.equal(inOperations.json.error.details[0].message, json.error.details[0].message, 'in operations')
+    for (const answer of [text, inOperations.text]) t.notMatch(answer, /owners/, 'the other table is not named')
   }
   t.equal(await dump(service), before, 'nothing was changed')
 })
