@@ -69,7 +69,7 @@ export function handle (request: PipelineRequest): Promise<Handled> {
  * The client can send the write again, unless something outside of the table is missing: then it would fail each time.
  */
 const refusalOfWrite = ({ stale }: StaleAttempt, plan: Plan): Error =>
-  stale.isElsewhere === true ? new StaleAttempt(stale, plan) : databaseUnavailable()
+  stale.isElsewhere === true ? new StaleAttempt(stale, plan, false) : databaseUnavailable()
 
 /** Authorizes a request and plans it. @throws ServiceError */
 function planRequest<P extends Plan> (

@@ -128,6 +128,7 @@ function dataOf (plan: Plan): Schema {
         return plan.verb === 'update' || (plan.verb === 'insert' && plan.conflict !== undefined)
           ? [[name, plain(schema)]]
           : []
+      case 'outcomes': return plan.verb === 'insert' && plan.outcomes === true ? [[name, plain(schema)]] : []
       case 'dryRun': return []
       default: return [[name, plain(schema)]]
     }
