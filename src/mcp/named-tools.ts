@@ -22,9 +22,9 @@ const isDestructive = ({ parts }: NamedRequest): boolean => parts.some(({ body }
 const isEnabled = ({ requests }: ToolOptions, { name, isRead }: NamedRequest): boolean =>
   requests === undefined ? isRead : requests === '*' || requests.includes(name)
 
-/** Whether there is a tool with this name, for anybody. */
-export function isNamedTool (options: ToolOptions, name: string): boolean {
-  const request = options.named?.get(name)
+/** Whether there is a tool with this name that the grant may call. */
+export function isNamedTool (options: ToolOptions, name: string, grant: Grant): boolean {
+  const request = options.named?.find(name, grant)
   return request !== undefined && isEnabled(options, request)
 }
 

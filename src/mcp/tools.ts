@@ -38,7 +38,8 @@ export interface Tools {
   /** The tools that the caller may use on any table. */
   list (grant: Grant): ToolDescription[]
   names (grant: Grant): string[]
-  has (name: string): boolean
+  /** Whether there is a tool that the caller may call: others do not learn that there is a named request. */
+  has (name: string, grant: () => Grant): boolean
   /** Calls an existing tool, and returns a refusal as a result. */
   call (name: string, args: Arguments, principal: Principal): Promise<ToolResult>
 }
@@ -59,7 +60,7 @@ export function createTools (options: ToolOptions): Tools {
   return {
     list: (grant) => usable(grant).map(([name, tool]) => describe(name, tool, grant)),
     names: (grant) => usable(grant).map(([name]) => name),
-    has: (name) => tools.has(name) || isNamedTool(options, name),
+    has: (name, grant) => tools.has(name) || isNamedTool(options, name, grant()),
     async call (name, args, { grant, ...principal }) {
       const { record, log, requestId } = principal
       note(options, principal, name, args)
@@ -166,7 +167,7 @@ export function createToolServer (
     'tools/call',
     async ({ params: { name, arguments: args = {} } }, { mcpReq: { signal } }) => {
       const principal = getPrincipal(signal)
-      if (!tools.has(name)) {
+      if (!tools.has(name, principal.grant)) {
         const names = tools.names(principal.grant()).join(', ')
         throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name}; the tools are ${names}`)
       }

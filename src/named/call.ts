@@ -2,10 +2,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Body, OperationsBody } from '../../schemas/body.ts'
-import { accessTo } from '../access/authorize.ts'
+import { accessTo, authorize } from '../access/authorize.ts'
 import { type Grant, permissionsOn } from '../access/grant.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
+import { lookAgain } from '../databases/stale-catalog.ts'
 import type { ReadOptions } from '../dialects/dialect.ts'
 import { at, invalidBody, isServiceError, type Path, type ServiceError } from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'
@@ -15,10 +16,11 @@ import type { StandIns } from '../plan/holes.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { RequestLimits } from '../plan/write-options.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
-import { runOperations } from '../verbs/operations.ts'
+import { createPlan } from '../verbs/index.ts'
+import { planOperations, runOperations } from '../verbs/operations.ts'
 import { bodyOf, findEmptied } from './bodies.ts'
 import type { NamedRequest } from './definition.ts'
-import { findMisfit, planWithoutValues } from './fit.ts'
+import { findMisfit, planWithoutValues, requireSameForm } from './fit.ts'
 import { type Given, Parameters, readField, type Supplied } from './parameters.ts'
 import { describeMisfit, toOwnRights, toRightsOfRole } from './refusals.ts'
 
@@ -136,7 +138,9 @@ export class NamedRequests {
     const grant = grantOf(request, caller)
     const call = { ...options, named: name, limits: { ...limits, standIns } }
     try {
-      if (request.parts.some(({ others }) => others.length > 0) && omitted.size > 0) await this.#requireShape(request)
+      if (request.parts.some(({ others }) => others.length > 0) && omitted.size > 0) {
+        await requireForm({ request, omitted, database, grant, body, limits: call.limits })
+      }
       if (table === undefined) {
         const response = await runOperations({ ...call, grant, database, body: body as OperationsBody })
         return { response, plan: undefined }
@@ -145,15 +149,6 @@ export class NamedRequests {
     } catch (error) {
       throw isServiceError(error) ? this.#convert(error, request, omitted) : error
     }
-  }
-
-  /** Without an optional parameter, members keep their form. @throws INVALID_BODY */
-  async #requireShape (request: NamedRequest): Promise<void> {
-    const { databases, limits } = this.#using
-    const catalog = await (databases.get(request.database) as Database).getCatalog()
-    const known = getOrCreate(misfits, request, () => new WeakMap<object, Misfit>())
-    const { error } = getOrCreate(known, catalog, () => ({ error: findMisfit(request, { catalog, limits }) }))
-    if (error !== undefined) throw error
   }
 
   #convert (error: ServiceError, request: NamedRequest, omitted: ReadonlySet<string>): ServiceError {
@@ -172,10 +167,48 @@ export class NamedRequests {
   }
 }
 
-interface Misfit { readonly error: ServiceError | undefined }
+/** The calls of requests whose members keep their form, by the optional parameters that they leave out. */
+const formed = new WeakMap<NamedRequest, WeakMap<Grant, WeakMap<Catalog, Set<string>>>>()
 
-/** Whether requests fit the catalogs with which they were called. */
-const misfits = new WeakMap<NamedRequest, WeakMap<object, Misfit>>()
+/** Maximum number of such calls that are kept of a request, a grant and a catalog. */
+const KEPT = 32
+
+interface Formed {
+  readonly request: NamedRequest
+  readonly omitted: ReadonlySet<string>
+  readonly database: Database
+  readonly grant: Grant
+  readonly body: Body | OperationsBody
+  readonly limits: RequestLimits
+}
+
+/**
+ * Without an optional parameter, members keep their form. What the call itself is refused for comes first, and the
+ * tables are those that the grant sees. @throws ServiceError
+ */
+async function requireForm ({ request, omitted, database, grant, body, limits }: Formed): Promise<void> {
+  const { table } = request
+  const key = [...omitted].sort().join()
+  const known = getOrCreate(
+    getOrCreate(formed, request, () => new WeakMap<Grant, WeakMap<Catalog, Set<string>>>()),
+    grant,
+    () => new WeakMap<Catalog, Set<string>>()
+  )
+  const latest = database.latestCatalog()
+  if (latest !== undefined && known.get(latest)?.has(key) === true) return
+  await lookAgain(database, async (database) => {
+    if (table === undefined) {
+      const { operations } = body as OperationsBody
+      await planOperations({ grant, database, operations, limits, dryRun: false })
+    } else {
+      createPlan(body as Body, await authorize(accessTo(database, grant, table), body as Body, limits), limits)
+    }
+    const catalog = await database.getCatalog()
+    requireSameForm(request, omitted, { catalog, limits }, grant)
+    const kept = getOrCreate(known, catalog, () => new Set<string>())
+    if (kept.size < KEPT) kept.add(key)
+  })
+}
 
 /** Whether a grant names the request or, without a role, holds a permission on each of its tables. */
 export function mayCall ({ name, role, database, parts }: NamedRequest, grant: Grant): boolean {

@@ -77,15 +77,26 @@ export function findMisfit (
 ): ServiceError | undefined {
   const optional = [...request.parameters.values()].filter(({ isOptional }) => isOptional).map(({ name }) => name)
   try {
-    const all = planWithoutValues(request, new Set(), using)
-    if (optional.length === 0) return undefined
-    const none = planWithoutValues(request, new Set(optional), using)
-    if (JSON.stringify(all.map(shapeOf)) === JSON.stringify(none.map(shapeOf))) return undefined
-    return at('/include', invalidBody('without an optional parameter, a member that is one row would be a list'))
+    requireSameForm(request, new Set(optional), using)
+    return undefined
   } catch (error) {
     if (isServiceError(error)) return error
     throw error
   }
+}
+
+/** Plans a request with and without parameters, and compares the forms of its members. @throws ServiceError */
+export function requireSameForm (
+  request: NamedRequest,
+  omitted: ReadonlySet<string>,
+  using: { readonly catalog: Catalog, readonly limits: RequestLimits },
+  grant?: Grant
+): void {
+  const all = planWithoutValues(request, new Set(), using, grant)
+  if (omitted.size === 0) return
+  const fewer = planWithoutValues(request, omitted, using, grant)
+  if (JSON.stringify(all.map(shapeOf)) === JSON.stringify(fewer.map(shapeOf))) return
+  throw at('/include', invalidBody('without an optional parameter, a member that is one row would be a list'))
 }
 
 /** What decides the form of the members of an answer. */

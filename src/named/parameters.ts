@@ -142,12 +142,12 @@ export class Parameters implements StandIns {
     if (!given.isList) {
       const own = read(value, path)
       this.values.set(given, own)
-      return StandIn.known(own)
+      return StandIn.sent(own)
     }
     if (!Array.isArray(value)) throw at(path, invalidValue(column.name, NO_LIST))
     const own = value.map((each, index) => read(each, [...path, index]))
     this.values.set(given, own)
-    return own.map((each) => StandIn.known(each))
+    return own.map((each) => StandIn.sent(each))
   }
 }
 

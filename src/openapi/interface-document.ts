@@ -129,13 +129,16 @@ export function createInterfaceDocument ({ verbs, databases, settings }: Interfa
     ...createHead(undefined, settings),
     tags: [{ name: 'rows', description: 'Rows of tables' }],
     'x-databases': databases,
-    paths: { '/{database}': operations, '/{database}/{table}': item },
+    // a union of no verbs is no schema
+    paths: verbs.length === 0 ? {} : { '/{database}': operations, '/{database}/{table}': item },
     components: {
       securitySchemes,
       schemas: {
-        ...Object.fromEntries(schemas),
-        ...operationSchemas(new Map(verbs.map((verb) => [verb, undefined])), settings.limits.operations),
-        ...unions(NAME, verbs),
+        ...(verbs.length > 0 && {
+          ...Object.fromEntries(schemas),
+          ...operationSchemas(new Map(verbs.map((verb) => [verb, undefined])), settings.limits.operations),
+          ...unions(NAME, verbs)
+        }),
         [REFUSAL]: refusalSchema
       }
     }

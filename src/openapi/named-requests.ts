@@ -48,12 +48,18 @@ export function describeRequest (
   const parameters = [...request.parameters.values()].map((declared) =>
     describeParameter(declared, columnOf(request, declared, plans), plans, named.limits)
   )
-  const [only] = plans
-  const data = request.table === undefined || only === undefined
-    ? closedObject([['results', { type: 'array', prefixItems: plans.map(dataOf), minItems: plans.length }]])
-    : dataOf(only)
+  const answers = plans.map((plan, index) => dataOf(plan, mayBeWhole(request, index)))
+  const data = request.table === undefined
+    ? closedObject([['results', { type: 'array', prefixItems: answers, minItems: plans.length }]])
+    : answers[0] as Schema
   return { request, parameters, data }
 }
+
+/** Whether a call may leave out what makes a page of an answer, so that it has no `next`. `index`: of the body. */
+const mayBeWhole = ({ table, parameters }: NamedRequest, index: number): boolean =>
+  [...parameters.values()].some(({ isOptional, places }) => isOptional && places.some(({ field, path }) =>
+    (field === 'offset' || field === 'after') && (table === undefined ? path.length === 3 && path[1] === index : true)
+  ))
 
 /** The column of the first place of a parameter. */
 function columnOf (
@@ -112,7 +118,7 @@ const positionSchema = (columns: readonly Column[]): Schema =>
 
 // The answers, with exactly the columns that they show.
 
-function dataOf (plan: Plan): Schema {
+function dataOf (plan: Plan, mayBeWhole: boolean): Schema {
   const { data } = ANSWERS[plan.verb].properties as unknown as { readonly data: { readonly properties: object } }
   const properties = data.properties as Readonly<Record<string, Schema>>
   const rows = plan.verb === 'select' ? plan : plan.returning
@@ -133,7 +139,8 @@ function dataOf (plan: Plan): Schema {
       default: return [[name, plain(schema)]]
     }
   })
-  return objectOf(fields)
+  const names = fields.map(([name]) => name)
+  return closedObject(fields, { required: mayBeWhole ? names.filter((name) => name !== 'next') : names })
 }
 
 /** Without what only TypeBox knows. */

@@ -62,14 +62,15 @@ export function readValue (
 }
 
 /**
- * Like `readValue`; undefined for a text, or bytes, of the body that are longer than the column. @throws INVALID_VALUE
+ * Like `readValue`; undefined for a text, or bytes, that the client has sent and that are longer than the column.
+ * @throws INVALID_VALUE
  */
 export function readIfFits (column: Column, value: unknown, path: Path): Value | Hole | undefined {
-  if (typeof value === 'object' && value instanceof StandIn) return readValue(column, value, path)
+  const isStandIn = typeof value === 'object' && value instanceof StandIn
   try {
-    return column.type.read(value)
+    return isStandIn ? value.read(column.type.read) : column.type.read(value)
   } catch (error) {
-    if (error instanceof ValueTooLong) return undefined
+    if (error instanceof ValueTooLong && (!isStandIn || value.isSent)) return undefined
     throw toRefusal(error, column, path)
   }
 }

@@ -61,19 +61,27 @@ export class StandIn {
   readonly #isList: boolean
   /** Undefined while it is not known. */
   readonly value: unknown
+  /** Whether the client has sent the value with the request, so that it is judged as a value of the body. */
+  readonly isSent: boolean
 
   private constructor (
     { holes, key, isList = false }: { readonly holes?: Holes, readonly key?: unknown, readonly isList?: boolean },
-    value?: unknown
+    value?: unknown,
+    isSent = false
   ) {
     this.#holes = holes
     this.#key = key
     this.#isList = isList
     this.value = value
+    this.isSent = isSent
   }
 
   static known (value: unknown): StandIn {
     return new StandIn({}, value)
+  }
+
+  static sent (value: unknown): StandIn {
+    return new StandIn({}, value, true)
   }
 
   /** `isList`: stands, alone in a list, for all values of the list. */

@@ -45,7 +45,7 @@ interface OperationsToPlan {
  * Plans all operations stage by stage, and refuses them in the same order as single requests. @throws
  * PERMISSION_DENIED, TABLE_NOT_FOUND, the errors of planning; `details` name the operation
  */
-async function planOperations ({
+export async function planOperations ({
   operations,
   ...options
 }: OperationsToPlan): Promise<readonly PlannedOperation[]> {

@@ -55,6 +55,29 @@ await onEachEngine(t, 'what a public token does not see changes no byte', { sche
   t.same(await world(), before)
 })
 
+const member = { database: 'shop', table: 'things', parameters: { secret: { optional: true } }, body: { verb: 'select' as const, columns: ['id'], include: { twin: { table: 'things', on: { id: 'id' }, columns: ['id', 'name'], filters: { secret: { $param: 'secret' } } } } } }
+const hiding = [
+  { name: 'narrow', sha256: hashToken('narrow'), permissions: ['select' as const], databases: { shop: { things: { columns: { select: ['id', 'name', 'tenant'] } } } } },
+  { name: 'writer', sha256: hashToken('writer'), permissions: ['insert' as const], databases: { shop: ['things'] } },
+  { name: 'all', sha256: hashToken('all'), permissions: ['select' as const], databases: { shop: ['things'] } }
+]
+const misnamed = { ...member, body: { ...member.body, include: { twin: { ...member.body.include.twin, filters: { secre: { $param: 'secret' } } } } } }
+const later = { ...member, body: { ...member.body, include: { twin: { ...member.body.include.twin, filters: { added: { $param: 'secret' } } } } } }
+const turned = { ...member, parameters: { id: { optional: true } }, body: { ...member.body, include: { twin: { table: 'things', on: { tenant: 'tenant' }, columns: ['id'], filters: { id: { $param: 'id' } } } } } }
+
+await onEachEngine(t, 'without an optional parameter, a call is refused as its caller would be, each time alike', { schema, tokens: hiding, options: { requests: { member, misnamed, later, turned } } }, async (t, service) => {
+  t.match(JSON.parse(await call(service, 'member', {}, 'all')), { data: { count: 2 } })
+  await service.sql('alter table things add column added varchar(20)')
+  await until('a new column works as soon as a call looks for it', async () => code(await call(service, 'later', {}, 'all')) === 'done')
+  for (let count = 0; count < 3; count++) {
+    const refused = await call(service, 'misnamed', {}, 'narrow')
+    t.match(JSON.parse(refused).error, { code: 'COLUMN_NOT_FOUND', details: [{ path: '/secret' }] })
+    t.notMatch(refused, /"secret\\"/, 'no hidden column')
+    t.match(JSON.parse(await call(service, 'turned', {}, 'all')).error, { code: 'INVALID_BODY', details: [{ path: '/body/include' }] })
+    t.match(JSON.parse(await call(service, 'misnamed', {}, 'writer')).error, { code: 'PERMISSION_DENIED' })
+  }
+})
+
 t.test('check shows each request with its callers, and fails for one that does not fit', async (t) => {
   const folder = t.testdir({})
   const path = join(folder, 'row-query.json')

@@ -120,6 +120,18 @@ await on('a value is only ever bound, whatever it looks like', async (t, service
   t.match((await call(service, 'eq_big', '{"v":9007199254740993}')).json, { data: { count: 0 } })
 })
 
+await on('a text that is longer than its column is in no row, as one of the body, but no text to store', async (t, service) => {
+  const long = 'x'.repeat(201)
+  for (const [name, operator, value] of [['eq_v', '$eq', long], ['in_v', '$in', [long, '12.50']], ['in_v', '$in', [long]]] as const) {
+    const inPlace = await service.post('source', { verb: 'select', columns: ['id', 'v'], filters: { v: { [operator]: value } }, orderBy: 'id' })
+    t.equal(inPlace.status, 200)
+    t.equal((await call(service, name, JSON.stringify({ v: value }))).text, inPlace.text, `${name} ${value.length}`)
+  }
+  const stored = await call(service, 'add_v', JSON.stringify({ v: long }))
+  if (service.engine !== 'sqlite') t.match(stored.json.error, { code: 'INVALID_VALUE', details: [{ path: '/v' }] })
+  await service.sql('delete from copy')
+})
+
 await on('a query string is UTF-8, and each name stands once', async (t, service) => {
   const cases: Array<[string, string, string]> = [
     ['eq_v', '', '/v'], ['eq_v', '?', '/v'], ['eq_v', '?v=1&v=2', '/v'], ['eq_v', '?v[]=1', '/v[]'], ['eq_v', '?v[$gt]=1', '/v[$gt]'], ['eq_v', '?v=1&w=2', '/w'],
