@@ -1,5 +1,5 @@
 /** One rule of a grant on one column: as a condition, and as a test of a value that is written. */
-import type { Column, Rule, RuleTest, Table } from '../catalog/catalog.ts'
+import { type Column, mayFire, type Rule, type RuleTest, type Table } from '../catalog/catalog.ts'
 import { isSame, type Parameter, type Value } from '../types/column-type.ts'
 import { isMoment, readMoment } from '../types/moment.ts'
 import { isExactlyIn, isNull } from './filters/operators.ts'
@@ -86,18 +86,16 @@ const toStored = ({ type }: Column, value: Value): Value => type.stored === unde
 // show whether such a column had the written value before, so every matched row counts as updated.
 
 /**
- * Whether one of the written columns is hidden. A column with an equality rule is not, because its value is the same in
- * all rows of the grant.
+ * Whether a write to these columns may write a hidden one, which a BEFORE UPDATE trigger may do too. A column with an
+ * equality rule is not hidden, because its value is the same in all rows of the grant.
  */
-export function writesHidden ({ columns, granted }: Table, written: readonly Column[]): boolean {
-  return (
-    granted !== undefined &&
-    written.some(
-      (column) =>
-        !columns.has(column.name) &&
-        !granted.rules.some((rule) => rule.column === column && onlyValueOf(rule) !== undefined)
-    )
-  )
+export function writesHidden (table: Table, written: readonly Column[]): boolean {
+  const { columns, granted } = table
+  if (granted === undefined || written.length === 0) return false
+  const isHidden = (column: Column): boolean =>
+    !columns.has(column.name) &&
+    !granted.rules.some((rule) => rule.column === column && onlyValueOf(rule) !== undefined)
+  return written.some(isHidden) || (mayFire(table, 'update', 'before') && granted.base.columnList.some(isHidden))
 }
 
 /**

@@ -357,7 +357,7 @@ await onEachEngine(t, 'a default that refers to a row outside of the rules conce
   for (const set of [undefined, ['status'], { status: 'x' }]) {
     for (const id of [1, 2]) t.match(await send({ id, status: set === undefined ? 'y' : 'x' }, set), { inserted: 0, updated: 1, id }, JSON.stringify([set, id]))
     await sql("update orders set status = 'new' where id < 3")
-    t.same(await send({ id: 4, status: 'x' }, set), [409, 'FOREIGN_KEY_VIOLATION'], 'as where the row of the default is missing')
+    t.same(await send({ id: 4, status: 'x' }, set), byDefault, 'as where the row of the default is missing')
     t.same(await send({ id: 20, status: 'x' }, set), byDefault)
     t.same(await send([{ id: 1, status: 'x' }, { id: 20, status: 'x' }], set), inList)
   }
