@@ -82,7 +82,7 @@ const textOf = (pairs: readonly Pair[]): string =>
 
 function describeKinds ({ column, other }: Pair, { engine }: Table): string {
   const described = ({ name, declaration, collation }: Column): string =>
-    `"${name}" (${declaration === '' ? 'no declared type' : declaration}${collation === undefined ? '' : ` ${collation}`})`
+    `"${name}" (${[declaration === '' ? 'no declared type' : declaration, collation].filter(Boolean).join(' ')})`
   const [texts, none] =
     engine === 'sqlite'
       ? ['texts', 'floating-point, BLOB or JSON']
