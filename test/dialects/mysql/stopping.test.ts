@@ -151,7 +151,7 @@ t.test('a statement that ends while KILL fails is answered once and its connecti
     destroy: () => { events.push('given up') },
     stream: { destroy: () => {} },
     addCommand: (command: { execute (packet: object, connection: object): boolean, onResult (error: Error): void }) => {
-      setTimeout(() => command.execute({ buffer: ok, offset: 0, end: ok.length, isError: () => false }, { serverCapabilityFlags: 0 }), 60)
+      setTimeout(() => command.execute({ buffer: ok, offset: 0, end: ok.length, sequenceId: 1, numPackets: 1, isError: () => false }, { serverCapabilityFlags: 0, sequenceId: 2 }), 60)
       setTimeout(() => command.onResult(new Error('closed')), 200)
     }
   }
@@ -167,7 +167,7 @@ t.test('a statement that ends while KILL fails is answered once and its connecti
   const outcome = await runStatement({
     pool,
     session,
-    request: { statement: statementOf('insert', tableOf({ columns: [mysqlColumn('id', 'int')] }), { pieces: ['do 1'] }), sink: undefined, client: undefined },
+    request: { statement: statementOf('update', tableOf({ columns: [mysqlColumn('id', 'int')] }), { pieces: ['do 1'] }), sink: undefined, client: undefined },
     options: {
       watch: (_client, stop) => {
         const timer = setTimeout(() => stop(queryTimeout()), 20)
