@@ -48,7 +48,7 @@ export function brokenPagesOf ({ catalog }: FuzzTable): Arbitrary<readonly [Json
     [{ ...position, offset: 1 }, 'INVALID_BODY'], [{ after: {} }, 'INVALID_BODY'], [{ after: { id: 1, n: 2 } }, 'INVALID_BODY'], [{ ...position, orderBy: 'n' }, 'INVALID_BODY'],
     [{ after: { nope: 1 } }, 'INVALID_BODY'], [{ after: 1 }, 'INVALID_BODY'], [{ after: [] }, 'INVALID_BODY'],
     [{ after: { id: null } }, 'INVALID_VALUE'], [{ after: { id: 'x' } }, 'INVALID_VALUE'], [{ after: { id: { $gt: 1 } } }, 'INVALID_VALUE'], [{ after: { id: [1] } }, 'INVALID_VALUE'],
-    [{ after: { n: 'x', id: 1 }, orderBy: 'n' }, 'INVALID_VALUE'], [{ after: { day: '2026-02-30', id: 1 }, orderBy: 'day' }, 'INVALID_VALUE'],
+    [{ after: { n: 'x', id: 1 }, orderBy: 'n' }, 'INVALID_VALUE'], [{ after: { day: '2026-13-01', id: 1 }, orderBy: 'day' }, 'INVALID_VALUE'],
     [{ offset: -1 }, 'INVALID_BODY'], [{ offset: 1.5 }, 'INVALID_BODY'], [{ offset: 100_001 }, 'INVALID_BODY'], [{ offset: '1' }, 'INVALID_BODY'], [{ offset: null }, 'INVALID_BODY'],
     [{ total: 0 }, 'INVALID_BODY'], [{ total: false }, 'INVALID_BODY'], [{ total: '1' }, 'INVALID_BODY'], [{ total: null }, 'INVALID_BODY'],
     [{ ...groups, after: null }, 'INVALID_BODY'], [{ ...groups, total: true }, 'INVALID_BODY'], [{ ...groups, expect: 1 }, 'INVALID_BODY'], [{ ...groups, columns: ['n'] }, 'INVALID_BODY'],
