@@ -245,7 +245,7 @@ t.test('docs/reading.md: the loop in a shell prints every row once', async (t) =
 })
 
 t.test('commands that install something or take minutes are scripts of the project', async (t) => {
-  const commands = [...blocksOf('CONTRIBUTING.md', 'sh'), ...blocksOf('docs/testing.md', 'sh')]
+  const commands = [...blocksOf('CONTRIBUTING.md', 'sh'), ...blocksOf('docs/internals/testing.md', 'sh')]
   t.same(commands, ['npm ci', 'npm run test:fuzz', 'npm run soak'])
   for (const command of commands.filter((each) => each.startsWith('npm run '))) t.ok(scripts[command.slice('npm run '.length)], command)
 })

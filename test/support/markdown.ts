@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
 /** The documents for users and contributors, from the root of the project. */
-export const DOCUMENTS = ['README.md', 'CONTRIBUTING.md', 'examples/README.md', 'plugins/README.md', 'src/README.md', 'bench/README.md', ...readdirSync(`${ROOT}docs`).filter((name) => name.endsWith('.md')).sort().map((name) => `docs/${name}`)]
+export const DOCUMENTS = ['README.md', 'CONTRIBUTING.md', 'examples/README.md', 'plugins/README.md', 'src/README.md', 'bench/README.md', ...readdirSync(`${ROOT}docs`, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.md')).sort().map((name) => `docs/${name}`)]
 
 export interface CodeBlock {
   /** The info string: `sh`, `json config`. */
