@@ -27,7 +27,7 @@ t.test('every request has a table before it', async (t) => {
   }
 })
 
-// The requests of docs/relations.md and of the documents beside it have the same answers on MariaDB and MySQL as on SQLite, on tables like those of five applications.
+// The requests of docs/relations.md and of its reference have the same answers on MariaDB and MySQL as on SQLite.
 
 for (const engine of await engines()) {
   for (const document of DOCUMENTS.filter((path) => path.startsWith('docs/relations'))) {
