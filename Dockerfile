@@ -1,4 +1,4 @@
-# The server row-query, as docs/container.md describes it: docker build -t row-query .
+# The server row-query, as docs/deployment.md describes it: docker build -t row-query .
 
 FROM node:24-slim AS dependencies
 WORKDIR /app

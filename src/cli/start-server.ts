@@ -82,7 +82,7 @@ Try it:
 
 /**
  * Flags that adapt the garbage collector of V8 to a server, in which most objects live for one request. They change
- * only performance; `node --trace-gc` and `--trace-deopt` show their effect. docs/operations.md has the measurements.
+ * only performance; `node --trace-gc` and `--trace-deopt` show their effect. docs/deployment.md has the measurements.
  *
  * - no-allocation-site-pretenuring: V8 allocates objects in the old generation if objects from the same place in the
  *   code have often survived a collection. In a server, each collection finds objects of running requests. Once

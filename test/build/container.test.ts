@@ -108,7 +108,7 @@ t.test('the example database of compose.yaml is served', { skip: mariadb === und
   const suffix = randomBytes(6).toString('hex')
   const [shop, rows] = [`t_${suffix}`, `u_${suffix}`]
   const folder = createFolder(t as Test)
-  const blocks = codeBlocks(readDocument('docs/container.md'))
+  const blocks = codeBlocks(readDocument('docs/deployment.md'))
   const [setup, first, answer] = ['sh setup', 'sh first', 'json'].map((kind) => blocks.find((block) => block.kind === kind)?.text as string) as [string, string, string]
   await call(folder, 'sh', '-c', setup)
   const modes = ['secrets', 'secrets/db_password', '.env'].map((path) => (statSync(join(folder, path)).mode & 0o777).toString(8))

@@ -95,7 +95,7 @@ t.test('an older V8 gets only the flags that it supports', async (t) => {
 })
 
 t.test('the documents show the same flags for an app', async (t) => {
-  t.match(readDocument('docs/operations.md'), `node ${garbageFlags('13.6').join(' ')} app.js`)
+  t.match(readDocument('docs/deployment.md'), `node ${garbageFlags('13.6').join(' ')} app.js`)
 })
 
 t.test('only the warning of Node 22 about node:sqlite is suppressed', async (t) => {

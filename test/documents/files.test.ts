@@ -57,9 +57,9 @@ t.test('the statements for the account of docs/configuration.md and README.md gr
   t.equal(other, one)
 })
 
-t.test('docs/operations.md: the probes of Kubernetes and the address of the metrics are those of the server', async (t) => {
-  const { terminationGracePeriodSeconds: grace, containers: [{ readinessProbe, livenessProbe }] } = parse(blockOf('docs/operations.md', 'yaml kubernetes'))
-  const [shutdown = ''] = /"shutdown": (\{[^}]*\})/.exec(readDocument('docs/operations.md'))?.slice(1) ?? []
+t.test('docs/deployment.md and docs/monitoring.md: the probes of Kubernetes and the address of the metrics are those of the server', async (t) => {
+  const { terminationGracePeriodSeconds: grace, containers: [{ readinessProbe, livenessProbe }] } = parse(blockOf('docs/deployment.md', 'yaml kubernetes'))
+  const [shutdown = ''] = /"shutdown": (\{[^}]*\})/.exec(readDocument('docs/deployment.md'))?.slice(1) ?? []
   const { delay, timeout } = JSON.parse(shutdown) as { delay: number, timeout: number }
   t.ok(grace * 1000 > delay + timeout)
   const { app } = await createServer({ options: { databases: { shop: { url: 'sqlite::memory:' } } }, prefix: '/api', logLevel: 'silent' })
@@ -68,13 +68,13 @@ t.test('docs/operations.md: the probes of Kubernetes and the address of the metr
     t.equal(httpGet.port, splitConfig({ databases: {} }).server.port, 'the default port')
     t.equal((await app.inject(httpGet.path)).statusCode, 200, httpGet.path)
   }
-  const { scrape_configs: [{ static_configs: [{ targets }] }] } = parse(blockOf('docs/operations.md', 'yaml scrape'))
-  const [, port] = /"metrics": \{ "port": (\d+) \}/.exec(readDocument('docs/operations.md')) ?? []
+  const { scrape_configs: [{ static_configs: [{ targets }] }] } = parse(blockOf('docs/monitoring.md', 'yaml scrape'))
+  const [, port] = /"metrics": \{ "port": (\d+) \}/.exec(readDocument('docs/monitoring.md')) ?? []
   t.same(targets.map((target: string) => target.split(':')[1]), [port])
 })
 
-t.test('docs/operations.md: the alerts have names, expressions and metrics that exist', async (t) => {
-  const { groups } = parse(blockOf('docs/operations.md', 'yaml alerts'))
+t.test('docs/monitoring.md: the alerts have names, expressions and metrics that exist', async (t) => {
+  const { groups } = parse(blockOf('docs/monitoring.md', 'yaml alerts'))
   const rules: Array<Record<string, string>> = groups.flatMap(({ rules }: { rules: unknown[] }) => rules)
   t.ok(rules.length > 5)
   for (const { alert, expr, for: duration, ...rest } of rules) {
@@ -86,9 +86,9 @@ t.test('docs/operations.md: the alerts have names, expressions and metrics that 
   }
 })
 
-// docs/operations.md names every metric and every field of the log as they are, and no other.
+// docs/monitoring.md names every metric and every field of the log as they are, and no other.
 
-const operations = readDocument('docs/operations.md')
+const monitoring = readDocument('docs/monitoring.md')
 const code = (text: unknown): string => `\`${text}\``
 
 interface Described { name: string, type: string, labelNames: readonly string[] }
@@ -133,23 +133,23 @@ t.test('the dashboard of Grafana asks for metrics and labels that exist, and for
 })
 
 t.test('the document lists exactly the metrics, with their types and labels', async (t) => {
-  const described = tableRows(operations, 'metric', 'type', 'labels', 'meaning').map((cells) => cells.slice(0, 3))
+  const described = tableRows(monitoring, 'metric', 'type', 'labels', 'meaning').map((cells) => cells.slice(0, 3))
   const real = (await metrics(t)).map(({ name, type, labelNames }) => [code(name), type, labelNames.map(code).join(', ')])
   t.same(described.toSorted(), real.toSorted())
 })
 
 t.test('every metric in an example or explanation exists', async (t) => {
   const known = new Set((await metrics(t)).map(({ name }) => name))
-  const named = (operations.match(/\brow_query_[a-z_]+/g) ?? []).map((name) => name.replace(/_bucket$/, ''))
+  const named = (monitoring.match(/\brow_query_[a-z_]+/g) ?? []).map((name) => name.replace(/_bucket$/, ''))
   t.same(named.filter((name) => !known.has(name)), [])
 })
 
 t.test("every field of a request's line stands in the document, and no other does", async (t) => {
-  t.same(tableRows(operations, 'field', 'meaning').map(([name]) => name).toSorted(), Object.keys(lineOf(new RequestRecord(true, true))).map(code).toSorted())
+  t.same(tableRows(monitoring, 'field', 'meaning').map(([name]) => name).toSorted(), Object.keys(lineOf(new RequestRecord(true, true))).map(code).toSorted())
 })
 
 t.test('every code of an error of the service or database is explained', async (t) => {
-  const symptoms = tableRows(operations, 'symptom', 'what it means', 'what to do').map(([symptom]) => symptom).join()
+  const symptoms = readDocument('docs/troubleshooting.md')
   const trouble = [...catalogue].filter(([, status]) => status >= 500).map(([name]) => name)
   t.same(trouble.filter((name) => !symptoms.includes(code(name))), [])
 })

@@ -95,12 +95,12 @@ t.test('docs/transactions.md: an audit table', async (t) => {
   t.same(audit, [{ who: 'everything', what: 'insert orders', data: '{"customer_id":"9007199254740993"}' }, { who: 'everything', what: 'delete orders', data: null }])
 })
 
-t.test('docs/operations.md: health and metrics in an app', async (t) => {
+t.test('docs/monitoring.md: health and metrics in an app', async (t) => {
   const databases = { shop: { url: 'sqlite::memory:', setup: [blockOf('docs/transactions.md', 'sql')] } }
   for (const [kind, path, expected] of [['js health', '/health/ready', ''], ['js metrics', '/metrics', /^row_query_build_info/m]] as const) {
     const app = Fastify()
     t.teardown(() => app.close())
-    await run(t as Test, 'docs/operations.md', kind, { app, createRowQuery, databases, tokens })
+    await run(t as Test, 'docs/monitoring.md', kind, { app, createRowQuery, databases, tokens })
     await app.ready()
     const response = await app.inject(path)
     t.equal(response.statusCode, 200, kind)
@@ -209,7 +209,7 @@ t.test('docs/configuration.md: what tokens and roles may do', async (t) => {
   for (const line of shown.split('\n').filter((line) => !line.includes('…'))) t.ok(stdout.split('\n').includes(line), line)
 })
 
-t.test('docs/upgrading.md: the commands before and after an upgrade', async (t) => {
+t.test('docs/deployment.md: the commands before and after an upgrade', async (t) => {
   const folder = t.testdir({})
   const database = new DatabaseSync(`${folder}/shop.db`)
   database.exec('create table orders (id integer primary key)')
@@ -217,7 +217,7 @@ t.test('docs/upgrading.md: the commands before and after an upgrade', async (t) 
   const config = { databases: { shop: { url: 'sqlite:shop.db' } }, tokens: [{ name: 'reports', sha256: '1'.repeat(64), permissions: ['select'] }] }
   writeFileSync(`${folder}/row-query.json`, JSON.stringify(config))
   const printed = { 'row-query check': /^shop: answers, 1 tables/, 'row-query openapi': /"openapi": "3\.1/, 'row-query types': /interface/ }
-  for (const [index, command] of [...blocksOf('docs/upgrading.md', 'sh check'), ...blocksOf('docs/upgrading.md', 'sh documents').flatMap((block) => block.split('\n'))].entries()) {
+  for (const [index, command] of [...blocksOf('docs/deployment.md', 'sh check'), ...blocksOf('docs/deployment.md', 'sh documents').flatMap((block) => block.split('\n'))].entries()) {
     const [program, expected] = Object.entries(printed)[index] as [string, RegExp]
     t.ok(command.trim().startsWith(`npx ${program} `))
     const { code, stdout } = await runRowQuery(t as Test, command.trim().replace(/ > \S+$/, '').split(' ').slice(2), { cwd: folder })
@@ -226,8 +226,8 @@ t.test('docs/upgrading.md: the commands before and after an upgrade', async (t) 
   }
 })
 
-t.test('docs/operations.md: the flags for an app', async (t) => {
-  const [command = ''] = blocksOf('docs/operations.md', 'sh')
+t.test('docs/deployment.md: the flags for an app', async (t) => {
+  const [command = ''] = blocksOf('docs/deployment.md', 'sh flags')
   const [program, ...flags] = command.split(' ').slice(0, -1)
   t.same([program, command.split(' ').at(-1)], ['node', 'app.js'])
   const { status, stderr } = spawnSync(process.execPath, [...flags, '-e', ''], { encoding: 'utf8', env: {} })
