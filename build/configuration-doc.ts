@@ -1,6 +1,6 @@
 /**
- * Writes the tables of docs/configuration.md from the schemas of the settings (`npm run docs`). Each stands between two comments, of which the first
- * names the table.
+ * Writes the tables of docs/configuration.md and docs/configuration-reference.md from the schemas of the settings (`npm run docs`). Each stands between two
+ * comments, of which the first names the table.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { ServerSchema } from '../schemas/server-settings.ts'
 import { ALIASES, FLAGS } from '../src/config/load.ts'
 import { type Variable, VARIABLES } from '../src/config/substitute.ts'
 
-const DOCUMENT = join(import.meta.dirname, '../docs/configuration.md')
+const DOCS = join(import.meta.dirname, '../docs')
 
 const code = (text: unknown): string => `\`${text}\``
 
@@ -36,7 +36,8 @@ function rowsOf (name: string, schema: TSchema, required: boolean): Row[] {
   // a group that is always there has no row, only its settings
   const isGroup = typeof schema.default === 'object' && !Array.isArray(schema.default)
   const own = description === undefined || isGroup ? [] : [[code(name), required ? 'required' : defaultOf(schema), allowed(schema), description]]
-  return [...own, ...children.flatMap(([key, child, isNeeded]) => rowsOf(name === '' ? key : `${name}.${key}`, child, isNeeded))]
+  // a role has the databases of a token
+  return name === 'roles.<name>.databases' ? own : [...own, ...children.flatMap(([key, child, isNeeded]) => rowsOf(name === '' ? key : `${name}.${key}`, child, isNeeded))]
 }
 
 /** Of a union, the object. */
@@ -75,25 +76,36 @@ const OTHERS: readonly Row[] = [
 function shortRowOf ([name, { path, schema }]: readonly [string, Variable]): Row {
   const flag = FLAGS.get(name)
   const mayBeEmpty = schema['pattern'] !== undefined && new RegExp(schema['pattern']).test('')
-  return [code(ALIASES.get(name) ?? name), flag === undefined ? '' : code(flag), `${code(path.join('.'))} below${mayBeEmpty ? '; may be empty' : ''}`, defaultOf(schema)]
+  return [code(ALIASES.get(name) ?? name), flag === undefined ? '' : code(flag), `${code(path.join('.'))}${mayBeEmpty ? '; may be empty' : ''}`, defaultOf(schema)]
 }
 
-const TABLES: ReadonlyMap<string, string> = new Map([
-  ['variables and flags', tableOf(['variable', 'flag', 'meaning', 'default'], [...OTHERS, ...[...VARIABLES].filter(([name]) => FLAGS.has(name) || ALIASES.has(name)).map(shortRowOf)])],
+const GUIDE_TABLES: ReadonlyMap<string, string> = new Map([
+  ['variables and flags', tableOf(['variable', 'flag', 'meaning', 'default'], [...OTHERS, ...[...VARIABLES].filter(([name]) => FLAGS.has(name) || ALIASES.has(name)).map(shortRowOf)])]
+])
+
+const REFERENCE_TABLES: ReadonlyMap<string, string> = new Map([
   ['settings of the plugin', settings(Type.Omit(ConfigSchema, Object.keys(ServerSchema.properties)))],
   ['settings of the server', settings(ServerSchema)],
   ['variables of settings', tableOf(['variable', 'setting'], Array.from(VARIABLES, ([name, { path, ofDatabases }]) => [code(name), code([...ofDatabases ? ['databases.<name>'] : [], ...path].join('.'))]))]
 ])
 
+/** The documents with tables, by their names in docs/. */
+export const TABLES: ReadonlyMap<string, ReadonlyMap<string, string>> = new Map([
+  ['configuration.md', GUIDE_TABLES],
+  ['configuration-reference.md', REFERENCE_TABLES]
+])
+
 /** @throws Error if the document has no place for a table */
-export function writeTables (document: string): string {
-  return [...TABLES].reduce((text, [name, table]) => {
+export function writeTables (document: string, tables: ReadonlyMap<string, string>): string {
+  return [...tables].reduce((text, [name, table]) => {
     const start = `<!-- ${name}, by npm run docs -->\n`
     const from = text.indexOf(start)
     const to = text.indexOf('<!-- end -->', from)
-    if (from < 0 || to < 0) throw new Error(`${DOCUMENT} has no place for the table: ${name}`)
+    if (from < 0 || to < 0) throw new Error(`no place for the table: ${name}`)
     return `${text.slice(0, from)}${start}\n${table}\n\n${text.slice(to)}`
   }, document)
 }
 
-if (process.argv[1] === import.meta.filename) writeFileSync(DOCUMENT, writeTables(readFileSync(DOCUMENT, 'utf8')))
+if (process.argv[1] === import.meta.filename) {
+  for (const [name, tables] of TABLES) writeFileSync(join(DOCS, name), writeTables(readFileSync(join(DOCS, name), 'utf8'), tables))
+}

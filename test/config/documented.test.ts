@@ -1,24 +1,28 @@
-/** The tables of docs/configuration.md, and the schema that editors use, match the schemas of the settings. */
+/** The tables of docs/configuration.md and of its reference, and the schema that editors use, match the schemas of the settings. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TSchema } from '@sinclair/typebox'
 import { Ajv } from 'ajv'
 import t from 'tap'
 import { createConfigSchema } from '../../build/config-schema.ts'
-import { writeTables } from '../../build/configuration-doc.ts'
+import { TABLES, writeTables } from '../../build/configuration-doc.ts'
 import { ConfigSchema, OptionsSchema } from '../../schemas/options.ts'
 import { ALIASES, FLAGS, loadConfig, splitConfig } from '../../src/config/load.ts'
 import { resolveSettings } from '../../src/config/settings.ts'
 import { OTHER_VARIABLES, type Variable, VARIABLES } from '../../src/config/substitute.ts'
 import { codeBlocks, readDocument, ROOT, tableRows } from '../support/markdown.ts'
 
-const document = readDocument('docs/configuration.md')
+const guide = readDocument('docs/configuration.md')
+const document = readDocument('docs/configuration-reference.md')
 const code = (text: string): string => `\`${text}\``
 const pathOf = ({ path, ofDatabases }: Variable): string => [...ofDatabases ? ['databases.<name>'] : [], ...path].join('.')
 
 t.test('the tables are those that npm run docs writes', async (t) => {
-  t.equal(writeTables(document), document, 'after a change of a setting: npm run docs')
-  t.throws(() => writeTables(document.replace('settings of the server, by npm run docs', '')), { message: /no place for the table: settings of the server/ })
+  for (const [name, tables] of TABLES) {
+    const text = readDocument(`docs/${name}`)
+    t.equal(writeTables(text, tables), text, `${name}, after a change of a setting: npm run docs`)
+  }
+  t.throws(() => writeTables(document.replace('settings of the server, by npm run docs', ''), TABLES.get('configuration-reference.md') as Map<string, string>), { message: /no place for the table: settings of the server/ })
 })
 
 t.test('the tables have each setting, with its default, what is allowed and its meaning', async (t) => {
@@ -32,7 +36,7 @@ t.test('the tables have each setting, with its default, what is allowed and its 
   t.same(named.get('`openapi`')?.slice(0, 2), ['`token`', '`token`, `public`, `off`'])
   t.same(named.get('`metrics`')?.slice(0, 2), ['`false`', '`true`, `false` or object'])
   t.same(named.get('`bodyLimit`')?.slice(0, 2), ['`1048576`', '1 or more'])
-  const own = document.slice(document.indexOf('Settings of the server:'))
+  const own = document.slice(document.indexOf('## Settings of the server'))
   t.equal(tableRows(own, 'setting', 'default', 'allowed', 'meaning')[0]?.[0], '`host`', 'the second table has the settings of the server')
 })
 
@@ -48,20 +52,20 @@ t.test('each setting has a description, which editors show', async (t) => {
 })
 
 t.test('the tables have each variable and flag', async (t) => {
-  const rows = tableRows(document, 'variable', 'flag', 'meaning', 'default')
+  const rows = tableRows(guide, 'variable', 'flag', 'meaning', 'default')
   const named = new Map([...FLAGS.keys(), ...ALIASES.keys()].map((name) => [ALIASES.get(name) ?? name, name]))
   t.same(rows.map(([variable]) => variable).sort(), [...OTHER_VARIABLES, ...named.keys()].map(code).sort())
   const flags = rows.filter(([, flag]) => flag !== '').map(([variable, flag]) => [variable, flag])
   t.same(flags.sort(), [['ROW_QUERY_CONFIG', '--config'], ...Array.from(FLAGS, ([name, flag]) => [ALIASES.get(name) ?? name, flag])].map((pair) => pair.map(code)).sort())
-  t.same(rows.find(([variable]) => variable === '`PORT`'), ['`PORT`', '`--port`', '`port` below', '`3000`'])
-  t.same(rows.find(([variable]) => variable === '`PATH_PREFIX`'), ['`PATH_PREFIX`', '', '`prefix` below; may be empty', '`/api`'])
+  t.same(rows.find(([variable]) => variable === '`PORT`'), ['`PORT`', '`--port`', '`port`', '`3000`'])
+  t.same(rows.find(([variable]) => variable === '`PATH_PREFIX`'), ['`PATH_PREFIX`', '', '`prefix`; may be empty', '`/api`'])
   const settings = new Map(tableRows(document, 'variable', 'setting') as Array<[string, string]>)
   t.same([...settings.keys()], [...VARIABLES.keys()].map(code))
   t.equal(settings.get('`ROW_QUERY_POOL_IDLE_TIMEOUT`'), '`databases.<name>.pool.idleTimeout`')
 })
 
 t.test('the example of a configuration file can be loaded', async (t) => {
-  const [block] = codeBlocks(document).filter(({ kind }) => kind === 'json config')
+  const [block] = codeBlocks(guide).filter(({ kind }) => kind === 'json config')
   const path = `${t.testdir({ 'row-query.json': block?.text as string })}/row-query.json`
   const { config, demo } = loadConfig({}, { config: path })
   const { server: { port }, options } = splitConfig(config)
