@@ -1,5 +1,5 @@
 /** Checks written rows against the rules of a grant if the database computes some of their values. */
-import { baseTable, type Column, mayFillColumns, type Table, traitsOf } from '../catalog/catalog.ts'
+import { baseTable, type Column, type Table, traitsOf } from '../catalog/catalog.ts'
 import { type Executor, refusesRow, noReferencedRow, type Transaction } from '../dialects/dialect.ts'
 import { foreignKeyViolation, pointer, type ServiceError, unsupported, withDetails } from '../errors.ts'
 import { isNull } from '../plan/filters/operators.ts'
@@ -11,6 +11,7 @@ import {
   type Plan, type PlannedRow, type UpdatePlan
 } from '../plan/plan.ts'
 import { rowRefused } from '../plan/row-rules.ts'
+import { factsOf } from '../plan/writes.ts'
 import { numberOf, type Result, type RowCounts } from '../response/result.ts'
 import { withoutForeignKeys } from '../sql/statement.ts'
 import type { Value } from '../types/column-type.ts'
@@ -117,7 +118,7 @@ export const isCheckedAfterWrite = <P extends InsertPlan | UpdatePlan>(plan: P):
  * Whether a trigger may give new rows of a grant other keys than those by which they are checked after the write, so
  * that it needs a snapshot.
  */
-export const mayMoveNew = (table: Table): boolean => table.granted !== undefined && mayFillColumns(table)
+export const mayMoveNew = (table: Table): boolean => table.granted !== undefined && factsOf(table).fillsNew
 
 /** Whether a plan writes foreign keys to tables with rules whose values only the written rows show. */
 const computesForeignKeys = (plan: Plan): boolean =>
@@ -227,7 +228,7 @@ export async function watchRow (
   const { table, isList, afterWrite, conflict } = plan
   const condition = conflict && conditionOf(conflict.key, row)
   const find = condition === undefined ? await watchNew(runner, plan, row) : () => condition
-  const mayMove = mayFillColumns(table)
+  const mayMove = factsOf(table).fillsNew
   const wasThere = condition !== undefined && mayMove &&
     await runner.exists(table, combine('and', [condition, afterWrite.rules]))
   return async ({ inserted, updated, insertId }) => {
@@ -260,7 +261,7 @@ async function watchNew (
       'known'
     )
   }
-  const wasTaken = mayFillColumns(table) && (await areTaken(runner, { table, key, keys: givenKeys(key, [row]) }))
+  const wasTaken = factsOf(table).fillsNew && (await areTaken(runner, { table, key, keys: givenKeys(key, [row]) }))
   return (insertId) => hasKey(key, key.map((column) => {
     const value = knownKey({ table }, row, column) ?? (insertId === undefined ? undefined : numberOf(column, insertId))
     if (wasTaken || value === undefined) throw keyChanged('')

@@ -1,6 +1,6 @@
 /** Runs an update or delete with `returning`, `expect`, `dryRun`, or the setting `limits.changed`. */
 import { MAX_LIMIT } from '../../schemas/limits.ts'
-import { type Column, mayCascade, mayFire } from '../catalog/catalog.ts'
+import { type Column, mayCascade } from '../catalog/catalog.ts'
 import { TRAITS } from '../catalog/traits.ts'
 import type { Isolation, StatementResult } from '../dialects/dialect.ts'
 import {
@@ -11,6 +11,7 @@ import type { DeletePlan, Plan, Returned, UpdatePlan } from '../plan/plan.ts'
 import { keyAfter, mayChangeKey, rowKeysOf } from '../plan/row-keys.ts'
 import { writesHidden } from '../plan/rule.ts'
 import { findUnexpected } from '../plan/write-options.ts'
+import { factsOf } from '../plan/writes.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
 import type { Result } from '../response/result.ts'
 import type { Value } from '../types/column-type.ts'
@@ -31,7 +32,7 @@ async function watchDelete (
   count: number
 ): Promise<() => Promise<number>> {
   const mayKeep = TRAITS[runner.engine].triggersSkipRows
-    ? mayFire(table, 'delete', 'before')
+    ? factsOf(table).keepsDeleted
     : count > 1 && mayCascade(table)
   if (!mayKeep) return async () => 0
   const key = rowKeysOf(table).find((columns) => columns.every(({ nullable }) => !nullable))
@@ -79,7 +80,7 @@ export function runChange (
 async function runCounted (runner: Runner, plan: UpdatePlan | DeletePlan): Promise<StatementResult> {
   const most = mostRows(plan)
   const cascades = plan.verb === 'delete' && mayCascade(plan.table)
-  if (!TRAITS[runner.engine].limitsChanges || !plan.table.transactional || cascades) {
+  if (!TRAITS[runner.engine].limitsChanges || !factsOf(plan.table).hasTransactions || cascades) {
     const { table, condition, expect } = plan
     requireCount(
       plan,
@@ -124,7 +125,7 @@ async function updateByKey (
   const areNew = mustFind && mayMoveKey(plan, key)
   const wasTaken = areNew && await areTaken(runner, { table, key, keys, own: found })
   // once a row is changed, what its children become by cascades may no longer satisfy filters by related rows
-  const isLocked = table.transactional && existsIn(plan.condition).length > 0
+  const isLocked = factsOf(table).hasTransactions && existsIn(plan.condition).length > 0
   const outcome = await (isLocked
     ? runFound(runner, { ...plan, condition: combine('and', []) }, found)
     : isolationOf(plan) === 'readCommitted' ? runFound(runner, plan, found) : runner.run(plan))
@@ -242,7 +243,7 @@ function writesWhatItRead (plan: Plan): boolean {
  * transactions or gap locks.
  */
 function changedMeanwhile ({ table }: UpdatePlan | DeletePlan): ServiceError {
-  if (table.transactional) return withReason(deadlock(), 'ROWS_CHANGED')
+  if (factsOf(table).hasTransactions) return withReason(deadlock(), 'ROWS_CHANGED')
   return withDetails(outcomeUnknown(), {
     path: '',
     message: `the engine of table "${table.name}" has no transactions, and rows were changed by others meanwhile`

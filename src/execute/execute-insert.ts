@@ -2,7 +2,7 @@
  * Runs an insert or upsert: as one statement if that is certain to do what one statement for each row would, and the
  * database accepts all rows; otherwise row by row.
  */
-import { type Column, mayFillColumns, mayFire, type Table } from '../catalog/catalog.ts'
+import type { Column, Table } from '../catalog/catalog.ts'
 import { type Engine, TRAITS } from '../catalog/traits.ts'
 import { refusesRow, uniqueViolationOf } from '../dialects/dialect.ts'
 import { ServiceError } from '../errors.ts'
@@ -12,6 +12,7 @@ import { type Assignment, boundValue, type Condition, type InsertPlan, type Plan
 import { mayChangeKey } from '../plan/row-keys.ts'
 import { withinRules } from '../plan/rule.ts'
 import { isOneRow } from '../plan/write-options.ts'
+import { factsOf } from '../plan/writes.ts'
 import { writeValue } from '../response/cells.ts'
 import {
   addCounts, countsOf, numberOf, type Result, type RowCounts, type RowOutcome, shownNumber, withoutHidden
@@ -84,7 +85,7 @@ async function changeRow (batch: Upsert, runner: Runner, condition: Condition): 
   const update = await runner.run({ verb: 'update', table, assignments, condition })
   if (update.matched === 0) return undefined
   // a trigger may have given the row another number, or another key
-  if (numbered !== undefined && mayFire(table, 'update', 'before')) {
+  if (numbered !== undefined && factsOf(table).precedesChange) {
     const [found] = await runner.keys({ table, columns: [numbered], condition, limit: 1 })
     if (found !== undefined) insertId = String(found[0])
   }
@@ -135,7 +136,7 @@ function newId (table: Table, { columns, parameters }: PlannedRow, { inserted, i
   const index = columns.indexOf(identity)
   const given = index < 0 ? null : boundValue(parameters[index])
   // a BEFORE INSERT trigger may set the key, and the database only reports the value of an AUTO_INCREMENT column
-  if (given !== null && !mayFillColumns(table)) return identity.type.storedJson(given)
+  if (given !== null && !factsOf(table).fillsNew) return identity.type.storedJson(given)
   return identity.autoIncrement ? shownNumber(identity, insertId) : 'null'
 }
 
@@ -171,7 +172,7 @@ async function idOf (plan: InsertPlan, counts: RowCounts, runner: Runner): Promi
   // a row that was found by another key has another id, and a BEFORE INSERT trigger may have made it the key of another
   // row
   const isOfRow = isWritten || key.includes(identity)
-  return isOfRow && (identity.autoIncrement || !mayFillColumns(table)) ? known : 'null'
+  return isOfRow && (identity.autoIncrement || !factsOf(table).fillsNew) ? known : 'null'
 }
 
 /**
@@ -182,10 +183,10 @@ async function idOf (plan: InsertPlan, counts: RowCounts, runner: Runner): Promi
 function mustReadId ({ table, isList, conflict }: InsertPlan, engine: Engine): boolean {
   const { identity } = table
   if (isList || conflict === undefined || identity === undefined) return false
-  const { reportsNumbers, triggersSkipRows } = TRAITS[engine]
-  if (triggersSkipRows && mayFire(table, 'insert', 'before')) return true
+  const { reportsNumbers } = TRAITS[engine]
+  if (factsOf(table).skipsNew) return true
   return reportsNumbers && identity.autoIncrement
-    ? mayFire(table, 'update')
+    ? factsOf(table).seesChanged
     : !conflict.key.includes(identity) || identity.type.exact !== undefined
 }
 
@@ -222,7 +223,7 @@ async function readStoredId (
   const row = rows[0] as PlannedRow
   if (conflict === undefined || identity === undefined) return undefined
   // a BEFORE INSERT trigger may have changed the key
-  const isReported = insertId !== undefined || mayFillColumns(table)
+  const isReported = insertId !== undefined || factsOf(table).fillsNew
   if (TRAITS[runner.engine].reportsNumbers && identity.autoIncrement && isReported) return undefined
   const { key, set } = conflict
   const changes = inserted > 0 || set.kind !== 'assignments' ? [] : set.assignments
@@ -391,7 +392,7 @@ async function runRow (insertRun: InsertRun, row: PlannedRow): Promise<RowCounts
     const counts = await resolveRow(batch as Upsert, runner).catch((error: unknown) => {
       // only the statement finds the row whose key a trigger gives to this one
       const { code } = error as ServiceError
-      if (code !== 'UNIQUE_VIOLATION' || !mayFillColumns(plan.table) || plan.afterWrite !== undefined) throw error
+      if (code !== 'UNIQUE_VIOLATION' || !factsOf(plan.table).fillsNew || plan.afterWrite !== undefined) throw error
       if (changedColumns(batch.conflict as BatchConflict).length === 0) throw error
       return runExisting(batch, runner)
     })
@@ -422,7 +423,7 @@ async function runRow (insertRun: InsertRun, row: PlannedRow): Promise<RowCounts
 
 /** Whether what a trigger makes of the written values, which only the statement has, may collide in a unique key. */
 const mayRefill = (table: Table, { written }: BatchConflict): boolean =>
-  mayFillColumns(table) && written.length > 0 &&
+  factsOf(table).fillsNew && written.length > 0 &&
   mayChangeKey(table, written)
 
 /**
@@ -430,7 +431,7 @@ const mayRefill = (table: Table, { written }: BatchConflict): boolean =>
  * it finds the row.
  */
 const lacksNumber = ({ table }: InsertPlan, { columns }: PlannedRow, error: unknown): boolean =>
-  (error as ServiceError).code === 'VALUE_OUT_OF_RANGE' && !mayFillColumns(table) &&
+  (error as ServiceError).code === 'VALUE_OUT_OF_RANGE' && !factsOf(table).fillsNew &&
   table.identity?.autoIncrement === true && !columns.includes(table.identity)
 
 const listIndexOf = ({ index }: PlannedRow, { isList }: InsertPlan): number | undefined => isList ? index : undefined

@@ -1,4 +1,4 @@
-import { type Column, type Table, mayFire } from '../catalog/catalog.ts'
+import type { Column, Table } from '../catalog/catalog.ts'
 import { type Engine, TRAITS } from '../catalog/traits.ts'
 import type { Database } from '../databases/database.ts'
 import type { Executor, StatementResult, RowSink } from '../dialects/dialect.ts'
@@ -14,6 +14,7 @@ import {
 import { storedKey } from '../plan/row-keys.ts'
 import { rowRefused } from '../plan/row-rules.ts'
 import { withinRules } from '../plan/rule.ts'
+import { factsOf } from '../plan/writes.ts'
 import { writeValue } from '../response/cells.ts'
 import { LastRow, ResponseSink, RowCounter } from '../response/response-sink.ts'
 import { compileInsert, compileRowsOfValues, type RowsOfValues } from '../sql/compile-insert.ts'
@@ -131,7 +132,7 @@ export class Runner {
     const { table, conflict } = batch
     const result = await this.runStatement(compileInsert(batch, this.engine, this.database.statementCounts))
     const { changed, insertId } = result
-    return changed === 0 && insertId === '0' && conflict?.identity?.autoIncrement === true && mayFire(table, 'update')
+    return changed === 0 && insertId === '0' && conflict?.identity?.autoIncrement === true && factsOf(table).seesChanged
       ? { ...result, insertId: await this.number(compileLastId(table)) }
       : result
   }
@@ -294,7 +295,7 @@ export function conditionOf (
 
 /** Whether an update writes the key in a table whose triggers may change or leave out what it writes. */
 export const mayMoveKey = ({ table, assignments }: UpdatePlan, key: readonly Column[]): boolean =>
-  mayFire(table, 'update') && assignments.some(({ column }) => key.includes(column))
+  factsOf(table).seesChanged && assignments.some(({ column }) => key.includes(column))
 
 /**
  * Whether other rows already have one of the keys that a write gives. If it succeeds nevertheless, a trigger has

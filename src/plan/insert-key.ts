@@ -1,7 +1,5 @@
 /** The values of inserted rows: the key by which the rows are found, and which of them only the database knows. */
-import {
-  baseTable, type Column, mayFillColumns, mayFire, type Table, traitsOf, type TriggerEvent
-} from '../catalog/catalog.ts'
+import { baseTable, type Column, type Table, traitsOf } from '../catalog/catalog.ts'
 import { mayBeNew, unsupported } from '../errors.ts'
 import type { Parameter, Value } from '../types/column-type.ts'
 import { readDefault, TO_DEFAULT } from '../types/update-operators.ts'
@@ -11,6 +9,7 @@ import {
   boundValue, type Conflict, type Given, givenValue, type InsertPlan, type PlannedRow, type UpdatePlan
 } from './plan.ts'
 import { mayChangeKey, rowKeysOf, storedKey } from './row-keys.ts'
+import { factsOf } from './writes.ts'
 
 /**
  * The key by which inserted rows are found: each row has its values, or gets a number from the database. Undefined if
@@ -36,8 +35,9 @@ export function withInsertKey (plan: InsertPlan): InsertPlan {
   const { table, rows, conflict } = plan
   const key = conflict === undefined ? findInsertKey(table, rows) : findConflictKey(conflict, rows)
   const number = conflict === undefined ? undefined : findNumber(table, conflict, rows)
+  const { altersNew, altersChanged } = factsOf(table)
   // a trigger may give the row another key
-  const mayMove = conflict !== undefined && (mayReplace(table, 'insert') || mayReplace(table, 'update'))
+  const mayMove = conflict !== undefined && (altersNew || altersChanged)
   if (key !== undefined && (number === undefined || !mayMove)) return Object.freeze({ ...plan, key })
   if (number !== undefined) return Object.freeze({ ...plan, isNumbered: true as const, key: [number] })
   const message =
@@ -101,7 +101,7 @@ export function knownKey (
   column: Column
 ): Value | null {
   const given = boundValue(givenValue(row, column))
-  const isRenumbered = conflict === undefined && column.autoIncrement && mayFillColumns(table)
+  const isRenumbered = conflict === undefined && column.autoIncrement && factsOf(table).fillsNew
   return given === null || isNumbered === true || isRenumbered ? null : storedKey(column, given)
 }
 
@@ -128,7 +128,8 @@ const NUMBER = /^-?\d+(\.\d+)?$/
  */
 export function isAnyOrder (rows: readonly PlannedRow[], conflict: Conflict, table: Table): boolean {
   const { name, columns, foreignKeys } = baseTable(table)
-  if (table.versioned === true || mayFire(table, 'insert') || mayFire(table, 'update')) return false
+  const { hasHistory, seesNew, seesChanged } = factsOf(table)
+  if (hasHistory || seesNew || seesChanged) return false
   const given = Array.from(new Set(rows.map(({ columns }) => columns))).flat()
   const written = writtenColumns(conflict, given)
   const names = new Set([...given, ...written].map(({ name }) => name))
@@ -214,22 +215,14 @@ function fold (text: string): string {
  */
 export function mayCompute (plan: InsertPlan | UpdatePlan, columns: readonly Column[]): boolean {
   const { verb, table } = plan
+  const { altersNew, altersChanged } = factsOf(table)
   const changes = verb === 'update' || plan.conflict !== undefined
   const assigned = verb === 'update'
     ? plan.assignments
     : plan.conflict?.set.kind === 'assignments' ? plan.conflict.set.assignments : []
   return columns.some(({ generated, onUpdate }) => generated || (changes && onUpdate === true)) ||
     assigned.some(({ column, operator }) => operator === TO_DEFAULT && columns.includes(column)) ||
-    (verb === 'insert' && mayReplace(table, 'insert')) || (changes && mayReplace(table, 'update'))
-}
-
-/**
- * Whether a trigger may change the written row: a BEFORE trigger of MySQL, or one of SQLite that writes the table
- * again, which for an insert must be an AFTER trigger.
- */
-function mayReplace (table: Table, event: TriggerEvent): boolean {
-  if (traitsOf(table).triggersSetColumns) return mayFire(table, event, 'before')
-  return mayFire(table, event, event === 'insert' ? 'after' : undefined)
+    (verb === 'insert' && altersNew) || (changes && altersChanged)
 }
 
 /** Whether the database computes the value of the column if an insert omits it. */

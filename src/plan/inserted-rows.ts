@@ -1,5 +1,5 @@
 import type { InsertBody, OnConflict } from '../../schemas/body.ts'
-import { baseTable, type Column, type Key, mayFillColumns, type Table } from '../catalog/catalog.ts'
+import { baseTable, type Column, type Key, type Table } from '../catalog/catalog.ts'
 import { at, invalidBody, mayBeNew, missingColumn, type Path, pointer, withDetails } from '../errors.ts'
 import { objectKeys } from '../json/exact-json.ts'
 import { storing } from '../types/column-type.ts'
@@ -10,6 +10,7 @@ import type { StandIns } from './holes.ts'
 import { isWhole } from './row-keys.ts'
 import { onlyValueOf } from './rule.ts'
 import { planWriteOptions } from './write-options.ts'
+import { factsOf } from './writes.ts'
 
 // Plans `onConflict`: the unique key that decides whether a row exists, and the values that are written to it.
 
@@ -185,7 +186,7 @@ function createReader (
 function requireColumns (columns: readonly Column[], table: Table, path: Path): void {
   const missing: Column[] = []
   for (const column of table.requiredColumns) if (!columns.includes(column)) missing.push(column)
-  if (missing.length === 0 || mayFillColumns(table)) return
+  if (missing.length === 0 || factsOf(table).fillsNew) return
   const error = missingColumn(missing.map(({ name }) => `"${name}"`).join(', '))
   throw withDetails(error, ...missing.map(({ name }) => ({ path: pointer(...path, name), message: 'has no default' })))
 }

@@ -10,6 +10,7 @@ import { findInsertKey, keepsKey, mayCompute } from './insert-key.ts'
 import { TO_DEFAULT } from '../types/update-operators.ts'
 import { findUpdateKey } from './row-keys.ts'
 import { onlyValueOf, planRules, satisfies, within } from './rule.ts'
+import { factsOf } from './writes.ts'
 
 /** Adds the rules to the condition of a plan that writes no values. */
 export function restrictRows<P extends SelectPlan | DeletePlan> (plan: P): P {
@@ -164,7 +165,7 @@ function withCheckAfterWrite<P extends InsertPlan | UpdatePlan> (
   ) { return plan }
   const { table } = plan
   const key = plan.verb === 'update' ? findUpdateKey(table, plan.assignments) : undefined
-  if ((plan.verb === 'update' ? key === undefined : !isFoundAgain(plan)) || !table.transactional) {
+  if ((plan.verb === 'update' ? key === undefined : !isFoundAgain(plan)) || !factsOf(table).hasTransactions) {
     throw unsupported(
       '',
       `the rows of table "${table.name}" must be checked after the write, which needs transactions and a unique key ` +

@@ -1,11 +1,12 @@
 /** One rule of a grant on one column: as a condition, and as a test of a value that is written. */
-import { type Column, mayFire, type Rule, type RuleTest, type Table } from '../catalog/catalog.ts'
+import { type Column, type Rule, type RuleTest, type Table } from '../catalog/catalog.ts'
 import { isSame, type Parameter, type Value } from '../types/column-type.ts'
 import { isMoment, readMoment } from '../types/moment.ts'
 import { isExactlyIn, isNull } from './filters/operators.ts'
 import { combine } from './filters/scope.ts'
 import type { Assignment, Condition, Given, UpdatePlan } from './plan.ts'
 import { Hole } from './holes.ts'
+import { factsOf } from './writes.ts'
 
 /** The condition that is true for the rows that satisfy the rules. */
 export function planRules (rules: readonly Rule[]): Condition {
@@ -95,7 +96,7 @@ export function writesHidden (table: Table, written: readonly Column[]): boolean
   const isHidden = (column: Column): boolean =>
     !columns.has(column.name) &&
     !granted.rules.some((rule) => rule.column === column && onlyValueOf(rule) !== undefined)
-  return written.some(isHidden) || (mayFire(table, 'update', 'before') && granted.base.columnList.some(isHidden))
+  return written.some(isHidden) || (factsOf(table).precedesChange && granted.base.columnList.some(isHidden))
 }
 
 /**

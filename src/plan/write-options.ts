@@ -8,6 +8,7 @@ import type {
   ChangeOptions, DeletePlan, InsertPlan, Plan, Returned, RowRange, UpdatePlan
 } from './plan.ts'
 import type { StandIns } from './holes.ts'
+import { factsOf } from './writes.ts'
 
 // The number of rows that a request expects.
 
@@ -110,9 +111,9 @@ export const isOneStatement = (plan: Plan): boolean =>
 export const isOneRow = ({ isList, conflict }: InsertPlan): boolean => !isList && conflict === undefined
 
 /** @throws NOT_SUPPORTED if writes to the table cannot be undone. `path`: the field of the body that requires it */
-export function requireUndoable ({ name, transactional }: Table, path: string): void {
-  if (!transactional) {
-    throw unsupported(path, `the engine of table "${name}" has no transactions, so that nothing can be undone`)
+export function requireUndoable (table: Table, path: string): void {
+  if (!factsOf(table).hasTransactions) {
+    throw unsupported(path, `the engine of table "${table.name}" has no transactions, so that nothing can be undone`)
   }
 }
 
@@ -192,7 +193,7 @@ export function lockRows (plan: Plan): Plan {
   if (plan.verb === 'select' && plan.groups !== undefined) {
     throw at('/lock', invalidBody('"lock" is not allowed with "groupBy" and "aggregates"'))
   }
-  if (!plan.table.transactional) {
+  if (!factsOf(plan.table).hasTransactions) {
     throw unsupported(
       '/lock',
       `the engine of table "${plan.table.name}" has no transactions, so that a lock would not hold`

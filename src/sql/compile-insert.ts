@@ -4,12 +4,13 @@
  * on the number of rows nor on which of them omit a column.
  */
 import { type Expression, type RawBuilder, sql } from 'kysely'
-import { type Column, statementTable, type Table, baseTable, type Index, mayFire } from '../catalog/catalog.ts'
+import { type Column, statementTable, type Table, baseTable, type Index } from '../catalog/catalog.ts'
 import { type Engine, TRAITS } from '../catalog/traits.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import { knownDefault } from '../plan/insert-key.ts'
 import type { Condition, Assignment, UpdatePlan } from '../plan/plan.ts'
 import { isWhole, mayHold } from '../plan/row-keys.ts'
+import { factsOf } from '../plan/writes.ts'
 import { type Cell, DEFAULT, type Parameter, type Value } from '../types/column-type.ts'
 import { builderFor, type BuiltStatement, type ColumnToken, type TableBuilder } from './builder.ts'
 import { confirmationsOf } from './compile-select.ts'
@@ -231,7 +232,8 @@ export function columnsAtOnce (
   engine: Engine
 ): readonly Column[] | undefined {
   if (!TRAITS[engine].joinsChanges || updates.length < 2) return undefined
-  if (!table.transactional || table.versioned === true || mayFire(table, 'update')) return undefined
+  const { hasTransactions, hasHistory, seesChanged } = factsOf(table)
+  if (!hasTransactions || hasHistory || seesChanged) return undefined
   if (!key.every(({ type }) => type.wholeNumbers === true) || findIndex(table, key) === undefined) return undefined
   const columns = (updates[0] as UpdatePlan).assignments.map(({ column }) => column)
   const isPlain = ({ assignments, afterWrite, foreignKeyChecks }: UpdatePlan): boolean =>

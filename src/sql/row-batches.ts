@@ -1,5 +1,5 @@
 /** Decides whether one statement writes all rows of an insert, and what it does. */
-import { mayFillColumns, mayFire, type Column, type Table, traitsOf } from '../catalog/catalog.ts'
+import type { Column, Table } from '../catalog/catalog.ts'
 import { type Engine, TRAITS } from '../catalog/traits.ts'
 import { isComputedKey, knownKey, writtenColumns } from '../plan/insert-key.ts'
 import { touchedBy } from '../plan/rule.ts'
@@ -7,6 +7,7 @@ import { findDefaulted } from '../plan/assignments.ts'
 import { combine } from '../plan/filters/scope.ts'
 import type { Assignment, Condition, Conflict, InsertPlan, PlannedRow } from '../plan/plan.ts'
 import { isOneRow } from '../plan/write-options.ts'
+import { factsOf } from '../plan/writes.ts'
 
 /** Rows that one statement inserts. */
 export interface RowBatch {
@@ -81,7 +82,7 @@ export function toBatch (plan: InsertPlan, rows: readonly PlannedRow[], engine: 
  */
 function findReported (table: Table, isComputed: boolean, engine: Engine): Column | undefined {
   const { identity } = table
-  if (!TRAITS[engine].reportsNumbers) return isComputed || mayFire(table, 'update') ? identity : undefined
+  if (!TRAITS[engine].reportsNumbers) return isComputed || factsOf(table).seesChanged ? identity : undefined
   return identity?.autoIncrement === true || (isComputed && identity?.type.wholeNumbers === true) ? identity : undefined
 }
 
@@ -103,7 +104,7 @@ export function isCertain (plan: InsertPlan, engine: Engine): boolean {
   // a table of whose last number nothing is known
   if (areNew.includes(true) && number?.type.maximum === undefined) return false
   const isAlone = (row: PlannedRow): boolean => isByKey(plan, row, engine) || isInsertedFirst(plan, row, engine)
-  return table.versioned !== true && !rows.some(isAlone)
+  return !factsOf(table).hasHistory && !rows.some(isAlone)
 }
 
 /** The lists of columns that the rows have. */
@@ -127,7 +128,7 @@ function haveSameColumns (rows: readonly PlannedRow[], number: Column | undefine
 function needsSameColumns ({ table, rows, conflict }: InsertPlan, engine: Engine): boolean {
   if (!TRAITS[engine].hasDefault || conflict?.set.kind === 'given') return true
   return (
-    mayFillColumns(table) &&
+    factsOf(table).fillsNew &&
     rows.some(({ columns }) => table.requiredColumns.some((column) => !columns.includes(column)))
   )
 }
@@ -140,7 +141,7 @@ function needsSameColumns ({ table, rows, conflict }: InsertPlan, engine: Engine
 export function toParts (plan: InsertPlan): ReadonlyArray<readonly PlannedRow[]> {
   const { table, rows, conflict, key } = plan
   if (rows.length === 1) return [rows]
-  const numbersByTrigger = mayFillColumns(table)
+  const numbersByTrigger = factsOf(table).fillsNew
   const numbered = key?.find(({ autoIncrement }) => autoIncrement)
   if (numbered === undefined) {
     const isFirstAlone = conflict === undefined && table.identity?.autoIncrement === true && numbersByTrigger
@@ -148,7 +149,7 @@ export function toParts (plan: InsertPlan): ReadonlyArray<readonly PlannedRow[]>
   }
   const unknown = rows.filter((row) => knownKey(plan, row, numbered) === null)
   const isConsecutive = unknown.length === rows.length && conflict === undefined && !numbersByTrigger &&
-    !(traitsOf(table).triggersTakeNumbers && mayFire(table, 'insert'))
+    !factsOf(table).takesNumbers
   return unknown.length === 0 || isConsecutive ? [rows] : rows.map((row) => [row])
 }
 
@@ -159,11 +160,11 @@ export function toParts (plan: InsertPlan): ReadonlyArray<readonly PlannedRow[]>
  */
 export function isByKey ({ table, conflict, afterWrite }: InsertPlan, row: PlannedRow, engine: Engine): boolean {
   if (conflict === undefined || TRAITS[engine].namesKey || isNew(row, numberIn(conflict, table))) return false
-  if (table.traits?.upsert === 'byKey' || (afterWrite !== undefined && mayFillColumns(table))) return true
-  const isVersioned = table.versioned === true
-  if (writtenColumns(conflict, row.columns).length === 0) return isVersioned || mayFire(table, 'update')
-  return (!mayFillColumns(table) && isMiscounted(row, conflict)) ||
-    ((isVersioned || mayFire(table, 'update', 'before')) && !isComputedKey(conflict.key, row))
+  if (table.traits?.upsert === 'byKey' || (afterWrite !== undefined && factsOf(table).fillsNew)) return true
+  const isVersioned = factsOf(table).hasHistory
+  if (writtenColumns(conflict, row.columns).length === 0) return isVersioned || factsOf(table).seesChanged
+  return (!factsOf(table).fillsNew && isMiscounted(row, conflict)) ||
+    ((isVersioned || factsOf(table).precedesChange) && !isComputedKey(conflict.key, row))
 }
 
 /**
@@ -171,14 +172,14 @@ export function isByKey ({ table, conflict, afterWrite }: InsertPlan, row: Plann
  * inserted: the server would miscount it, and only its statement has the values and the key that a trigger gives it.
  */
 export const isInsertedFirst = ({ table, conflict }: InsertPlan, row: PlannedRow, engine: Engine): boolean =>
-  conflict !== undefined && !TRAITS[engine].namesKey && mayFillColumns(table) && isMiscounted(row, conflict)
+  conflict !== undefined && !TRAITS[engine].namesKey && factsOf(table).fillsNew && isMiscounted(row, conflict)
 
 /**
  * The column of the named key in which the database gives a new number to a row that omits it, which is inserted;
  * undefined if a trigger may give it the number of a row that exists.
  */
 const numberIn = ({ key }: Conflict, table: Table): Column | undefined =>
-  mayFillColumns(table) ? undefined : key.find(({ autoIncrement }) => autoIncrement)
+  factsOf(table).fillsNew ? undefined : key.find(({ autoIncrement }) => autoIncrement)
 
 const isNew = ({ columns }: PlannedRow, number: Column | undefined): boolean =>
   number !== undefined && !columns.includes(number)

@@ -15,6 +15,7 @@ import {
   type Match, type Page, type Plan, type SelectPlan, type UpdatePlan
 } from '../plan/plan.ts'
 import { rowKeysOf } from '../plan/row-keys.ts'
+import { factsOf } from '../plan/writes.ts'
 import type { Cell } from '../types/column-type.ts'
 import { integerType } from '../types/integer.ts'
 import type { BuiltStatement } from './builder.ts'
@@ -358,7 +359,7 @@ function describe (plan: CompiledPlan, engine: Engine): Template {
     },
     assigned: verb === 'update' ? plan.assignments.map(({ column }) => column) : NONE,
     confirmations: confirmationsOf(engine, [table, ...related]),
-    isSingle: isChange && !table.transactional && isSingleRow(plan),
+    isSingle: isChange && !factsOf(table).hasTransactions && isSingleRow(plan),
     isSearch: matchesIn(plan.condition).length > 0,
     isRelated: isChange && related.length > 0,
     readsView: haveView([table, ...related])

@@ -1,6 +1,6 @@
 /** Insert: how its body is planned, its plan is run and its counts are returned. */
 import type { InsertBody } from '../../schemas/body.ts'
-import { type Column, type TableSource, traitsOf, mayFillColumns, type Table } from '../catalog/catalog.ts'
+import { type Column, type TableSource, traitsOf, type Table } from '../catalog/catalog.ts'
 import { TRAITS } from '../catalog/traits.ts'
 import { at, notNullViolation, pointer, unsupported } from '../errors.ts'
 import { runWithCheck } from '../execute/after-write.ts'
@@ -13,6 +13,7 @@ import { planReturnedMembers } from '../plan/members.ts'
 import { givenValue, type InsertPlan, type PlannedRow, type Returned } from '../plan/plan.ts'
 import { restrictInsert } from '../plan/row-rules.ts'
 import { counting, type PlanLimits } from '../plan/write-options.ts'
+import { factsOf } from '../plan/writes.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
 import { finishWrite, numberOf, type Result, type RowCounts } from '../response/result.ts'
 import { compileStep } from '../sql/statement-cache.ts'
@@ -118,7 +119,7 @@ async function insertReturning (plan: ReturningPlan, runner: Runner, sink: Respo
   const numbered = key.find(({ autoIncrement }) => autoIncrement)
   const wasTaken =
     conflict === undefined &&
-    mayFillColumns(table) &&
+    factsOf(table).fillsNew &&
     (await areTaken(runner, { table, key, keys: givenKeys(key, rows) }))
   /** The numbers that the database gave to rows. */
   const numbers = new Map<PlannedRow, Value>()

@@ -15,6 +15,7 @@ import { findUpdateKey, mayChangeKey } from '../plan/row-keys.ts'
 import { restrictUpdate } from '../plan/row-rules.ts'
 import { withTouched } from '../plan/rule.ts'
 import { counting, type PlanLimits, planWriteOptions, refuseWritten } from '../plan/write-options.ts'
+import { factsOf } from '../plan/writes.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
 import { finishWrite, type Result } from '../response/result.ts'
 import { withReturnedMembers } from './include.ts'
@@ -85,7 +86,8 @@ function movesRelated ({ table, assignments, condition }: UpdatePlan): boolean {
     referencedTable === table.name
       ? written.some(({ name }) => referencedColumns.includes(name))
       : mayChangeKey(table, written)
-  return table.transactional && existsIn(condition).some((each) => baseTable(each.table).foreignKeys.some(leadsHere))
+  return factsOf(table).hasTransactions &&
+    existsIn(condition).some((each) => baseTable(each.table).foreignKeys.some(leadsHere))
 }
 
 function getUpdateKey ({ table, assignments }: UpdatePlan): readonly Column[] {
