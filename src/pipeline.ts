@@ -21,6 +21,7 @@ import { compileStatement } from './sql/statement-cache.ts'
 import type { RequestRecord } from './telemetry/record.ts'
 import { answerIn, createSink, executePlan } from './verbs/execute.ts'
 import { createPlan, verbs } from './verbs/index.ts'
+import type { KeptPlans } from './verbs/operations.ts'
 import { planStream } from './verbs/select.ts'
 
 export interface PipelineRequest extends ReadOptions, Keyed {
@@ -29,6 +30,8 @@ export interface PipelineRequest extends ReadOptions, Keyed {
   readonly limits: PlanLimits
   /** The name of the named request that has this body. */
   readonly named?: string | undefined
+  /** Its plans, which lack only values. */
+  readonly kept?: KeptPlans | undefined
   /** Bytes that the response may have, if they are fewer than the setting of the database allows. */
   readonly resultLimit?: number | undefined
   /** Collects telemetry. */
@@ -43,7 +46,7 @@ export function handle (request: PipelineRequest): Promise<Handled> {
   const { access, record } = request
   const { database } = access
   return withFreshCatalog(database, async (stale) => {
-    const planned = planRequest(request, (source) => createPlan(request.body, source, request.limits))
+    const planned = planRequest(request, (source) => planBody(request, source))
     const plan = planned instanceof Promise ? await planned : planned
     if (stale?.isUndone === false) throw refusalOfWrite(stale, plan)
     const needsTransaction = request.key !== undefined || (database.onWrite !== undefined && plan.verb !== 'select')
@@ -82,6 +85,14 @@ function planRequest<P extends Plan> (
     record?.planned()
     return planned
   })
+}
+
+function planBody ({ body, limits, kept }: PipelineRequest, source: TableSource): Plan {
+  const [found] = kept?.find([source]) ?? []
+  if (found !== undefined) return found.plan
+  const plan = createPlan(body, source, limits)
+  kept?.requireForm([source])
+  return plan
 }
 
 const maxBytesOf = ({ access: { database }, resultLimit = Infinity }: PipelineRequest): number =>

@@ -2,26 +2,25 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Body, OperationsBody } from '../../schemas/body.ts'
-import { accessTo, authorize } from '../access/authorize.ts'
+import { accessTo } from '../access/authorize.ts'
 import { type Grant, permissionsOn } from '../access/grant.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
-import { lookAgain } from '../databases/stale-catalog.ts'
 import type { ReadOptions } from '../dialects/dialect.ts'
-import { at, invalidBody, isServiceError, type Path, type ServiceError } from '../errors.ts'
+import { at, invalidBody, isServiceError, type ServiceError } from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import type { Keyed } from '../idempotency/run-once.ts'
 import { handle } from '../pipeline.ts'
-import type { StandIns } from '../plan/holes.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { RequestLimits } from '../plan/write-options.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
-import { createPlan } from '../verbs/index.ts'
-import { planOperations, runOperations } from '../verbs/operations.ts'
+import { runOperations } from '../verbs/operations.ts'
 import { bodyOf, findEmptied } from './bodies.ts'
 import type { NamedRequest } from './definition.ts'
-import { findMisfit, planWithoutValues, requireSameForm } from './fit.ts'
+import { findMisfit, planWithoutValues } from './fit.ts'
 import { type Given, Parameters, readField, type Supplied } from './parameters.ts'
+import type { Place } from './places.ts'
+import { type Call, PlansOfCall } from './plans.ts'
 import { describeMisfit, toOwnRights, toRightsOfRole } from './refusals.ts'
 
 export interface NamedCall extends ReadOptions, Keyed {
@@ -109,7 +108,7 @@ export class NamedRequests {
     const catalog = databases.get(request.database)?.latestCatalog()
     if (catalog === undefined) return undefined
     try {
-      return planWithoutValues(request, new Set(), { catalog, limits }, request.role ?? caller)
+      return planWithoutValues(request, { catalog, limits }, request.role ?? caller)
     } catch (error) {
       if (isServiceError(error)) return undefined
       throw error
@@ -134,20 +133,18 @@ export class NamedRequests {
     const { databases, limits } = this.#using
     const { name, table } = request
     const database = databases.get(request.database) as Database
-    const { body, omitted, standIns } = bind(request, given, limits)
+    const { body, call } = bind(request, given, limits)
+    const kept = new PlansOfCall(call, limits)
     const grant = grantOf(request, caller)
-    const call = { ...options, named: name, limits: { ...limits, standIns } }
+    const common = { ...options, named: name, kept, limits: { ...limits, standIns: call.parameters } }
     try {
-      if (request.parts.some(({ others }) => others.length > 0) && omitted.size > 0) {
-        await requireForm({ request, omitted, database, grant, body, limits: call.limits })
-      }
       if (table === undefined) {
-        const response = await runOperations({ ...call, grant, database, body: body as OperationsBody })
+        const response = await runOperations({ ...common, grant, database, body: body as OperationsBody })
         return { response, plan: undefined }
       }
-      return await handle({ ...call, access: accessTo(database, grant, table), body: body as Body })
+      return await handle({ ...common, access: accessTo(database, grant, table), body: body as Body })
     } catch (error) {
-      throw isServiceError(error) ? this.#convert(error, request, omitted) : error
+      throw isServiceError(error) ? this.#convert(error, request, call.omitted) : error
     }
   }
 
@@ -156,58 +153,9 @@ export class NamedRequests {
     const { databases, limits } = this.#using
     return toRightsOfRole(request, error, () => {
       const catalog = databases.get(request.database)?.latestCatalog()
-      if (catalog === undefined) return undefined
-      try {
-        planWithoutValues(request, omitted, { catalog, limits })
-      } catch (misfit) {
-        if (isServiceError(misfit)) return misfit
-      }
-      return undefined
+      return catalog && findMisfit(request, { catalog, limits }, omitted)
     })
   }
-}
-
-/** The calls of requests whose members keep their form, by the optional parameters that they leave out. */
-const formed = new WeakMap<NamedRequest, WeakMap<Grant, WeakMap<Catalog, Set<string>>>>()
-
-/** Maximum number of such calls that are kept of a request, a grant and a catalog. */
-const KEPT = 32
-
-interface Formed {
-  readonly request: NamedRequest
-  readonly omitted: ReadonlySet<string>
-  readonly database: Database
-  readonly grant: Grant
-  readonly body: Body | OperationsBody
-  readonly limits: RequestLimits
-}
-
-/**
- * Without an optional parameter, members keep their form. What the call itself is refused for comes first, and the
- * tables are those that the grant sees. @throws ServiceError
- */
-async function requireForm ({ request, omitted, database, grant, body, limits }: Formed): Promise<void> {
-  const { table } = request
-  const key = [...omitted].sort().join()
-  const known = getOrCreate(
-    getOrCreate(formed, request, () => new WeakMap<Grant, WeakMap<Catalog, Set<string>>>()),
-    grant,
-    () => new WeakMap<Catalog, Set<string>>()
-  )
-  const latest = database.latestCatalog()
-  if (latest !== undefined && known.get(latest)?.has(key) === true) return
-  await lookAgain(database, async (database) => {
-    if (table === undefined) {
-      const { operations } = body as OperationsBody
-      await planOperations({ grant, database, operations, limits, dryRun: false })
-    } else {
-      createPlan(body as Body, await authorize(accessTo(database, grant, table), body as Body, limits), limits)
-    }
-    const catalog = await database.getCatalog()
-    requireSameForm(request, omitted, { catalog, limits }, grant)
-    const kept = getOrCreate(known, catalog, () => new Set<string>())
-    if (kept.size < KEPT) kept.add(key)
-  })
 }
 
 /** Whether a grant names the request or, without a role, holds a permission on each of its tables. */
@@ -237,27 +185,28 @@ function grantOf ({ role }: NamedRequest, caller: Grant): Grant {
  */
 function bind (request: NamedRequest, { values, isText }: Given, { offset }: RequestLimits): {
   readonly body: Body | OperationsBody
-  readonly omitted: ReadonlySet<string>
-  readonly standIns: StandIns
+  readonly call: Call
 } {
   const supplied = new Map<string, Supplied>()
   const omitted = new Set<string>()
-  const fields: Array<readonly [Path, unknown]> = []
+  const fields = new Map<Place, unknown>()
   for (const declared of request.parameters.values()) {
     const { name, default: otherwise, places } = declared
     if (values.has(name)) supplied.set(name, { value: values.get(name), isText, isDefault: false })
     else if (otherwise !== undefined) supplied.set(name, { value: otherwise.value, isText: false, isDefault: true })
     else omitted.add(name)
     const own = supplied.get(name)
-    for (const { field, path } of places) {
-      if (field !== undefined && own !== undefined) fields.push([path, readField(field, declared, own, offset)])
+    for (const place of places) {
+      if (place.field !== undefined && own !== undefined) {
+        fields.set(place, readField(place.field, declared, own, offset))
+      }
     }
   }
-  const body = bodyOf(request, omitted, fields)
+  const body = bodyOf(request, omitted, Array.from(fields, ([{ path }, value]) => [path, value] as const))
   const emptied = omitted.size === 0 ? undefined : findEmptied(request, body)
   if (emptied !== undefined) {
     const error = invalidBody('The update has no column left: give at least one of its parameters')
     throw request.role === undefined ? at(`/body${emptied}`, error) : error
   }
-  return { body, omitted, standIns: new Parameters(supplied) }
+  return { body, call: { request, omitted, supplied, parameters: new Parameters(supplied), fields } }
 }

@@ -48,6 +48,8 @@ export interface NamedRequest {
   /** Whether it only selects, without locks. */
   readonly isRead: boolean
   readonly parameters: ReadonlyMap<string, Declared>
+  /** The names of those that are optional. */
+  readonly optional: ReadonlySet<string>
 }
 
 /** What definitions are checked with. */
@@ -150,7 +152,8 @@ class Reader {
       body: body as unknown as Body,
       parts,
       isRead,
-      parameters: declared
+      parameters: declared,
+      optional: new Set([...declared.values()].filter(({ isOptional }) => isOptional).map(({ name }) => name))
     }
   }
 
@@ -329,7 +332,7 @@ function partsOf (body: object, table: string | undefined, depth: number): Part[
   return bodies.map((each) => ({
     table: each.table,
     body: table === undefined ? each : body as BodyInTransaction,
-    others: namedTables(each, depth).map((named) => named.table)
+    others: [...new Set(namedTables(each, depth).map((named) => named.table))]
   }))
 }
 

@@ -1,26 +1,119 @@
 /** Whether named requests fit the database: they are planned without values, as far as values do not decide. */
 import type { BodyInTransaction } from '../../schemas/body.ts'
+import { VERBS } from '../../schemas/grants.ts'
 import { describeTable } from '../access/granted-table.ts'
 import { createGrant, type Grant, permissionsOn } from '../access/grant.ts'
 import type { Catalog, Table, TableSource } from '../catalog/catalog.ts'
 import {
   at, brokenDefinition, invalidBody, isServiceError, type Path, type ServiceError, tableNotFound, withReason
 } from '../errors.ts'
-import { VERBS } from '../../schemas/grants.ts'
+import { Holes } from '../plan/holes.ts'
 import { membersOf } from '../plan/filters/scope.ts'
 import type { Member, Plan } from '../plan/plan.ts'
 import { References } from '../plan/references.ts'
-import { lockRows, type RequestLimits, startCount } from '../plan/write-options.ts'
+import { type Counted, lockRows, type RequestLimits, requireUndoable, startCount } from '../plan/write-options.ts'
 import { inOperation } from '../request/check-body.ts'
 import { createPlan } from '../verbs/index.ts'
 import { bodiesIn, bodyOf } from './bodies.ts'
 import type { NamedRequest } from './definition.ts'
-import { AnyParameters } from './parameters.ts'
+import { AnyParameters, defaultsOf, type Supplied } from './parameters.ts'
+import type { Place } from './places.ts'
+
+interface ToPlan {
+  readonly limits: RequestLimits
+  /** The optional parameters that are left out. */
+  readonly omitted: ReadonlySet<string>
+  /** The parameters with a value; the others leave holes. */
+  readonly known: ReadonlyMap<string, Supplied>
+  /** What stands in a field of the body. */
+  readonly fieldOf: (place: Place, holes: Holes) => unknown
+}
+
+interface PlannedPart {
+  readonly body: BodyInTransaction
+  readonly plan: Plan
+  /** Those of an operation. */
+  readonly references: References | undefined
+  /** For the values of parameters. */
+  readonly holes: Holes
+}
+
+/** Plans the bodies of a request. `sources`: the tables of each. @throws ServiceError */
+export function planParts (
+  request: NamedRequest,
+  sources: readonly TableSource[],
+  { limits, omitted, known, fieldOf }: ToPlan
+): { readonly parts: readonly PlannedPart[], readonly counted: Counted } {
+  const isOperation = request.table === undefined
+  const all = sources.map(() => new Holes())
+  const fields = Array.from(request.parameters.values()).flatMap(({ name, places }) => omitted.has(name)
+    ? []
+    : places.filter(({ field }) => field !== undefined).map((place) =>
+      [place.path, fieldOf(place, all[isOperation ? place.path[1] as number : 0] as Holes)] as const))
+  const counted = startCount()
+  const parts = bodiesIn(request, bodyOf(request, omitted, fields)).map(([body], index): PlannedPart => {
+    const holes = all[index] as Holes
+    const any = new AnyParameters(known, holes)
+    const references = isOperation ? new References(index, any) : undefined
+    counted.tables = undefined
+    try {
+      const source = sources[index] as TableSource
+      const plan = createPlan(body, source, { ...limits, counted, standIns: references ?? any })
+      if (isOperation && plan.verb !== 'select') requireUndoable(source.table, '')
+      return { body, plan: body.lock === true ? lockRows(plan) : plan, references, holes }
+    } catch (error) {
+      throw isOperation && isServiceError(error) ? inOperation(index, error) : error
+    }
+  })
+  return { parts, counted }
+}
+
+const STAND_INS = { limit: 1, offset: 0, after: null }
+
+/** Plans a request without the values of parameters, except for defaults. @throws ServiceError */
+function planWithDefaults (
+  request: NamedRequest,
+  sources: readonly TableSource[],
+  { limits, omitted = new Set() }: { readonly limits: RequestLimits, readonly omitted?: ReadonlySet<string> }
+): Plan[] {
+  const fieldOf = ({ field }: Place): unknown => field && STAND_INS[field]
+  const known = defaultsOf(request)
+  return planParts(request, sources, { limits, omitted, known, fieldOf }).parts.map(({ plan }) => plan)
+}
+
+/**
+ * Requires that the members of a request have the same form without parameters as with all of them. @throws
+ * ServiceError
+ */
+export function requireSameForm (
+  request: NamedRequest,
+  omitted: ReadonlySet<string>,
+  sources: readonly TableSource[],
+  limits: RequestLimits
+): void {
+  const all = planWithDefaults(request, sources, { limits })
+  if (omitted.size === 0) return
+  const fewer = planWithDefaults(request, sources, { limits, omitted })
+  if (JSON.stringify(all.map(shapeOf)) === JSON.stringify(fewer.map(shapeOf))) return
+  throw at('/include', invalidBody('without an optional parameter, a member that is one row would be a list'))
+}
+
+/** What decides the form of the members of an answer. */
+const shapeOf = (plan: Plan): unknown => membersOf(plan).map(formOf)
+const formOf = (member: Member): unknown => [
+  member.name,
+  member.kind,
+  'isObject' in member,
+  member.kind === 'computed' ? [] : member.members.map(formOf)
+]
+
+// The tables as a role sees them, before the claims are known.
 
 /** Requests with the rights of their caller are planned for one that may do everything. */
 const EVERYTHING = createGrant('named requests', { permissions: [...VERBS] })
 
-/** The tables as a role sees them, before the claims are known. */
+interface Fitting { readonly catalog: Catalog, readonly limits: RequestLimits }
+
 function sourceOf (grant: Grant, database: string, catalog: Catalog, name: string): TableSource {
   const see = (other: string, path: Path): Table => {
     const table = catalog.tables.get(other)
@@ -34,76 +127,35 @@ function sourceOf (grant: Grant, database: string, catalog: Catalog, name: strin
   return { table: see(name, ['table']), see }
 }
 
-const STAND_INS = { limit: 1, offset: 0, after: null }
-
-/** Plans a request without values. @throws ServiceError */
-export function planWithoutValues (
-  request: NamedRequest,
-  omitted: ReadonlySet<string>,
-  { catalog, limits }: { readonly catalog: Catalog, readonly limits: RequestLimits },
-  grant = request.role ?? EVERYTHING
-): Plan[] {
-  const { database, parameters, table } = request
-  const fields = [...parameters.values()].filter(({ name }) => !omitted.has(name)).flatMap(({ places }) =>
-    places.flatMap(({ path, field }) => field === undefined ? [] : [[path, STAND_INS[field]] as const])
-  )
-  const counted = startCount()
-  const any = new AnyParameters(request)
-  return bodiesIn(request, bodyOf(request, omitted, fields)).map(([body, path], index) => {
-    const isOperation = table === undefined
+function sourcesOf (request: NamedRequest, catalog: Catalog, grant = request.role ?? EVERYTHING): TableSource[] {
+  const { database, parts, table } = request
+  return parts.map((part, index) => {
     try {
-      const source = sourceOf(grant, database, catalog, request.parts[index]?.table as string)
-      counted.tables = undefined
-      return planBody(body, source, {
-        ...limits,
-        counted,
-        standIns: isOperation ? new References(index, any) : any
-      })
+      return sourceOf(grant, database, catalog, part.table)
     } catch (error) {
-      throw isOperation && isServiceError(error) ? inOperation(path[1] as number, error) : error
+      throw table === undefined && isServiceError(error) ? inOperation(index, error) : error
     }
   })
 }
 
-function planBody (body: BodyInTransaction, source: TableSource, limits: RequestLimits): Plan {
-  const plan = createPlan(body, source, limits)
-  return body.lock === true ? lockRows(plan) : plan
-}
+/** Plans a request without values, as the grant sees the tables. @throws ServiceError */
+export const planWithoutValues = (request: NamedRequest, { catalog, limits }: Fitting, grant: Grant): Plan[] =>
+  planWithDefaults(request, sourcesOf(request, catalog, grant), { limits })
 
-/** Why a request does not fit the database; undefined if it does. */
+/**
+ * Why a request does not fit the database; undefined if it does. `omitted`: the optional parameters that are left out,
+ * by default all of them.
+ */
 export function findMisfit (
   request: NamedRequest,
-  using: { readonly catalog: Catalog, readonly limits: RequestLimits }
+  { catalog, limits }: Fitting,
+  omitted: ReadonlySet<string> = request.optional
 ): ServiceError | undefined {
-  const optional = [...request.parameters.values()].filter(({ isOptional }) => isOptional).map(({ name }) => name)
   try {
-    requireSameForm(request, new Set(optional), using)
+    requireSameForm(request, omitted, sourcesOf(request, catalog), limits)
     return undefined
   } catch (error) {
     if (isServiceError(error)) return error
     throw error
   }
 }
-
-/** Plans a request with and without parameters, and compares the forms of its members. @throws ServiceError */
-export function requireSameForm (
-  request: NamedRequest,
-  omitted: ReadonlySet<string>,
-  using: { readonly catalog: Catalog, readonly limits: RequestLimits },
-  grant?: Grant
-): void {
-  const all = planWithoutValues(request, new Set(), using, grant)
-  if (omitted.size === 0) return
-  const fewer = planWithoutValues(request, omitted, using, grant)
-  if (JSON.stringify(all.map(shapeOf)) === JSON.stringify(fewer.map(shapeOf))) return
-  throw at('/include', invalidBody('without an optional parameter, a member that is one row would be a list'))
-}
-
-/** What decides the form of the members of an answer. */
-const shapeOf = (plan: Plan): unknown => membersOf(plan).map(formOf)
-const formOf = (member: Member): unknown => [
-  member.name,
-  member.kind,
-  'isObject' in member,
-  member.kind === 'computed' ? [] : member.members.map(formOf)
-]

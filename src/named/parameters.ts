@@ -121,7 +121,7 @@ function parse (text: string, wrong: (reason: string) => ServiceError): unknown 
 /** The value of a parameter in a call: one of JSON, or texts; or the default, which may be `{"$now": …}`. */
 export interface Supplied { readonly value: unknown, readonly isText: boolean, readonly isDefault: boolean }
 
-/** The parameters of one call or, without values, of any. */
+/** The parameters of one call. */
 export class Parameters implements StandIns {
   readonly values = new Map<object, unknown>()
   readonly #supplied: ReadonlyMap<string, Supplied>
@@ -133,23 +133,27 @@ export class Parameters implements StandIns {
   /** A value is bound, whatever it looks like. @throws INVALID_VALUE */
   replace (given: unknown, column: Column, path: Path): unknown {
     if (!(given instanceof Parameter)) return given
-    const { value, isText, isDefault } = this.#supplied.get(given.name) as Supplied
-    if (isDefault && isNow(value)) {
-      this.values.set(given, value)
-      return value
-    }
-    const read = (each: unknown, place: Path): unknown => readOne(given, column, place, each, isText)
-    if (!given.isList) {
-      const own = read(value, path)
-      this.values.set(given, own)
-      return StandIn.sent(own)
-    }
-    if (!Array.isArray(value)) throw at(path, invalidValue(column.name, NO_LIST))
-    const own = value.map((each, index) => read(each, [...path, index]))
+    const value = this.read(given, column, path)
+    if (isNowByDefault(this.#supplied.get(given.name) as Supplied)) return value
+    return Array.isArray(value) && given.isList ? value.map((each) => StandIn.sent(each)) : StandIn.sent(value)
+  }
+
+  /** The value, or list of values, in one of its places. @throws INVALID_VALUE */
+  read (given: Parameter, column: Column, path: Path): unknown {
+    const supplied = this.#supplied.get(given.name) as Supplied
+    const { value } = supplied
+    const read = (each: unknown, place: Path): unknown => readOne(given, column, place, each, supplied.isText)
+    if (given.isList && !Array.isArray(value)) throw at(path, invalidValue(column.name, NO_LIST))
+    const own = isNowByDefault(supplied)
+      ? value
+      : given.isList ? (value as unknown[]).map((each, index) => read(each, [...path, index])) : read(value, path)
     this.values.set(given, own)
-    return own.map((each) => StandIn.sent(each))
+    return own
   }
 }
+
+/** `{"$now": …}` is a form in a default, and never in a call. */
+export const isNowByDefault = ({ value, isDefault }: Supplied): boolean => isDefault && isNow(value)
 
 const NO_LIST = 'expected a list of values'
 const NO_NULL = 'null is not a value here'
@@ -169,24 +173,33 @@ function readOne (
   return value
 }
 
-/** Stands for the values of any call; those that have a default have it. */
-export class AnyParameters implements StandIns {
-  readonly holes = new Holes()
-  readonly #defaults: ReadonlyMap<string, Supplied>
-  readonly #ofDefaults: Parameters
+/** A place of a parameter in a plan: `column` is that of the place. */
+export interface PlannedPlace { readonly parameter: Parameter, readonly column: Column }
 
-  constructor ({ parameters }: NamedRequest) {
-    this.#defaults = new Map(Array.from(parameters.values()).flatMap(({ name, default: otherwise }) =>
-      otherwise === undefined ? [] : [[name, { value: otherwise.value, isText: false, isDefault: true }] as const]
-    ))
-    this.#ofDefaults = new Parameters(this.#defaults)
+/** Stands for the values of any call, but those in `known`. */
+export class AnyParameters implements StandIns {
+  readonly holes: Holes
+  readonly #known: ReadonlyMap<string, Supplied>
+  readonly #ofKnown: Parameters
+
+  constructor (known: ReadonlyMap<string, Supplied>, holes = new Holes()) {
+    this.#known = known
+    this.#ofKnown = new Parameters(known)
+    this.holes = holes
   }
 
-  /** @throws INVALID_VALUE for a default */
+  /** @throws INVALID_VALUE for what is known */
   replace (given: unknown, column: Column, path: Path): unknown {
     if (!(given instanceof Parameter)) return given
-    if (this.#defaults.has(given.name)) return this.#ofDefaults.replace(given, column, path)
-    const any = StandIn.unknown(this.holes, given, given.isList)
+    if (this.#known.has(given.name)) return this.#ofKnown.replace(given, column, path)
+    const place: PlannedPlace = { parameter: given, column }
+    const any = StandIn.unknown(this.holes, place, given.isList)
     return given.isList ? [any] : any
   }
 }
+
+/** The parameters that have a default, which is checked with the definition. */
+export const defaultsOf = ({ parameters }: NamedRequest): ReadonlyMap<string, Supplied> =>
+  new Map(Array.from(parameters.values()).flatMap(({ name, default: otherwise }) =>
+    otherwise === undefined ? [] : [[name, { value: otherwise.value, isText: false, isDefault: true }] as const]
+  ))

@@ -13,12 +13,12 @@ export class NeedsValues extends Error {
  * returns the value of a hole by its key. @throws NeedsValues if that is null or missing, if it is refused, and if the
  * structure of the plan depends on a value; nothing else
  */
-export function bind<P extends Plan> (plan: P, { list, needValues }: Holes, valueOf: (key: unknown) => unknown): P {
-  if (needValues) throw new NeedsValues()
+export function bind<P extends Plan> (plan: P, holes: Holes, valueOf: (key: unknown) => unknown): P {
+  if (holes.needValues) throw new NeedsValues()
   const values = new Map<Hole, readonly Given[]>()
   // those that folding has left out of the plan are read too
-  for (const hole of list) values.set(hole, readHole(hole, valueOf(hole.key)))
-  return new Filling(values).visit(plan) as P
+  for (const hole of holes.list) values.set(hole, readHole(hole, valueOf(hole.key)))
+  return new Filling(values, holes.without).visit(plan) as P
 }
 
 function readHole ({ isList, read, tests }: Hole, value: unknown): readonly Given[] {
@@ -45,25 +45,33 @@ type Node = Readonly<Record<string, unknown>>
 /** Copies what has holes; everything else is shared. */
 class Filling {
   readonly #values: ReadonlyMap<Hole, readonly Given[]>
+  readonly #without: WeakSet<object>
   /** Several parts of a plan refer to the same member or computed column. */
   readonly #visited = new Map<object, unknown>()
 
-  constructor (values: ReadonlyMap<Hole, readonly Given[]>) {
+  constructor (values: ReadonlyMap<Hole, readonly Given[]>, without: WeakSet<object>) {
     this.#values = values
+    this.#without = without
   }
 
   visit (node: unknown): unknown {
-    if (typeof node !== 'object' || node === null) return node
-    if (node instanceof Hole) return this.#values.get(node)?.[0]
+    if (typeof node !== 'object' || node === null || this.#without.has(node)) return node
+    // a hole whose value comes from elsewhere stays
+    if (node instanceof Hole) return this.#values.has(node) ? this.#values.get(node)?.[0] : node
     if (this.#visited.has(node)) return this.#visited.get(node)
     const filled = Array.isArray(node) ? this.#fillList(node) : isOfPlan(node) ? this.#fillObject(node as Node) : node
-    this.#visited.set(node, filled)
+    if (filled === node) this.#without.add(node)
+    else this.#visited.set(node, filled)
     return filled
   }
 
   #fillList (list: readonly unknown[]): readonly unknown[] {
-    const filled = list.flatMap((each) =>
-      each instanceof Hole ? this.#values.get(each) as readonly unknown[] : [this.visit(each)])
+    const filled: unknown[] = []
+    for (const each of list) {
+      const values = each instanceof Hole ? this.#values.get(each) : undefined
+      if (values === undefined) filled.push(this.visit(each))
+      else for (const value of values) filled.push(value)
+    }
     return filled.length === list.length && filled.every((each, index) => each === list[index]) ? list : filled
   }
 

@@ -26,6 +26,8 @@ export class Holes {
   readonly list: Hole[] = []
   /** Whether more than the holes depends on the values, so that the body must be planned with them. */
   needValues = false
+  /** The parts of the plan that have none of them, as far as the plan has been bound. */
+  readonly without = new WeakSet<object>()
 }
 
 /** A value that a plan lacks. */
@@ -48,10 +50,21 @@ export class Hole {
     holes.list.push(this)
   }
 
+  /** A hole for what `compute` makes of the same value. */
+  also (compute: Hole['read']): Hole {
+    return new Hole(this.#holes, this.key, (value) => compute(this.read(value)), this.isList)
+  }
+
   /** To be called where the structure of the plan depends on the value. */
   needValue (): void {
     this.#holes.needValues = true
   }
+}
+
+/** The number, or that of a hole, and one. */
+export function oneMore (number: number): number {
+  const given: unknown = number
+  return given instanceof Hole ? given.also((value) => (value as number) + 1) as never : number + 1
 }
 
 /** Stands for a value in a body, which is never an operator, a form or a reference, whatever it looks like. */

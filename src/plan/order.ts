@@ -9,7 +9,7 @@ import { describeType, type Positions, type Value } from '../types/column-type.t
 import { keepsOrder } from '../types/value-classes.ts'
 import { getColumn, type ColumnScope, readValue } from './columns.ts'
 import { combine } from './filters/scope.ts'
-import { Hole, valueOr } from './holes.ts'
+import { Hole, oneMore, valueOr } from './holes.ts'
 import {
   type ComputedMember, type ManyMember, type Member, type Order, type Relevance, type Condition, isRelevance,
   type Operator, type Page, type SelectPlan
@@ -294,7 +294,7 @@ export function planPage (
   return {
     ...plan,
     ...(expect !== undefined && { expect: planRange(expect) }),
-    ...((after !== undefined || offset !== undefined) && { read: plan.limit + 1 }),
+    ...((after !== undefined || offset !== undefined) && { read: oneMore(plan.limit) }),
     ...(after !== undefined && planAfter(after, plan, limits)),
     ...(offset !== undefined && planOffset(offset, plan, limits)),
     // the count and the page must come from one snapshot

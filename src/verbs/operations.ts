@@ -1,5 +1,5 @@
 /** Authorizes and plans all operations of a request before the first one runs. */
-import type { Body, Operation, OperationsBody } from '../../schemas/body.ts'
+import type { Body, BodyInTransaction, Operation, OperationsBody } from '../../schemas/body.ts'
 import { nameTables } from '../access/foreign-keys.ts'
 import { accessTo, authorize } from '../access/authorize.ts'
 import type { Grant } from '../access/grant.ts'
@@ -33,20 +33,34 @@ interface PlannedOperation {
   replan (find: (target: Target) => unknown): Plan
 }
 
+/** The plans of a named request, for one call. */
+export interface KeptPlans {
+  /** The plans with the values of the call; undefined if the bodies must be planned with them. @throws ServiceError */
+  find (sources: readonly TableSource[]): ReadonlyArray<{
+    readonly body: BodyInTransaction
+    readonly plan: Plan
+    readonly references: References | undefined
+  }> | undefined
+  /** To be called when the bodies have been planned with their values. @throws ServiceError */
+  requireForm (sources: readonly TableSource[]): void
+}
+
 interface OperationsToPlan {
   readonly grant: Grant
   readonly database: Database
   readonly operations: readonly Operation[]
   readonly limits: PlanLimits
   readonly dryRun: boolean
+  readonly kept?: KeptPlans | undefined
 }
 
 /**
  * Plans all operations stage by stage, and refuses them in the same order as single requests. @throws
  * PERMISSION_DENIED, TABLE_NOT_FOUND, the errors of planning; `details` name the operation
  */
-export async function planOperations ({
+async function planOperations ({
   operations,
+  kept,
   ...options
 }: OperationsToPlan): Promise<readonly PlannedOperation[]> {
   const { limits } = options
@@ -54,13 +68,22 @@ export async function planOperations ({
   const sources = await inStage(operations, { first: ['PERMISSION_DENIED'] }, (operation) =>
     authorizeOperation(options, operation)
   )
+  const found = kept?.find(sources)
+  if (found !== undefined) {
+    return found.map(({ body, plan, references }, index) => {
+      const toPlan = { operation: body as Operation, index, source: sources[index] as TableSource, limits }
+      return { body, plan, references: references as References, replan: planAgain(toPlan) }
+    })
+  }
   const counted = startCount()
   // last come data that breaks a rule of the grant, and then what the table or the database cannot do
   const last = ['PERMISSION_DENIED', 'NOT_SUPPORTED', 'NOT_NULL_VIOLATION']
-  return await inStage(operations, { last }, (operation, index) => {
+  const planned = await inStage(operations, { last }, (operation, index) => {
     counted.tables = undefined
     return planOperation({ operation, index, source: sources[index] as TableSource, limits: { ...limits, counted } })
   })
+  kept?.requireForm(sources)
+  return planned
 }
 
 async function authorizeOperation (
@@ -80,32 +103,29 @@ async function authorizeOperation (
   }
 }
 
-function planOperation ({
-  operation,
-  index,
-  source,
-  limits
-}: {
+interface OperationToPlan {
   readonly operation: Operation
   readonly index: number
   readonly source: TableSource
   readonly limits: PlanLimits
-}): PlannedOperation {
-  const { lock } = operation
+}
+
+function planOperation (given: OperationToPlan): PlannedOperation {
+  const { operation, index, limits, source } = given
   const references = new References(index, limits.standIns)
-  const planWith = (applied: PlanLimits): Plan => {
-    const plan = createPlan(operation, source, applied)
-    return lock === true ? lockRows(plan) : plan
-  }
-  const plan = planWith({ ...limits, standIns: references })
+  const plan = planWith(given, { ...limits, standIns: references })
   if (plan.verb !== 'select') requireUndoable(source.table, '')
-  const { counted: _counted, ...uncounted } = limits
-  return {
-    body: operation,
-    plan,
-    references,
-    replan: (find) => planWith({ ...uncounted, standIns: new References(index, limits.standIns, find) })
-  }
+  return { body: operation, plan, references, replan: planAgain(given) }
+}
+
+function planWith ({ operation, source }: OperationToPlan, limits: PlanLimits): Plan {
+  const plan = createPlan(operation, source, limits)
+  return operation.lock === true ? lockRows(plan) : plan
+}
+
+function planAgain (given: OperationToPlan): PlannedOperation['replan'] {
+  const { index, limits: { counted: _counted, ...limits } } = given
+  return (find) => planWith(given, { ...limits, standIns: new References(index, limits.standIns, find) })
 }
 
 /**
@@ -203,6 +223,7 @@ interface OperationsRequest extends ReadOptions, Keyed {
   readonly limits: PlanLimits
   /** The name of the named request that has these operations. */
   readonly named?: string | undefined
+  readonly kept?: KeptPlans | undefined
   readonly record?: RequestRecord | null | undefined
   /** Bytes that the answer may have, if they are fewer than the setting of the database allows. */
   readonly resultLimit?: number | undefined
