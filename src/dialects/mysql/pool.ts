@@ -4,6 +4,7 @@ import type { Table } from '../../catalog/catalog.ts'
 import type { Confirmation } from './definitions.ts'
 import { isCrowded, type MysqlError, toConnectError } from './errors.ts'
 import type { StoppingSessions } from './kill.ts'
+import { LastAttempts } from './last-attempts.ts'
 import type { Host, MysqlAddress } from './session-settings.ts'
 import { createWaiters } from '../waiters.ts'
 import { answers, destroy, levelOf, openSession, quit, restoreSession, type Session } from './session.ts'
@@ -48,6 +49,8 @@ export interface MysqlPool extends StoppingSessions {
   readonly newest: Pick<Session, 'engine' | 'version' | 'ignored'> | undefined
   /** The last confirmation of the columns of each table on this server. */
   readonly confirmed: WeakMap<Table, Confirmation>
+  /** Orders the attempts of its transactions. */
+  readonly lastAttempts: LastAttempts
   close (): Promise<void>
 }
 
@@ -328,6 +331,7 @@ export function createMysqlPool (
     },
     get newest () { return newest },
     confirmed: new WeakMap(),
+    lastAttempts: new LastAttempts(),
     get use () {
       return {
         size,

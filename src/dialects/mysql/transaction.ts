@@ -18,7 +18,7 @@ import type { WriteResult } from './packets.ts'
 import type { Session } from './session.ts'
 
 // A transaction that a deadlock has undone runs again, after a pause. Two transactions that wait for each other's
-// locks would otherwise meet again.
+// locks would otherwise meet again. The last attempt waits for the others, and they for it.
 
 /**
  * The number of retries after a deadlock, and the pause before the first one, in milliseconds; each later pause is
@@ -97,12 +97,13 @@ class TransactionRun<T> {
 
   async runAttempts (): Promise<T> {
     const { pool, options, request: { client, timeLimit, readOnly } } = this.#run
+    const attempt = (): Promise<T> => this.#runAttempt()
     const stop = (reason: ServiceError): void => this.#stop(reason)
     const end = timeLimit === undefined ? options.watch(client, stop) : watch(timeLimit, client, stop)
     try {
       for (; ; this.#attempt++) {
         try {
-          return await this.#runAttempt()
+          return await (readOnly ? attempt() : pool.lastAttempts.run(attempt, this.#attempt > RETRIES))
         } catch (error) {
           if (!this.#mayRunAgain(error)) throw error
           await sleep(PAUSE * GROWTH ** (this.#attempt - 1) * (0.5 + Math.random()))

@@ -152,6 +152,29 @@ await onEachDialect(t, 'two transactions that wait for each other both succeed',
   t.ok(attempts.length >= 3, `attempts: ${attempts.join()}`)
 })
 
+await onEachDialect(t, 'the last attempt after deadlocks begins when the transactions that may cause another one have ended', settings, async (t, test) => {
+  const { dialect, statement, proxy } = test as Servers
+  let failures = 3
+  proxy.onStatement = (sql) => /^update.* = 5\b/.test(sql) && failures-- > 0 ? errorPacket(1213, '40001') : undefined
+  const seen: string[] = []
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const other = dialect.transaction(async (tx) => {
+    await tx.run(statement('accounts', set(2, 7)))
+    await promise
+    seen.push('the other one ends')
+  }, writing)
+  const last = dialect.transaction(async (tx) => {
+    seen.push(`attempt ${tx.attempt}`)
+    await tx.run(statement('accounts', set(1, 5)))
+  }, writing)
+  await until('three attempts have failed', () => seen.includes('attempt 3'))
+  await sleep(350)
+  resolve()
+  await Promise.all([other, last])
+  t.same(seen, ['attempt 1', 'attempt 2', 'attempt 3', 'the other one ends', 'attempt 4'])
+  t.same(await amounts(test), [5, 7])
+})
+
 for (const [number, state, where] of [[1213, '40001', 'update'], [3101, '40000', 'commit'], [1180, 'HY000', 'commit'], [1020, 'HY000', 'update']] as const) {
   await onEachDialect(t, `error ${number} of ${where} is tried again three times`, settings, async (t, test) => {
     const { dialect, statement, proxy } = test as Servers
