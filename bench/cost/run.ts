@@ -54,7 +54,7 @@ async function cost (options: { write: boolean, against: string | undefined }): 
   if (options.write) {
     const costs = { ...here, requests }
     writeFileSync(FILE, JSON.stringify(costs, null, 2) + '\n')
-    return writeSection(DOCUMENT, costSection(costs))
+    return writeSection(DOCUMENT, costSection(costs), 'costs')
   }
   const excesses = findExcesses(kept.requests, requests)
   for (const excess of excesses) console.log(`# COSTS MORE: ${excess}`)

@@ -1,17 +1,18 @@
-/** Replaces the part of a document between `<!-- benchmark -->` and `<!-- /benchmark -->`. */
+/** Replaces the part of a document between `<!-- name -->` and `<!-- /name -->`. */
 import { readFileSync, writeFileSync } from 'node:fs'
 
-const BEGIN = '<!-- benchmark -->'
-const END = '<!-- /benchmark -->'
+/** The parts of documents that programs write. */
+export type Section = 'benchmark' | 'costs'
 
-/** Returns the document with another text between the marks. @throws if it has no marks */
-export function replaceSection (document: string, section: string): string {
-  const begin = document.indexOf(BEGIN)
-  const end = document.indexOf(END)
-  if (begin === -1 || end < begin) throw new Error(`there is no ${BEGIN} … ${END}`)
-  return `${document.slice(0, begin + BEGIN.length)}\n\n${section.trim()}\n\n${document.slice(end)}`
+/** Returns the document with another text between the marks. @throws Error if it has no marks */
+export function replaceSection (document: string, section: string, name: Section): string {
+  const [start, stop] = [`<!-- ${name} -->`, `<!-- /${name} -->`]
+  const begin = document.indexOf(start)
+  const end = document.indexOf(stop)
+  if (begin === -1 || end < begin) throw new Error(`there is no ${start} … ${stop}`)
+  return `${document.slice(0, begin + start.length)}\n\n${section.trim()}\n\n${document.slice(end)}`
 }
 
-export function writeSection (file: URL, section: string): void {
-  writeFileSync(file, replaceSection(readFileSync(file, 'utf8'), section))
+export function writeSection (file: URL, section: string, name: Section): void {
+  writeFileSync(file, replaceSection(readFileSync(file, 'utf8'), section, name))
 }

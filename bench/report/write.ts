@@ -16,6 +16,6 @@ export function writeResults (folder: URL, results: Results): void {
 /** Writes the tables in the documents and the chart. `own` is the contender that the chart highlights. */
 export function writeDocuments (results: Results, own: string): void {
   writeFileSync(new URL('docs/benchmarks.svg', ROOT), toChart(results, own))
-  writeSection(new URL('docs/internals/benchmarks-results.md', ROOT), toReport(results, '##'))
-  writeSection(new URL('docs/benchmarks.md', ROOT), toSummary(results))
+  writeSection(new URL('docs/internals/benchmarks-results.md', ROOT), toReport(results, '##'), 'benchmark')
+  writeSection(new URL('docs/benchmarks.md', ROOT), toSummary(results), 'benchmark')
 }

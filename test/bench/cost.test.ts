@@ -25,6 +25,6 @@ t.test('the table says by how much a figure differs', async (t) => {
 t.test('docs/benchmarks.md has the figures of bench/costs.json: npm run cost -- --write', async (t) => {
   const costs: Costs = JSON.parse(readFileSync(new URL('../../bench/costs.json', import.meta.url), 'utf8'))
   const document = readFileSync(new URL('../../docs/benchmarks.md', import.meta.url), 'utf8')
-  t.equal(replaceSection(document, costSection(costs)), document)
+  t.equal(replaceSection(document, costSection(costs), 'costs'), document)
   t.ok(Object.keys(costs.requests).every((name) => name in REQUESTS || name in IN_PROCESS))
 })

@@ -208,12 +208,12 @@ t.test('the chart tells who does not see it what it shows, and escapes names', a
 
 t.test('what stands between the marks is replaced, and nothing else', async (t) => {
   const document = '# Title\n\n<!-- benchmark -->\nold\n<!-- /benchmark -->\n\nMore.\n'
-  const once = replaceSection(document, 'new\n')
+  const once = replaceSection(document, 'new\n', 'benchmark')
   t.equal(once, '# Title\n\n<!-- benchmark -->\n\nnew\n\n<!-- /benchmark -->\n\nMore.\n')
-  t.equal(replaceSection(once, 'new'), once)
+  t.equal(replaceSection(once, 'new', 'benchmark'), once)
 })
 
 t.test('a document without marks is refused', async (t) => {
-  t.throws(() => replaceSection('# Title', 'new'), { message: /there is no <!-- benchmark -->/ })
-  t.throws(() => replaceSection('<!-- /benchmark --> <!-- benchmark -->', 'new'))
+  t.throws(() => replaceSection('# Title', 'new', 'benchmark'), { message: /there is no <!-- benchmark -->/ })
+  t.throws(() => replaceSection('<!-- /benchmark --> <!-- benchmark -->', 'new', 'benchmark'))
 })
