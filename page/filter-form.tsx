@@ -159,7 +159,7 @@ function ConditionForm ({ table, row, columns, place, onChange }: ConditionProps
       <Choice label={`Operator of filter ${place}`} value={operator} options={named([...operators, ...operators.includes(operator) ? [] : [operator]])} onChoice={setOperator} />
       {path !== undefined && (
         <>
-          <input type='text' class='path' aria-label={`Path of filter ${place}`} placeholder='$.size or $.tags[0]' autocomplete='off' spellcheck={false} aria-invalid={path !== '' && !isPath(pathOf(path))} value={path} onInput={({ currentTarget }) => onChange({ ...row, path: currentTarget.value })} />
+          <input type='text' class='path' aria-label={`Path of filter ${place}`} placeholder='$.size or $.tags[last]' autocomplete='off' spellcheck={false} aria-invalid={path !== '' && !isPath(pathOf(path))} value={path} onInput={({ currentTarget }) => onChange({ ...row, path: currentTarget.value })} />
           <Choice label={`Operator at the path of filter ${place}`} value={row.operator} options={named(pathOperatorsOf(column))} onChoice={(chosen) => onChange({ ...row, operator: chosen, operand: changeOperator(row.operand, chosen) })} />
         </>
       )}

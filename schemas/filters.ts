@@ -82,8 +82,12 @@ export const PATH_OPERATORS = {
   $exists: 'boolean'
 } as const satisfies Record<`$${string}`, OperandForm>
 
-/** A pattern of one step of a path after `$`: a name, a key as a JSON string, or the index of an element of a list. */
-export const PATH_STEP = '\\.([A-Za-z_][A-Za-z0-9_]*)|\\.("(?:[^"\\\\]|\\\\.)*")|\\[(0|[1-9][0-9]{0,5})\\]'
+/**
+ * A pattern of one step of a path after `$`: a name, a key as a JSON string, or the index of an element of a list, also
+ * from its end.
+ */
+export const PATH_STEP = '\\.([A-Za-z_][A-Za-z0-9_]*)|\\.("(?:[^"\\\\]|\\\\.)*")|' +
+  '\\[(0|[1-9][0-9]{0,5})\\]|\\[(last)(?:-([1-9][0-9]{0,5}))?\\]'
 
 export type PathOperatorName = keyof typeof PATH_OPERATORS
 

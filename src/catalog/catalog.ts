@@ -139,6 +139,8 @@ export interface ServerTraits {
    * `values()`; or row by row, by the key.
    */
   readonly upsert: 'byVersion' | 'values' | 'byKey'
+  /** Whether paths inside JSON can count from the end of a list. */
+  readonly countsFromEnd: boolean
 }
 
 export interface Table {

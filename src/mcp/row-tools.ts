@@ -29,8 +29,8 @@ const SEARCH =
   'shoes", "mode": "all"}} (every word; "any", the default: one of them).'
 
 const INSIDE =
-  '\nInside JSON columns: {"meta": {"$at": {"$.size": {"$gt": 5}, "$.tags[0]": "new", "$.x": {"$exists": false}}}}; ' +
-  'values of another type are different.'
+  '\nInside JSON columns: {"meta": {"$at": {"$.size": {"$gt": 5}, "$.tags[last]": "new", "$.x": {"$exists": ' +
+  'false}}}}; values of another type are different.'
 
 const CASE =
   '\nTexts in any letter case: {"name": {"$contains": "bell", "$case": "ignore"}}, with $eq $ne $in $nin, patterns.'

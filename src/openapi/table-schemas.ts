@@ -426,7 +426,8 @@ function pathsSchema ({ maxItems, maxLength }: { readonly maxItems: number, read
     minProperties: 1,
     propertyNames: { pattern: `^\\$(?:${PATH_STEP})*$`, maxLength },
     additionalProperties: { anyOf: [comparedOrNull, closedObject(own, { minProperties: 1 })] },
-    description: 'Values at paths such as $.size, $.tags[0] and $."any key", compared by their types. All must hold.'
+    description: 'Values at paths such as $.size, $.tags[0], $.tags[last-1] and $."any key", compared by their ' +
+      'types. All must hold.'
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Column } from '../catalog/catalog.ts'
+import type { Column, ServerTraits } from '../catalog/catalog.ts'
 import { at, columnNotFound, didYouMean, invalidValue, type Path } from '../errors.ts'
 import { type Moment, type Parameter, type Value, ValueRefused, ValueTooLong } from '../types/column-type.ts'
 import { type Hole, StandIn, type StandIns } from './holes.ts'
@@ -9,6 +9,8 @@ export interface ColumnScope {
   readonly name: string
   readonly columns: ReadonlyMap<string, Column>
   readonly isResult?: true
+  /** What the server of the table has. */
+  readonly traits?: ServerTraits
 }
 
 /**

@@ -92,19 +92,27 @@ export interface Match {
   readonly path: Path
 }
 
+/** A part of a path, which begins at the value to which the part before it leads. */
+export interface JsonPart {
+  readonly jsonPath: string
+  /** Set if it counts from the end of a list. */
+  readonly isFromEnd?: true
+}
+
+/** A value inside JSON, at a path in parts: in one, unless the engine must be led step by step. */
+export type JsonParts = readonly [JsonPart, ...JsonPart[]]
+
 /** A place inside JSON. */
 export interface JsonPlace {
-  /** The steps that lead to the value in which the path begins, for engines that are led step by step. */
-  readonly jsonSteps: readonly string[]
-  readonly jsonPath: string
+  readonly jsonParts: JsonParts
+  /** Where there must be lists, for engines that find elements of other values as well. */
+  readonly lists: readonly JsonParts[]
 }
 
 /** The value at a place inside a JSON column passes a test (filters/json-paths.ts). */
 export interface At extends JsonPlace {
   readonly kind: 'at'
   readonly column: Column
-  /** Where there must be lists, for engines that find element 0 of other values as well. */
-  readonly lists: readonly JsonPlace[]
   readonly test: JsonTest
 }
 

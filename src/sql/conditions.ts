@@ -7,8 +7,8 @@ import type { Pair } from '../catalog/relations.ts'
 import { ESCAPE } from '../plan/filters/operators.ts'
 import type { Hole } from '../plan/holes.ts'
 import {
-  type At, type Condition, type Exists, type Given, isRelevance, type JsonPlace, type JsonTest, type Match,
-  type Operator, type Order
+  type At, type Condition, type Exists, type Given, isRelevance, type JsonPart, type JsonParts, type JsonPlace,
+  type JsonTest, type Match, type Operator, type Order
 } from '../plan/plan.ts'
 import {
   COLUMN, type ColumnType, FILTER, type SqlTemplate, GIVEN, type JsonInside, type Parameter, type Scalar,
@@ -24,7 +24,7 @@ export function wrap<T> (wrapping: Wrapping | undefined, expression: AliasableEx
 }
 
 /** Binds a parameter: a placeholder in the statement. */
-export function bind (parameter: Given, wrapping?: Wrapping): Expression<Parameter> {
+export function bind (parameter: Given | Expression<Parameter>, wrapping?: Wrapping): Expression<Parameter> {
   return wrap(wrapping, sql<Parameter>`${parameter}`)
 }
 
@@ -33,7 +33,7 @@ export function compileForm (
   texts: SqlTemplate,
   { column, given = null, filter = sql`` }: {
     readonly column: Expression<unknown>
-    readonly given?: Given
+    readonly given?: Given | Expression<Parameter>
     readonly filter?: Expression<unknown> | undefined
   }
 ): AliasableExpression<Parameter> {
@@ -215,21 +215,39 @@ function compileComparison (condition: Comparison, { left, wrapping: wrappingOf 
   }
 }
 
-/** A value of another type is different. Without a value at the path, and for JSON's null, a comparison is NULL. */
-function compileAt ({ column, lists, test, ...place }: At, { operands }: Surroundings): Expression<SqlBool> {
-  const inside = column.type.inside as JsonInside
-  const stored = operands.left(column)
-  const fill = (template: SqlTemplate, { jsonSteps, jsonPath }: JsonPlace = place): AliasableExpression<Parameter> => {
-    const parent = jsonSteps.reduce((outer, given) =>
-      compileForm(inside.step as SqlTemplate, { column: outer, given }), stored)
-    return compileForm(template, { column: parent, given: jsonPath })
+/** A value inside JSON: the name of its type, NULL if there is none, and what it is in a template. */
+interface Inner {
+  readonly type: Expression<unknown>
+  readonly fill: (template: SqlTemplate) => AliasableExpression<Parameter>
+}
+
+function compilePlace (
+  { jsonParts, lists }: JsonPlace,
+  { isJson, typeAt, listName, step, perRow }: JsonInside,
+  stored: AliasableExpression<Parameter>
+): Inner {
+  const pathOf = ({ jsonPath, isFromEnd }: JsonPart): Given | Expression<Parameter> =>
+    isFromEnd === true && perRow !== undefined ? compileForm(perRow, { column: stored, given: jsonPath }) : jsonPath
+  const fillAt = (template: SqlTemplate, parts: JsonParts): AliasableExpression<Parameter> => {
+    const parent = parts.slice(0, -1).reduce((outer, part) =>
+      compileForm(step as SqlTemplate, { column: outer, given: pathOf(part) }), stored)
+    return compileForm(template, { column: parent, given: pathOf(parts.at(-1) as JsonPart) })
   }
   const guards = [
-    ...inside.isJson === undefined ? [] : [compileForm(inside.isJson, { column: stored })],
-    ...lists.map((list) => sql`${fill(inside.typeAt, list)} = ${sql.lit(inside.listName)}`)
+    ...isJson === undefined ? [] : [compileForm(isJson, { column: stored })],
+    ...lists.map((parts) => sql`${fillAt(typeAt, parts)} = ${sql.lit(listName)}`)
   ]
-  const bare = fill(inside.typeAt)
-  const type = guards.length === 0 ? bare : sql`case when ${sql.join(guards, sql` and `)} then ${bare} end`
+  const bare = fillAt(typeAt, jsonParts)
+  return {
+    type: guards.length === 0 ? bare : sql`case when ${sql.join(guards, sql` and `)} then ${bare} end`,
+    fill: (template) => fillAt(template, jsonParts)
+  }
+}
+
+/** A value of another type is different. Without a value at the path, and for JSON's null, a comparison is NULL. */
+function compileAt ({ column, test, ...place }: At, { operands }: Surroundings): Expression<SqlBool> {
+  const inside = column.type.inside as JsonInside
+  const { type, fill } = compilePlace(place, inside, operands.left(column))
   const nullName = sql.lit(inside.nullName)
   if (!('scalar' in test)) {
     return test.kind === 'exists'

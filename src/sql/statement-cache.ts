@@ -11,7 +11,8 @@ import { cellsOf, haveView } from '../plan/members.ts'
 import { matchesIn } from '../plan/filters/match.ts'
 import { existsIn, groupTables } from '../plan/filters/scope.ts'
 import {
-  type ComputedColumn, type Condition, type CountPlan, type DeletePlan, type InsertPlan, isRelated, type JsonTest,
+  type ComputedColumn, type Condition, type CountPlan, type DeletePlan, type InsertPlan, isRelated, type JsonPart,
+  type JsonTest,
   type Match, type Page, type Plan, type SelectPlan, type UpdatePlan
 } from '../plan/plan.ts'
 import { rowKeysOf } from '../plan/row-keys.ts'
@@ -32,8 +33,8 @@ type NamesOf<T> = T extends unknown ? keyof T : never
 
 /** Those that contain values. Parameters may be a list, whose length belongs to the key. */
 const VALUES = new Set<string>([
-  'parameter', 'parameters', 'low', 'high', 'pattern', 'bits', 'jsonPath', 'jsonSteps', 'limit', 'read', 'offset'
-] satisfies Array<NamesOf<Condition | JsonTest | SelectPlan | Page>>)
+  'parameter', 'parameters', 'low', 'high', 'pattern', 'bits', 'jsonPath', 'limit', 'read', 'offset'
+] satisfies Array<NamesOf<Condition | JsonTest | JsonPart | SelectPlan | Page>>)
 
 /**
  * The properties that do not change the statement: those of the execution of a plan, and those of a computed column

@@ -146,7 +146,7 @@ export interface JsonInside {
   readonly typeAt: SqlTemplate
   /** The name of the type of JSON's null. */
   readonly nullName: string
-  /** The name of the type of lists, if the engine finds element 0 of other values as well. */
+  /** The name of the type of lists, if the engine finds the first and the last element of other values as well. */
   readonly listName?: string
   readonly scalars: Readonly<Record<Scalar, ScalarInside>>
   /** Converts a JSON number to a parameter. @throws ValueRefused if the engine cannot hold it */
@@ -159,6 +159,10 @@ export interface JsonInside {
   readonly step?: SqlTemplate
   /** The greatest number of steps of a path that the engine accepts. */
   readonly maxSteps: number
+  /** The step to the element of a list that so many others follow. */
+  readonly fromEnd: (others: number) => string
+  /** A path with such a step, if the engine must read it anew for each row. */
+  readonly perRow?: SqlTemplate
   /** Keys that the engine does not find. */
   readonly unreachable?: { readonly keys: RegExp, readonly reason: string }
 }

@@ -152,7 +152,8 @@ export const MYSQL_INSIDE: JsonInside = {
     return isLargeDouble(number) ? number.toExponential() : String(number)
   },
   booleans: ['false', 'true'],
-  maxSteps: 100
+  maxSteps: 100,
+  fromEnd: (others) => others === 0 ? '[last]' : `[last-${others}]`
 }
 
 const MARIADB_NUMBER = { types: "'INTEGER', 'DOUBLE'", value: ['cast(', ...VALUE, ' as double)'] }
@@ -182,6 +183,9 @@ export const MARIADB_INSIDE: JsonInside = {
   booleans: ['false', 'true'],
   maxSteps: 31,
   step: VALUE,
+  fromEnd: (others) => `[-${others + 1}]`,
+  // of a constant path, it keeps for the next row how far it has counted
+  perRow: sqlOf`concat(${GIVEN}, left(${COLUMN}, 0))`,
   // it reads the sign of an index there, also in quotes and as an escape, and a write would fail
   unreachable: { keys: /^-/, reason: 'MariaDB does not find a key that begins with "-"' }
 }
@@ -204,6 +208,7 @@ export const SQLITE_INSIDE: JsonInside = {
   readNumber: numberWithin(signed),
   booleans: [0, 1],
   maxSteps: 100,
+  fromEnd: (others) => `[#-${others + 1}]`,
   // it would find the key that ends there
   unreachable: { keys: /\0/, reason: 'SQLite does not find a key with a NUL character' }
 }

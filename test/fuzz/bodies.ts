@@ -33,7 +33,7 @@ function conditions ({ type: { comparison, structured, moment, readMember, unbou
     pattern: patterns,
     boolean: fc.constantFrom('true', 'false'),
     members: values.filter((json) => json !== '[]'),
-    paths: fc.dictionary(fc.constantFrom('$', '$.a', '$.a[0]', '$[0]', '$."key"', '$[1].b'), fc.constantFrom('1', 'null', '"a"', 'true', '{"$gt":0}', '{"$in":[1,"a",null]}', '{"$exists":false}'), { minKeys: 1, maxKeys: 2 }).map((paths) => pairs(...Object.entries(paths)))
+    paths: fc.dictionary(fc.constantFrom('$', '$.a', '$.a[0]', '$[0]', '$."key"', '$[1].b', '$.a[last]', '$[last-1].b'), fc.constantFrom('1', 'null', '"a"', 'true', '{"$gt":0}', '{"$in":[1,"a",null]}', '{"$exists":false}'), { minKeys: 1, maxKeys: 2 }).map((paths) => pairs(...Object.entries(paths)))
   }
   const needing = (needs: FilterOperator['needs']): Arbitrary<Json> => fc.oneof(...Object.entries<FilterOperator>(OPERATORS).filter(([, other]) => other.needs === needs).map(([name, { operand }]) => operator(name, operands[operand])))
   const nothing = fc.oneof(fc.constant<Json>('null'), needing('none'))

@@ -18,7 +18,7 @@ const ROOTS = ['null', 'true', 'false', '0', '5', '-1.5', '"a"', '"null"', '""',
 /** Texts that MariaDB and SQLite can store, and MySQL cannot. */
 const BROKEN = ['', 'x', '{"a":1', '{"a":1}x', '{a:1}', "{'a':1}", '[1,]', 'NaN', '{"a":Infinity}', '\u0000']
 
-const PATHS = ['$', '$.a', '$.a[0]', '$.a.a', '$[0]', '$[0].a', '$[1][1]', '$.a[1].a', '$.a[0][0]', '$.a.a[0].b', '$."0"', '$.a."0"', '$.b', '$.A']
+const PATHS = ['$', '$.a', '$.a[0]', '$.a.a', '$[0]', '$[0].a', '$[1][1]', '$.a[1].a', '$.a[0][0]', '$.a.a[0].b', '$."0"', '$.a."0"', '$.b', '$.A', '$[last]', '$.a[last]', '$.a[last-1]', '$[last-1]', '$[last].a', '$[last][last]', '$.a[last][last]', '$.a.a[last].b', '$.a[last-3]']
 const ODD_PATHS = ['$.""', '$."a.b"', '$."a b"', '$."a\\"b"', '$."a\\\\b"', '$."é"', '$."\\u00e9"', '$."😀"', '$."$"', '$."[0]"', '$."*"', '$."\\n"', "$.\"a'b\"", '$."\\u0061"']
 const OPERANDS = [
   'true', 'false', '0', '-0', '1', '1.0', '1.5', '5', '100', '"1"', '"true"', '"null"', '""', '"a"', '"A"', '"a "', '"é"', '"😀"', '"\uffff"', '"a\\u0000b"', '"a\\u0000"', '"%"', '"\\"\\\\/\\b\\f\\n\\r\\t"',
@@ -90,13 +90,13 @@ function parseDocument (text: string): Node | undefined {
   }
 }
 
-type Steps = Array<string | number>
-const stepsOf = (path: string): Steps => Array.from(path.matchAll(/\.(\w+)|\.("(?:[^"\\]|\\.)*")|\[(\d+)\]/g), ([, name, quoted, index]) => index !== undefined ? Number(index) : name ?? JSON.parse(quoted as string))
+type Steps = Array<string | number | { readonly fromEnd: number }>
+const stepsOf = (path: string): Steps => Array.from(path.matchAll(/\.(\w+)|\.("(?:[^"\\]|\\.)*")|\[(\d+)\]|\[(last)(?:-(\d+))?\]/g), ([, name, quoted, index, last, others = '0']) => last !== undefined ? { fromEnd: 1 + Number(others) } : index !== undefined ? Number(index) : name ?? JSON.parse(quoted as string))
 
 function find (node: Node | undefined, steps: Steps, engine: EngineName): Node | undefined {
   return steps.reduce<Node | undefined>((found, step) => {
-    if (found?.type === 'list') return typeof step === 'number' ? found.items[step] : undefined
-    if (found?.type !== 'object' || typeof step === 'number') return undefined
+    if (found?.type === 'list') return typeof step === 'string' ? undefined : typeof step === 'number' ? found.items[step] : found.items.at(-step.fromEnd)
+    if (found?.type !== 'object' || typeof step !== 'string') return undefined
     // MariaDB compares keys with their escapes
     const named = found.members.filter(({ raw }) => engine === 'mariadb' ? raw === JSON.stringify(step) : JSON.parse(raw) === step)
     return named.at(engine === 'mysql' ? -1 : 0)?.value
@@ -232,7 +232,7 @@ const { document } = fc.letrec<{ document: string }>((tie) => ({
     { weight: 2, arbitrary: fc.uniqueArray(fc.tuple(key, tie('document')), { maxLength: 3, selector: ([name]) => name }).map((members) => `{${members.map(([name, value]) => `${JSON.stringify(name)}:${value}`).join()}}`) },
     { weight: 2, arbitrary: fc.array(tie('document'), { maxLength: 3 }).map((items) => `[${items.join()}]`) })
 }))
-const path = fc.array(fc.oneof(key.map((name) => name === 'a' ? '.a' : `.${JSON.stringify(name)}`), fc.constantFrom('[0]', '[0]', '[1]')), { maxLength: 3 }).map((steps) => `$${steps.join('')}`)
+const path = fc.array(fc.oneof(key.map((name) => name === 'a' ? '.a' : `.${JSON.stringify(name)}`), fc.constantFrom('[0]', '[0]', '[1]', '[last]', '[last]', '[last-1]')), { maxLength: 3 }).map((steps) => `$${steps.join('')}`)
 const operand = scalar.filter((each) => each !== 'null')
 const condition: fc.Arbitrary<Case> = fc.oneof(
   fc.record({ path, name: fc.constantFrom(...COMPARED), operand }),

@@ -86,7 +86,7 @@ await onEachEngine(t as Test, '$at', { schema, tokens }, async (t, { engine, pos
       return [status, error?.code, error?.details[0]?.path]
     }
     const steps = engine === 'mariadb' ? 31 : 100
-    const paths = ['', 'size', '$size', '$.', '$..a', '$.a.', '$.1', '$.a-b', '$.é', '$[00]', '$[1000000]', '$[-1]', '$[last]', '$[*]', '$.*', '$**.a', '$[0 to 1]', '$."', '$."a', '$."\\x"', '$."\\ud800"', '$."a\nb"', '$.a ', ' $.a', '$ .a', '$.a[0', '$.a]', '$.' + 'a'.repeat(1000), `$${'.a'.repeat(steps + 1)}`]
+    const paths = ['', 'size', '$size', '$.', '$..a', '$.a.', '$.1', '$.a-b', '$.é', '$[00]', '$[1000000]', '$[-1]', '$[last-0]', '$[last-01]', '$[last-1000000]', '$[last+1]', '$[last-]', '$[ last]', '$[last ]', '$[LAST]', '$[last-1', '$[*]', '$.*', '$**.a', '$[0 to 1]', '$."', '$."a', '$."\\x"', '$."\\ud800"', '$."a\nb"', '$.a ', ' $.a', '$ .a', '$.a[0', '$.a]', '$.' + 'a'.repeat(1000), `$${'.a'.repeat(steps + 1)}`]
     for (const path of paths) t.same(await refused(at({ [path]: 1 })), [400, 'INVALID_BODY', `/filters/meta/$at/${path.replaceAll('~', '~0').replaceAll('/', '~1')}`], path.slice(0, 20))
     for (const none of [{}, [], 5, null, 'x']) t.same(await refused(at(none)), [400, 'INVALID_BODY', '/filters/meta/$at'], JSON.stringify(none))
     t.equal(await found(at({ [`$${'.a'.repeat(steps)}`]: 1, [`$.${'a'.repeat(998)}`]: 1 })).then(String), '')
@@ -172,4 +172,45 @@ await onEachEngine(t as Test, 'a number with an exponent is exact if a double ho
   const [copy] = await sql('select count(*) as n from large a join large b on a.id = 1 and b.id = 4 and a.meta = b.meta')
   t.equal(copy.n, 1)
   t.match(await post('large', '{"verb":"select","filters":{"meta":{"$at":{"$.n":9.223372036854775809e18}}}}'), { status: 400, json: { error: { code: 'INVALID_VALUE' } } })
+})
+
+// each row is one that an engine has taken for another: a scalar or an object for a list, a list that is too short, and what a longer list before it leaves to the next row
+const LISTS = [
+  '{"tags":["a","b","c"]}', '{"tags":["c"]}', '{"tags":[]}', '{"tags":"c"}', '{"tags":5}', '{"tags":{"x":"c"}}', '{"tags":null}', '{}', null, '["x",["y","c"]]', '{"tags":["b","c"]}', '{"tags":[["p","q"],["c"]]}',
+  '{"tags":["a","b","c"]}', '5', '{"tags":[{"n":1,"n":2},{"n":{"m":[7]},"k":"]"}]}', '{"tags":["a","]","c"]}', '{"tags":[1,2,3,4,5,6,7,8,9,"c"]}', '{"tags":["c"]}', '{"tags":["😀","c",null]}', '[[["c"]]]'
+]
+const lists = (engine: typeof engines[number]): string[] => [
+  `create table lists (id ${engine === 'sqlite' ? 'integer' : 'int'} not null primary key, kept json not null, meta json)`,
+  ...LISTS.map((list, id) => `insert into lists values (${id}, '${list ?? 0}', ${list === null ? 'null' : `'${list}'`})`)
+]
+
+await onEachEngine(t as Test, '[last] and [last-n] are the elements of a list from its end, of each row', { schema: lists }, async (t, { post, statements }) => {
+  type Step = string | number
+  /** The value that steps find: a negative number counts from the end. */
+  const valueOf = (text: string | null, steps: readonly Step[]): unknown => steps.reduce<any>((value, step) => typeof step === 'number' ? Array.isArray(value) ? value.at(step) : undefined : Array.isArray(value) ? undefined : value?.[step], text === null ? undefined : JSON.parse(text))
+  const paths: Array<[path: string, steps: readonly Step[]]> = [
+    ['$.tags[last]', ['tags', -1]], ['$.tags[last-1]', ['tags', -2]], ['$.tags[last-2]', ['tags', -3]], ['$.tags[last-9]', ['tags', -10]], ['$.tags[last-999999]', ['tags', -1e6]], ['$[last]', [-1]], ['$[last][last]', [-1, -1]], ['$[last][0][last]', [-1, 0, -1]],
+    ['$.tags[last][last]', ['tags', -1, -1]], ['$.tags[last-1][last]', ['tags', -2, -1]], ['$.tags[0][last-1]', ['tags', 0, -2]], ['$.tags[last].x', ['tags', -1, 'x']], ['$.tags[last].n.m[last]', ['tags', -1, 'n', 'm', -1]], ['$."tags"[last]', ['tags', -1]], ['$.tags.x[last]', ['tags', 'x', -1]]
+  ]
+  const found = async (filters: unknown): Promise<unknown> => {
+    const { json, text } = await post('lists', { verb: 'select', columns: ['id'], orderBy: 'id', filters })
+    return json.data?.rows?.map(({ id }: { id: number }) => id) ?? text
+  }
+  for (const [path, steps] of paths) {
+    for (const [column, texts] of [['meta', LISTS], ['kept', LISTS.map((list) => list ?? '0')]] as const) {
+      const values = texts.map((text) => valueOf(text, steps))
+      const where = (test: (value: unknown) => boolean): number[] => values.flatMap((value, id) => test(value) ? [id] : [])
+      t.same(await found({ [column]: { $at: { [path]: { $exists: true } } } }), where((value) => value !== undefined), `${column} ${path}`)
+      t.same(await found({ [column]: { $at: { [path]: { $exists: false } } } }), where((value) => value === undefined), `${column} ${path}`)
+      t.same(await found({ [column]: { $at: { [path]: 'c' } } }), where((value) => value === 'c'), `${column} ${path} is c`)
+      t.same(await found({ [column]: { $at: { [path]: { $ne: 'c' } } } }), where((value) => value !== undefined && value !== null && value !== 'c'), `${column} ${path} is not c`)
+      t.same(await found({ [column]: { $at: { [path]: { $in: [7, 'b', null] } } } }), where((value) => [7, 'b', null, undefined].includes(value as string)), `${column} ${path} is in`)
+      t.same(await found({ id: { $gt: 3 }, [column]: { $at: { [path]: { $startsWith: 'c' } } } }), where((value) => value === 'c').filter((id) => id > 3), `${column} ${path} begins`)
+    }
+  }
+  t.same(await found({ meta: { $at: { '$.tags[last]': 'c', '$.tags[last-1]': 'b' } } }), [0, 10, 12], 'both must hold')
+  t.match(await post('lists', { verb: 'update', filters: { meta: { $at: { '$.tags[last-1]': 'b' } } }, data: { meta: null }, dryRun: true }), { json: { data: { updated: 3 } } })
+  statements()
+  for (const path of ['$.tags[last]', '$.tags[last-7]', '$.x[last]']) await found({ meta: { $at: { [path]: 'c' } } })
+  t.equal(new Set(statements().filter((sql) => / lists|`lists`|"lists"/.test(sql)).map((sql) => sql.replaceAll(/'(?:[^'\\]|\\.|'')*'/g, '?'))).size, 1, 'one statement')
 })

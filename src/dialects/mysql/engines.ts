@@ -49,8 +49,16 @@ export const MYSQL: ServerEngine = {
   listsProcesses: true,
   hasTriggers: true,
   revokesPartially: true,
-  traits: { sharesLocks: true, upsert: 'byVersion' },
+  traits: { sharesLocks: true, upsert: 'byVersion', countsFromEnd: true },
   lacks: []
+}
+
+const MARIADB: ServerEngine = {
+  ...MYSQL,
+  name: 'MariaDB',
+  version: /^(?:5\.5\.5-(?=\d+\.))?(\d+)\.(\d+)(?:\.(\d+))?.*mariadb/i,
+  oldest: [10, 7, 0],
+  revokesPartially: false
 }
 
 const CUT_AFTER_A_MINUTE = 'answers to slow readers are cut after 60 s by this server'
@@ -74,7 +82,7 @@ const ENGINES: readonly ServerEngine[] = [
     hasTriggers: false,
     revokesPartially: false,
     // It evaluates the guard of an upsert (src/sql/compile-insert.ts) when it plans the statement.
-    traits: { sharesLocks: false, upsert: 'byKey' },
+    traits: { ...MYSQL.traits, sharesLocks: false, upsert: 'byKey' },
     lacks: ['the isolation "serializable"', '"onConflict" with a key that the database computes', '"$match"']
   },
   {
@@ -96,15 +104,15 @@ const ENGINES: readonly ServerEngine[] = [
     // the processes of its MySQL servers have other ids
     listsProcesses: false,
     // it has an alias for the row since version 20
-    traits: { sharesLocks: true, upsert: 'values' }
+    traits: { ...MYSQL.traits, upsert: 'values' }
   },
   {
-    ...MYSQL,
-    name: 'MariaDB',
-    version: /^(?:5\.5\.5-(?=\d+\.))?(\d+)\.(\d+)(?:\.(\d+))?.*mariadb/i,
-    oldest: [10, 7, 0],
-    revokesPartially: false
+    ...MARIADB,
+    version: /^(?:5\.5\.5-(?=\d+\.))?(10)\.([78])(?:\.(\d+))?.*mariadb/i,
+    traits: { ...MARIADB.traits, countsFromEnd: false },
+    lacks: ['"[last]" in paths inside JSON']
   },
+  MARIADB,
   MYSQL
 ]
 
@@ -127,7 +135,7 @@ export function isAtLeast (numbers: readonly number[], oldest: readonly number[]
 const shortened = ([major, minor, patch]: ServerEngine['oldest']): string =>
   patch === 0 ? `${major}.${minor}` : `${major}.${minor}.${patch}`
 
-const OLDEST = [...ENGINES].reverse().map(({ name, oldest }) => `${name} ${shortened(oldest)}`)
+const OLDEST = [...new Set([...ENGINES].reverse().map(({ name, oldest }) => `${name} ${shortened(oldest)}`))]
 
 /** The reason of the error if a server cannot be used; undefined if it can. */
 export function versionProblem (text: string): string | undefined {

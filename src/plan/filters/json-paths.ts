@@ -1,11 +1,12 @@
 /** Plans `$at`: the values at paths inside a JSON column. */
-import { type PathOperatorName, PATH_OPERATORS, PATH_STEP } from '../../../schemas/filters.ts'
+import { type PathOperatorName, PATH_OPERATORS } from '../../../schemas/filters.ts'
 import type { Column } from '../../catalog/catalog.ts'
-import { at, invalidBody, invalidValue, type Path, pointer, unsupported } from '../../errors.ts'
+import { at, invalidBody, invalidValue, type Path } from '../../errors.ts'
 import { isObject, objectKeys, numberText } from '../../json/exact-json.ts'
 import { expected, type JsonInside, type Scalar, type Value } from '../../types/column-type.ts'
 import { readString } from '../../types/text.ts'
 import { readWith } from '../columns.ts'
+import { readPath } from '../json-path.ts'
 import type { At, Condition, JsonPlace, JsonTest, Operator } from '../plan.ts'
 import { combine, countCondition, countValues, type FilterScope, requireRoom, requireShort } from './scope.ts'
 
@@ -13,7 +14,7 @@ import { combine, countCondition, countValues, type FilterScope, requireRoom, re
 interface Given { readonly column: Column, readonly value: unknown, readonly scope: FilterScope, readonly path: Path }
 
 /** An operand, and the place in the JSON at which it is compared. */
-type Operand = Given & { readonly place: Pick<At, 'jsonSteps' | 'jsonPath' | 'lists'> }
+type Operand = Given & { readonly place: JsonPlace }
 
 /** All paths must hold. @throws INVALID_BODY, INVALID_VALUE, NOT_SUPPORTED */
 export function planPaths ({ value, ...given }: Given): Condition {
@@ -25,62 +26,9 @@ export function planPaths ({ value, ...given }: Given): Condition {
   requireRoom(scope, texts, path)
   return combine('and', texts.map((text) => {
     const inner = [...path, text]
-    const place = readPath(text, { inside: column.type.inside as JsonInside, limits: scope.limits, path: inner })
+    const place = readPath(text, column, { ...scope, path: inner })
     return planValue({ ...given, value: (value as Readonly<Record<string, unknown>>)[text], path: inner, place })
   }))
-}
-
-const STEP = new RegExp(PATH_STEP, 'sy')
-
-/** Writes every key anew, in quotes. @throws INVALID_BODY, NOT_SUPPORTED */
-function readPath (
-  text: string,
-  { inside: { listName, step: byStep, maxSteps, unreachable }, limits, path }: {
-    readonly inside: JsonInside
-    readonly limits: FilterScope['limits']
-    readonly path: Path
-  }
-): Operand['place'] {
-  requireShort(text, limits, path)
-  const steps: string[] = []
-  const lists: number[] = []
-  STEP.lastIndex = 1
-  while (text.startsWith('$') && STEP.lastIndex < text.length) {
-    const [step, name, quoted, index] = STEP.exec(text) ?? []
-    const key = name ?? (quoted === undefined ? undefined : readKey(quoted))
-    if (step === undefined || (index ?? key) === undefined) break
-    if (key !== undefined && unreachable?.keys.test(key) === true) {
-      throw unsupported(pointer(...path), unreachable.reason)
-    }
-    if (index === '0' && listName !== undefined) lists.push(steps.length)
-    steps.push(key === undefined ? `[${index}]` : `.${JSON.stringify(key)}`)
-    if (steps.length > maxSteps) throw refuseForm(path, `has more than ${maxSteps} steps`)
-    if (STEP.lastIndex === text.length) return placeOf(steps, lists, byStep !== undefined)
-  }
-  if (text === '$') return placeOf(steps, lists, byStep !== undefined)
-  throw refuseForm(path, 'is not a path such as $.size, $.tags[0] or $."any key"')
-}
-
-/** `lists`: the numbers of steps to the values that must be lists. */
-function placeOf (steps: readonly string[], lists: readonly number[], isByStep: boolean): Operand['place'] {
-  const placeAt = (length: number): JsonPlace => {
-    const alone = isByStep ? Math.max(length - 1, 0) : 0
-    return {
-      jsonSteps: steps.slice(0, alone).map((step) => `$${step}`),
-      jsonPath: ['$', ...steps.slice(alone, length)].join('')
-    }
-  }
-  return { ...placeAt(steps.length), lists: lists.map(placeAt) }
-}
-
-/** Undefined if the text is not a JSON string of valid Unicode. */
-function readKey (quoted: string): string | undefined {
-  try {
-    const key: string = JSON.parse(quoted)
-    return key.isWellFormed() ? key : undefined
-  } catch {
-    return undefined
-  }
 }
 
 /** A plain value is an equality. */

@@ -118,6 +118,14 @@ t.test('the engine and the version of a server are read, and each engine has an 
   }
 })
 
+t.test('MariaDB counts from the end of a list in JSON since 10.9', async (t) => {
+  for (const [version, counts] of [['10.7.8', false], ['10.8.0', false], ['10.9.1', true], ['10.11.18', true], ['11.8.2', true]] as const) {
+    const { name, traits, lacks } = engineOf(`5.5.5-${version}-MariaDB-ubu2404`)
+    t.same([name, traits.countsFromEnd, lacks.length], ['MariaDB', counts, counts ? 0 : 1], version)
+  }
+  t.ok(engineOf('8.0.19').traits.countsFromEnd)
+})
+
 t.test('versions are compared number by number', async (t) => {
   for (const [oldest, expected] of [[[11, 5], true], [[11, 5, 2], true], [[11, 5, 3], false], [[11, 6], false], [[12], false], [[10, 99, 99], true]] as const) t.equal(isAtLeast([11, 5, 2], oldest), expected, oldest.join('.'))
 })
