@@ -124,8 +124,14 @@ await test('a packet that belongs to no running statement ends its connection, a
     t.equal(answers.filter(({ status }) => status === 200).length, repeats === 'together' ? 2 : 1)
     await sql('delete from parts where n >= 100')
   }
+  t.equal((await insert(100)).status, 200, 'the session is ready')
+  proxy.repeats = 'together'
+  isUnknown(await post('parts', { verb: 'insert', data: { id: 1, n: 1 } }), 'a refusal that comes twice')
+  proxy.repeats = undefined
+  await sql('delete from parts where n >= 100')
   // rows that have an OK in place of their beginning, and an end of rows that comes after its statement
   for (const body of [{ verb: 'update', data: { n: 1 }, filters: { id: 999 } }, { verb: 'select' }]) {
+    t.equal((await post('parts', { verb: 'select' })).status, 200, 'the session is ready')
     proxy.repeats = 'later'
     t.equal((await post('parts', body)).status, 200)
     proxy.repeats = undefined

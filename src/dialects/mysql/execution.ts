@@ -15,7 +15,7 @@ import {
 } from './failure.ts'
 import type { MysqlPool } from './pool.ts'
 import { type OkPacket, WriteResult } from './packets.ts'
-import { FOREIGN_ANSWER, sendCommand, writeStatement, type CommandDone } from './statement-command.ts'
+import { sendCommand, writeStatement, type CommandDone } from './statement-command.ts'
 import { destroy, levelOf, type Session } from './session.ts'
 import { isolationStatement } from './session-settings.ts'
 import { stopStatement, type Stop } from './kill.ts'
@@ -176,6 +176,7 @@ class Execution {
     sendCommand(session.connection, {
       sql,
       sink,
+      inserts: statement.verb === 'insert' && statement.isUpsert !== true ? statement.rows ?? 1 : undefined,
       definitions: statement.verb === 'select' ? definitionsOf(known, statement, differences) : undefined,
       listener: this
     })
@@ -232,9 +233,6 @@ class Execution {
     // mysql2 may report the loss of a connection after the answer
     if (this.#ended) return
     this.#ended = true
-    if (given === null && this.#before === undefined && isForeign(this.#run.request.statement, ok)) {
-      given = FOREIGN_ANSWER
-    }
     // waits for the last row: the statement may run again, with the same sink
     if (this.#taking === undefined) this.#end(given as MysqlError | null, ok)
     else this.#taking.then(() => this.#end(given as MysqlError | null, ok))
@@ -309,10 +307,6 @@ class Execution {
     return this.#run.request.stream !== undefined || (this.#stop.wasKilled() && table.name !== '')
   }
 }
-
-/** Whether an answer cannot be that to the statement: an insert succeeds with all of its rows. */
-const isForeign = ({ verb, isUpsert, rows = 1 }: Statement, ok: OkPacket | undefined): boolean =>
-  verb === 'insert' && isUpsert !== true && ok?.affectedRows !== rows
 
 /** A text has at most three bytes for each unit of its length, and the command has one more byte. */
 const isTooLarge = (sql: string, { maxPacket }: Session): boolean =>

@@ -43,6 +43,8 @@ interface CommandOptions {
   readonly sink: CommandSink | undefined
   /** The expected column definitions; any definitions are accepted if omitted. */
   readonly definitions?: Definitions | undefined
+  /** The number of rows of an insert, which succeeds with all of them. */
+  readonly inserts?: number | undefined
   readonly listener: {
     /** Called once, when the sink is full; later rows are ignored. */
     stop? (): void
@@ -99,20 +101,39 @@ class QueryPacket {
 /** The code of an answer that is not one of the protocol. */
 const UNREADABLE = 'UNREADABLE_PACKET'
 
-/** The error for an answer that belongs to another statement. */
-export const FOREIGN_ANSWER = Object.assign(new Error('the server sends the answer to another statement'), {
+// A proxy may send a packet twice, lose one, or change their order. The answer is then not known, and the connection
+// ends, unless numbers follow each other, nothing follows the last packet, and what that says fits the statement.
+
+/** The error for a packet that does not belong to the answer of the statement. */
+const FOREIGN_PACKET = Object.assign(new Error('the server sends the answer to another statement'), {
   code: UNREADABLE
 }) as QueryError
 
 /** Numbers of packets are of one byte. */
 const NUMBERS = 256
 
-/**
- * @throws Error if other bytes have come with the last packet of an answer: a proxy may have sent one twice, and which
- * of them is the answer is not known
- */
-function requireEnd ({ buffer, end }: Packet): void {
-  if (end < buffer.length) throw FOREIGN_ANSWER
+/** @throws Error if the packet is not the next one. A server that ends the connection by itself says so in number 0. */
+function requireNext (packet: Packet, connection: CommandConnection): void {
+  const { sequenceId, numPackets } = packet
+  const isNext = (sequenceId + numPackets) % NUMBERS === connection.sequenceId
+  if (!isNext && !(sequenceId === 0 && packet.isError())) throw FOREIGN_PACKET
+}
+
+/** @throws Error if the packet has the other kind of answer; a statement of the service itself may have any */
+function requireKind (hasRows: boolean, { sink, definitions }: CommandOptions): void {
+  if (hasRows ? sink === undefined && definitions === undefined : sink !== undefined && definitions !== undefined) {
+    throw FOREIGN_PACKET
+  }
+}
+
+/** @throws Error if other bytes have come with the last packet */
+function requireLast ({ buffer, end }: Packet): void {
+  if (end < buffer.length) throw FOREIGN_PACKET
+}
+
+/** @throws Error if an insert has another number of rows */
+function requireRows ({ affectedRows }: OkPacket, { inserts }: CommandOptions): void {
+  if (inserts !== undefined && affectedRows !== inserts) throw FOREIGN_PACKET
 }
 
 class StatementCommand {
@@ -135,12 +156,13 @@ class StatementCommand {
       connection.writePacket(new QueryPacket(this.#options.sql))
       return false
     }
-    if (packet.isError()) {
-      this.onResult(packet.asError('utf8'))
-      return true
-    }
     try {
-      if ((packet.sequenceId + packet.numPackets) % NUMBERS !== connection.sequenceId) throw FOREIGN_ANSWER
+      requireNext(packet, connection)
+      if (packet.isError()) {
+        requireLast(packet)
+        this.onResult(packet.asError('utf8'))
+        return true
+      }
       return this.#next(packet, connection)
     } catch (error) {
       // without a code it would look as if the statement had not been sent
@@ -154,15 +176,15 @@ class StatementCommand {
   }
 
   #takeFirst (packet: Packet, connection: CommandConnection): boolean {
-    const { sink, definitions, listener } = this.#options
-    if (isOk(packet)) {
-      // a statement of the service itself may have any answer
-      if (sink !== undefined && definitions !== undefined) throw FOREIGN_ANSWER
-      requireEnd(packet)
-      listener.done(null, readOk(packet, connection.serverCapabilityFlags))
+    const hasRows = !isOk(packet)
+    requireKind(hasRows, this.#options)
+    if (!hasRows) {
+      const ok = readOk(packet, connection.serverCapabilityFlags)
+      requireLast(packet)
+      requireRows(ok, this.#options)
+      this.#options.listener.done(null, ok)
       return true
     }
-    if (sink === undefined && definitions === undefined) throw FOREIGN_ANSWER
     this.#columns = readColumnCount(packet)
     this.#next = this.#takeDefinition
     return false
@@ -185,7 +207,7 @@ class StatementCommand {
 
   #takeRow (packet: Packet): boolean {
     if (isEof(packet)) {
-      requireEnd(packet)
+      requireLast(packet)
       readEof(packet)
       this.#options.listener.done(null)
       return true
