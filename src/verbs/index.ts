@@ -1,4 +1,4 @@
-/** The verbs of bodies, each with all that it does (CONTRIBUTING.md, "A verb"). */
+/** The verbs of bodies, each with all that it does (docs/internals/how-to-add.md, "A verb"). */
 import type { Body } from '../../schemas/body.ts'
 import type { Verb } from '../../schemas/grants.ts'
 import type { Table, TableSource } from '../catalog/catalog.ts'
