@@ -7,9 +7,12 @@ import { copy } from './cell.tsx'
 import { arrange, type ColumnLayout } from './column-layout.ts'
 import { ColumnMenu } from './column-menu.tsx'
 import { Grid } from './grid.tsx'
+import { Icon } from './icons.tsx'
+import { Menu, useNarrow } from './menu.tsx'
 import { readOrder } from './order.ts'
 import { columnsOf, isGrouped } from './rows.ts'
-import { canSearch, LETTER_CASE, readSearch, withSearch } from './search.ts'
+import { Empty } from './placeholder.tsx'
+import { canSearch, LETTER_CASE, readSearch, withFilters, withSearch } from './search.ts'
 import type { Answer } from './service.ts'
 import { Summary } from './summary-view.tsx'
 import { useStage, type Stage } from './stage.tsx'
@@ -30,6 +33,7 @@ interface AnswerViewProps {
   readonly onOrder: (name: string, isAdded: boolean) => void
   readonly onExport: () => void
   readonly onImport: (() => void) | undefined
+  readonly onInsert: (() => void) | undefined
   /** What can be done with rows that are selected. */
   readonly onSelected: (rows: readonly JsonObject[], action: 'delete' | 'export') => void
   /** Runs another request. */
@@ -58,7 +62,7 @@ export interface Paging {
 
 const number = (value: number): string => value.toLocaleString('en')
 
-export function AnswerView ({ unanswered, table, result: { answer, body }, isOld, shown, setShown, paging, onOrder, onExport, onImport, onSelected, onEdit, onBody, onPaste, layout, setLayout, opened, onOpen, panel, children }: AnswerViewProps) {
+export function AnswerView ({ unanswered, table, result: { answer, body }, isOld, shown, setShown, paging, onOrder, onExport, onImport, onInsert, onSelected, onEdit, onBody, onPaste, layout, setLayout, opened, onOpen, panel, children }: AnswerViewProps) {
   const { data, failure } = answer
   const [selected, setSelected] = useState<ReadonlyMap<string, JsonObject>>(new Map())
   // before the next frame: what acts on them takes the focus with it
@@ -70,7 +74,19 @@ export function AnswerView ({ unanswered, table, result: { answer, body }, isOld
   const order = readOrder(body)
   const hidden = all.length - columns.length
   const act = (action: 'delete' | 'export'): void => onSelected([...selected.values()], action)
+  const isNarrow = useNarrow()
   if (failure !== undefined) return <FailureView answer={answer} body={body} table={table} />
+  const more = (
+    <>
+      {hidden > 0 && !isGrouped(body) && <button type='button' class='quiet' onClick={() => setLayout({ ...layout, hidden: [] })}>Show {hidden === 1 ? '1 hidden column' : `${hidden} hidden columns`}</button>}
+      {rows !== undefined && isSelect && <button type='button' title='All rows that the filters select, as a CSV file' onClick={onExport}>Export CSV</button>}
+      {onImport !== undefined && isSelect && <button type='button' title='Rows from a CSV file' onClick={onImport}>Import CSV …</button>}
+      <span class='segments' role='group' aria-label='Show the answer as'>
+        <button type='button' aria-pressed={shown === 'grid'} onClick={() => setShown('grid')}>Grid</button>
+        <button type='button' aria-pressed={shown === 'json'} onClick={() => setShown('json')}>JSON</button>
+      </span>
+    </>
+  )
   return (
     <>
       {children}
@@ -78,9 +94,9 @@ export function AnswerView ({ unanswered, table, result: { answer, body }, isOld
       {shown === 'json'
         ? <JsonText text={answer.text} />
         : rows !== undefined && (rows.length === 0
-          ? <NoRows table={table} body={body} />
+          ? <NoRows table={table} body={body} onBody={onBody} onImport={onImport} onInsert={onInsert} />
           : isGrouped(body)
-            ? <Summary table={table} body={body as JsonObject} rows={rows} onOrder={onOrder} />
+            ? <Summary table={table} body={body as JsonObject} rows={rows} isPart={isPartOf(body, data, rows.length)} onOrder={onOrder} />
             : <Grid
                 label={`Rows of ${table.name}`} rows={rows} columns={columns} table={table} order={order} onOrder={isSelect ? onOrder : undefined} panel={panel}
                 selected={selected} onSelected={isSelect ? setSelected : undefined} onEdit={isSelect ? onEdit : undefined} onPaste={isSelect && onPaste !== undefined ? (cells, from) => onPaste(cells, columns.slice(from)) : undefined} opened={opened} onOpen={onOpen}
@@ -99,42 +115,46 @@ export function AnswerView ({ unanswered, table, result: { answer, body }, isOld
           </span>
         )}
         <span class='spacer' />
-        {hidden > 0 && !isGrouped(body) && <button type='button' class='quiet' onClick={() => setLayout({ ...layout, hidden: [] })}>Show {hidden === 1 ? '1 hidden column' : `${hidden} hidden columns`}</button>}
-        {rows !== undefined && memberOf(body, 'verb') === 'select' && <button type='button' title='All rows that the filters select, as a CSV file' onClick={onExport}>Export CSV</button>}
-        {onImport !== undefined && isSelect && <button type='button' title='Rows from a CSV file' onClick={onImport}>Import CSV …</button>}
-        <span class='segments' role='group' aria-label='Show the answer as'>
-          <button type='button' aria-pressed={shown === 'grid'} onClick={() => setShown('grid')}>Grid</button>
-          <button type='button' aria-pressed={shown === 'json'} onClick={() => setShown('json')}>JSON</button>
-        </span>
+        {isNarrow ? <Menu label='More' icon='more'>{() => <div class='options'>{more}</div>}</Menu> : more}
       </div>
     </>
   )
+}
+
+/** Whether a select may have found more rows than those of its answer. */
+function isPartOf (body: JsonObject | undefined, data: JsonObject | undefined, count: number): boolean {
+  const [offset, limit] = [memberOf(body, 'offset'), memberOf(body, 'limit')]
+  return offset === undefined ? count >= (typeof limit === 'number' ? limit : 100) : offset !== 0 || (memberOf(data, 'next') ?? null) !== null
 }
 
 /** The buttons are always all there, in the same place, and keep the focus where they do nothing. */
 function Pages ({ paging: { onFirst, onPrevious, onNext, onLast } }: { paging: Paging }) {
   return (
     <span class='pages'>
-      <button type='button' aria-disabled={onFirst === undefined} onClick={onFirst}>« <span class='word'>First</span></button>
-      <button type='button' aria-disabled={onPrevious === undefined} onClick={onPrevious}>‹ <span class='word'>Previous</span></button>
-      <button type='button' aria-disabled={onNext === undefined} onClick={onNext}><span class='word'>Next</span> ›</button>
-      <button type='button' aria-disabled={onLast === undefined} onClick={onLast}><span class='word'>Last</span> »</button>
+      <button type='button' aria-disabled={onFirst === undefined} onClick={onFirst}><Icon name='first' /><span class='word'>First</span></button>
+      <button type='button' aria-disabled={onPrevious === undefined} onClick={onPrevious}><Icon name='left' /><span class='word'>Previous</span></button>
+      <button type='button' aria-disabled={onNext === undefined} onClick={onNext}><span class='word'>Next</span><Icon name='right' /></button>
+      <button type='button' aria-disabled={onLast === undefined} onClick={onLast}><span class='word'>Last</span><Icon name='last' /></button>
     </span>
   )
 }
 
 /** Why there are no rows and, for a search, where else the text is. */
-function NoRows ({ table, body }: { table: Table, body: JsonObject | undefined }) {
+interface NoRowsProps extends Pick<AnswerViewProps, 'table' | 'onBody' | 'onImport' | 'onInsert'> { readonly body: JsonObject | undefined }
+
+function NoRows ({ table, body, onBody, onImport, onInsert }: NoRowsProps) {
   const filters = memberOf(body, 'filters')
-  if (memberOf(body, 'verb') !== 'select') return <p class='empty'>No rows.</p>
-  if (filters === undefined) return <p class='empty'>The table is empty.</p>
+  if (memberOf(body, 'verb') !== 'select') return <Empty title='No rows.' />
+  if (filters === undefined) return <Empty title={isGrouped(body) ? 'There is nothing to summarize.' : 'The table is empty.'}>{onInsert !== undefined && <p class='buttons'><button type='button' class='main' onClick={onInsert}>Insert a row …</button>{onImport !== undefined && <button type='button' onClick={onImport}>Import CSV …</button>}</p>}</Empty>
   const search = readSearch(table, filters)
-  if (search === undefined) return <p class='empty'>No row matches the filters.</p>
+  const without = (text: string, changed: JsonObject | undefined) => <p class='buttons'><button type='button' onClick={() => onBody(withFilters(table, body as JsonObject, changed))}>{text}</button></p>
+  if (search === undefined) return <Empty icon='filter' title='No row matches the filters.'>{without('Remove the filters', undefined)}</Empty>
   return (
-    <div class='empty'>
-      <p>No row matches “{search.text}”. {search.columns === undefined ? LETTER_CASE : 'A full-text index leaves out short words and stop words.'}</p>
+    <Empty icon='search' title={<>No row matches “{search.text}”.</>}>
+      <p>{search.columns === undefined ? LETTER_CASE : 'A full-text index leaves out short words and stop words.'}</p>
       <Elsewhere table={table} text={search.text} />
-    </div>
+      {without('Remove the search', withSearch(table, filters, { text: '' }))}
+    </Empty>
   )
 }
 

@@ -3,6 +3,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/ho
 import { forgetKept, readKept, writeKept } from './kept.ts'
 import { DatabaseMap, RECENT } from './map.tsx'
 import { Operations } from './operations.tsx'
+import { Skeleton } from './placeholder.tsx'
 import { Reference } from './reference.tsx'
 import { readRoute, writeRoute, type Route } from './route.ts'
 import { createService, LoadError, type Service } from './service.ts'
@@ -172,7 +173,7 @@ export function App ({ base, storage, offered, isPublic }: AppProps) {
       <p id='message' role='alert'>{message}</p>
       <main aria-busy={isBusy}>
         {stage === undefined || route === undefined || document === undefined || opened === undefined
-          ? opened === undefined && !(isBusy && storage.token !== '') ? <Start /> : <p class='empty'>Loading …</p>
+          ? opened === undefined && !(isBusy && storage.token !== '') ? <Start /> : <Skeleton lines={12} />
           : (
             <StageContext.Provider value={stage}>
               <Sidebar databases={opened.databases} document={document} route={route} onDatabase={(name) => { location.hash = `#/${encodeURIComponent(name)}` }} />

@@ -1,5 +1,6 @@
 /** The input of one value in its cell. */
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { Icon } from './icons.tsx'
 import { isEqual, type Json } from './json.ts'
 import { ValueInput } from './record-form.tsx'
 import { useHold } from './stage.tsx'
@@ -42,7 +43,7 @@ export function CellEditor ({ column, value, onValue, onEnd }: CellEditorProps) 
       <ValueInput label={`New ${column.name}`} column={column} value={entered} otherwise={value} isEdited placeholder={entered === null ? 'NULL' : ''} onValue={setEntered} />
       {column.isNullable && <button type='button' aria-pressed={entered === null} aria-label={`${column.name}: NULL`} onClick={() => setEntered(null)}>NULL</button>}
       <button type='button' class='main' disabled={!isChanged} onClick={() => { finish() }}>Save …</button>
-      <button type='button' class='quiet' aria-label='Leave the value as it is' onClick={() => onEnd(0)}>×</button>
+      <button type='button' class='quiet' aria-label='Leave the value as it is' onClick={() => onEnd(0)}><Icon name='close' /></button>
     </span>
   )
 }

@@ -1,4 +1,4 @@
-/** What of the groups of an answer is drawn: one line or row of bars for each number, or for each value of a second group. */
+/** What of the groups of an answer is drawn: a chart for each number, with one line or row of bars, or one for each value of a second group. */
 import { Digits, isList, isObject, memberOf, writeLine, type Json, type JsonObject } from './json.ts'
 
 export interface Series { readonly name: string, readonly values: ReadonlyArray<number | undefined> }
@@ -9,12 +9,15 @@ export interface ChartData {
   readonly title: string
   readonly labels: readonly string[]
   readonly series: readonly Series[]
-  /** The greatest number of each column of numbers. */
-  readonly most: ReadonlyMap<string, number>
+  /** What of the rows is not drawn. */
+  readonly notes: readonly string[]
 }
 
-const MAX_LABELS = 200
+/** Bars, points of a line, series and charts at most. */
+const MAX_BARS = 200
+const MAX_POINTS = 1500
 const MAX_SERIES = 6
+const MAX_CHARTS = 3
 
 const toNumber = (value: Json | undefined): number | undefined => {
   const text = value instanceof Digits ? value.text : value
@@ -23,35 +26,99 @@ const toNumber = (value: Json | undefined): number | undefined => {
 }
 const toLabel = (value: Json | undefined): string => value === null || value === undefined ? 'NULL' : typeof value === 'string' ? value : writeLine(value)
 
-/** Undefined where there is nothing to draw. */
-export function readChart (body: JsonObject, rows: readonly JsonObject[]): ChartData | undefined {
-  const [groupBy, aggregates] = [memberOf(body, 'groupBy'), memberOf(body, 'aggregates')]
-  const groups = (isList(groupBy) ? groupBy : []).map((entry) => typeof entry === 'string' ? { name: entry, isTime: false } : { name: Object.keys(entry as object)[0] ?? '', isTime: Object.keys(Object.values(entry as object)[0] ?? {})[0]?.startsWith('$') === true })
-  const numbers = Object.keys(isObject(aggregates) ? aggregates : {}).filter((name) => rows.some((row) => toNumber(memberOf(row, name)) !== undefined))
-  const most = new Map(numbers.map((name) => [name, Math.max(...rows.map((row) => toNumber(memberOf(row, name)) ?? 0))]))
-  const time = groups.find(({ isTime }) => isTime)
-  const [first = time] = [time ?? groups[0]]
-  const [number] = numbers
-  if (first === undefined || number === undefined || groups.length > 2) return undefined
+interface Group { readonly name: string, readonly part: string | undefined }
+
+function groupsOf (body: JsonObject): Group[] {
+  const groupBy = memberOf(body, 'groupBy')
+  return (isList(groupBy) ? groupBy : []).map((entry) => {
+    const [[name = '', value] = []] = isObject(entry) ? Object.entries(entry) : [[entry as string]]
+    const part = isObject(value) ? Object.keys(value)[0] : undefined
+    return { name, part: part?.startsWith('$') === true ? part : undefined }
+  })
+}
+
+/** The numbers of the rows: the names of the aggregates that are some. */
+export function numbersOf (body: JsonObject, rows: readonly JsonObject[]): string[] {
+  const aggregates = memberOf(body, 'aggregates')
+  return Object.keys(isObject(aggregates) ? aggregates : {}).filter((name) => rows.some((row) => toNumber(memberOf(row, name)) !== undefined))
+}
+
+/** The greatest number of each column of numbers. */
+export const greatestOf = (names: readonly string[], rows: readonly JsonObject[]): ReadonlyMap<string, number> =>
+  new Map(names.map((name) => [name, Math.max(...rows.map((row) => toNumber(memberOf(row, name)) ?? 0))]))
+
+/** `isPart`: there are more groups than these rows. Empty where there is nothing to draw. */
+export function readCharts (body: JsonObject, rows: readonly JsonObject[], isPart: boolean): ChartData[] {
+  const groups = groupsOf(body)
+  const time = groups.find(({ part }) => part !== undefined)
+  const first = time ?? groups[0]
+  if (first === undefined || groups.length > 2) return []
   const second = groups.find((group) => group !== first)
-  const labels = [...new Set(rows.map((row) => toLabel(memberOf(row, first.name))))]
-  // time goes from left to right, whatever the order of the rows
-  if (time !== undefined) labels.sort((one, other) => one < other ? -1 : 1)
-  const shown = labels.slice(0, MAX_LABELS)
-  if (shown.length < 2) return undefined
-  const place = new Map(shown.map((label, index) => [label, index]))
-  const fill = (chosen: readonly JsonObject[], column: string): Array<number | undefined> => {
-    const values = new Array<number | undefined>(shown.length).fill(undefined)
-    for (const row of chosen) {
-      const index = place.get(toLabel(memberOf(row, first.name)))
-      if (index !== undefined) values[index] = toNumber(memberOf(row, column))
+  const drawn = time === undefined ? rows : rows.filter((row) => memberOf(row, time.name) !== null)
+  const found = [...new Set(drawn.map((row) => toLabel(memberOf(row, first.name))))]
+  const labels = time === undefined ? found.slice(0, MAX_BARS) : fillTime(found.sort((one, other) => one < other ? -1 : 1), time.part as string).slice(-MAX_POINTS)
+  if (labels.length < 2) return []
+  const place = new Map(labels.map((label, index) => [label, index]))
+  const shared = [
+    ...isPart ? ['only the groups of this page'] : [],
+    ...drawn.length < rows.length ? [`without the rows that have no ${first.name}`] : [],
+    ...time === undefined && found.length > labels.length ? [`the first ${MAX_BARS} of ${found.length}`] : []
+  ]
+  const aggregates = memberOf(body, 'aggregates')
+  return numbersOf(body, rows).slice(0, MAX_CHARTS).map((number): ChartData => {
+    // no rows are a count and a sum of 0, unless rows of the answer may be missing
+    const call = Object.keys(memberOf(aggregates, number) as JsonObject).find((key) => key.startsWith('$')) ?? ''
+    const nothing = ['$count', '$countDistinct', '$sum'].includes(call) && !isPart && memberOf(body, 'having') === undefined ? 0 : undefined
+    const fill = (chosen: readonly JsonObject[]): Array<number | undefined> => {
+      const values = new Array<number | undefined>(labels.length).fill(nothing)
+      for (const row of chosen) {
+        const index = place.get(toLabel(memberOf(row, first.name)))
+        if (index !== undefined) values[index] = toNumber(memberOf(row, number))
+      }
+      return values
     }
-    return values
+    const all = second === undefined ? [{ name: number, values: fill(drawn) }] : [...Map.groupBy(drawn, (row) => toLabel(memberOf(row, second.name)))].map(([name, own]) => ({ name, values: fill(own) }))
+    const sum = ({ values }: Series): number => values.reduce<number>((total, value) => total + Math.abs(value ?? 0), 0)
+    const series = all.length > MAX_SERIES ? all.toSorted((one, other) => sum(other) - sum(one)).slice(0, MAX_SERIES) : all
+    const notes = [...shared, ...series.length < all.length ? [`the ${series.length} greatest of ${all.length} ${second?.name ?? ''}`] : []]
+    return { kind: time === undefined ? 'bars' : 'line', title: `${number} by ${[first, ...second === undefined ? [] : [second]].map(({ name }) => name).join(', ')}`, labels, series, notes }
+  })
+}
+
+const [HOUR, DAY] = [3_600_000, 86_400_000]
+const two = (value: number): string => String(value).padStart(2, '0')
+/** The Thursday of a week has its year. */
+const thursday = (at: Date): Date => new Date(at.getTime() + (4 - (at.getUTCDay() || 7)) * DAY)
+
+/** How the texts of a part are read, written and counted on. */
+const STEPS: Readonly<Record<string, { read (text: string): number, write (at: Date): string, next (at: Date): number }>> = {
+  $year: { read: (text) => Date.UTC(Number(text)), write: (at) => String(at.getUTCFullYear()), next: (at) => Date.UTC(at.getUTCFullYear() + 1) },
+  $month: { read: (text) => Date.parse(`${text}-01T00:00Z`), write: (at) => at.toISOString().slice(0, 7), next: (at) => Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1) },
+  $week: {
+    read: (text) => {
+      const [year = '', week = ''] = text.split('-W')
+      return thursday(new Date(`${year}-01-04T00:00Z`)).getTime() + (Number(week) - 1) * 7 * DAY
+    },
+    write: (at) => `${at.getUTCFullYear()}-W${two(1 + Math.floor((at.getTime() - Date.UTC(at.getUTCFullYear())) / DAY / 7))}`,
+    next: (at) => at.getTime() + 7 * DAY
+  },
+  $date: { read: (text) => Date.parse(`${text}T00:00Z`), write: (at) => at.toISOString().slice(0, 10), next: (at) => at.getTime() + DAY },
+  $hour: { read: (text) => Date.parse(`${text}:00Z`), write: (at) => at.toISOString().slice(0, 13), next: (at) => at.getTime() + HOUR }
+}
+
+/** The parts of time from the first to the last one, also those without rows: an axis of time has no gaps. As they are, where that would be too many. */
+function fillTime (labels: readonly string[], part: string): readonly string[] {
+  const step = STEPS[part]
+  const [first, last] = [labels[0], labels.at(-1)].map((label) => step?.read(label ?? '') ?? NaN) as [number, number]
+  if (step === undefined || Number.isNaN(first) || Number.isNaN(last)) return labels
+  const all: string[] = []
+  for (let at = first; at <= last; at = step.next(new Date(at))) {
+    if (all.length === MAX_POINTS) return labels
+    all.push(step.write(new Date(at)))
   }
-  const series = second === undefined
-    ? [{ name: number, values: fill(rows, number) }]
-    : [...Map.groupBy(rows, (row) => toLabel(memberOf(row, second.name)))].slice(0, MAX_SERIES).map(([name, own]) => ({ name, values: fill(own, number) }))
-  return { kind: time === undefined ? 'bars' : 'line', title: `${number} by ${groups.map(({ name }) => name).join(', ')}`, labels: shown, series, most }
+  // such as dates that are none
+  const known = new Set(all)
+  return labels.every((label) => known.has(label)) ? all : labels
 }
 
 /** Round numbers for an axis that begins at 0, or below the least value. */

@@ -41,23 +41,34 @@ export function move (columns: readonly string[], layout: ColumnLayout, name: st
   return { ...layout, order: order.map((each, index) => index === one ? other : index === two ? name : each) }
 }
 
-/** Widths in pixels: of a character, about, of what stands beside the value, and the bounds. */
-const [CHARACTER, BESIDE, LEAST, MOST] = [8, 28, 72, 300]
-/** Rows that decide about the width, and the room for the name of the row that a key refers to. */
+/** Widths in pixels: of what stands beside a value, of the icons beside a name, of the name of the row that a key refers to, and the bounds. */
+const [BESIDE, ICON, NAMED, LEAST, MOST] = [28, 22, 168, 72, 340]
+/** Rows, and characters of each, that decide about a width. */
 const ROWS = 60
-const NAMED = 21
+const CHARACTERS = 60
 
-const lengthOf = (value: Json | undefined): number => value === undefined ? 0 : value === null ? 5 : typeof value === 'string' ? Math.min(60, value.length) : isBoolean(value) ? 2 : isList(value) ? 12 : writeLine(value).length
+const textOf = (value: Json | undefined): string => value === undefined ? '' : value === null ? 'NULL' : typeof value === 'string' ? value.slice(0, CHARACTERS) : isBoolean(value) ? '✓' : isList(value) ? '12 members' : writeLine(value).slice(0, CHARACTERS)
+
+/** The width of texts as the style draws them. */
+function openRuler (): (text: string) => number {
+  const context = document.createElement('canvas').getContext('2d')
+  const { font } = getComputedStyle(document.body)
+  if (context !== null) context.font = font
+  return (text) => context?.measureText(text).width ?? text.length * 8
+}
 
 /** The widths that the columns begin with: by their values, and by their names. */
 export function measure (names: readonly string[], rows: readonly JsonObject[], table: Table | undefined): Map<string, number> {
   const known = new Map(table?.columns.map((column) => [column.name, column]))
   const named = new Set(table?.shownNames().map(({ relation }) => relation.on[0]?.[0]))
+  const widthOf = openRuler()
   return new Map(names.map((name) => {
     const column = known.get(name)
-    const longest = Math.max(0, ...rows.slice(0, ROWS).map((row) => lengthOf(memberOf(row, name))))
-    const shown = column?.takesNow.filters === true ? Math.min(16, longest) : column?.isBytes === true ? 10 : longest
-    const characters = Math.max(shown + (named.has(name) ? NAMED : 0) + (column?.members === undefined ? 0 : 2), name.length + (column?.isKey === true ? 6 : 4))
-    return [name, Math.round(Math.min(MOST, Math.max(LEAST, characters * CHARACTER + BESIDE)))]
+    const texts = rows.slice(0, ROWS).map((row) => textOf(memberOf(row, name)))
+    const shown = column?.takesNow.filters === true ? texts.map((text) => text.slice(0, 16)) : column?.isBytes === true ? ['png, 100.0 kB'] : texts
+    const values = Math.max(0, ...[...new Set(shown)].map(widthOf)) + (named.has(name) ? NAMED : 0) + (column?.kind === 'text' ? 16 : 0)
+    // the names are bold, and have room for an arrow and a menu
+    const head = widthOf(name) * 1.1 + 2 * ICON + (column?.isKey === true ? ICON : 0)
+    return [name, Math.ceil(Math.min(MOST, Math.max(LEAST, values + BESIDE, head + BESIDE)))]
   }))
 }

@@ -1,5 +1,6 @@
 /** The filters of a request as a form: one line for each condition. */
 import { useRef, useState } from 'preact/hooks'
+import { Icon } from './icons.tsx'
 import { isList, writeLine, type Json, type JsonObject } from './json.ts'
 import { labelColumn } from './bodies.ts'
 import { asOptions, Choice } from './choice.tsx'
@@ -69,13 +70,13 @@ export function FilterForm ({ table, filters, onChange, within = '' }: FilterFor
               : 'text' in row
                 ? <MatchForm row={row} table={table} place={`${within}${index + 1}`} onChange={(changed) => replace(id, changed)} />
                 : <ConditionForm table={table} row={row} columns={columns} place={`${within}${index + 1}`} onChange={(changed) => replace(id, changed)} />}
-          <button type='button' class='quiet' aria-label={`Remove filter ${within}${index + 1}`} title='Remove' onClick={() => change(current.filter((each) => each.id !== id))}>×</button>
+          <button type='button' class='quiet' aria-label={`Remove filter ${within}${index + 1}`} title='Remove' onClick={() => change(current.filter((each) => each.id !== id))}><Icon name='close' /></button>
         </div>
       ))}
       <p class='adds'>
-        {first !== undefined && <button type='button' class='quiet add' onClick={() => setRows([...current, ...blank(nextColumn(columns, current) ?? first).map(number)])}>{within === '' ? '+ Add a filter' : `+ Add a filter of ${table.name}`}</button>}
-        {indexes[0] !== undefined && <button type='button' class='quiet add' onClick={() => setRows([...current.filter(({ row }) => !isUnfinished(row)), number({ columns: indexes[0] as readonly string[], text: '', mode: 'any' })])}>+ Search words</button>}
-        {relations[0] !== undefined && <button type='button' class='quiet add' onClick={() => change([...current.filter(({ row }) => !isUnfinished(row)), number({ relation: relations[0] as Relation, operator: '$some', filters: undefined })])}>{within === '' ? '+ Filter by related rows' : `+ Filter ${table.name} by related rows`}</button>}
+        {first !== undefined && <button type='button' class='quiet add' onClick={() => setRows([...current, ...blank(nextColumn(columns, current) ?? first).map(number)])}><Icon name='plus' />{within === '' ? 'Add a filter' : `Add a filter of ${table.name}`}</button>}
+        {indexes[0] !== undefined && <button type='button' class='quiet add' onClick={() => setRows([...current.filter(({ row }) => !isUnfinished(row)), number({ columns: indexes[0] as readonly string[], text: '', mode: 'any' })])}><Icon name='plus' />Search words</button>}
+        {relations[0] !== undefined && <button type='button' class='quiet add' onClick={() => change([...current.filter(({ row }) => !isUnfinished(row)), number({ relation: relations[0] as Relation, operator: '$some', filters: undefined })])}><Icon name='plus' />{within === '' ? 'Filter by related rows' : `Filter ${table.name} by related rows`}</button>}
       </p>
     </fieldset>
   )

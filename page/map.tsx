@@ -3,7 +3,8 @@ import { useEffect, useMemo, useState } from 'preact/hooks'
 import { Icon } from './icons.tsx'
 import { readKept } from './kept.ts'
 import { memberOf, writeLine, type JsonObject } from './json.ts'
-import { arrangeMap, HEIGHT, WIDTH, type Placed } from './map-layout.ts'
+import { arrangeMap, HEIGHT, type Placed } from './map-layout.ts'
+import { useNarrow } from './menu.tsx'
 import { writeRoute } from './route.ts'
 import { useStage } from './stage.tsx'
 import type { Table } from './table.ts'
@@ -71,7 +72,9 @@ export function DatabaseMap () {
 function Picture ({ tables, counts }: { tables: readonly Table[], counts: ReadonlyMap<string, number> }) {
   const { document } = useStage()
   const [pointed, setPointed] = useState<string>()
-  const { boxes, width, height } = useMemo(() => arrangeMap(tables), [tables.map(({ name }) => name).join()])
+  const isNarrow = useNarrow()
+  const { boxes, boxWidth, width, height } = useMemo(() => arrangeMap(tables, isNarrow), [tables.map(({ name }) => name).join(), isNarrow])
+  const characters = Math.floor((boxWidth - 20) / 8)
   const at = new Map(boxes.map((box) => [box.table.name, box]))
   const edges = boxes.flatMap((from) => from.table.relations.filter(({ isReferring, table }) => !isReferring && at.has(table)).map(({ table, on }) => ({ from, to: at.get(table) as Placed, on })))
   return (
@@ -79,12 +82,12 @@ function Picture ({ tables, counts }: { tables: readonly Table[], counts: Readon
       <svg viewBox={`0 0 ${width} ${height}`} width={width} height={height}>
         <defs><marker id='arrow' viewBox='0 0 8 8' refX='7' refY='4' markerWidth='8' markerHeight='8' orient='auto'><path class='arrow' d='M0 0.500L7 4L0 7.500z' /></marker></defs>
         {edges.map(({ from, to, on }) => (
-          <path key={`${from.table.name} ${to.table.name} ${writeLine(on.flat())}`} class={pointed === from.table.name || pointed === to.table.name ? 'edge near' : 'edge'} d={edgeOf(from, to)} marker-end='url(#arrow)'><title>{`${from.table.name}.${on.map(([own]) => own).join(', ')} refers to ${to.table.name}`}</title></path>
+          <path key={`${from.table.name} ${to.table.name} ${writeLine(on.flat())}`} class={pointed === from.table.name || pointed === to.table.name ? 'edge near' : 'edge'} d={isNarrow ? edgeUp(from, to, boxWidth) : edgeOf(from, to, boxWidth)} marker-end='url(#arrow)'><title>{`${from.table.name}.${on.map(([own]) => own).join(', ')} refers to ${to.table.name}`}</title></path>
         ))}
         {boxes.map(({ table: { name }, x, y }) => (
           <a key={name} href={writeRoute({ database: document.name, table: name })} onPointerEnter={() => setPointed(name)} onPointerLeave={() => setPointed(undefined)} onFocus={() => setPointed(name)} onBlur={() => setPointed(undefined)}>
-            <rect class='box' x={x} y={y} width={WIDTH} height={HEIGHT} rx={8} />
-            <text class='name' x={x + 12} y={y + 20}>{name.length > 20 ? `${name.slice(0, 19)}…` : name}</text>
+            <rect class='box' x={x} y={y} width={boxWidth} height={HEIGHT} rx={8} />
+            <text class='name' x={x + 12} y={y + 20}>{name.length > characters ? `${name.slice(0, characters - 1)}…` : name}</text>
             <text class='count' x={x + 12} y={y + 37}>{counts.has(name) ? describeCount(counts.get(name) as number) : '…'}</text>
           </a>
         ))}
@@ -94,17 +97,25 @@ function Picture ({ tables, counts }: { tables: readonly Table[], counts: Readon
 }
 
 /** From the side of the table that refers to the other one; a table that refers to itself has a loop. */
-function edgeOf (from: Placed, to: Placed): string {
+function edgeOf (from: Placed, to: Placed, width: number): string {
   const [y1, y2] = [from.y + HEIGHT / 2, to.y + HEIGHT / 2]
-  if (from === to) return `M${from.x + WIDTH} ${y1 - 8}c28 -10 28 26 2 16`
+  if (from === to) return `M${from.x + width} ${y1 - 8}c28 -10 28 26 2 16`
   if (from.x > to.x) {
-    const [x1, x2] = [from.x, to.x + WIDTH + 2]
+    const [x1, x2] = [from.x, to.x + width + 2]
     const bend = Math.max(24, (x1 - x2) / 2)
     return `M${x1} ${y1}C${x1 - bend} ${y1} ${x2 + bend} ${y2} ${x2} ${y2}`
   }
-  const [x1, x2] = [from.x + WIDTH, to.x + WIDTH + 2]
+  const [x1, x2] = [from.x + width, to.x + width + 2]
   const bend = Math.max(x1, x2) + 40
   return `M${x1} ${y1}C${bend} ${y1} ${bend} ${y2} ${x2} ${y2}`
+}
+
+/** From the top of the table that refers to the other one, which is above it; or along the side. */
+function edgeUp (from: Placed, to: Placed, width: number): string {
+  if (from === to || from.y <= to.y) return `M${from.x + width} ${from.y + HEIGHT / 2 - 8}c18 -8 18 24 ${to.x - from.x + 2} ${to.y - from.y + 16}`
+  const [x1, y1, x2, y2] = [from.x + width / 2, from.y, to.x + width / 2, to.y + HEIGHT + 2]
+  const bend = Math.max(16, (y1 - y2) / 2)
+  return `M${x1} ${y1}C${x1} ${y1 - bend} ${x2} ${y2 + bend} ${x2} ${y2}`
 }
 
 /** The rows of each month, with the sum of what looks like money. */

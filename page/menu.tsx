@@ -1,13 +1,28 @@
 /** A button that opens a small panel beside it. The browser closes it on Escape and on a click elsewhere. */
 import type { ComponentChildren } from 'preact'
 import { Icon, type IconName } from './icons.tsx'
-import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 
 /** Space to the edges of the window, in pixels. */
 const MARGIN = 8
 
-/** `icon`: the button shows only that. `children` get what closes the panel. */
-export function Menu ({ label, summary, icon, children }: { label: string, summary?: string | undefined, icon?: IconName | undefined, children: (close: () => void) => ComponentChildren }) {
+/** As in the style. */
+const NARROW = '(max-width: 45rem)'
+
+/** Whether the window is as narrow as that of a phone. */
+export function useNarrow (): boolean {
+  const [isNarrow, setNarrow] = useState(() => matchMedia(NARROW).matches)
+  useEffect(() => {
+    const query = matchMedia(NARROW)
+    const look = (): void => setNarrow(query.matches)
+    query.addEventListener('change', look)
+    return () => query.removeEventListener('change', look)
+  }, [])
+  return isNarrow
+}
+
+/** `icon`: the button shows only that; `mark`: before its label. `children` get what closes the panel. */
+export function Menu ({ label, summary, icon, mark, children }: { label: string, summary?: string | undefined, icon?: IconName | undefined, mark?: IconName | undefined, children: (close: () => void) => ComponentChildren }) {
   const id = useId()
   const button = useRef<HTMLButtonElement>(null)
   const panel = useRef<HTMLDivElement>(null)
@@ -34,7 +49,7 @@ export function Menu ({ label, summary, icon, children }: { label: string, summa
   return (
     <>
       {icon === undefined
-        ? <button ref={button} type='button' class='menu' popovertarget={id}><span>{label}</span>{summary !== undefined && <b>{summary}</b>}</button>
+        ? <button ref={button} type='button' class='menu' popovertarget={id}>{mark !== undefined && <Icon name={mark} />}<span>{label}</span>{summary !== undefined && <b>{summary}</b>}<Icon name='down' /></button>
         : <button ref={button} type='button' class='quiet icon-button' aria-label={label} title={label} popovertarget={id}><Icon name={icon} /></button>}
       <div ref={panel} id={id} popover='auto' class='panel' role='group' aria-label={label} onToggle={({ newState }) => setOpen(newState === 'open')}>{isOpen && children(() => panel.current?.hidePopover())}</div>
     </>

@@ -1,10 +1,12 @@
 /** Several operations in one transaction, as text: it begins with an example that writes and refers. */
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { Icon } from './icons.tsx'
 import { asOptions, Choice } from './choice.tsx'
 import { isList, memberOf, withMembers, writeLine, writeLines, type Json, type JsonObject } from './json.ts'
 import { FailureView, JsonText, type Result } from './answer-view.tsx'
 import { readBody } from './bodies.ts'
 import { confirmWrite, OperationResults } from './confirm-write.tsx'
+import { Empty } from './placeholder.tsx'
 import { writeExample, writeNext } from './operations-example.ts'
 import type { Route } from './route.ts'
 import { useStage } from './stage.tsx'
@@ -66,7 +68,7 @@ export function Operations ({ path, route }: { path: string, route: Route }) {
                 <button type='button' onClick={add}>Add</button>
               </div>
             </fieldset>
-            {isList(operations) && <ol class='steps'>{operations.map((operation, index) => <li key={index}><b>{String(memberOf(operation, 'verb') as Json)} {String(memberOf(operation, 'table') as Json)}</b> <button type='button' class='quiet' aria-label={`Remove operation ${index + 1}`} onClick={() => enter(writeLines({ ...body, operations: operations.filter((each) => each !== operation) }))}>×</button> <code>{describe(operation)}</code></li>)}</ol>}
+            {isList(operations) && <ol class='steps'>{operations.map((operation, index) => <li key={index}><b>{String(memberOf(operation, 'verb') as Json)} {String(memberOf(operation, 'table') as Json)}</b> <button type='button' class='quiet' aria-label={`Remove operation ${index + 1}`} onClick={() => enter(writeLines({ ...body, operations: operations.filter((each) => each !== operation) }))}><Icon name='close' /></button> <code>{describe(operation)}</code></li>)}</ol>}
             <p class='buttons'>
               <button class='main' title='Ctrl+Enter' aria-busy={isRunning}>Run …</button>
               <span class='muted'>You see what happens before anything is written.</span>
@@ -77,7 +79,7 @@ export function Operations ({ path, route }: { path: string, route: Route }) {
       </section>
       <section class='answer' aria-label='Answer' aria-busy={isRunning}>
         {result === undefined
-          ? <p class='empty'>The results are shown here.</p>
+          ? <Empty icon='bolt' title='Nothing has run yet.'><p>The results are shown here.</p></Empty>
           : result.answer.failure !== undefined
             ? <FailureView answer={result.answer} body={result.body} />
             : (

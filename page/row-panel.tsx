@@ -1,11 +1,13 @@
 /** What is shown below a row: its values, the rows that are related to it, and the form that changes it. */
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { Icon } from './icons.tsx'
 import { isList, isObject, memberOf, withMembers, writeLine, writeLines, type Json, type JsonObject } from './json.ts'
 import { describeWrite, FailureView, showRefusal } from './answer-view.tsx'
 import { firstBody, keyFilters, relatedFilters } from './bodies.ts'
 import { copy, LongValue } from './cell.tsx'
 import { confirmWrite } from './confirm-write.tsx'
 import { Grid } from './grid.tsx'
+import { Empty, Skeleton } from './placeholder.tsx'
 import { RecordForm } from './record-form.tsx'
 import { columnsOf } from './rows.ts'
 import type { Answer } from './service.ts'
@@ -41,7 +43,7 @@ export function RowPanel ({ table, row, tab: given, onChanged, onClose }: RowPan
       <div class='tabs'>
         <div role='tablist' aria-label='Of this row'>{tabs.map((name) => <button key={name} type='button' role='tab' aria-selected={name === tab} onClick={() => { if (name !== tab && mayLeave()) setTab(name) }}>{name === VALUES ? 'Values' : name}</button>)}</div>
         <span class='spacer' />
-        <button type='button' class='quiet' aria-label='Close the row' onClick={onClose}>×</button>
+        <button type='button' class='quiet' aria-label='Close the row' onClick={onClose}><Icon name='close' /></button>
       </div>
       {relation !== undefined
         ? <RelatedRows key={relation.name} relation={relation} row={row} onChanged={onChanged} />
@@ -55,7 +57,7 @@ export function RowPanel ({ table, row, tab: given, onChanged, onClose }: RowPan
 function MemberRows ({ name, table, value }: { name: string, table: Table | undefined, value: Json }) {
   const rows = (isList(value) ? value : [value]) as readonly JsonObject[]
   const [first] = rows
-  return first === undefined ? <p class='empty'>No rows.</p> : <Grid label={name} rows={rows} columns={columnsOf(table, undefined, rows)} table={table} />
+  return first === undefined ? <Empty title='No rows.' /> : <Grid label={name} rows={rows} columns={columnsOf(table, undefined, rows)} table={table} />
 }
 
 function Values ({ table, row, onChanged }: Omit<RowPanelProps, 'tab' | 'onClose'>) {
@@ -162,10 +164,10 @@ export function RelatedRows ({ relation, row, onChanged }: { relation: Relation,
     return () => controller.abort()
   }, [pages, turn])
 
-  if (table === undefined || !canSelect) return <p class='empty'>The token may not read {relation.table}.</p>
+  if (table === undefined || !canSelect) return <Empty icon='key' title={`The token may not read ${relation.table}.`} />
   if (filters === undefined) {
     const missing = relation.on.map(([own]) => own).filter((own) => memberOf(row, own) === undefined)
-    return <p class='empty'>{missing.length > 0 ? `Choose the column ${missing.join(', ')} to see these rows.` : `None: ${relation.on.map(([own]) => own).join(', ')} is NULL.`}</p>
+    return <Empty title={missing.length > 0 ? `Choose the column ${missing.join(', ')} to see these rows.` : `None: ${relation.on.map(([own]) => own).join(', ')} is NULL.`} />
   }
   const database = document.name
   const rows = (memberOf(answer?.data, 'rows') ?? []) as readonly JsonObject[]
@@ -173,17 +175,17 @@ export function RelatedRows ({ relation, row, onChanged }: { relation: Relation,
   return (
     <>
       {answer === undefined
-        ? <p class='empty'>…</p>
+        ? <Skeleton lines={3} />
         : answer.failure !== undefined
           ? <FailureView answer={answer} body={undefined} />
           : rows.length === 0
-            ? <p class='empty'>No rows of {table.name}.</p>
+            ? <Empty title={`No rows of ${table.name}.`} />
             : <Grid label={`Related rows of ${table.name}`} rows={rows} columns={table.columns.map(({ name }) => name).filter((name) => rows.some((each) => memberOf(each, name) !== undefined))} table={table} panel={(each, tab, close) => <RowPanel table={table} row={each} tab={tab} onClose={close} onChanged={() => { setTurn(turn + 1); onChanged() }} />} />}
       <p class='buttons'>
         {(pages.length > 1 || (next !== null && next !== undefined)) && (
           <>
-            <button type='button' disabled={pages.length === 1} onClick={() => setPages(pages.slice(0, -1))}>‹ Previous</button>
-            <button type='button' disabled={next === null || next === undefined} onClick={() => setPages([...pages, next as Json])}>Next ›</button>
+            <button type='button' disabled={pages.length === 1} onClick={() => setPages(pages.slice(0, -1))}><Icon name='left' />Previous</button>
+            <button type='button' disabled={next === null || next === undefined} onClick={() => setPages([...pages, next as Json])}>Next<Icon name='right' /></button>
           </>
         )}
         <button type='button' onClick={() => stage.go({ database, table: table.name, body: writeLines(withMembers(firstBody(table, 'select'), { filters })) })}>Open in {table.name}</button>

@@ -1,5 +1,6 @@
 /** What a select returns: its columns, related rows, groups and aggregates, how many rows. */
 import { useId, useState } from 'preact/hooks'
+import { Icon } from './icons.tsx'
 import { isList, isObject, memberOf, withMembers, type Json, type JsonObject } from './json.ts'
 import { firstBody, PAGE, relatedMember } from './bodies.ts'
 import { asOptions, Choice } from './choice.tsx'
@@ -168,7 +169,7 @@ function OnForm ({ table, taken, onMember }: OnFormProps) {
     <div class='part'>
       <h3 id={id}>By other columns</h3>
       <select aria-labelledby={id} value={name} onChange={({ currentTarget }) => choose(currentTarget.value)}>
-        <option value=''>+ a view or table …</option>
+        <option value=''>a view or table …</option>
         {views?.[0] !== undefined && <optgroup label='Views'>{views.map((each) => <option key={each.name} value={each.name}>{each.name}</option>)}</optgroup>}
         <optgroup label='Tables'>{tables?.map((each) => <option key={each.name} value={each.name}>{each.name}</option>)}</optgroup>
       </select>
@@ -188,7 +189,7 @@ function OnForm ({ table, taken, onMember }: OnFormProps) {
           })}
           {other.isView ? <Choice label={`Form of ${name}`} value={isObject ? 'object' : 'list'} options={[['list', 'a list'], ['object', 'the first row']]} onChoice={(chosen) => setObject(chosen === 'object')} /> : <p class='muted'>An index of {name} must begin with its column.</p>}
           <p class='buttons'>
-            <button type='button' class='quiet add' onClick={() => setOn([...on, guessPair({ ...table, columns: table.columns.filter((each) => !on.some(([own]) => own === each.name)) }, other)])}>+ and another column</button>
+            <button type='button' class='quiet add' onClick={() => setOn([...on, guessPair({ ...table, columns: table.columns.filter((each) => !on.some(([own]) => own === each.name)) }, other)])}><Icon name='plus' />and another column</button>
             <span class='spacer' />
             <button type='button' onClick={add}>Add {name}</button>
           </p>
@@ -290,9 +291,9 @@ export function GroupsMenu ({ table, body, onBody }: MenuProps) {
         <>
           <div class='part'>
             <h3>Compute</h3>
-            {aggregates.map((aggregate) => <p key={aggregate.name} class='chosen'><span>{FUNCTIONS.get(aggregate.call) ?? aggregate.call} {aggregate.column === '*' ? 'rows' : aggregate.column}</span><button type='button' class='quiet' aria-label={`Remove ${aggregate.name}`} onClick={() => write(groups, aggregates.filter((each) => each !== aggregate))}>×</button></p>)}
+            {aggregates.map((aggregate) => <p key={aggregate.name} class='chosen'><span>{FUNCTIONS.get(aggregate.call) ?? aggregate.call} {aggregate.column === '*' ? 'rows' : aggregate.column}</span><button type='button' class='quiet' aria-label={`Remove ${aggregate.name}`} onClick={() => write(groups, aggregates.filter((each) => each !== aggregate))}><Icon name='close' /></button></p>)}
             <select aria-label='Add a value to compute' value='' onChange={({ currentTarget }) => { addAggregate(currentTarget.value); currentTarget.value = '' }}>
-              <option value=''>+ a number …</option>
+              <option value=''>a number …</option>
               {[...table.aggregates].map(([call, columns]) => (
                 <optgroup key={call} label={FUNCTIONS.get(call) ?? call}>
                   {(call === '$count' ? ['*', ...columns.filter((column) => column !== '*')] : columns).map((column) => <option key={column} value={`${call}:${column}`}>{FUNCTIONS.get(call) ?? call} {column === '*' ? 'rows' : column}</option>)}
@@ -302,9 +303,9 @@ export function GroupsMenu ({ table, body, onBody }: MenuProps) {
           </div>
           <div class='part'>
             <h3>For each</h3>
-            {groups.map((group) => <p key={group.name} class='chosen'><span>{describeGroup(group)}</span><button type='button' class='quiet' aria-label={`Remove ${group.name}`} onClick={() => write(groups.filter((each) => each !== group), aggregates)}>×</button></p>)}
+            {groups.map((group) => <p key={group.name} class='chosen'><span>{describeGroup(group)}</span><button type='button' class='quiet' aria-label={`Remove ${group.name}`} onClick={() => write(groups.filter((each) => each !== group), aggregates)}><Icon name='close' /></button></p>)}
             <select aria-label='Add a group' value='' onChange={({ currentTarget }) => { addGroup(currentTarget.value); currentTarget.value = '' }}>
-              <option value=''>+ a column …</option>
+              <option value=''>a column …</option>
               {parts.length > 0 && <optgroup label='Parts of time'>{parts.map(({ part, column }) => <option key={part + column} value={`${part}:${column}`}>{PARTS.get(part) ?? part} of {column}</option>)}</optgroup>}
               <optgroup label='Columns'>{groupable.filter(({ name }) => !taken.includes(name)).map(({ name }) => <option key={name} value={`:${name}`}>{name}</option>)}</optgroup>
               {related.map(({ name, columns }) => <optgroup key={name} label={`Columns of ${name}`}>{columns.map((column) => <option key={column.name} value={`${name}:${column.name}`}>{column.name} of {name}</option>)}</optgroup>)}

@@ -1,6 +1,7 @@
 /** The first screen: where a token comes from. The header: the token, and the colors. */
 import { useLayoutEffect, useState } from 'preact/hooks'
 import { Choice } from './choice.tsx'
+import { Menu } from './menu.tsx'
 
 export function Start () {
   return (
@@ -60,7 +61,20 @@ interface SignInProps {
 }
 
 export function SignIn ({ token, onToken, onForget, isShared, onShared }: SignInProps) {
-  if (token !== '') return <p class='sign-in'><label title='New tabs of this page ask this one for the token. Another page of this origin could ask, too.'><input type='checkbox' checked={isShared} onChange={({ currentTarget }) => onShared(currentTarget.checked)} />For new tabs</label><button type='button' onClick={onForget}>Forget the token</button></p>
+  if (token !== '') {
+    return (
+      <Menu label='Token' mark='key'>
+        {(close) => (
+          <>
+            <p class='muted'>The token is kept in this tab, until it is closed.</p>
+            <label class='switch'><input type='checkbox' role='switch' checked={isShared} onChange={({ currentTarget }) => onShared(currentTarget.checked)} />New tabs use the token</label>
+            <p class='muted'>They ask this tab for it. Any other page of this address could ask, too.</p>
+            <p class='buttons'><button type='button' onClick={() => { close(); onForget() }}>Forget the token</button> <span class='muted'>in all tabs</span></p>
+          </>
+        )}
+      </Menu>
+    )
+  }
   return (
     <form class='sign-in' autocomplete='off' onSubmit={(event) => { event.preventDefault(); onToken(new FormData(event.currentTarget).get('token') as string) }}>
       <label>Token <input name='token' type='password' spellcheck={false} autocomplete='off' autofocus /></label>

@@ -4,6 +4,7 @@ import { readBody, verbOf } from './bodies.ts'
 import { copy } from './cell.tsx'
 import { writeCall, writeCurl, writeFetch, writePython } from './commands.ts'
 import { memberOf } from './json.ts'
+import { Empty } from './placeholder.tsx'
 import { readRoute } from './route.ts'
 import { CSV } from './service.ts'
 import { useStage } from './stage.tsx'
@@ -64,7 +65,7 @@ function History () {
   const { storage } = useStage()
   const [entries, setEntries] = useState(storage.entries)
   useEffect(() => storage.watch(() => setEntries(storage.entries())), [])
-  if (entries.length === 0) return <p class='empty'>Requests of this tab are listed here until it is closed.</p>
+  if (entries.length === 0) return <Empty icon='bolt' title='No requests yet.'><p>Those of this tab are listed here until it is closed.</p></Empty>
   return <ul class='history'>{entries.map((entry) => <HistoryEntry key={JSON.stringify([entry.accept, entry.path, entry.body, entry.file])} {...entry} />)}</ul>
 }
 

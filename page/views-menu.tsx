@@ -4,6 +4,7 @@ import { copy } from './cell.tsx'
 import { arrange, type ColumnLayout } from './column-layout.ts'
 import { Icon } from './icons.tsx'
 import { withMembers, writeLine, type JsonObject } from './json.ts'
+import { Empty } from './placeholder.tsx'
 import { readKept, writeKept } from './kept.ts'
 import { Menu } from './menu.tsx'
 import { firstPage } from './order.ts'
@@ -45,12 +46,12 @@ export function ViewsMenu ({ table, scope, body, layout, onView }: ViewsMenuProp
     <Menu label='Views' icon='star'>
       {(close) => (
         <>
-          {views.length === 0 && <p class='muted'>No views yet: a view keeps the filters, the order, the columns and the summary of a table.</p>}
+          {views.length === 0 && <Empty icon='star' title='No views yet.'><p>A view keeps the filters, the order, the columns and the summary of a table.</p></Empty>}
           {views.map((view) => (
             <p key={view.name} class='view-line'>
               <button type='button' class='item' onClick={() => { close(); onView(view.body) }}><Icon name='star' /><span class='value'>{view.name}</span></button>
               <button type='button' class='quiet' title='The address of this view' onClick={() => { copy(addressOf(view)).then(say) }}>Copy link</button>
-              <button type='button' class='quiet' aria-label={`Remove the view ${view.name}`} onClick={() => keep(views.filter((each) => each !== view))}>×</button>
+              <button type='button' class='quiet' aria-label={`Remove the view ${view.name}`} onClick={() => keep(views.filter((each) => each !== view))}><Icon name='close' /></button>
             </p>
           ))}
           <p class='view-line'>

@@ -8,8 +8,10 @@ import { asOptions, Choice } from './choice.tsx'
 import { downloadCsv } from './download.ts'
 import { FilterForm } from './filter-form.tsx'
 import { rowKey } from './grid.tsx'
+import { Icon } from './icons.tsx'
 import { ImportForm } from './import-form.tsx'
 import { firstPage, readOrder, reverseOrder, toggleOrder, writeOrder } from './order.ts'
+import { Skeleton } from './placeholder.tsx'
 import { RecordForm } from './record-form.tsx'
 import { RowPanel } from './row-panel.tsx'
 import { columnsOf, isGrouped } from './rows.ts'
@@ -183,7 +185,7 @@ export function Workbench ({ table, route }: { table: Table, route: Route }) {
             </div>
             {verb === 'select' && body !== undefined && canSearch(table) && !isGrouped(body) && <SearchBox table={table} body={body} onBody={runBody} />}
             {verb === 'select' && body !== undefined
-              ? <button type='button' class='menu summary' aria-expanded={isOpen} title='Filters, columns, related rows, groups, and the request as text' onClick={() => setOpen(!isOpen)}><span>Query</span><b>{summarize(table, body)}</b></button>
+              ? <button type='button' class='menu summary' aria-expanded={isOpen} title='Filters, columns, related rows, groups, and the request as text' onClick={() => setOpen(!isOpen)}><Icon name='filter' /><span>Query</span><b>{summarize(table, body)}</b><Icon name='down' /></button>
               : <span class='spacer muted'>{verb === 'select' ? '' : 'You see what happens before anything is written.'}</span>}
             {verb === 'select' && body !== undefined && <ViewsMenu table={table} scope={scope} body={sent ?? body} layout={layout} onView={(view) => { if (mayLeave()) run(writeLines(readBody(view) ?? {})) }} />}
             {verb === 'insert' && <button type='button' title='Rows from a CSV file' onClick={importRows}>Import CSV …</button>}
@@ -204,7 +206,7 @@ export function Workbench ({ table, route }: { table: Table, route: Route }) {
       </section>
       <section ref={section} class={unanswered === undefined ? 'answer' : 'answer stale'} aria-label='Answer' aria-busy={isRunning}>
         {result === undefined
-          ? <p class='empty'>{isRunning ? 'Asking …' : verb === 'select' ? '' : 'The answer is shown here.'}</p>
+          ? isRunning ? <Skeleton lines={12} /> : verb !== 'select' && <p class='muted'>The answer is shown here.</p>
           : result.answer.failure !== undefined
             ? <FailureView answer={result.answer} body={sent} table={table} />
             : (
@@ -218,6 +220,7 @@ export function Workbench ({ table, route }: { table: Table, route: Route }) {
                 onSelected={onSelected} onBody={runBody} layout={layout} setLayout={setLayout}
                 onPaste={table.verbs.includes('insert') ? pasteRows : undefined}
                 onEdit={table.verbs.includes('update') ? (row, { name }, value) => write({ verb: 'update', data: { [name]: value }, filters: keyFilters(table, row) as JsonObject, expect: 1 }, { before: row, names: [name] }) : undefined}
+                onInsert={verb === 'select' && table.verbs.includes('insert') ? () => setVerb('insert') : undefined}
                 opened={address.current.row}
                 onOpen={(row) => { if (verbOf(sent) === 'select') writeAddress({ ...address.current, body: row === undefined ? address.current.body : result.text, row: row === undefined ? undefined : rowKey(table, row) }, trail, row !== undefined && address.current.row === undefined) }}
                 panel={(row, tab, close) => <RowPanel table={table} row={row} tab={tab} onClose={close} onChanged={() => { if (verbOf(sent) === 'select') run(result.text, trail) }} />}

@@ -129,6 +129,7 @@ await onEachEngine(t, 'a file is tried, then imported', { schema: () => schema, 
   })
 
   await t.test('with a token that may only insert', async (t) => {
+    await button(page, 'Token').click()
     await button(page, 'Forget the token').click()
     await page.getByLabel('Token').fill('writer')
     await button(page, 'Open').click()

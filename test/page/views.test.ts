@@ -93,6 +93,7 @@ await onEachEngine(t, 'on a phone, in the dark: 500 tables, 500 columns, odd nam
   await server.app.close()
   await button(page, 'Run').click()
   await page.getByRole('alert').filter({ hasText: 'cannot be reached' }).waitFor()
+  await button(page, 'Token').click()
   await button(page, 'Forget the token').click()
   const start = page.locator('main > section')
   await start.getByText('Get a token.').waitFor()
