@@ -1,5 +1,5 @@
 /** Shows what a write would do, by a dry run, and sends it if the person agrees. */
-import { isEqual, isList, memberOf, withMembers, writeLine, type Json, type JsonObject } from './json.ts'
+import { isEqual, isList, memberOf, withMembers, writeLine, writeLines, type Json, type JsonObject } from './json.ts'
 import { columnsOf, isGrouped } from './rows.ts'
 import { readBody, verbOf } from './bodies.ts'
 import { LongValue } from './cell.tsx'
@@ -13,13 +13,15 @@ export interface Write {
   readonly table: Table | undefined
   readonly path: string
   readonly body: string
+  /** Whether the answer has the rows that are written, where the service can return them: they are needed to take it back. */
+  readonly keepsRows?: boolean
 }
 
 /** Codes of a dry run that was not possible, although the write may be. */
 const NOT_POSSIBLE = ['NOT_SUPPORTED', 'PERMISSION_DENIED', 'RESULT_TOO_LARGE']
 
 /** Returns the answer to the write, or that of the dry run if it was refused; undefined if the person does not want it. */
-export async function confirmWrite (stage: Stage, { table, path, body }: Write): Promise<Answer | undefined> {
+export async function confirmWrite (stage: Stage, { table, path, body, keepsRows = false }: Write): Promise<Answer | undefined> {
   const { service } = stage
   const given = readBody(body)
   if (given === undefined || memberOf(given, 'dryRun') === true) return await service.send(path, body)
@@ -33,7 +35,8 @@ export async function confirmWrite (stage: Stage, { table, path, body }: Write):
     const agree = (): void => {
       answered = true
       stage.show(undefined)
-      service.send(path, body).then(resolve, () => resolve(undefined))
+      const hasRows = keepsRows && isList(memberOf(tried.data, 'rows'))
+      service.send(path, hasRows ? writeLines({ ...given, returning: '*' }) : body).then(resolve, () => resolve(undefined))
     }
     const { title, action } = describe(table, given, tried.data)
     stage.show({

@@ -12,7 +12,7 @@ import { RecordForm } from './record-form.tsx'
 import { columnsOf } from './rows.ts'
 import type { Answer } from './service.ts'
 import { writeRoute } from './route.ts'
-import { offerUndo } from './undo.ts'
+import { mayRestore, offerRestore, offerUndo } from './undo.ts'
 import { mayLeave, useHold, useStage } from './stage.tsx'
 import { save } from './download.ts'
 import { fromBase64 } from './values.ts'
@@ -81,12 +81,14 @@ function Values ({ table, row, onChanged }: Omit<RowPanelProps, 'tab' | 'onClose
   }
   const write = async (body: JsonObject): Promise<void> => {
     setAnswer(undefined)
-    const answered = await confirmWrite(stage, { table, path: table.path, body: writeLines(body) })
+    const before = edited?.row
+    const keepsRows = before === undefined && await mayRestore(stage, table, [row])
+    const answered = await confirmWrite(stage, { table, path: table.path, body: writeLines(body), keepsRows })
     if (answered?.failure !== undefined) showRefusal(stage, { answer: answered, body, table })
     if (answered?.data === undefined) return
-    const before = edited?.row
-    if (before === undefined) stage.say(describeWrite(answered.data))
-    else offerUndo(stage, { table, before, names: Object.keys(edited?.data ?? {}), said: describeWrite(answered.data), onUndone: onChanged })
+    const shared = { table, said: describeWrite(answered.data), onUndone: onChanged }
+    if (before === undefined) offerRestore(stage, shared, (memberOf(answered.data, 'rows') ?? []) as readonly JsonObject[])
+    else offerUndo(stage, { ...shared, before, names: Object.keys(edited?.data ?? {}) })
     setEdited(undefined)
     onChanged()
   }

@@ -18,7 +18,7 @@ import { columnsOf, isGrouped } from './rows.ts'
 import { byRelevance, canSearch, describeSearch, isByRelevance, LETTER_CASE, readSearch, withFilters, withSearch } from './search.ts'
 import { isOf, writeRoute, type Route } from './route.ts'
 import { useLayout } from './column-layout.ts'
-import { offerUndo } from './undo.ts'
+import { mayRestore, offerRemoval, offerRestore, offerUndo } from './undo.ts'
 import { fromText, toGiven } from './values.ts'
 import { ColumnsMenu, GroupsMenu, LimitInput, RelatedMenu } from './shape-menus.tsx'
 import { mayLeave, useHold, useStage, type Stage } from './stage.tsx'
@@ -122,13 +122,17 @@ export function Workbench ({ table, route }: { table: Table, route: Route }) {
   const data = memberOf(body, 'data')
   useHold((verb === 'insert' || verb === 'update') && isObject(data) && Object.keys(data).length > 0 && text !== route.body && text !== result?.text)
   /** Writes what was chosen among the rows, and shows them again. @returns whether it was written */
-  const write = async (given: JsonObject, undo?: { readonly before: JsonObject, readonly names: readonly string[] }): Promise<boolean> => {
-    const answered = await confirmWrite(stage, { table, path: table.path, body: writeLines(given) })
+  const write = async (given: JsonObject, undo: { readonly before: JsonObject, readonly names: readonly string[] } | { readonly deleted: readonly JsonObject[] } | 'inserted'): Promise<boolean> => {
+    const keepsRows = undo === 'inserted' || ('deleted' in undo && await mayRestore(stage, table, undo.deleted))
+    const answered = await confirmWrite(stage, { table, path: table.path, body: writeLines(given), keepsRows })
     if (answered?.failure !== undefined) showRefusal(stage, { answer: answered, body: given, table })
     if (answered?.data === undefined || result === undefined) return false
     const refresh = (): void => { run(result.text, trail) }
-    if (undo === undefined) stage.say(describeWrite(answered.data))
-    else offerUndo(stage, { table, ...undo, said: describeWrite(answered.data), onUndone: refresh })
+    const shared = { table, said: describeWrite(answered.data), onUndone: refresh }
+    const rows = (memberOf(answered.data, 'rows') ?? []) as readonly JsonObject[]
+    if (undo === 'inserted') offerRemoval(stage, shared, rows)
+    else if ('deleted' in undo) offerRestore(stage, shared, rows)
+    else offerUndo(stage, { ...shared, ...undo })
     refresh()
     return true
   }
@@ -143,14 +147,14 @@ export function Workbench ({ table, route }: { table: Table, route: Route }) {
       return column === undefined || value === undefined ? [] : [[column.name, toGiven(column, value)]]
     })) as JsonObject)
     if (rows.length > MAX_PASTED) return stage.say(`A paste has at most ${MAX_PASTED} rows: import the file as CSV`)
-    write({ verb: 'insert', data: rows })
+    write({ verb: 'insert', data: rows }, 'inserted')
   }
   const download = (given: JsonObject): void => {
     downloadCsv(service, { path: table.path, name: table.name, body: given, columns: columnsOf(table, given, (result?.answer.data?.['rows'] ?? []) as readonly JsonObject[]) }).then(stage.say, (error: Error) => stage.say(error.message))
   }
   const onSelected = (rows: readonly JsonObject[], action: 'delete' | 'export'): void => {
     const filters = keysFilters(table, rows)
-    if (action === 'delete') write({ verb: 'delete', filters, expect: rows.length })
+    if (action === 'delete') write({ verb: 'delete', filters, expect: rows.length }, { deleted: rows })
     else download({ ...sent, filters })
   }
   const importRows = (): void => {
@@ -216,11 +220,11 @@ export function Workbench ({ table, route }: { table: Table, route: Route }) {
                 paging={pagingOf({ result, trail, run: runBody, onLast: () => { findLast(stage, table, result).then((last) => { if (last !== undefined) runBody(last) }, () => {}) } })}
                 onOrder={(name, isAdded) => { if (sent !== undefined) runBody(withMembers(firstPage(sent), { orderBy: writeOrder(toggleOrder(readOrder(sent), name, isAdded)) })) }}
                 onImport={verb === 'select' && table.verbs.includes('insert') ? importRows : undefined}
+                onInsert={verb === 'select' && table.verbs.includes('insert') ? () => setVerb('insert') : undefined}
                 onExport={() => { if (sent !== undefined) download(sent) }}
                 onSelected={onSelected} onBody={runBody} layout={layout} setLayout={setLayout}
                 onPaste={table.verbs.includes('insert') ? pasteRows : undefined}
                 onEdit={table.verbs.includes('update') ? (row, { name }, value) => write({ verb: 'update', data: { [name]: value }, filters: keyFilters(table, row) as JsonObject, expect: 1 }, { before: row, names: [name] }) : undefined}
-                onInsert={verb === 'select' && table.verbs.includes('insert') ? () => setVerb('insert') : undefined}
                 opened={address.current.row}
                 onOpen={(row) => { if (verbOf(sent) === 'select') writeAddress({ ...address.current, body: row === undefined ? address.current.body : result.text, row: row === undefined ? undefined : rowKey(table, row) }, trail, row !== undefined && address.current.row === undefined) }}
                 panel={(row, tab, close) => <RowPanel table={table} row={row} tab={tab} onClose={close} onChanged={() => { if (verbOf(sent) === 'select') run(result.text, trail) }} />}

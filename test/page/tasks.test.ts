@@ -13,7 +13,7 @@ const schema: Schema = () => [
   'create table products (sku varchar(20) not null primary key, title varchar(50) not null)',
   `create table orders (id integer primary key, customer_id integer not null references customers (id), status varchar(10) not null, note text, total decimal(10,2) not null,
     is_gift boolean not null default false, ordered_at datetime not null)`,
-  'create table order_items (order_id integer not null references orders (id), line integer not null, sku varchar(20) references products (sku), primary key (order_id, line))',
+  'create table order_items (order_id integer not null references orders (id), line integer not null, sku varchar(20) references products (sku) on delete set null, primary key (order_id, line))',
   'create table settings (name varchar(20) primary key, value text)',
   `create table readings (id integer primary key, ${WIDE.map((name) => `${name} integer`).join(', ')})`,
   "insert into customers (id, name) values (1, 'Ada Lovelace'), (2, 'Grace Hopper'), (17, 'Zbigniew Kowalczyk')",
@@ -141,7 +141,7 @@ await onEachEngine(t, 'tasks', { schema, only: ['sqlite'], options: { docs: true
         const [download] = await Promise.all([page.waitForEvent('download'), button(page, 'Save SVG').first().click()])
         t.match(readFileSync(await download.path(), 'utf8'), /^<svg[^>]*xmlns=[^]*<path[^>]*stroke="rgb/)
         await page.evaluate(`location.hash = '#/shop/orders?body=' + encodeURIComponent('${JSON.stringify({ verb: 'select', groupBy: ['status', { month: { $month: 'ordered_at' } }], aggregates: { n: { $count: '*' } } })}')`)
-        await page.getByRole('img', { name: /^Chart of n by status, month/ }).waitFor()
+        await page.getByRole('img', { name: /^Chart of n by month, status/ }).waitFor()
         t.equal(await page.locator('.chart path.line').count(), 3, 'a line for each status')
         await page.evaluate(`location.hash = '#/shop/orders?body=' + encodeURIComponent('${JSON.stringify({ verb: 'select', groupBy: ['status'], aggregates: { n: { $count: '*' } } })}')`)
         await page.getByRole('img', { name: /^Chart of n by status;/ }).waitFor()
@@ -199,7 +199,9 @@ await onEachEngine(t, 'tasks', { schema, only: ['sqlite'], options: { docs: true
         await shows(/^Rows 1–20 of 20/)
         await open('settings')
         rows = await open('orders')
+        if (isNarrow) await button(page, 'More').click()
         await button(page, 'Show 1 hidden column').click()
+        await page.keyboard.press('Escape')
         await rows.getByRole('columnheader', { name: 'note' }).waitFor()
       })
 
@@ -232,7 +234,68 @@ await onEachEngine(t, 'tasks', { schema, only: ['sqlite'], options: { docs: true
         await button(page.getByRole('dialog'), 'Insert 1 row').click()
         await page.getByText('1 row inserted').waitFor()
         t.same((await sql("select customer_id, total from orders where status = 'pasted'")).map((row) => [row.customer_id, Number(row.total)]), [[2, 7.25]])
-        await sql("delete from orders where status = 'pasted'")
+        await button(page, 'Undo').click()
+        await page.getByText('The row is gone again').waitFor()
+        t.same(await sql("select id from orders where status = 'pasted'"), [])
+      })
+
+      await t.test('9 Tab goes on to the next cell', async (t) => {
+        const rows = await open('orders')
+        await rows.getByRole('gridcell', { name: 'paid' }).first().focus()
+        await page.keyboard.press('Enter')
+        await page.getByLabel('New status').waitFor()
+        for (const [key, name] of [['Tab', 'note'], ['Tab', 'total'], ['Shift+Tab', 'note']] as const) {
+          await page.keyboard.press(key)
+          await page.getByLabel(`New ${name}`).waitFor()
+          t.ok(await page.getByLabel(`New ${name}`).evaluate((each: any) => each === each.ownerDocument.activeElement), `${key} to ${name}`)
+        }
+        await page.keyboard.press('Escape')
+        await page.getByLabel('New note').waitFor({ state: 'detached' })
+        t.ok(await rows.getByRole('gridcell', { name: 'NULL' }).first().evaluate((each: any) => each === each.ownerDocument.activeElement), 'and Escape back to the cell')
+      })
+
+      await t.test('9 undo', async (t) => {
+        const rows = await open('orders')
+        await button(rows, 'Row 4').click()
+        await button(page, 'Edit').click()
+        await page.getByRole('group', { name: 'Values of the row' }).getByLabel('total').fill('44.40')
+        await button(page, 'Save …').click()
+        await button(page.getByRole('dialog'), 'Update 1 row').click()
+        await button(page, 'Undo').click()
+        await page.getByText('The old value is back').waitFor()
+        t.same((await sql('select total from orders where id = 4')).map(({ total }) => Number(total)), [4.5], 'an edit of the opened row')
+
+        const change = async (value: string): Promise<void> => {
+          await rows.getByRole('gridcell', { name: '5.50', exact: true }).dblclick()
+          await page.getByLabel('New total').fill(value)
+          await page.keyboard.press('Enter')
+          await button(page.getByRole('dialog'), 'Update 1 row').click()
+          await button(page, 'Undo').waitFor()
+        }
+        await change('55.50')
+        await sql('update orders set total = 56 where id = 5')
+        await button(page, 'Undo').click()
+        await page.getByText('Nothing was undone: the rows have been changed since').waitFor()
+        t.same((await sql('select total from orders where id = 5')).map(({ total }) => Number(total)), [56], 'what others have written stays')
+        await sql('update orders set total = 5.5 where id = 5')
+
+        const items = await open('order_items')
+        const before = await sql('select * from order_items order by line')
+        await items.getByLabel('Select all rows').check()
+        await button(page.getByRole('group', { name: 'Selected rows' }), 'Delete …').click()
+        await button(page.getByRole('dialog'), 'Delete 2 rows').click()
+        await button(page, 'Undo').click()
+        await page.getByText('2 rows are back').waitFor()
+        t.same(await sql('select * from order_items order by line'), before, 'a delete')
+
+        const products = await open('products')
+        await button(products, 'Row 1').click()
+        await button(page, 'Delete …').click()
+        await button(page.getByRole('dialog'), 'Delete 1 row').click()
+        await page.getByRole('status').filter({ hasText: '1 row deleted' }).waitFor()
+        t.equal(await button(page, 'Undo').count(), 0, 'no row comes back without what the database has changed with it')
+        await sql("insert into products values ('MUG', 'Espresso mug')")
+        await sql("update order_items set sku = 'MUG'")
       })
 
       await t.test('10 keys and requests', async (t) => {
