@@ -9,7 +9,7 @@ import { LineTransport, recordCalls } from '../mcp/line-transport.ts'
 import { createToolServer, loadSdk, createTools } from '../mcp/tools.ts'
 import { NamedRequests } from '../named/call.ts'
 import { ResponseBudget } from '../response/output.ts'
-import { createLog, openLogStream } from '../telemetry/record.ts'
+import { createLog, openLogStream } from '../telemetry/log.ts'
 import { createCollectors } from '../telemetry/collectors.ts'
 import { COMMANDS, parseFlags } from './commands.ts'
 import { commandGrant, type CommandGrant, loadSettings } from './one-database.ts'
@@ -25,7 +25,7 @@ export async function mcp (args: string[]): Promise<number> {
   const [sdk, { serveStdio }] = await loadSdk(() =>
     Promise.all([import('@modelcontextprotocol/server'), import('@modelcontextprotocol/server/stdio')])
   )
-  const log = await createLog({ logLevel, logStream: await openLogStream(logFormat, process.stderr) ?? process.stderr })
+  const log = await createLog({ logLevel, logStream: await openLogStream(logFormat, process.stderr) })
   const databases = await openDatabases(settings.databases, { log, budget: new ResponseBudget(settings.answerMemory) })
   const grants = followGrant(granted, settings, log)
   const { requestLog } = settings

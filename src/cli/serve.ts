@@ -4,7 +4,7 @@ import type { Grant } from '../access/grant.ts'
 import { DEMO_TOKEN_PATH, loadConfig, type Loaded, splitConfig, keepDemoToken } from '../config/load.ts'
 import { resolveSettings } from '../config/settings.ts'
 import { createShop } from '../demo/shop.ts'
-import { createLog } from '../telemetry/record.ts'
+import { createLog } from '../telemetry/log.ts'
 import { COMMANDS, parseFlags } from './commands.ts'
 import { createGrantReader, describeFirstContact, type ServerConfiguration } from './start-server.ts'
 

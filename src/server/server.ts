@@ -21,7 +21,8 @@ import { withoutPort } from '../http/client-connections.ts'
 import { BODY_TIMEOUT } from '../http/import-request.ts'
 import { createRowQuery, type RowQuery } from '../index.ts'
 import { limitUnreadBody } from '../request/read-body.ts'
-import { OWN_APP, createRequestLogger, type LogFormat, loggerOptions, type LogStream } from '../telemetry/record.ts'
+import { type LogFormat, loggerOptions, type LogStream } from '../telemetry/log.ts'
+import { OWN_APP, createRequestLogger } from '../telemetry/record.ts'
 import {
   answerBrokenRequest, answerConnect, routeToNothing, createDrain, type Drain, httpServerOptions, limitConnections
 } from './connections.ts'
@@ -204,12 +205,14 @@ async function serveMetrics (
   }: Pick<RowQuery, 'registry' | 'tokens'> &
     Pick<CreateServerOptions, 'metricsApart' | 'allMetrics'> & { readonly failedLogins: RateLimit }
 ): Promise<FastifyInstance | undefined> {
-  const [{ collectDefaultMetrics }, { default: metrics }, { createMetricsApp }] = await Promise.all([
+  const [{ collectDefaultMetrics }, { addLogMetric }, { default: metrics }, { createMetricsApp }] = await Promise.all([
     import('prom-client'),
+    import('../telemetry/prometheus.ts'),
     import('../../plugins/metrics.ts'),
     import('./metrics-app.ts')
   ])
   collectDefaultMetrics({ register: registry })
+  addLogMetric(registry)
   if (!metricsApart) {
     await app.register(metrics, {
       registry: allMetrics === undefined ? registry : { contentType: registry.contentType, metrics: allMetrics },

@@ -4,6 +4,7 @@ import { Counter, Gauge, Histogram, type LabelValues, type MetricConfiguration, 
 import type { Catalog } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
 import type { PoolUse } from '../dialects/dialect.ts'
+import { lostLines } from './log.ts'
 import type { Collector, RequestRecord } from './record.ts'
 
 // Metrics of databases, connections and catalogs, whose current values each scrape reads.
@@ -95,6 +96,19 @@ export function addMetrics (registry: Registry, databases: ReadonlyMap<string, D
   addBuildInfo(registry)
   addDatabaseMetrics(registry, databases)
   return addRequestMetrics(registry)
+}
+
+/** Adds the metric of the log of this process. */
+export function addLogMetric (registry: Registry): void {
+  registry.registerMetric(new Counter({
+    name: 'row_query_log_lines_lost_total',
+    help: 'Lines of the log that could not be written',
+    registers: [],
+    collect () {
+      this.reset()
+      this.inc(lostLines())
+    }
+  }))
 }
 
 /** Resolved by package name, because the relative path differs after compilation. */

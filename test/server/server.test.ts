@@ -1,6 +1,6 @@
 /** The server around the plugin: what it logs, its root and its prefix. */
 import t from 'tap'
-import { openLogStream, type Output } from '../../src/telemetry/record.ts'
+import { openLogStream, type Output } from '../../src/telemetry/log.ts'
 import { createServer, type CreateServerOptions } from '../../src/server/server.ts'
 import { createFile, select, start } from '../support/file-service.ts'
 
@@ -72,17 +72,28 @@ t.test('there is no link to what is off, and the prefix may be empty', async (t)
 /** What is written for a line of the log. */
 async function written (line: object, terminal: Partial<Output> = {}): Promise<string> {
   let text = ''
-  const stream = await openLogStream('pretty', { ...terminal, write: (part) => { text += part } })
-  stream?.write(`${JSON.stringify({ level: 30, time: Date.now(), pid: 1, hostname: 'host', ...line })}\n`)
+  const stream = await openLogStream('pretty', { ...terminal }, {
+    write: (bytes) => {
+      text += bytes
+      return bytes.length
+    }
+  })
+  stream.write(`${JSON.stringify({ level: 30, time: Date.now(), pid: 1, hostname: 'host', ...line })}\n`)
   return text
 }
 
 t.test('the log is readable on a terminal or where it is wanted, otherwise JSON', async (t) => {
-  const write = (): void => {}
-  for (const [format, isTTY, isReadable] of [['auto', true, true], ['auto', false, false], ['pretty', false, true], ['json', true, false]] as const) {
-    t.equal(await openLogStream(format, { write, isTTY }) !== undefined, isReadable, `${format}, ${isTTY}`)
+  for (const [format, isTTY, isReadable] of [['auto', true, true], ['auto', false, false], ['pretty', false, true], ['json', true, false], ['auto', undefined, false]] as const) {
+    let text = ''
+    const stream = await openLogStream(format, isTTY === undefined ? {} : { isTTY }, {
+      write: (bytes) => {
+        text += bytes
+        return bytes.length
+      }
+    })
+    stream.write('{"level":30,"time":0,"msg":"x"}\n')
+    t.equal(text === '{"level":30,"time":0,"msg":"x"}\n', !isReadable, `${format}, ${isTTY}`)
   }
-  t.equal(await openLogStream('auto', { write }), undefined)
 })
 
 t.test('a line is written at once, with its time, level, message and fields', async (t) => {

@@ -2,6 +2,7 @@
 import {
   AggregatorRegistry, Counter, Gauge, Registry, type MetricObjectWithValues, type MetricValue
 } from 'prom-client'
+import { addLogMetric } from '../../telemetry/prometheus.ts'
 
 /** The metrics of one process, as `registry.getMetricsAsJSON()` returns them. */
 export type Snapshot = Array<MetricObjectWithValues<MetricValue<string>>>
@@ -32,6 +33,7 @@ export class WorkerMetrics {
       registers: [],
       collect () { this.set(snapshots.size) }
     }))
+    addLogMetric(this.#own)
     this.#exits = new Counter({
       name: 'row_query_worker_exits_total',
       help: 'Worker processes that ended although the service was not shutting down',

@@ -29,7 +29,13 @@ let scrape: PromiseWithResolvers<string> | undefined
 async function start (config: Config): Promise<void> {
   const { server: { host, port, metrics, shutdown, workers: _workers, ...settings }, options } = splitConfig(config)
   tuneGarbageCollection()
-  const created = await createServer({ options, ...settings, metricsApart: metrics !== undefined, allMetrics })
+  const created = await createServer({
+    options,
+    ...settings,
+    logFormat: 'json', // the primary process writes it as readable lines
+    metricsApart: metrics !== undefined,
+    allMetrics
+  })
   shutDown = createWorkerShutdown(created, shutdown)
   const address = await listen(created.app, { host, port, listenTextResolver: () => 'worker is ready' })
   server = created

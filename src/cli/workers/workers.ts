@@ -9,10 +9,11 @@ import { fileURLToPath } from 'node:url'
 import type { FastifyBaseLogger } from 'fastify'
 import closeWithGrace from 'close-with-grace'
 import type { Config } from '../../../schemas/options.ts'
+import { forwardStderr } from '../../child-stderr.ts'
 import { ConfigError } from '../../config-errors.ts'
 import { type ServerSettings, divideConfig } from '../../config/load.ts'
 import { createMetricsApp } from '../../server/metrics-app.ts'
-import { createLog } from '../../telemetry/record.ts'
+import { createLog, type LogStream, openLogStream } from '../../telemetry/log.ts'
 import { type ConfiguredGrants, type ReadGrants, type Started, listen } from '../start-server.ts'
 import { onReload } from '../reload.ts'
 import { type MeasuredWorker, type Snapshot, WorkerMetrics } from './worker-metrics.ts'
@@ -128,6 +129,7 @@ export class Workers {
   readonly metrics = new WorkerMetrics()
   readonly #slots: readonly Slot[]
   readonly #log: FastifyBaseLogger
+  readonly #output: LogStream
   readonly #accepting: Accepting
   readonly #onLost: (error: Error) => void
   readonly #started = Promise.withResolvers<Started>()
@@ -135,23 +137,26 @@ export class Workers {
   #phase: 'starting' | 'running' | 'stopping' = 'starting'
   #areClean = true
 
-  constructor ({ configs, log, accepting, onLost }: {
+  constructor ({ configs, log, output, accepting, onLost }: {
     /** One for each worker, with its share of the limits. */
     readonly configs: readonly Config[]
     readonly log: FastifyBaseLogger
+    /** Gets the lines of the log of the workers. */
+    readonly output: LogStream
     readonly accepting: Accepting
     /** Called when no worker is left, with the error of the last one that was started. */
     readonly onLost: (error: Error) => void
   }) {
     this.#slots = configs.map((config): Slot => ({ config, running: undefined, pause: undefined, timer: undefined }))
     this.#log = log
+    this.#output = output
     this.#accepting = accepting
     this.#onLost = onLost
   }
 
   /** Resolves when all workers listen. @throws the error of the first one that cannot start */
   start (): Promise<Started> {
-    cluster.setupPrimary({ exec: PROGRAM, args: [], serialization: 'advanced' })
+    cluster.setupPrimary({ exec: PROGRAM, args: [], serialization: 'advanced', silent: true })
     for (const slot of this.#slots) this.#run(slot)
     return this.#started.promise
   }
@@ -184,6 +189,8 @@ export class Workers {
   #run (slot: Slot): void {
     const worker = cluster.fork()
     this.#accepting.follow(worker.process)
+    forwardStderr(worker.process)
+    forwardLines(worker.process, this.#output)
     const running: Running = {
       worker,
       startedAt: performance.now(),
@@ -193,7 +200,8 @@ export class Workers {
     }
     slot.running = running
     worker.on('message', (message: ToPrimary) => this.#receive(slot, running, message))
-    worker.once('exit', (code: number | null, signal: NodeJS.Signals | null) =>
+    // not `exit`, which comes before the last lines of its log
+    worker.process.once('close', (code: number | null, signal: NodeJS.Signals | null) =>
       this.#end(slot, running, { code, signal })
     )
     worker.on('error', (error) => {
@@ -284,6 +292,16 @@ function withGrants (
   return { ...config, ...grants }
 }
 
+/** Writes whole lines, so that those of several workers do not mix. */
+function forwardLines ({ stdout }: ChildProcess, output: LogStream): void {
+  let rest = ''
+  stdout?.setEncoding('utf8').on('data', (text: string) => {
+    const end = text.lastIndexOf('\n') + 1
+    if (end > 0) output.write(rest + text.slice(0, end))
+    rest = end > 0 ? text.slice(end) : rest + text
+  })
+}
+
 /** Sends a message, unless the worker has just ended. */
 function tell (worker: Worker, message: ToWorker): void {
   if (worker.isConnected()) worker.send(message, () => {})
@@ -316,10 +334,11 @@ export async function startWorkers (
   readGrants: ReadGrants
 ): Promise<Started> {
   const accepting = new Accepting()
-  const log = await createLog({ logLevel, logFormat })
+  const log = await createLog({ logLevel, logFormat, withPid: true })
   const workers = new Workers({
     configs: Array.from({ length: count }, (_, index) => divideConfig(config, count, index)),
     log,
+    output: await openLogStream(logFormat, process.stdout),
     accepting,
     onLost: (err) => {
       log.fatal({ err }, 'no worker is left, and a new one cannot start')

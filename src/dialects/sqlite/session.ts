@@ -5,6 +5,7 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { forwardStderr } from '../../child-stderr.ts'
 import { databaseUnavailable, lockTimeout, overloaded, withReason } from '../../errors.ts'
 import type { Client } from '../dialect.ts'
 import { createWaiters } from '../waiters.ts'
@@ -42,8 +43,9 @@ export class Session {
       serialization: 'advanced',
       execArgv,
       env,
-      stdio: ['ignore', 'ignore', 'inherit', 'ipc']
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc']
     })
+    forwardStderr(this.#process)
     living.add(this)
     this.#process.on('message', (reply: Reply) => this.#settle()?.resolve(reply))
     this.#process.once('disconnect', () => this.#fail()) // Node has read all earlier replies by then
