@@ -5,13 +5,13 @@ import { foreignKeyViolation, pointer, type ServiceError, unsupported, withDetai
 import { isNull } from '../plan/filters/operators.ts'
 import { combine } from '../plan/filters/scope.ts'
 import { foreignKeyCheckOf, toWritten } from '../plan/foreign-keys.ts'
-import { findInsertKey, isComputedKey, knownDefault, knownKey, mayChange, writtenColumns } from '../plan/insert-key.ts'
+import { findInsertKey, knownDefault, knownKey, mayChange } from '../plan/insert-key.ts'
 import {
   type AfterWrite, boundValue, type Condition, type Conflict, type ForeignKeyCheck, type InsertPlan, type Lookup,
   type Plan, type PlannedRow, type UpdatePlan
 } from '../plan/plan.ts'
 import { rowRefused } from '../plan/row-rules.ts'
-import { factsOf } from '../plan/writes.ts'
+import { factsOf, isComputedKey, writtenColumns } from '../plan/writes.ts'
 import { numberOf, type Result, type RowCounts } from '../response/result.ts'
 import { withoutForeignKeys } from '../sql/statement.ts'
 import type { Value } from '../types/column-type.ts'

@@ -7,20 +7,17 @@ import { type Engine, TRAITS } from '../catalog/traits.ts'
 import { refusesRow, uniqueViolationOf } from '../dialects/dialect.ts'
 import { ServiceError } from '../errors.ts'
 import { combine } from '../plan/filters/scope.ts'
-import { isComputedKey } from '../plan/insert-key.ts'
 import { type Assignment, boundValue, type Condition, type InsertPlan, type PlannedRow } from '../plan/plan.ts'
 import { mayChangeKey } from '../plan/row-keys.ts'
 import { withinRules } from '../plan/rule.ts'
 import { isOneRow } from '../plan/write-options.ts'
-import { factsOf } from '../plan/writes.ts'
+import { factsOf, isComputedKey, wayOf, whyOneByOne } from '../plan/writes.ts'
 import { writeValue } from '../response/cells.ts'
 import {
   addCounts, countsOf, numberOf, type Result, type RowCounts, type RowOutcome, shownNumber, withoutHidden
 } from '../response/result.ts'
 import { compileLastId } from '../sql/statement-cache.ts'
-import {
-  type BatchConflict, changedColumns, isByKey, isCertain, isInsertedFirst, type RowBatch, toBatch, toParts
-} from '../sql/row-batches.ts'
+import { type BatchConflict, changedColumns, type RowBatch, toBatch, toParts } from '../sql/row-batches.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
 import type { Parameter, Value } from '../types/column-type.ts'
 import { hasMoment } from '../types/moment.ts'
@@ -287,7 +284,7 @@ export async function executeInsert (
   const { engine } = runner
   const { conflict } = plan
   if (
-    !isCertain(plan, engine) ||
+    whyOneByOne(plan, plan.rows) !== undefined ||
     toParts(plan).length > 1 ||
     (conflict !== undefined && (
       mustReadId(plan, engine) || (conflict.within !== undefined && TRAITS[engine].namesKey)
@@ -295,7 +292,7 @@ export async function executeInsert (
   ) { return await transact() }
   record?.compiled()
   try {
-    const result = resultOf(plan, await runBatch(insertRun, toBatch(plan, plan.rows, engine)), runner)
+    const result = resultOf(plan, await runBatch(insertRun, toBatch(plan, plan.rows)), runner)
     return result instanceof Promise ? await result : result
   } catch (error) {
     const { code, row } = error as ServiceError
@@ -350,10 +347,10 @@ async function runTogether (
   rows: readonly PlannedRow[],
   outcomes: RowOutcome[] | undefined
 ): Promise<RowCounts> {
-  const { plan, runner } = insertRun
-  if (!isCertain({ ...plan, rows }, runner.engine)) return await runOneByOne(insertRun, rows, outcomes)
+  const { plan } = insertRun
+  if (whyOneByOne(plan, rows) !== undefined) return await runOneByOne(insertRun, rows, outcomes)
   try {
-    return await runBatch(insertRun, toBatch(plan, rows, runner.engine))
+    return await runBatch(insertRun, toBatch(plan, rows))
   } catch (error) {
     if (!isOfRow(error)) throw error
     if (error.row !== undefined) throw atRow(error, listIndexOf(rows[error.row] as PlannedRow, plan))
@@ -387,7 +384,7 @@ const outcomeOf = ({ inserted, updated }: RowCounts): RowOutcome =>
  */
 async function runRow (insertRun: InsertRun, row: PlannedRow): Promise<RowCounts> {
   const { plan, runner, onBatch } = insertRun
-  const batch = toBatch(plan, [row], runner.engine)
+  const batch = toBatch(plan, [row])
   const resolve = async (): Promise<RowCounts> => {
     const counts = await resolveRow(batch as Upsert, runner).catch((error: unknown) => {
       // only the statement finds the row whose key a trigger gives to this one
@@ -400,8 +397,9 @@ async function runRow (insertRun: InsertRun, row: PlannedRow): Promise<RowCounts
     return counts
   }
   try {
-    if (isByKey(plan, row, runner.engine)) return await resolve()
-    const isFirst = isInsertedFirst(plan, row, runner.engine)
+    const { way } = wayOf(plan, row)
+    if (way === 'look-up') return await resolve()
+    const isFirst = way === 'insert-first'
     if (isFirst) {
       const { conflict: _, ...plain } = batch
       const counts = await runBatch(insertRun, plain).catch((error: unknown) => {

@@ -9,7 +9,7 @@ import {
   boundValue, type Conflict, type Given, givenValue, type InsertPlan, type PlannedRow, type UpdatePlan
 } from './plan.ts'
 import { mayChangeKey, rowKeysOf, storedKey } from './row-keys.ts'
-import { factsOf } from './writes.ts'
+import { factsOf, isComputed, writtenColumns } from './writes.ts'
 
 /**
  * The key by which inserted rows are found: each row has its values, or gets a number from the database. Undefined if
@@ -57,15 +57,6 @@ const findConflictKey = (conflict: Conflict, rows: readonly PlannedRow[]): reado
 /** Whether `set` of an upsert leaves the key as it is. */
 export const keepsKey = ({ key, set }: Conflict): boolean =>
   set.kind !== 'assignments' || set.assignments.every(({ column }) => !key.includes(column))
-
-/** The columns that an upsert writes to a row that exists. `columns`: those of the new row. */
-export function writtenColumns ({ key, set }: Conflict, columns: readonly Column[]): readonly Column[] {
-  switch (set.kind) {
-    case 'given': return columns.filter((column) => !key.includes(column) && set.except?.has(column) !== true)
-    case 'columns': return set.columns
-    case 'assignments': return set.assignments.map(({ column }) => column)
-  }
-}
 
 /**
  * The column whose number is known for each row of an upsert, also for rows that exist; undefined if the request writes
@@ -224,13 +215,6 @@ export function mayCompute (plan: InsertPlan | UpdatePlan, columns: readonly Col
     assigned.some(({ column, operator }) => operator === TO_DEFAULT && columns.includes(column)) ||
     (verb === 'insert' && altersNew) || (changes && altersChanged)
 }
-
-/** Whether the database computes the value of the column if an insert omits it. */
-export const isComputed = ({ generated, defaultComputed }: Column): boolean => generated || defaultComputed === true
-
-/** Whether the database computes a column of the key of a row, so that only its statement finds the row that exists. */
-export const isComputedKey = (key: readonly Column[], { columns }: Pick<PlannedRow, 'columns'>): boolean =>
-  key.some((column) => !columns.includes(column) && isComputed(column))
 
 /** Whether an upsert writes some of these columns to a row that exists, and keeps the others. */
 export function mayMix ({ rows, conflict }: InsertPlan, columns: readonly Column[]): boolean {

@@ -105,7 +105,9 @@ function toPlan (
   table: Table,
   { rows, isList, conflict }: Pick<InsertPlan, 'rows' | 'isList' | 'conflict'>
 ): InsertPlan {
-  return Object.freeze({ verb: 'insert', table, rows, isList, conflict, ...planWriteOptions(body, { table }) })
+  return Object.freeze({
+    verb: 'insert', table, rows, isList, conflict, writes: new Map(), ...planWriteOptions(body, { table })
+  })
 }
 
 /** The number of readers that are tried with a row: most lists have rows of one or two kinds. */

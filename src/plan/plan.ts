@@ -369,12 +369,38 @@ export interface InsertPlan extends Common, WriteOptions {
   readonly conflict?: Conflict | undefined
   /** Set if the answer says what became of each row. */
   readonly outcomes?: true
+  /** How rows are written, by their columns (src/plan/writes.ts). Empty until the plan is complete. */
+  readonly writes: ReadonlyMap<readonly Column[], Writes>
   /** The unique key by which the rows to return are found. */
   readonly key?: readonly Column[]
   /**
    * Set for an upsert whose rows are written singly, because only the number that the database reports identifies them.
    */
   readonly isNumbered?: true
+}
+
+/** How rows with the same columns are written. It depends on no value, so requests share it. */
+export interface Writes {
+  /**
+   * `insert`: the row is new. `guarded`: by the statement of an upsert. `look-up`: the row that exists is found by the
+   * named key and updated; otherwise it is inserted. `insert-first`: by the statement of an upsert if an insert fails.
+   */
+  readonly way: 'insert' | 'guarded' | 'look-up' | 'insert-first'
+  readonly why: string
+  /** The columns in which NULL makes the way `ofNull`. */
+  readonly nulls: readonly Column[]
+  readonly ofNull?: Pick<Writes, 'way' | 'why'>
+  /** The columns of the rows. */
+  readonly columns: readonly Column[]
+  /** The columns that are written to a row that exists. */
+  readonly written: readonly Column[]
+  /** The column of the named key in which the database numbers rows that omit it. */
+  readonly number: Column | undefined
+  /** Why each row has a statement of its own; undefined if it needs none. */
+  readonly apart: string | undefined
+  /** Why one statement cannot have rows of another `likeness`: the names of their columns. */
+  readonly alike: string | undefined
+  readonly likeness: string
 }
 
 export interface PlannedRow {

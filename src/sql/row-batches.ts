@@ -1,13 +1,11 @@
-/** Decides whether one statement writes all rows of an insert, and what it does. */
-import type { Column, Table } from '../catalog/catalog.ts'
-import { type Engine, TRAITS } from '../catalog/traits.ts'
-import { isComputedKey, knownKey, writtenColumns } from '../plan/insert-key.ts'
+/** Divides the rows of an insert among statements, and says what each of them does. */
+import { type Column, type Table, traitsOf } from '../catalog/catalog.ts'
+import { knownKey } from '../plan/insert-key.ts'
 import { touchedBy } from '../plan/rule.ts'
 import { findDefaulted } from '../plan/assignments.ts'
 import { combine } from '../plan/filters/scope.ts'
-import type { Assignment, Condition, Conflict, InsertPlan, PlannedRow } from '../plan/plan.ts'
-import { isOneRow } from '../plan/write-options.ts'
-import { factsOf } from '../plan/writes.ts'
+import type { Assignment, Condition, InsertPlan, PlannedRow } from '../plan/plan.ts'
+import { factsOf, isComputedKey, waysOf, writtenColumns } from '../plan/writes.ts'
 
 /** Rows that one statement inserts. */
 export interface RowBatch {
@@ -39,24 +37,22 @@ export const changedColumns = ({
 }: Pick<BatchConflict, 'written' | 'assignments'>): readonly Column[] =>
   assignments.length === 0 ? written : [...written, ...assignments.map(({ column }) => column)]
 
-/** The batch of some rows of a plan, whose statement is the same for each of them (`isCertain`), or of one row. */
-export function toBatch (plan: InsertPlan, rows: readonly PlannedRow[], engine: Engine): RowBatch {
-  const { table, conflict } = plan
+/** The batch of some rows of a plan, whose statement is the same for each of them (`whyOneByOne`), or of one row. */
+export function toBatch (plan: InsertPlan, rows: readonly PlannedRow[]): RowBatch {
+  const { table, conflict, isList } = plan
   const [first] = rows as [PlannedRow, ...PlannedRow[]]
-  if (isOneRow(plan)) return { table, columns: first.columns, rows, isList: false }
-  const lists = columnsIn(rows)
-  const columns = lists.size === 1 ? first.columns : [...new Set([...lists].flat())]
-  if (conflict === undefined) return { table, columns, rows, isList: true }
-  const number = numberIn(conflict, table)
-  const areNew = rows.map((row) => isNew(row, number))
-  if (!areNew.includes(false)) return { table, columns, rows, isList: true }
+  if (conflict === undefined && !isList) return { table, columns: first.columns, rows, isList: false }
+  const ways = [...waysOf(plan, rows)]
+  const columns = ways.length === 1 ? first.columns : [...new Set(ways.flatMap(({ columns }) => columns))]
+  const upserts = ways.filter(({ way }) => way !== 'insert')
+  if (conflict === undefined || upserts.length === 0) return { table, columns, rows, isList: true }
   const { key, set } = conflict
-  const within = areNew.includes(true) ? beforeLast(number as Column, conflict.within) : conflict.within
+  const within = upserts.length < ways.length ? beforeLast(ways[0]?.number as Column, conflict.within) : conflict.within
   const written = set.kind === 'assignments' ? [] : writtenColumns(conflict, columns)
   const assigned = set.kind === 'assignments' ? set.assignments : []
   const identity =
-    plan.isList && plan.isNumbered !== true ? undefined : findReported(table, isComputedKey(key, { columns }), engine)
-  const { namesKey, hasDefault } = TRAITS[engine]
+    isList && plan.isNumbered !== true ? undefined : findReported(table, isComputedKey(key, { columns }))
+  const { namesKey, hasDefault } = traitsOf(table)
   const others = new Set(namesKey ? [] : [...key, ...written].filter((column) => !columns.includes(column)))
   // an insert without columns has no conflict clause
   if (!hasDefault && columns.length === 0) others.add(findDefaulted(table) as Column)
@@ -80,57 +76,10 @@ export function toBatch (plan: InsertPlan, rows: readonly PlannedRow[], engine: 
  * any other one if it computes the key, by which the row could be found. SQLite reports ids of any type, also where
  * triggers may change the key.
  */
-function findReported (table: Table, isComputed: boolean, engine: Engine): Column | undefined {
+function findReported (table: Table, isComputed: boolean): Column | undefined {
   const { identity } = table
-  if (!TRAITS[engine].reportsNumbers) return isComputed || factsOf(table).seesChanged ? identity : undefined
+  if (!traitsOf(table).reportsNumbers) return isComputed || factsOf(table).seesChanged ? identity : undefined
   return identity?.autoIncrement === true || (isComputed && identity?.type.wholeNumbers === true) ? identity : undefined
-}
-
-/**
- * Whether one statement for all rows counts them, fires their triggers and writes them in order as one for each would.
- * Otherwise they are written one by one.
- */
-export function isCertain (plan: InsertPlan, engine: Engine): boolean {
-  const { table, rows, conflict } = plan
-  // one statement tells totals only
-  if (plan.afterWrite !== undefined || plan.outcomes === true) return false
-  if (conflict === undefined && rows.length === 1) return true
-  const number = conflict && numberIn(conflict, table)
-  const { hasDefault, namesKey } = TRAITS[engine]
-  if (needsSameColumns(plan, engine) && !haveSameColumns(rows, hasDefault ? number : undefined)) return false
-  if (conflict === undefined || namesKey) return true
-  const areNew = rows.map((row) => isNew(row, number))
-  if (!areNew.includes(false)) return true
-  // a table of whose last number nothing is known
-  if (areNew.includes(true) && number?.type.maximum === undefined) return false
-  const isAlone = (row: PlannedRow): boolean => isByKey(plan, row, engine) || isInsertedFirst(plan, row, engine)
-  return !factsOf(table).hasHistory && !rows.some(isAlone)
-}
-
-/** The lists of columns that the rows have. */
-function columnsIn (rows: readonly PlannedRow[]): ReadonlySet<readonly Column[]> {
-  const lists = new Set<readonly Column[]>()
-  for (const { columns } of rows) lists.add(columns)
-  return lists
-}
-
-/** Whether rows have the same columns, apart from one. Those with the same ones usually share their list. */
-function haveSameColumns (rows: readonly PlannedRow[], number: Column | undefined): boolean {
-  const [first = [], ...others] = Array.from(columnsIn(rows), (columns) =>
-    columns.filter((column) => column !== number))
-  return others.every((list) => list.length === first.length && list.every((column, at) => column === first[at]))
-}
-
-/**
- * Whether all rows of a statement must have the same columns. MySQL has no DEFAULT for a required column, which a
- * trigger may fill if it is omitted. With `given`, the columns that are written to existing rows differ by row.
- */
-function needsSameColumns ({ table, rows, conflict }: InsertPlan, engine: Engine): boolean {
-  if (!TRAITS[engine].hasDefault || conflict?.set.kind === 'given') return true
-  return (
-    factsOf(table).fillsNew &&
-    rows.some(({ columns }) => table.requiredColumns.some((column) => !columns.includes(column)))
-  )
 }
 
 /**
@@ -153,37 +102,6 @@ export function toParts (plan: InsertPlan): ReadonlyArray<readonly PlannedRow[]>
   return unknown.length === 0 || isConsecutive ? [rows] : rows.map((row) => [row])
 }
 
-/**
- * Whether MySQL and MariaDB must look up the row by its key, because their statement would fire triggers or write
- * history although nothing changes, or miscount the row; because a trigger may hide the key by which the row is checked
- * afterwards; or because the server has no such statement.
- */
-export function isByKey ({ table, conflict, afterWrite }: InsertPlan, row: PlannedRow, engine: Engine): boolean {
-  if (conflict === undefined || TRAITS[engine].namesKey || isNew(row, numberIn(conflict, table))) return false
-  if (table.traits?.upsert === 'byKey' || (afterWrite !== undefined && factsOf(table).fillsNew)) return true
-  const isVersioned = factsOf(table).hasHistory
-  if (writtenColumns(conflict, row.columns).length === 0) return isVersioned || factsOf(table).seesChanged
-  return (!factsOf(table).fillsNew && isMiscounted(row, conflict)) ||
-    ((isVersioned || factsOf(table).precedesChange) && !isComputedKey(conflict.key, row))
-}
-
-/**
- * Whether a row that is not looked up by its key is inserted before its upsert is tried, which then counts no row as
- * inserted: the server would miscount it, and only its statement has the values and the key that a trigger gives it.
- */
-export const isInsertedFirst = ({ table, conflict }: InsertPlan, row: PlannedRow, engine: Engine): boolean =>
-  conflict !== undefined && !TRAITS[engine].namesKey && factsOf(table).fillsNew && isMiscounted(row, conflict)
-
-/**
- * The column of the named key in which the database gives a new number to a row that omits it, which is inserted;
- * undefined if a trigger may give it the number of a row that exists.
- */
-const numberIn = ({ key }: Conflict, table: Table): Column | undefined =>
-  factsOf(table).fillsNew ? undefined : key.find(({ autoIncrement }) => autoIncrement)
-
-const isNew = ({ columns }: PlannedRow, number: Column | undefined): boolean =>
-  number !== undefined && !columns.includes(number)
-
 /** The largest `auto_increment_increment`, by at most which the last number is less than the largest of its type. */
 const LARGEST_INCREMENT = 65_535n
 
@@ -195,23 +113,3 @@ const beforeLast = (number: Column, within: Condition = combine('and', [])): Con
   combine('and', [within, {
     kind: 'compare', column: number, operator: '<=', parameter: number.type.maximum as bigint - LARGEST_INCREMENT
   }])
-
-/**
- * Whether the servers may count the row as inserted although it exists: they do so if the bytes of the new row differ
- * from those of the old one but the values do not. This occurs if NULL is written over NULL in a column with another
- * default, also by a BEFORE UPDATE trigger, and on MySQL if such a trigger undoes the change.
- */
-function isMiscounted ({ columns, parameters }: PlannedRow, conflict: Conflict): boolean {
-  const { set } = conflict
-  if (set.kind === 'assignments') {
-    return set.assignments.some(
-      ({ column, parameter, operator }) => hidesDefault(column) && (operator !== undefined || parameter === null)
-    )
-  }
-  const written = writtenColumns(conflict, columns)
-  return columns.some((column, index) => parameters[index] === null && hidesDefault(column) && written.includes(column))
-}
-
-/** Whether NULL in the column differs from its default. */
-const hidesDefault = ({ nullable, defaultText, defaultComputed }: Column): boolean =>
-  nullable && (defaultText !== null || defaultComputed === true)

@@ -4,6 +4,7 @@
  * placeholders. They are cached by table and by statement key, with one limit for all tables of the process, and are
  * dropped with their table.
  */
+import { CacheByTable } from '../cache-by-table.ts'
 import { statementTable, type Table, type Column, OF_RESULT } from '../catalog/catalog.ts'
 import type { Engine } from '../catalog/traits.ts'
 import { getOrCreate } from '../get-or-create.ts'
@@ -160,53 +161,8 @@ export interface StatementCounts { cached: number, built: number }
 
 /** Longer texts are not cached, because a list of ten thousand values is rarely sent twice with the same length. */
 const MAX_LENGTH = 10_000
-/** Maximum number of statements of a table, so that a table with ever new keys does not displace those of others. */
-const MAX_PER_TABLE = 100
 
 type CachedStatement = Pick<Template, 'sql' | 'pieces'>
-
-/**
- * Statements by table, with which they are dropped, and by key. Above `limit` bytes all of them are dropped: to build a
- * statement again costs less than to know which ones are needed.
- */
-export class StatementCache<T extends CachedStatement> {
-  readonly #limit: number
-  #tables = new WeakMap<object, Map<string, T>>()
-  /** The approximate memory of the statements, in bytes; also of those that were dropped with their table. */
-  bytes = 0
-
-  constructor (limit: number) {
-    this.#limit = limit
-  }
-
-  get (table: object, key: string): T | undefined {
-    const statements = this.#tables.get(table)
-    const found = statements?.get(key)
-    // the order of use does not matter while half of the room is free
-    if (statements !== undefined && found !== undefined && statements.size > MAX_PER_TABLE / 2) {
-      statements.delete(key)
-      statements.set(key, found)
-    }
-    return found
-  }
-
-  /** `room`: characters beyond the limit. */
-  set (table: object, key: string, statement: T, room = 0): void {
-    if (statement.sql.length > MAX_LENGTH + room) return
-    const size = sizeOf(key, statement)
-    if (this.bytes + size > this.#limit) {
-      this.#tables = new WeakMap()
-      this.bytes = 0
-    }
-    const statements = getOrCreate(this.#tables, table, () => new Map<string, T>())
-    statements.set(key, statement)
-    this.bytes += size
-    if (statements.size <= MAX_PER_TABLE) return
-    const oldest = statements.keys().next().value as string
-    this.bytes -= sizeOf(oldest, statements.get(oldest) as T)
-    statements.delete(oldest)
-  }
-}
 
 /**
  * Estimates the memory in V8: two bytes per character because of the column keys, a string for each piece, and an entry
@@ -217,7 +173,7 @@ function sizeOf (key: string, { sql, pieces }: CachedStatement): number {
 }
 
 /** The cache for all tables of all databases, with its size in bytes: some ten thousand usual statements. */
-export const statementCache = new StatementCache<Template>(16 * 1024 * 1024)
+export const statementCache = new CacheByTable<Template>(16 * 1024 * 1024, sizeOf)
 
 /** Returns the cached statement of a plan, or builds it from the plan with slots, and counts which in `counts`. */
 export function findTemplate<P extends { readonly table: Table }> (
@@ -232,7 +188,7 @@ export function findTemplate<P extends { readonly table: Table }> (
   const built = build(new Walk(true).visit(plan) as P)
   const isInOrder = built.slots.every((slot, index) => slot instanceof Slot && slot.index === index)
   const template = { ...built, isInOrder }
-  statementCache.set(table, key, template, roomOfRules(plan.table))
+  if (template.sql.length <= MAX_LENGTH + roomOfRules(plan.table)) statementCache.set(table, key, template)
   return template
 }
 

@@ -13,7 +13,7 @@ import { planReturnedMembers } from '../plan/members.ts'
 import { givenValue, type InsertPlan, type PlannedRow, type Returned } from '../plan/plan.ts'
 import { restrictInsert } from '../plan/row-rules.ts'
 import { counting, type PlanLimits } from '../plan/write-options.ts'
-import { factsOf } from '../plan/writes.ts'
+import { factsOf, findWrites } from '../plan/writes.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
 import { finishWrite, numberOf, type Result, type RowCounts } from '../response/result.ts'
 import { compileStep } from '../sql/statement-cache.ts'
@@ -58,6 +58,7 @@ function complete (planned: InsertPlan): InsertPlan {
   const { table, rows, conflict } = restricted
   const plan = Object.freeze({
     ...restricted,
+    writes: findWrites(restricted),
     rows: conflict !== undefined && !traitsOf(table).hasOneWriter && isAnyOrder(rows, conflict, table)
       ? sortByKey(rows, conflict.key)
       : rows,

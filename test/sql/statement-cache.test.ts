@@ -4,7 +4,8 @@ import { inspect } from 'node:util'
 import t from 'tap'
 import { type Table, alone } from '../../src/catalog/catalog.ts'
 import { createPlan } from '../../src/verbs/index.ts'
-import { buildStatement, StatementCache, type StatementCounts } from '../../src/sql/statement-cache.ts'
+import { CacheByTable } from '../../src/cache-by-table.ts'
+import { buildStatement, type StatementCounts } from '../../src/sql/statement-cache.ts'
 import type { SelectPlan, UpdatePlan } from '../../src/plan/plan.ts'
 import { compilePlan, LIMITS } from '../support/sql.ts'
 import { mysqlColumn, tableOf } from '../support/tables.ts'
@@ -38,9 +39,9 @@ t.test('the least recently used statements are evicted', async (t) => {
 
 t.test('statements of all tables together stay within the limit, above which all are dropped', async (t) => {
   const size = 250 + 2 + 2000 + 40
-  const cache = new StatementCache(4 * size)
+  const cache = new CacheByTable<string>(4 * size, (key, text) => 250 + 2 * key.length + 2 * text.length + 40)
   const [one, two] = [{}, {}]
-  const keep = (table: object, ...keys: string[]): void => { for (const key of keys) cache.set(table, key, { sql: 'x'.repeat(1000), pieces: ['x'] }) }
+  const keep = (table: object, ...keys: string[]): void => { for (const key of keys) cache.set(table, key, 'x'.repeat(1000)) }
   keep(one, 'a', 'b')
   keep(two, 'a', 'b')
   t.equal(cache.bytes, 4 * size)

@@ -8,7 +8,8 @@ import { writeStatement } from '../../src/dialects/mysql/statement-command.ts'
 import { createPlan } from '../../src/verbs/index.ts'
 import type { InsertPlan } from '../../src/plan/plan.ts'
 import { compileInsert } from '../../src/sql/compile-insert.ts'
-import { isCertain, toBatch } from '../../src/sql/row-batches.ts'
+import { whyOneByOne } from '../../src/plan/writes.ts'
+import { toBatch } from '../../src/sql/row-batches.ts'
 import type { Statement } from '../../src/sql/statement.ts'
 import { compilesTo, LIMITS } from '../support/sql.ts'
 import { mysqlColumn, sqliteColumn, tableOf } from '../support/tables.ts'
@@ -17,6 +18,7 @@ const createTable = (engine: Engine, name = 'items', odd = 'n', triggers?: Trigg
   const column = engine === 'mysql' ? mysqlColumn : sqliteColumn
   return tableOf({
     name,
+    engine: engine === 'sqlite' ? 'sqlite' : 'innodb',
     columns: [column('id', 'bigint', { nullable: false, autoIncrement: true }), column('sku', 'varchar(20)', { nullable: false, optional: false }), column(odd, 'int', { defaultText: '3' }), column('price', 'decimal(10,2)')],
     primaryKey: ['id'],
     uniqueKeys: [{ name: 'PRIMARY', columns: ['id'] }, { name: 'sku', columns: ['sku'] }],
@@ -27,8 +29,8 @@ const createTable = (engine: Engine, name = 'items', odd = 'n', triggers?: Trigg
 
 function compile (engine: Engine, data: object | object[], onConflict?: object, table = createTable(engine)): Statement[] {
   const plan = createPlan({ verb: 'insert', data, onConflict } as unknown as Body, alone(table), LIMITS) as InsertPlan
-  const parts = isCertain(plan, engine) ? [plan.rows] : plan.rows.map((row) => [row])
-  return parts.map((rows) => compileInsert(toBatch(plan, rows, engine), engine, { cached: 0, built: 0 }))
+  const parts = whyOneByOne(plan, plan.rows) === undefined ? [plan.rows] : plan.rows.map((row) => [row])
+  return parts.map((rows) => compileInsert(toBatch(plan, rows), engine, { cached: 0, built: 0 }))
 }
 
 const written = (...parameters: Parameters<typeof compile>): string[] => compile(...parameters).map(writeStatement)
@@ -58,7 +60,7 @@ t.test('SQLite runs one statement for each row, and a probe before it where rows
     rows: 2
   })
   t.equal(compile('sqlite', [{ sku: 'a' }, { sku: 'b', n: 1 }]).length, 2, 'it has no DEFAULT for a value')
-  t.equal(compile('sqlite', [{}, {}], undefined, tableOf({ columns: [sqliteColumn('n', 'int')] }))[0]?.sql, 'insert into "items" default values')
+  t.equal(compile('sqlite', [{}, {}], undefined, tableOf({ columns: [sqliteColumn('n', 'int')], engine: 'sqlite' }))[0]?.sql, 'insert into "items" default values')
 })
 
 t.test('an upsert on MySQL fails in its first assignment unless the named key is equal', async (t) => {

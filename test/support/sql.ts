@@ -27,7 +27,7 @@ const columnsOf = (column: typeof mysqlColumn): Column[] => [
 /** The same table with the types of each engine. */
 export const orders = {
   mysql: tableOf({ name: 'orders', columns: columnsOf(mysqlColumn), primaryKey: ['id'] }),
-  sqlite: tableOf({ name: 'orders', columns: columnsOf(sqliteColumn), primaryKey: ['id'] })
+  sqlite: tableOf({ name: 'orders', columns: columnsOf(sqliteColumn), primaryKey: ['id'], engine: 'sqlite' })
 }
 
 /** Compiles a request; `body` can be text, for numbers that JavaScript cannot represent. */
@@ -38,7 +38,7 @@ export function compileBody (engine: Engine, body: object | string, table = orde
 
 /** The statement of a plan; the first one of an insert of several. */
 export function compilePlan (plan: Plan | CountPlan, engine: Engine, counts: StatementCounts = { cached: 0, built: 0 }): Statement {
-  return plan.verb === 'insert' ? compileInsert(toBatch(plan, plan.rows, engine), engine, counts) : compileStatement(plan, engine, counts)
+  return plan.verb === 'insert' ? compileInsert(toBatch(plan, plan.rows), engine, counts) : compileStatement(plan, engine, counts)
 }
 
 type Expected = Readonly<Record<Engine, { sql: string, parameters: Parameter[] }>>

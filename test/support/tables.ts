@@ -28,10 +28,10 @@ const columnOf = (engine: Engine) => (name: string, declaration: string, rest: R
 export const mysqlColumn = columnOf('mysql')
 export const sqliteColumn = columnOf('sqlite')
 
-interface TableParts { name?: string, columns: Column[], primaryKey?: string[], uniqueKeys?: Key[], foreignKeys?: ForeignKey[], kind?: Table['kind'], transactional?: boolean, triggers?: Triggers, checks?: Check[], indexes?: Index[] }
+interface TableParts { name?: string, columns: Column[], primaryKey?: string[], uniqueKeys?: Key[], foreignKeys?: ForeignKey[], kind?: Table['kind'], engine?: string, transactional?: boolean, triggers?: Triggers, checks?: Check[], indexes?: Index[] }
 
-export function tableOf ({ name = 'items', columns, primaryKey = [], uniqueKeys = [], foreignKeys = [], kind = 'table', transactional = true, triggers = { known: true, list: [] }, checks = [], indexes = [] }: TableParts): Table {
-  const catalog = createCatalog([{ name, kind, comment: '', engine: '', transactional, triggers, columns, primaryKey, uniqueKeys, indexes, foreignKeys, checks }], 0)
+export function tableOf ({ name = 'items', columns, primaryKey = [], uniqueKeys = [], foreignKeys = [], kind = 'table', engine = '', transactional = true, triggers = { known: true, list: [] }, checks = [], indexes = [] }: TableParts): Table {
+  const catalog = createCatalog([{ name, kind, comment: '', engine, transactional, triggers, columns, primaryKey, uniqueKeys, indexes, foreignKeys, checks }], 0)
   return catalog.tables.get(name) as Table
 }
 
