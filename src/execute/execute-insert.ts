@@ -2,22 +2,21 @@
  * Runs an insert or upsert: as one statement if that is certain to do what one statement for each row would, and the
  * database accepts all rows; otherwise row by row.
  */
-import type { Column, Table } from '../catalog/catalog.ts'
-import { type Engine, TRAITS } from '../catalog/traits.ts'
+import { type Column, type Table, traitsOf } from '../catalog/catalog.ts'
+import { TRAITS } from '../catalog/traits.ts'
 import { refusesRow, uniqueViolationOf } from '../dialects/dialect.ts'
 import { ServiceError } from '../errors.ts'
 import { combine } from '../plan/filters/scope.ts'
 import { type Assignment, boundValue, type Condition, type InsertPlan, type PlannedRow } from '../plan/plan.ts'
-import { mayChangeKey } from '../plan/row-keys.ts'
 import { withinRules } from '../plan/rule.ts'
 import { isOneRow } from '../plan/write-options.ts'
-import { factsOf, isComputedKey, wayOf, whyOneByOne } from '../plan/writes.ts'
+import { factsOf, isComputedKey, wayOf, whyOneByOne, writesOf } from '../plan/writes.ts'
 import { writeValue } from '../response/cells.ts'
 import {
   addCounts, countsOf, numberOf, type Result, type RowCounts, type RowOutcome, shownNumber, withoutHidden
 } from '../response/result.ts'
 import { compileLastId } from '../sql/statement-cache.ts'
-import { type BatchConflict, changedColumns, type RowBatch, toBatch, toParts } from '../sql/row-batches.ts'
+import { type BatchConflict, type RowBatch, toBatch, toParts } from '../sql/row-batches.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
 import type { Parameter, Value } from '../types/column-type.ts'
 import { hasMoment } from '../types/moment.ts'
@@ -144,8 +143,8 @@ function newId (table: Table, { columns, parameters }: PlannedRow, { inserted, i
 async function idOf (plan: InsertPlan, counts: RowCounts, runner: Runner): Promise<string> {
   const { table, table: { identity }, rows, isList, conflict } = plan
   if (conflict === undefined || identity === undefined || isList) return 'null'
-  const mustRead = mustReadId(plan, runner.engine)
-  const stored = mustRead ? await readStoredId(plan, counts, runner) : undefined
+  const { readsId } = writesOf(plan, rows[0] as PlannedRow)
+  const stored = readsId ? await readStoredId(plan, counts, runner) : undefined
   if (stored !== undefined) return stored
   const { inserted, insertId } = counts
   const row = rows[0] as PlannedRow
@@ -163,28 +162,13 @@ async function idOf (plan: InsertPlan, counts: RowCounts, runner: Runner): Promi
   const isWritten = set.kind === 'columns' ? set.columns.includes(identity) : set.kind === 'given'
   if (!isWritten || index < 0) {
     if (identity.autoIncrement && insertId !== undefined) return shownNumber(identity, insertId)
-    const existing = mustRead ? await readExistingId(plan, counts, runner) : undefined
+    const existing = readsId ? await readExistingId(plan, counts, runner) : undefined
     if (existing !== undefined) return existing
   }
   // a row that was found by another key has another id, and a BEFORE INSERT trigger may have made it the key of another
   // row
   const isOfRow = isWritten || key.includes(identity)
   return isOfRow && (identity.autoIncrement || !factsOf(table).fillsNew) ? known : 'null'
-}
-
-/**
- * Whether the id may need a SELECT after the upsert. MySQL reports the value of an AUTO_INCREMENT column
- * (src/sql/compile-insert.ts), but that of an unchanged row of a table with UPDATE triggers only to the session. A
- * value of the key is the id itself, unless the database may consider different values equal.
- */
-function mustReadId ({ table, isList, conflict }: InsertPlan, engine: Engine): boolean {
-  const { identity } = table
-  if (isList || conflict === undefined || identity === undefined) return false
-  const { reportsNumbers } = TRAITS[engine]
-  if (factsOf(table).skipsNew) return true
-  return reportsNumbers && identity.autoIncrement
-    ? factsOf(table).seesChanged
-    : !conflict.key.includes(identity) || identity.type.exact !== undefined
 }
 
 /**
@@ -281,15 +265,7 @@ export async function executeInsert (
   }
 ): Promise<Result> {
   const { plan, runner } = insertRun
-  const { engine } = runner
-  const { conflict } = plan
-  if (
-    whyOneByOne(plan, plan.rows) !== undefined ||
-    toParts(plan).length > 1 ||
-    (conflict !== undefined && (
-      mustReadId(plan, engine) || (conflict.within !== undefined && TRAITS[engine].namesKey)
-    ))
-  ) { return await transact() }
+  if (mayNeedSeveral(plan)) return await transact()
   record?.compiled()
   try {
     const result = resultOf(plan, await runBatch(insertRun, toBatch(plan, plan.rows)), runner)
@@ -300,6 +276,16 @@ export async function executeInsert (
     if (!isOneRow(plan) && (isOfRow(error) || code === 'DEADLOCK')) return await transact()
     throw error
   }
+}
+
+/** Whether an insert may need several statements. */
+function mayNeedSeveral (plan: InsertPlan): boolean {
+  const { table, rows, isList, conflict, writes } = plan
+  if (writes.size === 0) return false
+  if (whyOneByOne(plan, rows) !== undefined || toParts(plan).length > 1) return true
+  if (conflict === undefined) return false
+  return (!isList && writesOf(plan, rows[0] as PlannedRow).readsId) ||
+    (conflict.within !== undefined && traitsOf(table).namesKey)
 }
 
 /**
@@ -385,12 +371,10 @@ const outcomeOf = ({ inserted, updated }: RowCounts): RowOutcome =>
 async function runRow (insertRun: InsertRun, row: PlannedRow): Promise<RowCounts> {
   const { plan, runner, onBatch } = insertRun
   const batch = toBatch(plan, [row])
+  const writes = writesOf(plan, row)
   const resolve = async (): Promise<RowCounts> => {
     const counts = await resolveRow(batch as Upsert, runner).catch((error: unknown) => {
-      // only the statement finds the row whose key a trigger gives to this one
-      const { code } = error as ServiceError
-      if (code !== 'UNIQUE_VIOLATION' || !factsOf(plan.table).fillsNew || plan.afterWrite !== undefined) throw error
-      if (changedColumns(batch.conflict as BatchConflict).length === 0) throw error
+      if ((error as ServiceError).code !== 'UNIQUE_VIOLATION' || !writes.hidesKey) throw error
       return runExisting(batch, runner)
     })
     await onBatch?.(batch, counts)
@@ -408,29 +392,16 @@ async function runRow (insertRun: InsertRun, row: PlannedRow): Promise<RowCounts
       if (counts !== undefined) return counts
     }
     return await runBatch(insertRun, batch, isFirst).catch(async (error: unknown) => {
-      const { conflict } = batch
-      if (conflict === undefined || TRAITS[runner.engine].namesKey) throw error
-      const isOther = (error as ServiceError).code === 'UNIQUE_VIOLATION' && !mayRefill(plan.table, conflict)
-      if (!isOther && !lacksNumber(plan, row, error)) throw error
+      const { code } = error as ServiceError
+      const isOther = code === 'UNIQUE_VIOLATION' && writes.looksUpRefused
+      const lacksNumber = code === 'VALUE_OUT_OF_RANGE' && writes.takesNumber
+      if (batch.conflict === undefined || (!isOther && !lacksNumber)) throw error
       return await resolve()
     })
   } catch (error) {
     throw isOfRow(error) ? atRow(error, listIndexOf(row, plan)) : error
   }
 }
-
-/** Whether what a trigger makes of the written values, which only the statement has, may collide in a unique key. */
-const mayRefill = (table: Table, { written }: BatchConflict): boolean =>
-  factsOf(table).fillsNew && written.length > 0 &&
-  mayChangeKey(table, written)
-
-/**
- * Whether the database may have no number left for a row that exists, which then needs none: MariaDB takes one before
- * it finds the row.
- */
-const lacksNumber = ({ table }: InsertPlan, { columns }: PlannedRow, error: unknown): boolean =>
-  (error as ServiceError).code === 'VALUE_OUT_OF_RANGE' && !factsOf(table).fillsNew &&
-  table.identity?.autoIncrement === true && !columns.includes(table.identity)
 
 const listIndexOf = ({ index }: PlannedRow, { isList }: InsertPlan): number | undefined => isList ? index : undefined
 

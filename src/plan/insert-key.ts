@@ -1,5 +1,5 @@
 /** The values of inserted rows: the key by which the rows are found, and which of them only the database knows. */
-import { baseTable, type Column, type Table, traitsOf } from '../catalog/catalog.ts'
+import { type Column, type Table, traitsOf } from '../catalog/catalog.ts'
 import { mayBeNew, unsupported } from '../errors.ts'
 import type { Parameter, Value } from '../types/column-type.ts'
 import { readDefault, TO_DEFAULT } from '../types/update-operators.ts'
@@ -8,7 +8,7 @@ import { valueOr } from './holes.ts'
 import {
   boundValue, type Conflict, type Given, givenValue, type InsertPlan, type PlannedRow, type UpdatePlan
 } from './plan.ts'
-import { mayChangeKey, rowKeysOf, storedKey } from './row-keys.ts'
+import { rowKeysOf, storedKey } from './row-keys.ts'
 import { factsOf, isComputed, writtenColumns } from './writes.ts'
 
 /**
@@ -112,26 +112,6 @@ type SortValue = number | string | undefined
 
 const PRINTABLE_ASCII = /^[\x20-\x7e]*$/
 const NUMBER = /^-?\d+(\.\d+)?$/
-
-/**
- * Whether the order of the rows makes no difference: no trigger or version shows it, no row may begin to refer to
- * another one, and none releases a value of a unique key that the next one may take.
- */
-export function isAnyOrder (rows: readonly PlannedRow[], conflict: Conflict, table: Table): boolean {
-  const { name, columns, foreignKeys } = baseTable(table)
-  const { hasHistory, seesNew, seesChanged } = factsOf(table)
-  if (hasHistory || seesNew || seesChanged) return false
-  const given = Array.from(new Set(rows.map(({ columns }) => columns))).flat()
-  const written = writtenColumns(conflict, given)
-  const names = new Set([...given, ...written].map(({ name }) => name))
-  const staysNull = (column: string): boolean => {
-    const found = columns.get(column)
-    return found?.defaultText === null && !isComputed(found) && found.onUpdate !== true && !names.has(column)
-  }
-  // a row whose key to the same table has a NULL refers to none, and a row that exists keeps its reference
-  const own = foreignKeys.filter(({ referencedTable }) => referencedTable === name)
-  return own.every((key) => key.columns.every(staysNull)) && !mayChangeKey(table, written)
-}
 
 /**
  * Sorts rows by the values of the key. Rows whose keys the database may consider equal keep their order, because the

@@ -396,6 +396,21 @@ export interface Writes {
   readonly written: readonly Column[]
   /** The column of the named key in which the database numbers rows that omit it. */
   readonly number: Column | undefined
+  /**
+   * The column whose value in the row that exists the statement reports, for a request of one row: the id, if it is a
+   * number that the database gives, or if the row could not be found by its key.
+   */
+  readonly reported: Column | undefined
+  /** Whether a request of one row may need a select for its id. */
+  readonly readsId: boolean
+  /** Why rows are written in the order of `data`; undefined if they may be sorted by the key. */
+  readonly keepsOrder: string | undefined
+  /** Whether a row is looked up by its key if another unique key refuses it. */
+  readonly looksUpRefused: boolean
+  /** Whether the database takes a number for the row before it finds the row that exists, and may have none left. */
+  readonly takesNumber: boolean
+  /** Whether a trigger may give the row the key of one that exists, which only the statement finds. */
+  readonly hidesKey: boolean
   /** Why each row has a statement of its own; undefined if it needs none. */
   readonly apart: string | undefined
   /** Why one statement cannot have rows of another `likeness`: the names of their columns. */

@@ -40,6 +40,11 @@ export function findColumns (
 /** Whether the index compares whole values of columns: neither beginnings of texts nor expressions. */
 export const isWhole = ({ parts }: Index): boolean => parts.every(({ column, prefix }) => column !== null && !prefix)
 
+/** The unique index of these columns. */
+export const findUniqueIndex = (table: Table, key: readonly Column[]): Index | undefined =>
+  baseTable(table).indexes.find((index) => index.unique && index.ordered && isWhole(index) &&
+    index.parts.length === key.length && index.parts.every(({ column }) => key.some(({ name }) => name === column)))
+
 /** Whether a write of these columns may change the index: it has one of them, or what the database computes. */
 export function mayHold ({ parts }: Index, written: readonly Column[], table: Table): boolean {
   const { columns } = baseTable(table)

@@ -3,9 +3,12 @@
  * written rows: the rest of the program reads `factsOf` of the table, and `writesOf` of the rows of an insert.
  */
 import { CacheByTable } from '../cache-by-table.ts'
-import { type Column, mayFillColumns, mayFire, statementTable, type Table, traitsOf } from '../catalog/catalog.ts'
+import {
+  baseTable, type Column, mayFillColumns, mayFire, statementTable, type Table, traitsOf
+} from '../catalog/catalog.ts'
 import { getOrCreate } from '../get-or-create.ts'
-import { type Conflict, givenValue, type InsertPlan, type PlannedRow, type Writes } from './plan.ts'
+import { type Conflict, givenValue, type InsertPlan, type PlannedRow, type UpdatePlan, type Writes } from './plan.ts'
+import { findUniqueIndex, mayChangeKey, mayHold } from './row-keys.ts'
 
 // What is known of a table.
 
@@ -83,31 +86,65 @@ type Decision = Pick<Writes, 'way' | 'why' | 'nulls' | 'ofNull'>
 
 const decided = (way: Writes['way'], why: string): Decision => ({ way, why, nulls: [] })
 
-const NEW = decided('insert', 'no key is named, so the row is new')
-
 /** What the way depends on: the values of the rows are not among it. */
 type Form = Pick<InsertPlan, 'table' | 'conflict' | 'afterWrite' | 'outcomes'>
 
 /** How rows with these columns are written. */
 function decide (form: Form, columns: readonly Column[]): Writes {
   const { table, conflict } = form
-  const written = conflict === undefined ? [] : writtenColumns(conflict, columns)
-  const number = conflict && numberIn(conflict, table)
+  const ofConflict = conflict === undefined ? OF_NEW : decideUpsert({ ...form, conflict }, columns)
+  const { way, number } = ofConflict
   const compared = traitsOf(table).hasDefault ? columns.filter((column) => column !== number) : columns
-  const decision = conflict === undefined ? NEW : decideUpsert({ ...form, conflict }, { columns, written, number })
   return Object.freeze({
-    ...decision,
+    ...ofConflict,
     columns,
-    written,
-    number,
-    apart: findReasonApart(form, decision.way),
+    apart: findReasonApart(form, way),
     alike: findReasonAlike(form, columns),
     likeness: JSON.stringify(compared.map(({ name }) => name))
   })
 }
 
-function decideUpsert (
-  { table, conflict, afterWrite }: Form & { readonly conflict: Conflict },
+type OfConflict = Omit<Writes, 'columns' | 'apart' | 'alike' | 'likeness'>
+
+/** How rows are written if no key is named. */
+const OF_NEW: OfConflict = {
+  ...decided('insert', 'no key is named, so the row is new'),
+  written: [],
+  number: undefined,
+  reported: undefined,
+  readsId: false,
+  keepsOrder: undefined,
+  looksUpRefused: false,
+  takesNumber: false,
+  hidesKey: false
+}
+
+type Upsert = Form & { readonly conflict: Conflict }
+
+function decideUpsert (form: Upsert, columns: readonly Column[]): OfConflict {
+  const { table, table: { identity }, conflict, afterWrite } = form
+  const { namesKey } = traitsOf(table)
+  const { fillsNew } = factsOf(table)
+  const written = writtenColumns(conflict, columns)
+  const number = numberIn(conflict, table)
+  // only the statement has the values that a trigger makes of those that are written
+  const refills = fillsNew && written.length > 0
+  const refillsKey = refills && conflict.set.kind !== 'assignments' && mayChangeKey(table, written)
+  return {
+    ...decideWay(form, { columns, written, number }),
+    written,
+    number,
+    reported: findReported(table, isComputedKey(conflict.key, { columns })),
+    readsId: mayReadId(table, conflict),
+    keepsOrder: findReasonOfOrder(table, columns, written),
+    looksUpRefused: !namesKey && !refillsKey,
+    takesNumber: !namesKey && !fillsNew && identity?.autoIncrement === true && !columns.includes(identity),
+    hidesKey: refills && afterWrite === undefined
+  }
+}
+
+function decideWay (
+  { table, conflict, afterWrite }: Upsert,
   { columns, written, number }: Pick<Writes, 'columns' | 'written' | 'number'>
 ): Decision {
   const { fillsNew, seesChanged, precedesChange, hasHistory } = factsOf(table)
@@ -161,6 +198,48 @@ function decideMiscounted (
  */
 const numberIn = ({ key }: Conflict, table: Table): Column | undefined =>
   factsOf(table).fillsNew ? undefined : key.find(({ autoIncrement }) => autoIncrement)
+
+/**
+ * On MySQL and MariaDB a number that the database gives, and any other one if it computes the key, by which the row
+ * could be found. SQLite reports ids of any type, also where triggers may change the key.
+ */
+function findReported (table: Table, isComputed: boolean): Column | undefined {
+  const { identity } = table
+  if (!traitsOf(table).reportsNumbers) return isComputed || factsOf(table).seesChanged ? identity : undefined
+  return identity?.autoIncrement === true || (isComputed && identity?.type.wholeNumbers === true) ? identity : undefined
+}
+
+/**
+ * MySQL reports the value of an AUTO_INCREMENT column (src/sql/compile-insert.ts), but that of an unchanged row of a
+ * table with UPDATE triggers only to the session. A value of the key is the id itself, unless the database may consider
+ * different values equal.
+ */
+function mayReadId (table: Table, { key }: Conflict): boolean {
+  const { identity } = table
+  const { skipsNew, seesChanged } = factsOf(table)
+  if (identity === undefined || skipsNew) return identity !== undefined
+  return traitsOf(table).reportsNumbers && identity.autoIncrement
+    ? seesChanged
+    : !key.includes(identity) || identity.type.exact !== undefined
+}
+
+/** Two requests that write the same rows in different orders end in a deadlock; in the same order, one waits. */
+function findReasonOfOrder (table: Table, given: readonly Column[], written: readonly Column[]): string | undefined {
+  const { name, columns, foreignKeys } = baseTable(table)
+  const { hasHistory, seesNew, seesChanged } = factsOf(table)
+  if (traitsOf(table).hasOneWriter) return 'one writer excludes the others'
+  if (hasHistory) return 'the history shows the order'
+  if (seesNew || seesChanged) return 'triggers see the order'
+  const names = new Set([...given, ...written].map(({ name }) => name))
+  const staysNull = (column: string): boolean => {
+    const found = columns.get(column)
+    return found?.defaultText === null && !isComputed(found) && found.onUpdate !== true && !names.has(column)
+  }
+  // a row whose key to the same table has a NULL refers to none, and a row that exists keeps its reference
+  const own = foreignKeys.filter(({ referencedTable }) => referencedTable === name)
+  if (!own.every((key) => key.columns.every(staysNull))) return 'a row may refer to the one before'
+  return mayChangeKey(table, written) ? 'a row may take a value of a unique key that one before releases' : undefined
+}
 
 function findReasonApart ({ table, afterWrite, outcomes }: Form, way: Writes['way']): string | undefined {
   if (afterWrite !== undefined) return 'each written row is checked before the next one'
@@ -218,19 +297,18 @@ function prefixOf ({ conflict, afterWrite, outcomes }: Form): string {
   ])
 }
 
-/** How a row of a plan is written. */
-const writesOf = ({ writes }: InsertPlan, { columns }: PlannedRow): Writes => writes.get(columns) ?? ALONE
+/** How rows with the columns of a row are written. */
+export const writesOf = ({ writes }: InsertPlan, { columns }: PlannedRow): Writes => writes.get(columns) ?? ALONE
 
 /** How the only row of a plain insert is written. */
-const ALONE: Writes = Object.freeze({
-  ...NEW, columns: [], written: [], number: undefined, apart: undefined, alike: undefined, likeness: ''
-})
+const ALONE: Writes = Object.freeze({ ...OF_NEW, columns: [], apart: undefined, alike: undefined, likeness: '' })
 
 /** How rows of a plan are written, each way once. */
-export function waysOf (plan: InsertPlan, rows: readonly PlannedRow[]): ReadonlySet<Writes> {
+export function waysOf (plan: InsertPlan, rows: readonly PlannedRow[]): readonly Writes[] {
+  if (plan.writes.size === 1) return [...plan.writes.values()]
   const ways = new Set<Writes>()
   for (const row of rows) ways.add(writesOf(plan, row))
-  return ways
+  return [...ways]
 }
 
 /** The way of a row by itself. A value decides only whether it is NULL. */
@@ -250,7 +328,8 @@ export function wayOf (plan: InsertPlan, row: PlannedRow): Pick<Writes, 'way' | 
  * writes them in order as one for each would.
  */
 export function whyOneByOne (plan: InsertPlan, rows: readonly PlannedRow[]): string | undefined {
-  const ways = [...waysOf(plan, rows)]
+  if (plan.writes.size === 0) return undefined
+  const ways = waysOf(plan, rows)
   const apart = ways.find(({ apart }) => apart !== undefined)?.apart
   if (apart !== undefined) return apart
   const isUpsert = ways.some(({ way }) => way !== 'insert')
@@ -260,10 +339,39 @@ export function whyOneByOne (plan: InsertPlan, rows: readonly PlannedRow[]): str
     const numbersSome = isUpsert && ways.some(({ way }) => way === 'insert')
     if (numbersSome && ways[0]?.number?.type.maximum === undefined) return 'the largest number of the key is not known'
   }
-  if (!isUpsert) return undefined
-  for (const row of rows) {
-    const { way, why } = wayOf(plan, row)
-    if (way === 'look-up' || way === 'insert-first') return why
-  }
+  const alone = ways.find(isAlone)
+  if (alone !== undefined || ways.every(({ ofNull }) => ofNull === undefined)) return alone?.why
+  for (const row of rows) if (isAlone(wayOf(plan, row))) return wayOf(plan, row).why
   return undefined
+}
+
+const isAlone = ({ way }: Pick<Writes, 'way'>): boolean => way === 'look-up' || way === 'insert-first'
+
+// How an update of many rows, which have been found and locked, changes them.
+
+/**
+ * Why each row is updated by a statement of its own; undefined if one statement for all of them, which joins the table
+ * with the values, writes the same as one after the other.
+ */
+export function whyUpdatedOneByOne ({ table, key, updates }: {
+  readonly table: Table
+  readonly key: readonly Column[]
+  readonly updates: readonly UpdatePlan[]
+}): string | undefined {
+  const { hasTransactions, hasHistory, seesChanged } = factsOf(table)
+  if (!traitsOf(table).joinsChanges) return 'an update cannot join a list of values'
+  if (updates.length < 2) return 'there is one row'
+  if (!hasTransactions) return 'a statement that fails would leave rows changed'
+  if (hasHistory || seesChanged) return 'triggers or the history see the order'
+  if (!key.every(({ type }) => type.wholeNumbers === true) || findUniqueIndex(table, key) === undefined) {
+    return 'only whole numbers are equal in a join exactly if they are the same'
+  }
+  const columns = (updates[0] as UpdatePlan).assignments.map(({ column }) => column)
+  const isPlain = ({ assignments, afterWrite, foreignKeyChecks }: UpdatePlan): boolean =>
+    afterWrite === undefined && foreignKeyChecks === undefined && assignments.length === columns.length &&
+    assignments.every(({ column, operator }) => columns.includes(column) && operator === undefined)
+  if (!updates.every(isPlain)) return 'the rows get values of different columns, computed values, or checks'
+  return baseTable(table).indexes.some((index) => mayHold(index, columns, table))
+    ? 'an index has a written column, so that the order may decide whether a row is refused'
+    : undefined
 }

@@ -9,8 +9,7 @@ import { type Engine, TRAITS } from '../catalog/traits.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import { knownDefault } from '../plan/insert-key.ts'
 import type { Condition, Assignment, UpdatePlan } from '../plan/plan.ts'
-import { isWhole, mayHold } from '../plan/row-keys.ts'
-import { factsOf } from '../plan/writes.ts'
+import { findUniqueIndex } from '../plan/row-keys.ts'
 import { type Cell, DEFAULT, type Parameter, type Value } from '../types/column-type.ts'
 import { builderFor, type BuiltStatement, type ColumnToken, type TableBuilder } from './builder.ts'
 import { confirmationsOf } from './compile-select.ts'
@@ -218,37 +217,6 @@ export interface RowsOfValues {
   readonly rows: ReadonlyArray<readonly Cell[]>
 }
 
-/**
- * The columns that each of some updates writes, if one statement for all of them writes the same as one after the
- * other. That needs whole numbers as the key, which are equal in a join exactly if they are the same; nothing that
- * depends on the order of the rows (triggers, unique keys, cascades: no index has a written column); and plain values.
- */
-export function columnsAtOnce (
-  { table, key, updates }: {
-    readonly table: Table
-    readonly key: readonly Column[]
-    readonly updates: readonly UpdatePlan[]
-  },
-  engine: Engine
-): readonly Column[] | undefined {
-  if (!TRAITS[engine].joinsChanges || updates.length < 2) return undefined
-  const { hasTransactions, hasHistory, seesChanged } = factsOf(table)
-  if (!hasTransactions || hasHistory || seesChanged) return undefined
-  if (!key.every(({ type }) => type.wholeNumbers === true) || findIndex(table, key) === undefined) return undefined
-  const columns = (updates[0] as UpdatePlan).assignments.map(({ column }) => column)
-  const isPlain = ({ assignments, afterWrite, foreignKeyChecks }: UpdatePlan): boolean =>
-    afterWrite === undefined && foreignKeyChecks === undefined && assignments.length === columns.length &&
-    assignments.every(({ column, operator }) => columns.includes(column) && operator === undefined)
-  return updates.every(isPlain) && !baseTable(table).indexes.some((index) => mayHold(index, columns, table))
-    ? columns
-    : undefined
-}
-
-/** The unique index of these columns. */
-const findIndex = (table: Table, key: readonly Column[]): Index | undefined =>
-  baseTable(table).indexes.find((index) => index.unique && index.ordered && isWhole(index) &&
-    index.parts.length === key.length && index.parts.every(({ column }) => key.some(({ name }) => name === column)))
-
 const [LEAST, MOST] = [-(2n ** 63n), 2n ** 63n - 1n] as const
 
 /**
@@ -296,7 +264,7 @@ function describeRows ({ table, key, columns }: Omit<RowsOfValues, 'rows'>, engi
   const pair = (column: Column): RawBuilder<unknown> =>
     sql`${sql.ref(`t.${token(column)}`)} = ${sql.ref(`${given}.v${all.indexOf(column)}`)}`
   const names = all.map((_, index): Expression<unknown> => sql`null as ${sql.id(`v${index}`)}`)
-  const index = sql.id(indexToken(findIndex(table, key) as Index))
+  const index = sql.id(indexToken(findUniqueIndex(table, key) as Index))
   const none = sql`select ${sql.join(names)} from dual where 1 = 0`
   const row = sql`select ${sql.join(all.map(() => bind(null)))}`
   const target = sql`${sql.table('t')} force index (${index})`

@@ -5,7 +5,7 @@ import { touchedBy } from '../plan/rule.ts'
 import { findDefaulted } from '../plan/assignments.ts'
 import { combine } from '../plan/filters/scope.ts'
 import type { Assignment, Condition, InsertPlan, PlannedRow } from '../plan/plan.ts'
-import { factsOf, isComputedKey, waysOf, writtenColumns } from '../plan/writes.ts'
+import { factsOf, waysOf, writtenColumns } from '../plan/writes.ts'
 
 /** Rows that one statement inserts. */
 export interface RowBatch {
@@ -42,7 +42,7 @@ export function toBatch (plan: InsertPlan, rows: readonly PlannedRow[]): RowBatc
   const { table, conflict, isList } = plan
   const [first] = rows as [PlannedRow, ...PlannedRow[]]
   if (conflict === undefined && !isList) return { table, columns: first.columns, rows, isList: false }
-  const ways = [...waysOf(plan, rows)]
+  const ways = waysOf(plan, rows)
   const columns = ways.length === 1 ? first.columns : [...new Set(ways.flatMap(({ columns }) => columns))]
   const upserts = ways.filter(({ way }) => way !== 'insert')
   if (conflict === undefined || upserts.length === 0) return { table, columns, rows, isList: true }
@@ -50,8 +50,8 @@ export function toBatch (plan: InsertPlan, rows: readonly PlannedRow[]): RowBatc
   const within = upserts.length < ways.length ? beforeLast(ways[0]?.number as Column, conflict.within) : conflict.within
   const written = set.kind === 'assignments' ? [] : writtenColumns(conflict, columns)
   const assigned = set.kind === 'assignments' ? set.assignments : []
-  const identity =
-    isList && plan.isNumbered !== true ? undefined : findReported(table, isComputedKey(key, { columns }))
+  // a list whose rows are told by their numbers has a statement for each
+  const identity = isList && plan.isNumbered !== true ? undefined : upserts[0]?.reported
   const { namesKey, hasDefault } = traitsOf(table)
   const others = new Set(namesKey ? [] : [...key, ...written].filter((column) => !columns.includes(column)))
   // an insert without columns has no conflict clause
@@ -69,17 +69,6 @@ export function toBatch (plan: InsertPlan, rows: readonly PlannedRow[]): RowBatc
       within
     }
   }
-}
-
-/**
- * The id that the statement reports of the row that exists: on MySQL and MariaDB a number that the database gives, and
- * any other one if it computes the key, by which the row could be found. SQLite reports ids of any type, also where
- * triggers may change the key.
- */
-function findReported (table: Table, isComputed: boolean): Column | undefined {
-  const { identity } = table
-  if (!traitsOf(table).reportsNumbers) return isComputed || factsOf(table).seesChanged ? identity : undefined
-  return identity?.autoIncrement === true || (isComputed && identity?.type.wholeNumbers === true) ? identity : undefined
 }
 
 /**

@@ -7,7 +7,7 @@ import { runWithCheck } from '../execute/after-write.ts'
 import { bindMoments, runInsert, readId } from '../execute/execute-insert.ts'
 import { areTaken, givenKeys, keyChanged, readRows, type Runner } from '../execute/runner.ts'
 import { findDefaulted, refuseNulls } from '../plan/assignments.ts'
-import { isAnyOrder, knownKey, sortByKey, withInsertKey } from '../plan/insert-key.ts'
+import { knownKey, sortByKey, withInsertKey } from '../plan/insert-key.ts'
 import { planInsert, planReadRows, type ReadRows, type Terms } from '../plan/inserted-rows.ts'
 import { planReturnedMembers } from '../plan/members.ts'
 import { givenValue, type InsertPlan, type PlannedRow, type Returned } from '../plan/plan.ts'
@@ -55,13 +55,13 @@ function complete (planned: InsertPlan): InsertPlan {
   const restricted = restrictInsert(planned)
   refuseNullsInRows(restricted)
   refuseOnlyDefaults(restricted)
-  const { table, rows, conflict } = restricted
+  const { rows, conflict } = restricted
+  const writes = findWrites(restricted)
+  const isAnyOrder = [...writes.values()].every(({ keepsOrder }) => keepsOrder === undefined)
   const plan = Object.freeze({
     ...restricted,
-    writes: findWrites(restricted),
-    rows: conflict !== undefined && !traitsOf(table).hasOneWriter && isAnyOrder(rows, conflict, table)
-      ? sortByKey(rows, conflict.key)
-      : rows,
+    writes,
+    rows: conflict !== undefined && isAnyOrder ? sortByKey(rows, conflict.key) : rows,
     ...(isIdMoment(restricted) && { inTransaction: true as const })
   })
   return plan.returning === undefined ? plan : withInsertKey(plan)

@@ -21,9 +21,10 @@ import { storedKey } from '../plan/row-keys.ts'
 import { restrictUpdate } from '../plan/row-rules.ts'
 import { withinRules, withTouched } from '../plan/rule.ts'
 import { counting, type PlanLimits, planWriteOptions, refuseWritten } from '../plan/write-options.ts'
+import { whyUpdatedOneByOne } from '../plan/writes.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
 import type { Result } from '../response/result.ts'
-import { areAlike, columnsAtOnce, type RowsOfValues, valuesFor } from '../sql/compile-insert.ts'
+import { areAlike, type RowsOfValues, valuesFor } from '../sql/compile-insert.ts'
 import type { Value } from '../types/column-type.ts'
 
 type UpdateOfMany = UpdateBody & {
@@ -182,7 +183,10 @@ async function writeRows (
 ): Promise<number> {
   const rows = found.flatMap((values, index): FoundRow[] =>
     values === undefined ? [] : [{ index, values, update: entries[index]?.update as UpdatePlan }])
-  const columns = columnsAtOnce({ table, key, updates: rows.map(({ update }) => update) }, runner.engine)
+  const updates = rows.map(({ update }) => update)
+  const columns = whyUpdatedOneByOne({ table, key, updates }) === undefined
+    ? (updates[0] as UpdatePlan).assignments.map(({ column }) => column)
+    : undefined
   let changed = 0
   for (let from = 0; from < rows.length; from += STEP) {
     const step = rows.slice(from, from + STEP)
