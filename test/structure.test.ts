@@ -62,6 +62,13 @@ t.test('only src/sql imports Kysely, and src/plan does not import src/sql', asyn
   t.same(importing(inside('src/plan'), (name) => name.startsWith('src/sql/')), [])
 })
 
+t.test('only src/plan/writes.ts reads what triggers, history and the engine of a table do to written rows', async (t) => {
+  const reading = inside('src/verbs', 'src/plan', 'src/sql', 'src/execute').flatMap(({ path, text }) =>
+    Array.from(new Set(text.replace(/\/\*[^]*?\*\/|\/\/.*|'[^'\n]*'/g, '').match(/\b(mayFire|mayFillColumns|triggers|versioned|transactional)\b/g)), (name) => `${path}: ${name}`))
+  t.same(reading.filter((each) => !each.startsWith('src/plan/writes.ts')), [])
+  t.same(reading.map((each) => each.split(' ')[1]).sort(), ['mayFillColumns', 'mayFire', 'transactional', 'versioned'], 'which reads all of them')
+})
+
 t.test('src/plan and src/sql do not import Fastify', async (t) => {
   t.same(importing(inside('src/plan', 'src/sql', 'src/types', 'src/catalog'), (name) => /fastify|^plugins\/|^node:http/.test(name)), [])
   t.same(importing(inside('src/sql', 'src/types', 'src/catalog', 'src/dialects', 'src/response'), (name) => name === 'schemas/body.ts'), [])

@@ -1,0 +1,202 @@
+/**
+ * Writes docs/internals/ways-of-writing.md (`npm run docs`): the plans of writes to tables of each kind, with the way that src/plan/writes.ts decides and the
+ * reason for it.
+ */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Body } from '../schemas/body.ts'
+import { alone, type Column, createCatalog, type Index, type Table, type TableFacts, type Trigger } from '../src/catalog/catalog.ts'
+import type { InsertPlan, KeyedUpdates, Plan, PlannedRow, UpdatePlan } from '../src/plan/plan.ts'
+import { wayOf, whyOneByOne, whyUpdatedOneByOne } from '../src/plan/writes.ts'
+import { createPlan } from '../src/verbs/index.ts'
+import { mysqlColumn, sqliteColumn } from '../test/support/tables.ts'
+
+export const FILE = join(import.meta.dirname, '../docs/internals/ways-of-writing.md')
+
+/** The servers that decide differently, with the engine that their tables name. */
+const SERVERS = { MySQL: 'innodb', MariaDB: 'innodb', SQLite: 'sqlite', TiDB: 'innodb' } as const
+
+type Server = keyof typeof SERVERS
+
+/** A kind of tables. The columns are `code`, which is the primary key unless there is an `id`, `n` and `m`. */
+interface Kind {
+  readonly name: string
+  /** The servers that have it; all if omitted. */
+  readonly servers?: readonly Server[]
+  readonly facts?: Partial<TableFacts>
+  /** Additional facts of its columns; `id` is one only here. */
+  readonly columns?: Readonly<Record<string, object>>
+  /** The named key; `code` if omitted. */
+  readonly key?: string
+  /** The column of another index. */
+  readonly index?: string
+  /** Whether the grant has a rule, on `m`. */
+  readonly hasRule?: true
+}
+
+const trigger = (timing: 'before' | 'after', event: Trigger['event']): Pick<TableFacts, 'triggers'> => ({ triggers: { known: true, list: [{ timing, event }] } })
+
+const GIVEN = { nullable: false, optional: false }
+const NUMBERED = { nullable: false, autoIncrement: true }
+const COMPUTED = { nullable: false, defaultComputed: true }
+
+const KINDS: readonly Kind[] = [
+  { name: 'one unique key, whose values the request gives' },
+  { name: 'a second unique key, which the request gives too', columns: { id: GIVEN } },
+  { name: 'a number of the database beside the named key', columns: { id: NUMBERED } },
+  { name: 'a number of the database as the named key', columns: { id: NUMBERED }, key: 'id' },
+  { name: 'a named key that the database computes', columns: { code: COMPUTED } },
+  { name: 'a nullable column with another default', columns: { n: { defaultText: '3' } } },
+  { name: 'a BEFORE INSERT trigger', facts: trigger('before', 'insert') },
+  { name: 'a BEFORE INSERT trigger and a nullable column with another default', facts: trigger('before', 'insert'), columns: { n: { defaultText: '3' } } },
+  { name: 'a BEFORE INSERT trigger and a rule of the grant', facts: trigger('before', 'insert'), hasRule: true },
+  { name: 'an AFTER INSERT trigger', facts: trigger('after', 'insert') },
+  { name: 'a BEFORE UPDATE trigger', facts: trigger('before', 'update') },
+  { name: 'an AFTER UPDATE trigger', facts: trigger('after', 'update') },
+  { name: 'triggers that the account may not see', facts: { triggers: { known: false, list: [] } } },
+  { name: 'history', servers: ['MariaDB'], facts: { versioned: true } },
+  { name: 'history and a named key that the database computes', servers: ['MariaDB'], facts: { versioned: true }, columns: { code: COMPUTED } },
+  { name: 'no transactions', servers: ['MySQL', 'MariaDB'], facts: { engine: 'myisam', transactional: false } },
+  { name: 'a foreign key to the table itself', index: 'n', facts: { foreignKeys: [{ name: 'parent', columns: ['n'], referencedTable: 'items', referencedColumns: ['code'] }] } },
+  { name: 'a rule of the grant', hasRule: true }
+]
+
+function createTable ({ facts, columns = {}, index, hasRule }: Kind, server: Server): Table {
+  const column = server === 'SQLite' ? sqliteColumn : mysqlColumn
+  const keys = columns['id'] === undefined ? ['code'] : ['id', 'code']
+  const indexOf = (column: string, name = `by_${column}`, unique = true): Index => ({ name, unique, ordered: true, parts: [{ column, descending: false, prefix: false }] })
+  const indexes = keys.map((name, place) => indexOf(name, place === 0 ? 'PRIMARY' : undefined))
+  const described: TableFacts = {
+    name: 'items',
+    kind: 'table',
+    comment: '',
+    engine: SERVERS[server],
+    transactional: true,
+    triggers: { known: true, list: [] },
+    columns: [...keys.map((name) => column(name, 'bigint', { ...GIVEN, ...optional(columns[name]) })), column('n', 'bigint', columns['n']), column('m', 'bigint')],
+    primaryKey: keys.slice(0, 1),
+    uniqueKeys: indexes.map(({ name }, place) => ({ name, columns: [keys[place] as string] })),
+    indexes: index === undefined ? indexes : [...indexes, indexOf(index, undefined, false)],
+    foreignKeys: [],
+    checks: [],
+    ...(server === 'TiDB' && { traits: { sharesLocks: false, upsert: 'byKey' } }),
+    ...facts
+  }
+  const table = createCatalog([described], 0).tables.get('items') as Table
+  return hasRule === true ? withRule(table) : table
+}
+
+/** A column that the database fills may be omitted. */
+const optional = (column: object | undefined): object | undefined => column === undefined || column === GIVEN ? column : { ...column, optional: true }
+
+/** The table as a grant sees it whose rows have 7 in `m`. */
+function withRule (base: Table): Table {
+  const { columns } = base
+  const rules = [{ column: columns.get('m') as Column, tests: [{ kind: 'in', values: [7n] } as const] }]
+  return { ...base, granted: { base, shape: undefined, given: new Set(), writable: { insert: columns, update: columns }, rules, parents: [], unchecked: [] } }
+}
+
+/** A row of a request. An upsert gives the number by which it finds a row. */
+const rowFor = ({ columns = {}, key }: Kind, value: number, rest: object): object => ({
+  ...((columns['id'] === GIVEN || key === 'id') && { id: value }), ...(columns['code'] === undefined && { code: value }), ...rest
+})
+
+type Rows = readonly [object, object]
+
+interface Request {
+  readonly label: string
+  readonly rowsOf: (kind: Kind) => Rows
+  readonly restOf: (kind: Kind) => object
+}
+
+const upsertOf = (label: string, rows: Rows, { set, ...rest }: { readonly set?: object, readonly outcomes?: true } = {}): Request => ({
+  label,
+  rowsOf: (kind) => [rowFor(kind, 1, rows[0]), rowFor(kind, 2, rows[1])],
+  restOf: ({ key = 'code' }) => ({ onConflict: { key: [key], ...(set !== undefined && { set }) }, ...rest })
+})
+
+const SAME: Rows = [{ n: 1 }, { n: 2 }]
+const OTHERS: Rows = [{ n: 1 }, {}]
+
+const WITHOUT_NUMBER: Request = { ...upsertOf('upsert, a row without the number', SAME), rowsOf: (kind) => [{ code: 1, n: 1 }, rowFor(kind, 2, { n: 2 })] }
+
+/** Requests by what is special in them; each as one row, and as a list of two. */
+const REQUESTS: readonly Request[] = [
+  ...[['insert', SAME], ['insert, other columns', OTHERS]].map(([label, rows]): Request => ({ ...upsertOf(label as string, rows as Rows), restOf: () => ({}) })),
+  upsertOf('upsert', SAME),
+  ...[[], ['n'], { n: 1 }, { n: { $inc: 1 } }, { n: null }].map((set) => upsertOf(`upsert, set ${JSON.stringify(set)}`, SAME, { set })),
+  upsertOf('upsert, NULL given', [{ n: null }, { n: 2 }]),
+  upsertOf('upsert, other columns', OTHERS),
+  upsertOf('upsert, set ["n"], other columns', OTHERS, { set: ['n'] }),
+  WITHOUT_NUMBER,
+  upsertOf('upsert, outcomes', SAME, { outcomes: true })
+]
+
+const LIMITS = { depth: 32, conditions: 256, values: 10_000, pattern: 1000, offset: 100_000 }
+
+const planOf = (table: Table, body: object): Plan => createPlan(body as Body, alone(table), LIMITS)
+
+const insertOf = (table: Table, data: object, rest: object): InsertPlan => planOf(table, { verb: 'insert', data, ...rest }) as InsertPlan
+
+/** What is decided for a request: the way of one row, and of a list. */
+function describe (kind: Kind, server: Server, { rowsOf, restOf }: Request): string {
+  const table = createTable(kind, server)
+  const rows = rowsOf(kind)
+  const one = insertOf(table, rows[0], restOf(kind))
+  const list = insertOf(table, rows, restOf(kind))
+  const { way, why } = wayOf(one, one.rows[0] as PlannedRow)
+  const reason = whyOneByOne(list, list.rows)
+  return `${way}: ${why} | ${reason === undefined ? 'one statement' : reason === why ? 'row by row' : `row by row: ${reason}`}`
+}
+
+/** The decisions for each request, by the servers that decide alike, without those that are the same as for `other`. */
+function rowsOf (kind: Kind, other?: Kind): string {
+  const { servers = Object.keys(SERVERS) as Server[] } = kind
+  const requests = REQUESTS.filter((request) => request !== WITHOUT_NUMBER || kind.key === 'id')
+  const decisions = servers.map((server) => {
+    const special = requests.filter((request) => other === undefined || describe(kind, server, request) !== describe(other, server, request))
+    const grouped = Map.groupBy(special, (request) => describe(kind, server, request))
+    return { server, rows: Array.from(grouped, ([decision, of]) => `${of.map(({ label }) => label).join('; ')} | ${decision} |`) }
+  })
+  return Array.from(Map.groupBy(decisions, ({ rows }) => rows.join('\n')).values(), (alike) =>
+    alike[0]?.rows.map((row) => `| ${alike.map(({ server }) => server).join(', ')} | ${row}\n`).join('')).join('')
+}
+
+/** In which order the rows of an upsert are written, and how those of an update of many rows; on MySQL, if that has such tables. */
+function ofLists (kind: Kind): string {
+  const { servers: [server] = ['MySQL'], key = 'code' } = kind
+  const table = createTable(kind, server as Server)
+  const [writes] = insertOf(table, [rowFor(kind, 1, { n: 1 })], { onConflict: { key: [key] } }).writes.values()
+  const order = writes?.keepsOrder === undefined ? 'sorted by the key, so that two requests do not end in a deadlock' : `in the order of \`data\`: ${writes.keepsOrder}`
+  const { keyed } = planOf(table, { verb: 'update', key: [key], filters: {}, data: [{ [key]: 1, n: 1 }, { [key]: 2, n: 2 }] }) as UpdatePlan
+  const reason = whyUpdatedOneByOne({ table, key: keyed?.key as Column[], updates: (keyed as KeyedUpdates).entries.map(({ update }) => update) })
+  return `The rows of an upsert are written ${order}. An update of many rows writes ${reason === undefined ? 'them by one statement' : `row by row: ${reason}`}.`
+}
+
+function section (kind: Kind): string {
+  const [plain] = KINDS
+  const isPlain = kind === plain
+  const rows = rowsOf(kind, isPlain ? undefined : plain)
+  const lists = isPlain || ofLists(kind) !== ofLists(plain as Kind) ? ofLists(kind) : ''
+  const table = rows === '' ? '' : `| server | request | a row | a list |\n|---|---|---|---|\n${rows}`
+  return `## A table with ${kind.name}\n\n${[lists, table].filter((part) => part !== '').join('\n\n') || 'As the first one.'}`.trimEnd()
+}
+
+export const createDocument = (): string => `# How are rows written?
+
+\`src/plan/writes.ts\` decides how the rows of an insert are written, by the table, the named key, the columns that are given and set, and what the answer or the rules of a grant ask for. \`npm run docs\` writes its decisions here, with the reason for each.
+The first table says all; of the others, only what differs from it is listed. The named key is \`code\`, or \`id\` where that is said.
+
+| way | statements |
+|---|---|
+| insert | an insert |
+| guarded | the upsert of the engine. On MySQL and MariaDB it fails if the row that exists has another value in the named key, or is outside of the rules (\`src/sql/compile-insert.ts\`). A row that it refuses is then looked up. |
+| look-up | a select by the named key, without a lock; then an update by key and rules, or an insert. If another client was faster, the update. |
+| insert-first | an insert; if a unique key refuses it, the guarded statement, which then counts no row as inserted |
+
+A list is written by one statement, or row by row in a transaction: for the reason in the table, and if the database refuses a row, so that the error names that row.
+
+${KINDS.map(section).join('\n\n')}
+`
+
+if (process.argv[1] === import.meta.filename) writeFileSync(FILE, createDocument())
