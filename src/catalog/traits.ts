@@ -66,8 +66,8 @@ const TRUE_FOR = {
   undoesRefused: 'mysql',
   /** Whether a violation names its foreign key. */
   namesForeignKeys: 'mysql',
-  /** Whether a statement checks foreign keys when all else has been checked; MySQL does so between unique keys. */
-  checksForeignKeysLast: 'sqlite',
+  /** Whether a transaction may check its foreign keys at its end; MySQL only has statements without checks. */
+  defersForeignKeys: 'sqlite',
   /** Whether its clock is that of this machine. */
   usesLocalClock: 'sqlite'
 } as const satisfies Record<string, Engine>

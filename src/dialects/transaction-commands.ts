@@ -1,8 +1,8 @@
 /** Runs a part of a transaction that a savepoint can undo alone. */
 import type { Column, Table } from '../catalog/catalog.ts'
 import { overloaded } from '../errors.ts'
-import type { Statement } from '../sql/statement.ts'
-import type { Transaction } from './dialect.ts'
+import { type Statement, withoutForeignKeys } from '../sql/statement.ts'
+import type { Executor, Transaction } from './dialect.ts'
 
 /** The savepoints of an engine. */
 export interface Savepoints {
@@ -113,3 +113,24 @@ export const controlStatement = (verb: Statement['verb'], sql: string, does?: st
   confirmations: [],
   parameters: []
 })
+
+const DEFER = controlStatement('select', 'pragma defer_foreign_keys = on')
+const DEFER_NO_MORE = controlStatement('select', 'pragma defer_foreign_keys = off')
+
+/**
+ * Runs a part of a transaction whose writes do not check foreign keys. It must throw, so that it is undone. `defers`:
+ * whether the engine defers the checks.
+ */
+export async function runWithoutForeignKeys (
+  tx: Transaction,
+  use: (run: Executor['run']) => Promise<never>,
+  defers: boolean
+): Promise<never> {
+  if (!defers) return await tx.nested((part) => use((statement, rows) => part.run(withoutForeignKeys(statement), rows)))
+  await tx.run(DEFER)
+  try {
+    return await tx.nested((part) => use(part.run))
+  } finally {
+    await tx.run(DEFER_NO_MORE)
+  }
+}

@@ -1,6 +1,7 @@
 /** Checks written rows against the rules of a grant if the database computes some of their values. */
 import { baseTable, type Column, type Table, traitsOf } from '../catalog/catalog.ts'
-import { type Executor, refusesRow, noReferencedRow, type Transaction } from '../dialects/dialect.ts'
+import { refusesRow, noReferencedRow, type Transaction } from '../dialects/dialect.ts'
+import { runWithoutForeignKeys } from '../dialects/transaction-commands.ts'
 import { foreignKeyViolation, pointer, type ServiceError, unsupported, withDetails } from '../errors.ts'
 import { isNull } from '../plan/filters/operators.ts'
 import { combine } from '../plan/filters/scope.ts'
@@ -13,9 +14,8 @@ import {
 import { rowRefused } from '../plan/row-rules.ts'
 import { factsOf, isComputedKey, writtenColumns } from '../plan/writes.ts'
 import { numberOf, type Result, type RowCounts } from '../response/result.ts'
-import { withoutForeignKeys } from '../sql/statement.ts'
 import type { Value } from '../types/column-type.ts'
-import { areTaken, conditionOf, givenKeys, hasKey, keyChanged, STEP, type Runner } from './runner.ts'
+import { areTaken, conditionOf, givenKeys, hasKey, keyChanged, type Repeat, STEP, type Runner } from './runner.ts'
 
 // Checks that the rows to which a write refers satisfy the rules of their table.
 
@@ -126,21 +126,14 @@ const computesForeignKeys = (plan: Plan): boolean =>
   (plan.verb === 'update' && plan.keyed?.entries.some(({ update }) => computesForeignKeys(update)) === true)
 
 /**
- * Returns how the statements of a plan are run. A server that checks foreign keys between unique keys refuses a row
- * that refers to no row before a taken value, and one that refers to a hidden row for that value. If only the written
- * row shows the key, so that the service cannot look the referenced row up, any other reason comes first: the refused
- * statement is asked for it again without foreign keys, and undone.
+ * A write that refers to no row is refused by the database, often before other reasons; one that refers to a hidden row
+ * is refused by the service, after them, and after it has looked for the written row. If only that shows the key, the
+ * refused write is run again without foreign keys, checked like any other, and undone: what it is refused for then
+ * comes first. Undefined for a plan without such keys.
  */
-export function runAlike (tx: Transaction, plan: Plan): Executor['run'] {
-  if (traitsOf(plan.table).checksForeignKeysLast || !computesForeignKeys(plan)) return tx.run
-  return (statement, rows) => tx.run(statement, rows).catch(async (error: unknown) => {
-    if ((error as ServiceError).code !== 'FOREIGN_KEY_VIOLATION') throw error
-    return await tx.nested(async (part) => {
-      await part.run(withoutForeignKeys(statement))
-      throw error
-    })
-  })
-}
+export const findRepeat = (tx: Transaction, plan: Plan): Repeat | undefined => computesForeignKeys(plan)
+  ? (use) => runWithoutForeignKeys(tx, use, traitsOf(plan.table).defersForeignKeys)
+  : undefined
 
 /**
  * Runs a write by `run`. If it is refused, checks the foreign keys that only the written rows show by the values of the

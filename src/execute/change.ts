@@ -126,12 +126,16 @@ async function updateByKey (
   const wasTaken = areNew && await areTaken(runner, { table, key, keys, own: found })
   // once a row is changed, what its children become by cascades may no longer satisfy filters by related rows
   const isLocked = factsOf(table).hasTransactions && existsIn(plan.condition).length > 0
-  const outcome = await (isLocked
+  const write = (runner: Runner): Promise<StatementResult> => isLocked
     ? runFound(runner, { ...plan, condition: combine('and', []) }, found)
-    : isolationOf(plan) === 'readCommitted' ? runFound(runner, plan, found) : runner.run(plan))
-  if (outcome.matched !== undefined && outcome.matched !== found.length) throw changedMeanwhile(plan)
-  if (wasTaken) throw keyChanged(sink === undefined ? '' : '/returning')
-  if (isCheckedAfterWrite(plan)) await requireRows(runner, plan, keys.map((values) => hasKey(key, values)), { areNew })
+    : isolationOf(plan) === 'readCommitted' ? runFound(runner, plan, found) : runner.run(plan)
+  const outcome = await runner.writeAndCheck(write, async ({ matched }) => {
+    if (matched !== undefined && matched !== found.length) throw changedMeanwhile(plan)
+    if (wasTaken) throw keyChanged(sink === undefined ? '' : '/returning')
+    if (isCheckedAfterWrite(plan)) {
+      await requireRows(runner, plan, keys.map((values) => hasKey(key, values)), { areNew })
+    }
+  })
   if (sink !== undefined) await readRows(runner, sink, { table, ...returning as Returned, key, keys })
   return { ...outcome, rows: sink?.count ?? 0, matched: found.length }
 }

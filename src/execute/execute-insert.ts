@@ -352,9 +352,9 @@ async function runOneByOne (
   const { plan, runner } = insertRun
   let total: RowCounts | undefined
   for (const row of rows) {
-    const check = isCheckedAfterWrite(plan) ? await watchRow(runner, plan, row) : undefined
-    const counts = await runRow(insertRun, row)
-    await check?.(counts)
+    const counts = isCheckedAfterWrite(plan)
+      ? await runner.writeAndCheck((runner) => runRow({ ...insertRun, runner }, row), await watchRow(runner, plan, row))
+      : await runRow(insertRun, row)
     if (outcomes !== undefined) outcomes[row.index] = outcomeOf(counts)
     total = addCounts(total, counts)
   }

@@ -70,6 +70,9 @@ export function readKey ({ type, type: { positions } }: Column, value: DriverVal
 /** Rows to look up. */
 export type Lookup = Pick<SelectPlan, 'table' | 'columns' | 'condition' | 'limit' | 'lock' | 'sequence' | 'members'>
 
+/** Runs a write again, without foreign keys, to be undone. */
+export type Repeat = (use: (run: Executor['run']) => Promise<never>) => Promise<never>
+
 /**
  * Runs statements in one session of a database: those of plans, and the look-ups of their execution. Each method throws
  * the errors of the session.
@@ -78,15 +81,17 @@ export class Runner {
   readonly database: Database
   readonly #execute: Executor['run']
   readonly #table: Table | undefined
+  readonly #repeat: Repeat | undefined
   #clock: Clock | undefined
 
   /**
    * `table`: that of a plan of several statements, which all see the same moment. Without it, the database puts the
-   * time of each statement in place of its moments.
+   * time of each statement in place of its moments. `repeat`: if it may be necessary (after-write.ts).
    */
-  constructor (execute: Executor['run'], database: Database, table?: Table) {
+  constructor (execute: Executor['run'], database: Database, table?: Table, repeat?: Repeat) {
     this.#execute = execute
     this.#table = table
+    this.#repeat = repeat
     this.database = database
   }
 
@@ -116,6 +121,23 @@ export class Runner {
     return this.#table !== undefined && hasMoment(parameters)
       ? this.bind(parameters).then((bound) => this.#execute({ ...statement, parameters: bound }, sink))
       : this.#execute(statement, sink)
+  }
+
+  /** Writes, and checks what was written; both again if the write is refused because of a foreign key. */
+  async writeAndCheck<T> (
+    write: (runner: Runner) => Promise<T>,
+    check: (written: T) => Promise<unknown>
+  ): Promise<T> {
+    const repeat = this.#repeat
+    const written = await write(this).catch((error: ServiceError) => {
+      if (repeat === undefined || error.code !== 'FOREIGN_KEY_VIOLATION') throw error
+      return repeat(async (run) => {
+        await check(await write(new Runner(run, this.database, this.#table)))
+        throw error
+      })
+    })
+    await check(written)
+    return written
   }
 
   /** Runs the statement of a plan. `sink`: for a select. @throws the refusal of the sink of an answer */

@@ -1,7 +1,7 @@
 /** Runs a plan: a plain one as a single statement, any other in a transaction. */
 import type { Database, PendingWrite } from '../databases/database.ts'
 import type { ReadOptions, Transaction } from '../dialects/dialect.ts'
-import { checkForeignKeys, refuse, runAlike } from '../execute/after-write.ts'
+import { checkForeignKeys, findRepeat, refuse } from '../execute/after-write.ts'
 import { isolationOf } from '../execute/change.ts'
 import { executeInsert } from '../execute/execute-insert.ts'
 import { Runner } from '../execute/runner.ts'
@@ -66,7 +66,7 @@ function transact (execution: Execution, { client, consistency }: ReadOptions): 
  */
 async function runIn (tx: Transaction, { plan, database, sink, record }: Execution): Promise<Result> {
   const table = isOneStatement(plan) ? undefined : plan.table
-  const runner = new Runner(runAlike(tx, plan), database, table)
+  const runner = new Runner(tx.run, database, table, findRepeat(tx, plan))
   record?.compiled()
   const running = verbs[plan.verb].run(runner, plan, { sink })
   const result = await (plan.foreignKeyChecks === undefined ? running : withForeignKeyChecks(runner, plan, running))

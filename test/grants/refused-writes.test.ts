@@ -6,9 +6,9 @@ import t from 'tap'
 import { type EngineName, type Schema, type Service, sharedOnEachEngine } from '../support/service.ts'
 import { tokenFor } from './support.ts'
 
-const TABLES = ['plain', 'early', 'ruled', 'fired', 'made', 'hooked', 'filled', 'pairs'] as const
+const TABLES = ['plain', 'early', 'ruled', 'fired', 'made', 'hooked', 'moved', 'filled', 'pairs'] as const
 /** Tables in which the database computes the key from `half`. */
-const COMPUTED: readonly string[] = ['made', 'hooked', 'filled']
+const COMPUTED: readonly string[] = ['made', 'hooked', 'moved', 'filled']
 type Name = typeof TABLES[number]
 
 function tableOf (engine: EngineName, name: Name): string[] {
@@ -27,6 +27,13 @@ function tableOf (engine: EngineName, name: Name): string[] {
       ? ['insert', 'update'].map((event) => isSqlite
           ? `create trigger ${name}_${event} after ${event} on ${name} when new.owner_id is not new.half * 2 begin update ${name} set owner_id = half * 2 where id = new.id; end`
           : `create trigger ${name}_${event} before ${event} on ${name} for each row set new.owner_id = new.half * 2`)
+      : [],
+    ...name === 'moved'
+      ? ['insert', 'update'].map((event) => isSqlite
+          ? `create trigger ${name}_${event} after ${event} on ${name} when new.owner_id is not new.half * 2 begin
+            update ${name} set owner_id = half * 2, k = iif(note = 'move', k || 'x', k), id = iif(note = 'move', id + 50, id) where id = new.id; end`
+          : `create trigger ${name}_${event} before ${event} on ${name} for each row begin
+            set new.owner_id = new.half * 2; if new.note = 'move' then set new.k = concat(new.k, 'x'); set new.id = new.id + 50; end if; end`)
       : [],
     ...name !== 'fired'
       ? []
@@ -77,6 +84,7 @@ const REASONS: Record<Name, Record<string, Part>> = {
   fired: { 'a taken value': TAKEN, 'a trigger': { note: 'raise' }, 'NULL of a trigger': { note: 'null' } },
   made: { 'a taken value': TAKEN, 'a missing parent': { other_id: 99 }, 'a parent without rules': { tag_id: 9 }, 'a CHECK': { n: -10 } },
   hooked: { 'a taken value': TAKEN, 'a parent without rules and a taken value': { tag_id: 9, ...TAKEN } },
+  moved: { 'a taken value': TAKEN, 'a key that a trigger changes': { note: 'move' } },
   filled: { 'a taken value': TAKEN },
   pairs: { 'a taken value': TAKEN, 'a CHECK': { n: -10 } }
 }
