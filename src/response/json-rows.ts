@@ -17,6 +17,9 @@ import {
 } from './cells.ts'
 import type { Output } from './output.ts'
 
+/** The closing brace of a row. */
+const CLOSE = 0x7d
+
 /** Memory of a gap, in bytes, about. */
 const GAP_SIZE = 64
 
@@ -102,18 +105,24 @@ export class JsonRows implements RowFormat {
     return length < 0 ? null : bytes.subarray(from, from + length)
   }
 
-  /** Writes it, or a joined row of it. @throws UNREADABLE_VALUE */
+  /** Writes it, or a joined row of it, without iterators and parts of buffers. @throws UNREADABLE_VALUE */
   writeRow (output: Output, cells: RowCells): void {
+    const bytes = this.#bytes as Buffer
     const layout = this.#layoutOf(cells)
-    const [from, to] = [starts[cells.from], starts[cells.from + layout.cells.length]] as [number, number]
-    writeBytes(output, layout, this.#bytes as Buffer, from, to)
-    if (cells.members.length === 0) return
+    const { from, members } = cells
+    writeBytes(output, layout, bytes, starts[from] as number, starts[from + layout.cells.length] as number)
+    if (members.length === 0) return
     output.length-- // without its closing brace
-    for (const member of cells.members) {
+    for (let index = 0; index < members.length; index++) {
+      const member = members[index] as RowCells['members'][number]
       if (member.kind === 'link') this.#addList(output, member, this.at)
-      else if (beginJoined(output, member, this.at)) this.writeRow(output, member.row)
+      else {
+        const isPresent = readLength(bytes, starts[member.presence] as number) >= 0
+        beginJoined(output, member.name, isPresent)
+        if (isPresent) this.writeRow(output, member.row)
+      }
     }
-    output.text('}')
+    output.byte(CLOSE)
   }
 
   values (output: Output, values: Values): LongWork {
@@ -126,7 +135,11 @@ export class JsonRows implements RowFormat {
     yield * writeValues(target, this.#layoutOf(cells).cells, values, JSON_CELLS, cells.from)
     for (const member of cells.members) {
       if (member.kind === 'link') this.#addList(target, member, at)
-      else if (beginJoined(target, member, at)) yield * this.writeValues(target, values, member.row)
+      else {
+        const isPresent = at(member.presence) !== null
+        beginJoined(target, member.name, isPresent)
+        if (isPresent) yield * this.writeValues(target, values, member.row)
+      }
     }
     target.text('}')
   }
@@ -153,15 +166,9 @@ export class JsonRows implements RowFormat {
   }
 }
 
-/** Returns whether the joined row must be written. */
-function beginJoined (
-  target: Target,
-  { name, presence }: { readonly name: string, readonly presence: number },
-  at: ValueAt
-): boolean {
-  const isPresent = at(presence) !== null
+/** Writes what stands before a joined row, or instead of one that there is not. */
+function beginJoined (target: Target, name: string, isPresent: boolean): void {
   target.text(`,"${name}":${isPresent ? '' : 'null'}`)
-  return isPresent
 }
 
 // Lists and their places
@@ -243,23 +250,28 @@ export class RelatedLists {
     this.size = 0
   }
 
-  /** The list for the values in these cells of a row. @throws UNREADABLE_VALUE */
+  /** The list for the values in these cells of a row. It runs for each row. @throws UNREADABLE_VALUE */
   of (at: ValueAt, cells: readonly number[]): RelatedList {
     const { on } = this.#member
     const given: DriverValue[] = []
-    for (const cell of cells) {
-      const value = at(cell)
+    for (let index = 0; index < cells.length; index++) {
+      const value = at(cells[index] as number)
       if (value === null) return this.#none
       given.push(value)
     }
-    const texts = this.#isNative && !given.includes(NOT_TEXT)
-      ? given.map(nativeKey)
-      : given.map((value, index) => writeValue((on[index] as ListMember['on'][number]).column, value))
+    const texts: string[] = []
+    for (let index = 0; index < given.length; index++) {
+      const value = given[index] as DriverValue
+      texts.push(this.#isNative && value !== NOT_TEXT
+        ? nativeKey(value)
+        : writeValue((on[index] as ListMember['on'][number]).column, value))
+    }
     const key = texts.join()
     const found = this.#byKey.get(key)
     if (found !== undefined) return found
     const values = this.#isNative ? given as Value[] : this.#toParameters(texts)
-    const list = values === undefined ? this.#none : { ...this.#none, values }
+    const { empty } = this.#none
+    const list = values === undefined ? this.#none : { values, empty, count: 0, rows: undefined }
     if (values !== undefined) this.lists.push(list)
     this.#byKey.set(key, list)
     this.size += VALUES_SIZE + CHARACTER_SIZE * key.length
@@ -271,7 +283,7 @@ export class RelatedLists {
    * UNREADABLE_VALUE
    */
   find (value: DriverValue): RelatedList {
-    const [{ other }] = this.#member.on as [ListMember['on'][number]]
+    const { other } = this.#member.on[0] as ListMember['on'][number]
     const list = this.#byKey.get(writeValue(other, value))
     // the column has another scale than the catalog knows, so that equal values have other texts
     if (list === undefined) throw new StaleCatalog()
@@ -281,7 +293,8 @@ export class RelatedLists {
   /** `texts`: the values as JSON. Undefined if the other table cannot have them. */
   #toParameters (texts: readonly string[]): Value[] | undefined {
     const parameters: Value[] = []
-    for (const [index, text] of texts.entries()) {
+    for (let index = 0; index < texts.length; index++) {
+      const text = texts[index] as string
       const { column, other } = this.#member.on[index] as ListMember['on'][number]
       if (column.type.relatedAs === RELATED_TEXT) {
         // as it is, because a collation may consider texts with more characters equal

@@ -35,8 +35,10 @@ class ListSink implements RowSink {
   #isValue = false
   /** The lists with rows of the running statement. */
   readonly #filled: RelatedList[] = []
-  /** The first cell of the last row: its bytes, which the driver reuses, or the text of a value. */
-  #last: Uint8Array | string | undefined
+  /** The first cell of the last row: the text of a value, or the number of its bytes. */
+  #last: string | number | undefined
+  /** A copy of these bytes, because the driver reuses its own. */
+  #bytesOfLast = Buffer.alloc(32)
   /** The bytes and the memory that the answer has counted. */
   #bytes = 0
   #memory = 0
@@ -83,8 +85,8 @@ class ListSink implements RowSink {
     const end = start + readLength(bytes, from)
     this.count++
     if (!this.#isLast(bytes, start, end)) {
-      const first = Buffer.from(bytes.subarray(start, end))
-      this.#open(first, first)
+      this.#open(bytes.subarray(start, end))
+      this.#keepLast(bytes, start, end)
     } else if (!this.#goesOn()) return undefined
     this.members.textRow(this.#output, bytes, from, to)
     this.#close()
@@ -96,7 +98,9 @@ class ListSink implements RowSink {
     this.count++
     const isBytes = typeof first === 'object'
     if (isBytes ? !this.#isLast(first, 0, first.length) : String(first) !== this.#last) {
-      this.#open(first, isBytes ? first : String(first))
+      this.#open(first)
+      if (isBytes) this.#keepLast(first, 0, first.length)
+      else this.#last = String(first)
     } else if (!this.#goesOn()) return undefined
     const taking = writeRow(this.members.values(this.#output, values), values, () => this.full)
     if (taking === undefined) this.#close()
@@ -105,20 +109,26 @@ class ListSink implements RowSink {
 
   /** Whether these bytes are the first cell of the last row, too. */
   #isLast (bytes: Uint8Array, start: number, end: number): boolean {
-    const last = this.#last
-    if (typeof last !== 'object' || last.length !== end - start) return false
-    for (let index = 0; index < last.length; index++) if (last[index] !== bytes[start + index]) return false
+    if (this.#last !== end - start) return false
+    for (let index = start; index < end; index++) if (this.#bytesOfLast[index - start] !== bytes[index]) return false
     return true
   }
 
+  #keepLast (bytes: Uint8Array, start: number, end: number): void {
+    const size = end - start
+    if (size > this.#bytesOfLast.length) this.#bytesOfLast = Buffer.alloc(size)
+    for (let index = 0; index < size; index++) this.#bytesOfLast[index] = bytes[start + index] as number
+    this.#last = size
+  }
+
   /** Begins the list of a row, whose first cell is given. */
-  #open (first: DriverValue, last: Uint8Array | string): void {
+  #open (first: DriverValue): void {
     const list = this.#isValue ? this.#lists.find(first) : this.#lists.lists[Number(String(first))] as RelatedList
-    const [start, gap] = [this.#output.length, this.members.gaps.length]
-    list.rows = { output: this.#output, gaps: this.members.gaps, start, end: start, gap, gapEnd: gap }
+    const { gaps } = this.members
+    const start = this.#output.length
+    list.rows = { output: this.#output, gaps, start, end: start, gap: gaps.length, gapEnd: gaps.length }
     list.count = 1
     this.#filled.push(list)
-    this.#last = last
   }
 
   /** Begins another row of the last list, if it takes one. */

@@ -216,23 +216,25 @@ class StatementCommand {
     return false
   }
 
-  /** Must not throw, because an unreadable row is no reason to end the connection. */
+  /** Must not throw, because an unreadable row is no reason to end the connection. It runs for each: no closures. */
   #write ({ buffer, offset, end }: Packet): void {
-    const { sink, listener } = this.#options as CommandOptions & { sink: CommandSink }
+    const sink = this.#options.sink as CommandSink
     try {
       const taking = sink.textRow(buffer, offset, end)
-      if (taking !== undefined) {
-        return listener.wait?.(
-          taking.then(
-            () => { if (sink.full) this.#stop() },
-            (reason) => this.#fail(reason)
-          )
-        )
-      }
+      if (taking !== undefined) return this.#waitFor(taking, sink)
     } catch (reason) {
       return this.#fail(reason)
     }
     if (sink.full) this.#stop()
+  }
+
+  #waitFor (taking: Promise<void>, sink: CommandSink): void {
+    this.#options.listener.wait?.(
+      taking.then(
+        () => { if (sink.full) this.#stop() },
+        (reason) => this.#fail(reason)
+      )
+    )
   }
 
   /** Ignores the rows that follow, because the sink is full. */
