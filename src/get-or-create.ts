@@ -2,7 +2,7 @@
  * Returns the value stored under the key in a Map or WeakMap; if there is none, stores and returns the result of
  * `create`.
  */
-export function getOrCreate<K, V extends object | string> (
+export function getOrCreate<K, V extends object | string | number> (
   store: { get (key: K): V | undefined, set (key: K, value: V): unknown },
   key: K,
   create: () => V

@@ -142,6 +142,11 @@ const watched: Watched[] = []
 let checks: NodeJS.Timeout | undefined
 
 function check (): void {
+  if (watched.length === 0) {
+    clearInterval(checks)
+    checks = undefined
+    return
+  }
   const now = performance.now()
   for (const each of [...watched]) {
     if (each.index < 0) continue
@@ -160,9 +165,8 @@ function end (each: Watched): void {
     last.index = each.index
   }
   each.index = -1
-  if (watched.length > 0) return
-  clearInterval(checks)
-  checks = undefined
+  // the next request takes the timer over, which ends with its next check otherwise
+  if (watched.length === 0) checks?.unref()
 }
 
 /**
@@ -176,6 +180,7 @@ export function watch (
 ): () => void {
   const each = { until: performance.now() + milliseconds, client, stop, index: watched.length }
   watched.push(each)
-  checks ??= setInterval(check, CHECK_INTERVAL)
+  if (checks === undefined) checks = setInterval(check, CHECK_INTERVAL)
+  else if (watched.length === 1) checks.ref()
   return () => end(each)
 }

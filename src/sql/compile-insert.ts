@@ -153,7 +153,7 @@ const NONE: readonly Column[] = []
 export function compileInsert (batch: RowBatch, engine: Engine, counts: StatementCounts): Statement {
   const { rows, isList, ...part } = batch
   const { key, values } = keyOf(part)
-  const template = findTemplate(part, { counts, key }, (withSlots) =>
+  const template = findTemplate(part, { counts, key, engine }, (withSlots) =>
     describe({ ...batch, ...withSlots }, engine)
   )
   const parameters = cellsOf(batch, engine)
@@ -252,7 +252,7 @@ export function compileRowsOfValues (
   counts: StatementCounts
 ): Statement {
   const { key } = keyOf(part)
-  const template = findTemplate(part, { counts, key }, () => describeRows(part, engine))
+  const template = findTemplate(part, { counts, key, engine }, describeRows)
   return { ...template, parameters: rows.flat(), rows: rows.length }
 }
 

@@ -82,9 +82,7 @@ export function * compileRelated (
 ): Generator<Statement, void> {
   const part: Part = { table: member.table, parameters: [0, ...member.on.map(() => null)], member, lock }
   const { key, values: partValues } = keyOf(part)
-  const template = findTemplate(part, { counts, key }, (withSlots) =>
-    describeMember(withSlots.member, engine, buildPart(withSlots, engine))
-  )
+  const template = findTemplate(part, { counts, key, engine }, describePart)
   const memberValues = partValues.slice(part.parameters.length)
   const length = fill(template, partValues).reduce<number>((sum, each) => sum + lengthOf(each), template.sql.length)
   for (const some of divide(onValues, { parameters: template.slots.length, length, times: 1 })) {
@@ -146,7 +144,7 @@ export function compileFirst (
     lock
   }
   const { key, values } = keyOf(first)
-  const template = findTemplate(first, { counts, key }, describeFirst)
+  const template = findTemplate(first, { counts, key, engine: 'mysql' }, describeFirst)
   return { ...template, parameters: fill(template, values) }
 }
 
@@ -185,6 +183,9 @@ export function describeMember (member: ListMember, engine: Engine, built: Built
     describeCells({ table, cells: cellsOf(member), conditions: [condition], engine }, built)
   )
 }
+
+const describePart = (part: Part, engine: Engine): Template =>
+  describeMember(part.member, engine, buildPart(part, engine))
 
 /**
  * `select <number>, <cells> from <table> where <on> = … and … order by … limit n`, or `select <number>, <aggregates>
@@ -274,14 +275,16 @@ export function * compileAtOnce (
     const parameters = some.flatMap(({ id, values }) => [id, ...values])
     const plan: AtOnce = { table: member.table, parameters, member, isAtOnce: true }
     const { key, values } = keyOf(plan)
-    const template = findTemplate(plan, { counts, key }, (withSlots) => ({
-      ...describeMember(withSlots.member, engine, buildAtOnce(withSlots, engine)),
-      // through a derived table, as through a UNION
-      isUnion: true
-    }))
+    const template = findTemplate(plan, { counts, key, engine }, describeAtOnce)
     yield { ...template, parameters: fill(template, values) }
   }
 }
+
+const describeAtOnce = (plan: AtOnce, engine: Engine): Template => ({
+  ...describeMember(plan.member, engine, buildAtOnce(plan, engine)),
+  // through a derived table, as through a UNION
+  isUnion: true
+})
 
 /**
  * `select … from (select k.v0, <cells>, row_number() over (partition by k.v0 order by …) as rn from <table> join

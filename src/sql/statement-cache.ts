@@ -26,8 +26,8 @@ import { compileSelect, confirmationsOf, describeCells, isEquality } from './com
 import { compileDelete, compileUpdate } from './compile-write.ts'
 import { Slot, type Template, type Statement } from './statement.ts'
 
-/** What a property of plans is to a key: its own character, and whether it contains values. */
-interface Property { readonly character: string, readonly isValue: boolean }
+/** What a property of plans is to a key: its own code, and whether it contains values. */
+interface Property { readonly code: number, readonly isValue: boolean }
 
 /** The names of the properties of each type of a union. */
 type NamesOf<T> = T extends unknown ? keyof T : never
@@ -50,19 +50,19 @@ const APART: ReadonlyArray<NamesOf<SelectPlan | UpdatePlan | ComputedColumn | Ma
 const properties = new Map<string, Property | null>(APART.map((name) => [name, null]))
 
 function addProperty (name: string): Property {
-  const property = { character: String.fromCharCode(0xc0 + properties.size), isValue: VALUES.has(name) }
+  const property = { code: 0xc0 + properties.size, isValue: VALUES.has(name) }
   properties.set(name, property)
   return property
 }
 
 /** A number of its own for each table and column of the process, whatever their names. */
-const ids = new WeakMap<object, string>()
+const ids = new WeakMap<object, number>()
 let lastId = 0
 
-const idOf = (object: object): string => getOrCreate(ids, object, () => `#${++lastId};`)
+const idOf = (object: object): number => getOrCreate(ids, object, () => ++lastId)
 
 /** The id of the table by which statements are cached. The list of its columns has another one. */
-function idOfTable (table: Table): string {
+function idOfTable (table: Table): number {
   const shared = statementTable(table)
   idOf(shared.columnList)
   return idOf(shared)
@@ -70,41 +70,88 @@ function idOfTable (table: Table): string {
 
 type Node = Readonly<Record<string, unknown>>
 
+// The parts of a key. What follows one has a length that is known, or stands before it, or ends with its own code, so
+// that different plans have different keys.
+const [LIST, END_OF_LIST, END_OF_OBJECT, VALUE, VALUES_OF_LIST, ID, TEXT, OTHER, NAMED] = [...'[]}?*#:=@']
+  .map((part) => part.charCodeAt(0)) as [number, number, number, number, number, number, number, number, number]
+
+/** The codes of a key that is being written: of a text that grows, V8 would keep 32 bytes for each part. */
+let codes = new Uint16Array(1024)
+/** The room in it before each part, beside a text. */
+const ROOM = 16
+
 /** Goes over a plan once: writes its key, collects its values and, if needed, makes a copy with slots. */
 class Walk {
   readonly values: Cell[] = []
   readonly #isCopy: boolean
   /** The nodes to which several parts of a plan refer, with their copies. */
   #named: Map<object, unknown> | undefined
-  key = ''
+  #length = 0
 
   constructor (isCopy: boolean) {
     this.#isCopy = isCopy
   }
 
+  /** The key, before another walk begins. */
+  get key (): string {
+    return Buffer.from(codes.buffer, 0, this.#length * codes.BYTES_PER_ELEMENT).toString('utf16le')
+  }
+
+  #grow (room: number): void {
+    const larger = new Uint16Array(2 * codes.length + room)
+    larger.set(codes)
+    codes = larger
+  }
+
   visit (node: unknown): unknown {
-    const id = typeof node === 'object' && node !== null ? ids.get(node) : undefined
-    if (typeof node === 'string') this.key += `${node.length}:${node}`
-    else if (typeof node !== 'object' || node === null) this.key += `=${node};`
-    else if (id !== undefined) this.key += id
-    else if (Array.isArray(node)) return this.#visitList(node)
-    else if ('columnList' in node) this.key += idOfTable(node as Table)
-    // several parts of a plan refer to computed columns, members, relevances and columns of members
-    else if ('call' in node || 'on' in node || 'match' in node || 'member' in node) {
-      return this.#visitNamed(node as Node)
-    } else if ('declaration' in node) this.key += idOf(node)
-    // an index of a table beside it
-    else if ('parts' in node) this.visit((node as Node)['name'])
-    else return this.#visitObject(node as Node)
+    let part = ID
+    let number: number
+    let text = ''
+    if (typeof node !== 'object' || node === null) {
+      part = typeof node === 'string' ? TEXT : OTHER
+      text = String(node)
+      number = text.length
+    } else {
+      const id = ids.get(node)
+      if (id !== undefined) number = id
+      else if (Array.isArray(node)) return this.#visitList(node)
+      else if ('columnList' in node) number = idOfTable(node as Table)
+      // several parts of a plan refer to computed columns, members, relevances and columns of members
+      else if ('call' in node || 'on' in node || 'match' in node || 'member' in node) {
+        return this.#visitNamed(node as Node)
+      } else if ('declaration' in node) number = idOf(node)
+      // an index of a table beside it
+      else if ('parts' in node) {
+        this.visit((node as Node)['name'])
+        return node
+      } else return this.#visitObject(node as Node)
+    }
+    if (this.#length + ROOM + text.length > codes.length) this.#grow(ROOM + text.length)
+    codes[this.#length++] = part
+    codes[this.#length++] = number >>> 16
+    codes[this.#length++] = number & 0xffff
+    for (let index = 0; index < text.length; index++) codes[this.#length++] = text.charCodeAt(index)
     return node
   }
 
+  #number (part: number, number: number): void {
+    if (this.#length + ROOM > codes.length) this.#grow(ROOM)
+    codes[this.#length++] = part
+    codes[this.#length++] = number >>> 16
+    codes[this.#length++] = number & 0xffff
+  }
+
   #visitList (list: readonly unknown[]): unknown {
-    this.key += '['
-    const visited = this.#isCopy ? list.map((each) => this.visit(each)) : list
-    if (!this.#isCopy) for (const each of list) this.visit(each)
-    this.key += ']'
-    return visited
+    if (this.#length === codes.length) this.#grow(ROOM)
+    codes[this.#length++] = LIST
+    const copy: unknown[] | undefined = this.#isCopy ? [] : undefined
+    for (let index = 0; index < list.length; index++) {
+      const visited = this.visit(list[index])
+      if (copy !== undefined) copy.push(visited)
+    }
+    if (this.#length === codes.length) this.#grow(ROOM)
+    codes[this.#length++] = END_OF_LIST
+    return copy ?? list
   }
 
   #visitNamed (node: Node): unknown {
@@ -112,7 +159,7 @@ class Walk {
     if (!named.has(node)) {
       named.set(node, undefined)
       named.set(node, this.#visitObject(node))
-    } else this.key += `@${[...named.keys()].indexOf(node)};`
+    } else this.#number(NAMED, [...named.keys()].indexOf(node))
     return named.get(node)
   }
 
@@ -124,12 +171,14 @@ class Walk {
       let property = value === undefined ? null : properties.get(name)
       if (property === undefined) property = addProperty(name)
       if (property !== null) {
-        this.key += property.character
+        if (this.#length + ROOM > codes.length) this.#grow(ROOM)
+        codes[this.#length++] = property.code
         visited = property.isValue ? this.#take(value) : this.visit(value)
       }
       if (copy !== undefined) copy[name] = visited
     }
-    this.key += '}'
+    if (this.#length === codes.length) this.#grow(ROOM)
+    codes[this.#length++] = END_OF_OBJECT
     return copy ?? node
   }
 
@@ -137,21 +186,21 @@ class Walk {
   #take (value: unknown): unknown {
     const first = this.values.length
     if (!Array.isArray(value)) {
-      this.key += '?'
+      codes[this.#length++] = VALUE
       this.values.push(value as Cell)
       return this.#isCopy ? new Slot(first) : value
     }
-    this.key += `?${value.length};`
-    for (const each of value) this.values.push(each)
+    this.#number(VALUES_OF_LIST, value.length)
+    for (let index = 0; index < value.length; index++) this.values.push(value[index])
     return this.#isCopy ? value.map((_, index) => new Slot(first + index)) : value
   }
 }
 
 /** The statement key of a plan, or of a part of one, and its values. */
-export function keyOf (plan: object): Pick<Walk, 'key' | 'values'> {
+export function keyOf (plan: object): { readonly key: string, readonly values: readonly Cell[] } {
   const walk = new Walk(false)
   walk.visit(plan)
-  return walk
+  return { key: walk.key, values: walk.values }
 }
 
 // The cache.
@@ -178,14 +227,14 @@ export const statementCache = new CacheByTable<Template>(16 * 1024 * 1024, sizeO
 /** Returns the cached statement of a plan, or builds it from the plan with slots, and counts which in `counts`. */
 export function findTemplate<P extends { readonly table: Table }> (
   plan: P,
-  { counts, key }: { readonly counts: StatementCounts, readonly key: string },
-  build: (plan: P) => Template
+  { counts, key, engine }: { readonly counts: StatementCounts, readonly key: string, readonly engine: Engine },
+  build: (plan: P, engine: Engine) => Template
 ): Template {
   const table = statementTable(plan.table)
   const cached = statementCache.get(table, key)
   counts[cached === undefined ? 'built' : 'cached']++
   if (cached !== undefined) return cached
-  const built = build(new Walk(true).visit(plan) as P)
+  const built = build(new Walk(true).visit(plan) as P, engine)
   const isInOrder = built.slots.every((slot, index) => slot instanceof Slot && slot.index === index)
   const template = { ...built, isInOrder }
   if (template.sql.length <= MAX_LENGTH + roomOfRules(plan.table)) statementCache.set(table, key, template)
@@ -242,7 +291,7 @@ export function compileStatement (
   counts: StatementCounts = { cached: 0, built: 0 }
 ): Statement {
   const { key, values } = keyOf(plan)
-  const template = findTemplate(plan, { counts, key }, (withSlots) => describe(withSlots, engine))
+  const template = findTemplate(plan, { counts, key, engine }, describe)
   const statement = { ...template, parameters: fill(template, values) }
   return template.isSearch === true ? { ...statement, textPath: matchesIn(plan.condition)[0]?.path } : statement
 }

@@ -1,4 +1,5 @@
 /** Queues of requests and of time limits. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import t from 'tap'
 import { createWaiters, type Waiters, watch } from '../../src/dialects/waiters.ts'
@@ -106,6 +107,8 @@ t.test('a value is given to the first waiter that accepts it, and the turn of it
 
 t.test('what runs is stopped after its own time, or when its client has disconnected', async (t) => {
   const stopped: string[] = []
+  // the timer of the tests before ends with its next check
+  await sleep(150)
   const clock = stoppedClock(t)
   const clients = { first: { destroyed: false }, second: { destroyed: false }, third: undefined }
   const ends = new Map(Object.entries(clients).map(([name, client]) =>
