@@ -167,11 +167,16 @@ function expectedOf (field: string, schema: TSchema): string {
 const NAMES = 'RowQueryNames'
 /** An object of any keys and values, each of which TypeBox would look at. */
 const VALUES = 'RowQueryValues'
+/** A list of such objects, for each of which TypeBox would look their kind up. */
+const ROWS = 'RowQueryRows'
 /** An object of few keys. TypeBox would list those of one with many several times. */
 const FEW = 'RowQueryFew'
 
 TypeRegistry.Set<TObject>(VALUES, ({ minProperties = 0 }, value) =>
   isObject(value) && (minProperties === 0 || objectKeys(value).length >= minProperties))
+
+TypeRegistry.Set<TArray>(ROWS, ({ minItems = 0, maxItems = Infinity }, value) =>
+  Array.isArray(value) && value.length >= minItems && value.length <= maxItems && value.every(isObject))
 
 type Few = TSchema & { readonly inner: TypeCheck<TSchema> }
 
@@ -200,9 +205,14 @@ function replaceIn (value: unknown): unknown {
   if (schema['uniqueItems'] === true && (schema as unknown as TArray).items[Kind] === 'String') {
     return { ...inner, [Kind]: NAMES }
   }
+  if (schema['type'] === 'array' && isAny(schema['items'])) return { ...inner, [Kind]: ROWS }
   if (schema['type'] !== 'object') return inner
   return isOpen(schema) ? { ...inner, [Kind]: VALUES } : { ...inner, [Kind]: FEW, inner: TypeCompiler.Compile(inner) }
 }
+
+/** Whether a schema is that of objects of any size with any keys and values. */
+const isAny = (schema: TSchema): boolean =>
+  schema['type'] === 'object' && isOpen(schema) && schema['minProperties'] === undefined
 
 /** Whether a schema of objects allows any key with any value. */
 function isOpen ({ additionalProperties, patternProperties = {} }: TSchema): boolean {
