@@ -1,6 +1,6 @@
 /** The bodies of requests, members and operations, of the fields that fields.ts gives them. */
 import { type Static, type TObject, Type } from '@sinclair/typebox'
-import { type AggregateSchema, type FieldsIn, fieldsIn, type BodyPart, schemasOf } from './fields.ts'
+import { type FieldsIn, fieldsIn, type BodyPart, schemasOf } from './fields.ts'
 import { type Verb, VERBS } from './grants.ts'
 import { closed } from './server-settings.ts'
 
@@ -31,7 +31,7 @@ export type Member = Static<typeof MemberSchema>
 export type Related = Static<typeof RelatedSchema>
 export type SelectBody = Static<typeof BODIES.select>
 /** A function of `aggregates`. */
-export type AggregateCall = Static<typeof AggregateSchema>
+export type AggregateCall = NonNullable<SelectBody['aggregates']>[string]
 export type InsertBody = Static<typeof BODIES.insert>
 export type OnConflict = NonNullable<InsertBody['onConflict']>
 export type UpdateBody = Static<typeof BODIES.update>

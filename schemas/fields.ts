@@ -89,18 +89,51 @@ const OrderTerm = Type.Object({}, {
     'include that is one row, with its column and direction; or $match and DESC: the best matches first.'
 })
 
-/** The operand of `$count` may be `*`. */
-export const AggregateSchema = Type.Object({
-  $count: Text('Counts the rows with a value in this column; "*" counts all rows.'),
-  $countDistinct: Text('Counts the different values of this column.'),
-  $sum: Text('Adds the numbers of this column.'),
-  $avg: Text('The average of the numbers of this column.'),
-  $min: Text('The least value of this column.'),
-  $max: Text('The greatest value of this column.'),
+/** The name of a member of `include` in the rows of the answer. */
+export const MEMBER_NAME = /^[A-Za-z][A-Za-z0-9_]{0,63}$/
+
+/** A column of a member of `include`, or of a member of that. */
+export interface MemberColumn { readonly [member: string]: string | MemberColumn }
+
+const underMembers = (inner: TSchema) => Type.Record(Type.String({ pattern: MEMBER_NAME.source }), inner, {
+  ...closed,
+  ...one
+})
+const columnOr = (inner: TSchema) => Type.Union([Type.String(), inner])
+
+/** A column of a member of `include` that is one row, in groups. */
+export const MemberColumnSchema = Type.Unsafe<MemberColumn>({
+  ...underMembers(columnOr(underMembers(columnOr(underMembers(Type.String()))))),
+  description: 'A member of include that is one row, and its column; members of the member may stand in between.'
+})
+
+/** The names of the members that lead to a column of a member, and that of the column. */
+export function followMembers (given: MemberColumn): { readonly members: readonly string[], readonly column: string } {
+  const [[name, inner]] = Object.entries(given) as [[string, string | MemberColumn]]
+  if (typeof inner === 'string') return { members: [name], column: inner }
+  const { members, column } = followMembers(inner)
+  return { members: [name, ...members], column }
+}
+
+/** `operand`: what a function is computed from. That of `$count` may be `*`. */
+const functionsOf = <T extends TSchema>(operand: (description: string) => T) => Type.Object({
+  $count: operand('Counts the rows with a value in this column; "*" counts all rows.'),
+  $countDistinct: operand('Counts the different values of this column.'),
+  $sum: operand('Adds the numbers of this column.'),
+  $avg: operand('The average of the numbers of this column.'),
+  $min: operand('The least value of this column.'),
+  $max: operand('The greatest value of this column.'),
   filters: Type.Optional(Values({
     description: 'Selects the rows that the function is computed from, of those that the filters of the request select.'
   }))
 }, { ...closed, ...one, maxProperties: 2, description: 'One function and its column, and optionally filters.' })
+
+/** An aggregate of related rows. */
+export const AggregateSchema = functionsOf(Text)
+
+/** An aggregate of a group. */
+const GroupAggregate = functionsOf((description) =>
+  Type.Optional(Type.Union([Type.String(), MemberColumnSchema], { description })))
 
 /** A part of time of a column, by which rows are grouped. */
 export const PartSchema = Type.Object({
@@ -114,18 +147,8 @@ export const PartSchema = Type.Object({
 /** The name of an aggregate, or of an object in `groupBy`, in the rows of the answer. */
 const ResultName = Type.String({ pattern: '^[A-Za-z0-9_]{1,64}$' })
 
-/** The name of a member of `include` in the rows of the answer. */
-export const MEMBER_NAME = /^[A-Za-z][A-Za-z0-9_]{0,63}$/
-
-/** A column of a member of `include` that is one row, by which rows are grouped. */
-export const MemberColumn = Type.Record(Type.String({ pattern: MEMBER_NAME.source }), Type.String(), {
-  ...closed,
-  ...one,
-  description: 'A member of include that is one row, and its column.'
-})
-
 /** An entry of `groupBy` with a name of its own. */
-export const NamedGroup = Type.Record(ResultName, Type.Union([PartSchema, MemberColumn]), { ...closed, ...one })
+export const NamedGroup = Type.Record(ResultName, Type.Union([PartSchema, MemberColumnSchema]), { ...closed, ...one })
 
 /** Names of columns, none of them twice. */
 const Names = (options: { description?: string, minItems?: number } = {}) =>
@@ -135,13 +158,13 @@ const Returning = Type.Optional(Type.Union([Names(), Type.Literal('*')], {
   description: 'Columns of the written rows to return as "rows", in this order; "*" for all of them.'
 }))
 
-const Aggregates = Type.Optional(Type.Record(ResultName, AggregateSchema, {
-  ...closed,
-  minProperties: 1,
-  maxProperties: MAX_AGGREGATES,
-  description: 'Name to function: values that are computed from the rows of each group, or from all rows without ' +
-    'groupBy.'
-}))
+const aggregatesOf = <T extends TSchema>(call: T, description: string) =>
+  Type.Optional(Type.Record(ResultName, call, {
+    ...closed,
+    minProperties: 1,
+    maxProperties: MAX_AGGREGATES,
+    description
+  }))
 
 /**
  * The members of a row by name: rows of other tables. Checked by src/request/check-fields.ts, because members have
@@ -308,7 +331,7 @@ export const FIELDS = {
           maxItems: MAX_COLUMNS,
           description: 'Returns one row for each combination of values of these columns. An entry such as {"month": ' +
             '{"$month": "<column>"}} groups by a part of time, and gives it a name; {"country": {"<member>": ' +
-            '"<column>"}} groups by a column of a member of include that is one row.'
+            '"<column>"}} groups by a column of a member of include that is one row, or of a member of that.'
         }
       ))
     },
@@ -318,7 +341,15 @@ export const FIELDS = {
     isNoPage: true
   },
   aggregates: {
-    in: { select: Aggregates, member: Aggregates },
+    in: {
+      select: aggregatesOf(
+        GroupAggregate,
+        'Name to function: values that are computed from the rows of each group, or from all rows without groupBy. ' +
+        '{"credit": {"$sum": {"<member>": "<column>"}}} takes the column of a member of include that is one row, ' +
+        'once for each row.'
+      ),
+      member: aggregatesOf(AggregateSchema, 'Name to function: values that are computed from all related rows.')
+    },
     expected: `an object of 1 to ${MAX_AGGREGATES} names (1 to 64 letters, digits and _), each with one function ` +
       'such as {"$sum": "<column>"} and optionally "filters"',
     excludes: { select: NOT_OF_GROUPS, member: ['as', 'columns', 'orderBy', 'limit', 'include'] },

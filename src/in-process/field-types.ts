@@ -33,7 +33,7 @@ export type Of<B, K extends string> = K extends keyof B ? Exclude<B[K], undefine
 export type ValueAt<A, K> = A extends unknown ? K extends keyof A ? A[K] : never : never
 export type SelectOf<C> = C extends Column<infer Select, any, any, any> ? Select : C
 type InsertOf<C> = C extends Column<any, infer Insert, any, any> ? Insert : C
-type SumOf<C> = C extends { readonly __sum__?: infer Sum } ? Exclude<Sum, undefined> : string | number
+export type SumOf<C> = C extends { readonly __sum__?: infer Sum } ? Exclude<Sum, undefined> : string | number
 type UpdateOf<C> = C extends Column<any, any, infer Update, any> ? Update : C
 
 /** A row with every column. */
@@ -234,13 +234,16 @@ type MemberTerm<M extends string> = M extends `${infer Member}.${infer Column}`
 export type Position<T> = { readonly [K in keyof T]?: ValueOf<T[K]> | null }
 
 /** The columns that have a sum. */
-type Summable<T> = { [K in Name<T>]: [SumOf<T[K]>] extends [never] ? never : K }[Name<T>]
+export type Summable<T> = { [K in Name<T>]: [SumOf<T[K]>] extends [never] ? never : K }[Name<T>]
 
-/** One function with its column, and the filters of the rows that it is computed from. */
-export type Aggregate<T, X = never> = { readonly filters?: Filters<T, X> } & (
-  | { readonly $count: Name<T> | '*' } | { readonly $countDistinct: Name<T> }
-  | { readonly $sum: Summable<T> } | { readonly $avg: Summable<T> }
-  | { readonly $min: Name<T> } | { readonly $max: Name<T> }
+/**
+ * One function with its column, and the filters of the rows that it is computed from. `M`: columns of members; `S`:
+ * those of them that have a sum.
+ */
+export type Aggregate<T, X = never, M = never, S = M> = { readonly filters?: Filters<T, X> } & (
+  | { readonly $count: Name<T> | '*' | M } | { readonly $countDistinct: Name<T> | M }
+  | { readonly $sum: Summable<T> | S } | { readonly $avg: Summable<T> | S }
+  | { readonly $min: Name<T> | M } | { readonly $max: Name<T> | M }
 )
 
 /** The columns that can be times, because texts and times have the same type here. */
@@ -265,6 +268,11 @@ type PartOf<G, K> = Exclude<ValueAt<Exclude<G, string>, K>, undefined> extends i
   ? P extends { readonly $year: unknown } ? number | null : string | null
   : never
 
+/** The names of the aggregates that have a column of a member. */
+export type MemberAggregateNames<A> = {
+  [K in keyof A]-?: [ValueAt<A[K], Exclude<keyof A[K], 'filters'> & string>] extends [string] ? never : K
+}[keyof A]
+
 /** The type of the value that an aggregate returns. Without rows there is no sum. */
 export type AggregateOf<T, A> = A extends { readonly $count: unknown } | { readonly $countDistinct: unknown }
   ? number
@@ -275,15 +283,17 @@ export type AggregateOf<T, A> = A extends { readonly $count: unknown } | { reado
       : never
 
 /** Name to function. */
-export type Aggregates<T, X = never> = Readonly<Record<string, Aggregate<T, X>>>
-/** A row of groups. Columns of members: src/in-process/related.ts. */
+export type Aggregates<T, X = never, M = never> = Readonly<Record<string, Aggregate<T, X, M>>>
+/** A row of groups. Columns and aggregates of members: src/in-process/related.ts. */
 export type GroupRow<T, G, A> = { [K in Extract<G, keyof T>]: SelectOf<T[K]> } & {
   [K in PartNames<G>]: PartOf<G, K>
-} & { [K in keyof A]: AggregateOf<T, A[K]> }
+} & { [K in Exclude<keyof A, MemberAggregateNames<A>>]: AggregateOf<T, A[K]> }
 /** The columns that `having` and `orderBy` can name. A sum that is a string may be compared with a number. */
-export type GroupColumns<T, G, A> = Pick<T, Extract<G, keyof T>> & { [K in PartNames<G>]: PartOf<G, K> } & {
-  [K in keyof A]: Column<AggregateOf<T, A[K]>, AggregateOf<T, A[K]> extends string | null ? number : never, never>
-}
+export type GroupColumns<T, G, A> = Pick<T, Extract<G, keyof T>> & { [K in PartNames<G>]: PartOf<G, K> } & Comparable<{
+  [K in Exclude<keyof A, MemberAggregateNames<A>>]: AggregateOf<T, A[K]>
+}>
+/** The results of aggregates as columns. */
+export type Comparable<R> = { [K in keyof R]: Column<R[K], R[K] extends string | null ? number : never, never> }
 
 /** The type of a value with the given type of integers beyond 2^53. */
 export type Large<V, N extends Bigints> = N extends 'string' ? V extends bigint ? string : V : V

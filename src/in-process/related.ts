@@ -4,8 +4,8 @@
  * member is one row or a list.
  */
 import type {
-  Aggregate, AggregateOf, Aggregates, AnyOrder, Bigints, Filters, LargeIn, MemberGroupNames, Name, Of, OrderOf, Related,
-  Row, SelectOf, ValueAt
+  Aggregate, AggregateOf, Aggregates, AnyOrder, Bigints, Filters, LargeIn, MemberAggregateNames, MemberGroupNames, Name,
+  Of, OrderOf, Related, Row, SelectOf, Summable, SumOf, ValueAt
 } from './field-types.ts'
 
 type IsAny<T> = 0 extends 1 & T ? true : false
@@ -268,21 +268,36 @@ type ColumnsOfOne<Tables, T extends Name<Tables>, O extends Name<Tables>, B> = [
         : never)
 
 /**
- * The allowed members beside `groupBy`: each is one row, and has none of the fields of rows. `I`: the given members.
+ * The allowed members beside `groupBy` and `aggregates`: each is one row, and has none of the fields of rows. `I`: the
+ * given members.
  */
 export type GroupMembers<Tables, T extends Name<Tables>, I, X> = string extends keyof I
   ? AnyMembers<Tables>
   : { readonly [M in keyof I]: GroupMember<Tables, T, TableOf<Tables, M, I[M]>, I[M], X> }
 type GroupMember<Tables, T extends Name<Tables>, O extends Name<Tables>, B, X> = [O] extends [never]
   ? { readonly table: Name<Tables> }
-  : IsOne<Tables, T, O, B> extends false ? never : CheckedRows<Tables, T, O, B, X, never>
+  : IsOne<Tables, T, O, B> extends false
+    ? never
+    : CheckedRows<Tables, T, O, B, X, never> & { readonly include?: GroupMembers<Tables, O, Of<B, 'include'>, X> }
 
-/** The columns of members by which rows can be grouped: `{"customer": "country"}`. */
-export type MemberColumn<Tables, I> = [I] extends [undefined]
+/** A column of a member that is known only at run time. */
+export interface AnyMemberColumn { readonly [member: string]: string | AnyMemberColumn }
+
+/**
+ * The columns of members that groups may use: `{"customer": "country"}`, or `{"customer": {"land": "region"}}`. `Of`:
+ * all of them, or those that have a sum.
+ */
+export type MemberColumn<Tables, I, Of extends 'all' | 'sums' = 'all'> = [I] extends [undefined]
   ? never
   : string extends keyof I
-    ? Readonly<Record<string, string>>
-    : { [M in keyof I]: { readonly [K in M]: Name<Tables[TableOf<Tables, M, I[M]>]> } }[keyof I]
+    ? AnyMemberColumn
+    : {
+        [M in keyof I]: {
+          readonly [K in M]: ColumnOf<Tables[TableOf<Tables, M, I[M]>], Of> | MemberColumn<Tables, IncludeOf<I[M]>, Of>
+        }
+      }[keyof I]
+type ColumnOf<T, Of> = Of extends 'sums' ? Summable<T> : Name<T>
+type IncludeOf<B> = Of<B, 'include'>
 
 /** The columns of members in a row of groups by their names there, null if there is no such row. */
 export type MemberGroups<Tables, I, G> = {
@@ -290,13 +305,30 @@ export type MemberGroups<Tables, I, G> = {
     ? K extends keyof G ? MemberValue<Tables, I, Exclude<G[K], undefined>> | null : never
     : never
 }
-type MemberValue<Tables, I, P> = {
+type MemberValue<Tables, I, P> = SelectOf<NamedColumn<Tables, I, P>>
+type NamedColumn<Tables, I, P> = {
   [M in keyof P]: M extends keyof I
-    ? P[M] extends Name<Tables[TableOf<Tables, M, I[M]>]> ? SelectOf<Tables[TableOf<Tables, M, I[M]>][P[M]]> : unknown
+    ? P[M] extends string
+      ? P[M] extends Name<Tables[TableOf<Tables, M, I[M]>]> ? Tables[TableOf<Tables, M, I[M]>][P[M]] : unknown
+      : NamedColumn<Tables, IncludeOf<I[M]>, P[M]>
     : unknown
 }[keyof P]
 
-/** The allowed aggregates of groups, given the aggregates `A`: their filters may have `$some` and `$none`. */
-export type AggregatesIn<Tables, T extends Name<Tables>, A, X> = string extends keyof A
-  ? Aggregates<Tables[T], X>
-  : { readonly [K in keyof A]: Aggregate<Tables[T], X> & FiltersIn<Tables, T, A[K], X> }
+/** The aggregates of columns of members in a row of groups. */
+export type MemberAggregates<Tables, I, A> = { [K in MemberAggregateNames<A>]: MemberAggregateOf<Tables, I, A[K]> }
+type MemberAggregateOf<Tables, I, A> = A extends { readonly $count: unknown } | { readonly $countDistinct: unknown }
+  ? number
+  : A extends { readonly $sum: infer P } | { readonly $avg: infer P }
+    ? SumOf<NamedColumn<Tables, I, P>> | null
+    : A extends { readonly $min: infer P } | { readonly $max: infer P } ? MemberValue<Tables, I, P> | null : never
+
+/**
+ * The allowed aggregates of groups, given the aggregates `A` and the members `I`: their filters may have `$some` and
+ * `$none`.
+ */
+export type AggregatesIn<Tables, T extends Name<Tables>, A, X, I> = string extends keyof A
+  ? Aggregates<Tables[T], X, AnyMemberColumn>
+  : {
+      readonly [K in keyof A]: Aggregate<Tables[T], X, MemberColumn<Tables, I>, MemberColumn<Tables, I, 'sums'>> &
+        FiltersIn<Tables, T, A[K], X>
+    }

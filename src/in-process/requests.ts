@@ -1,11 +1,11 @@
 /** Types of requests and of their results, for calls in process, operations and the client. */
 import type {
-  AggregatesIn, AnyMembers, FiltersIn, GroupMembers, IdOf, Keys, MemberColumn, MemberColumns, MemberGroups, Members,
-  ReturnedMembers, RowWith, TableName
+  AggregatesIn, AnyMemberColumn, AnyMembers, FiltersIn, GroupMembers, IdOf, Keys, MemberAggregates, MemberColumn,
+  MemberColumns, MemberGroups, Members, ReturnedMembers, RowWith, TableName
 } from './related.ts'
 import type {
-  Aggregates, AnyOrder, Bigints, Changes, Expect, Filters, GroupColumns, GroupRow, Insert, KeyChoice, Large, LargeIn,
-  Name, Of, OnConflict, OrderOf, Part, Position, Row, ValueAt
+  Aggregates, AnyOrder, Bigints, Changes, Comparable, Expect, Filters, GroupColumns, GroupRow, Insert, KeyChoice,
+  Large, LargeIn, Name, Of, OnConflict, OrderOf, Part, Position, Row, ValueAt
 } from './field-types.ts'
 
 /** The options of an import (docs/imports.md). */
@@ -40,8 +40,8 @@ interface AnySelect<Tables, T extends Name<Tables>, X = never> extends PageField
   readonly limit?: number
   readonly orderBy?: AnyOrder<string>
   readonly include?: AnyMembers<Tables>
-  readonly groupBy?: ReadonlyArray<(keyof Tables[T] & string) | Part<Tables[T], Readonly<Record<string, string>>>>
-  readonly aggregates?: Aggregates<Tables[T], X>
+  readonly groupBy?: ReadonlyArray<(keyof Tables[T] & string) | Part<Tables[T], AnyMemberColumn>>
+  readonly aggregates?: Aggregates<Tables[T], X, AnyMemberColumn>
   readonly having?: object
 }
 
@@ -88,8 +88,8 @@ interface GroupFields<Tables, T extends Name<Tables>, B, X> {
   readonly groupBy?: ReadonlyArray<
     (keyof Tables[T] & string) | Part<Tables[T], MemberColumn<Tables, FieldOf<B, 'include'>>>
   >
-  readonly include?: IsGiven<B, 'groupBy'> extends false ? never : GroupMembers<Tables, T, Of<B, 'include'>, X>
-  readonly aggregates?: AggregatesIn<Tables, T, Of<B, 'aggregates'>, X>
+  readonly include?: GroupMembers<Tables, T, Of<B, 'include'>, X>
+  readonly aggregates?: AggregatesIn<Tables, T, Of<B, 'aggregates'>, X, FieldOf<B, 'include'>>
   readonly having?: Filters<AllGroupColumns<Tables, T, B>, X, never>
   readonly limit?: number
   readonly offset?: number
@@ -100,7 +100,8 @@ interface GroupFields<Tables, T extends Name<Tables>, B, X> {
 
 /** What `having` and `orderBy` can name. */
 type AllGroupColumns<Tables, T extends Name<Tables>, B> =
-  GroupColumns<Tables[T], GroupsOf<B>, AggregatesOf<B>> & MemberGroups<Tables, FieldOf<B, 'include'>, GroupsOf<B>>
+  GroupColumns<Tables[T], GroupsOf<B>, AggregatesOf<B>> & MemberGroups<Tables, FieldOf<B, 'include'>, GroupsOf<B>> &
+  Comparable<MemberAggregates<Tables, FieldOf<B, 'include'>, AggregatesOf<B>>>
 
 /** Whether a request is a select of groups; `boolean` if that is only known at run time. */
 type HasGroups<B> = IsGiven<B, 'groupBy'> extends true
@@ -259,7 +260,8 @@ interface Results<Tables, T extends Name<Tables>, B, N extends Bigints> {
 
 /** A row of groups. */
 type GroupRowOf<Tables, T extends Name<Tables>, B> =
-  GroupRow<Tables[T], GroupsOf<B>, AggregatesOf<B>> & MemberGroups<Tables, FieldOf<B, 'include'>, GroupsOf<B>>
+  GroupRow<Tables[T], GroupsOf<B>, AggregatesOf<B>> & MemberGroups<Tables, FieldOf<B, 'include'>, GroupsOf<B>> &
+  MemberAggregates<Tables, FieldOf<B, 'include'>, AggregatesOf<B>>
 
 export type SelectResult<Tables, T extends Name<Tables>, B, N extends Bigints> =
   HasGroups<B> extends infer Groups

@@ -65,7 +65,7 @@ const GROUPS =
   '"aggregates": {"n": {"$count": "*"}, "sum": {"$sum": "total"}}, "having": {"n": {"$gt": 10}}, ' +
   '"orderBy": "sum DESC"}; also $countDistinct $avg $min $max, and $year $week $date $hour; ' +
   '{"country": {"customer": "country"}} in "groupBy" with "include": {"customer": {"table": "customers"}} groups by ' +
-  'the column of a related row. ' +
+  'the column of a related row, and {"$sum": {"customer": "credit"}} adds one up. ' +
   'Compute sums and counts in this way instead of reading rows.'
 
 const ON_CONFLICT =

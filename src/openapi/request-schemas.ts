@@ -4,7 +4,9 @@
  */
 import type { TObject } from '@sinclair/typebox'
 import { BODIES, MemberSchema, OPERATIONS, operationsBody } from '../../schemas/body.ts'
-import { fieldNamed, type Field, MEMBER_NAME, MemberColumn, NamedGroup, relatedCount } from '../../schemas/fields.ts'
+import {
+  AggregateSchema, fieldNamed, type Field, MEMBER_NAME, MemberColumnSchema, NamedGroup, relatedCount
+} from '../../schemas/fields.ts'
 import { MAX_ROWS } from '../../schemas/limits.ts'
 import { type Verb, VERBS } from '../../schemas/grants.ts'
 import { ANSWERS, groupsResponse, GroupValueSchema, OperationsAnswer } from '../../schemas/responses.ts'
@@ -80,7 +82,11 @@ function ownOfTable ({ name, table, verbs, limits, hasMembers }: Subject, verb: 
             ]),
             uniqueItems: true
           },
-    aggregates: { additionalProperties: refTo(`${name}Aggregate`) },
+    aggregates: {
+      additionalProperties: hasMembers
+        ? anyOf([refTo(`${name}Aggregate`), refTo(MEMBER_AGGREGATE)])
+        : refTo(`${name}Aggregate`)
+    },
     after: hasPositions(table) ? { anyOf: [refTo(`${name}Position`), { type: 'null' }] } : undefined,
     offset: { maximum: limits.offset },
     onConflict: hasConflicts(table) ? refTo(`${name}OnConflict`) : undefined,
@@ -163,6 +169,18 @@ const INCLUDE = 'Include'
 const MEMBER = 'Member'
 const RELATED = 'Related'
 const MEMBER_COLUMN = 'MemberColumn'
+const MEMBER_AGGREGATE = 'MemberAggregate'
+
+/** One function of a column of a member, in groups of any table. */
+function memberAggregate (): Schema {
+  const { properties: { filters, ...functions }, minProperties, maxProperties } = AggregateSchema
+  const calls = Object.keys(functions).map((name) => [name, refTo(MEMBER_COLUMN)] as const)
+  return closedObject([...calls, ['filters', toDocument(filters)]], {
+    minProperties,
+    maxProperties,
+    description: 'One function of a column of a related row, which counts once for each row, and optionally filters.'
+  })
+}
 
 /** The tables and views whose rows members can have. */
 const areRelated = <T extends VisibleTable>(tables: readonly T[]): T[] =>
@@ -182,12 +200,12 @@ function memberSchema (tables: readonly string[], own: Own, more: readonly strin
 }
 
 function typedMember (subject: Subject): Schema {
-  const { filters, columns, aggregates } = ownOfTable(subject, 'select')
+  const { filters, columns } = ownOfTable(subject, 'select')
   const relatable = subject.table.columnList.filter(({ type }) => type.relatedAs !== undefined).map(({ name }) => name)
   const own = {
     filters,
     columns,
-    aggregates,
+    aggregates: { additionalProperties: refTo(`${subject.name}Aggregate`) },
     ...(relatable.length > 0 && { on: { additionalProperties: { type: 'string', enum: relatable } } })
   }
   return memberSchema([subject.table.name], own, subject.table.kind === 'view' ? ['on'] : [])
@@ -211,7 +229,8 @@ function includeSchemas (all: readonly Subject[], limits: DocumentLimits, isType
       ? { anyOf: subjects.map((subject) => refTo(memberName(subject))) }
       : memberSchema(subjects.map(({ table: { name } }) => name), {}),
     ...(isTyped && Object.fromEntries(subjects.map((subject) => [memberName(subject), typedMember(subject)]))),
-    [MEMBER_COLUMN]: toDocument(MemberColumn),
+    [MEMBER_COLUMN]: toDocument(MemberColumnSchema),
+    [MEMBER_AGGREGATE]: memberAggregate(),
     [RELATED]: {
       description: 'A member of `include`: related rows, or aggregates of them.',
       anyOf: [
@@ -275,8 +294,8 @@ export function operationSchemas (
 
 /** Names of schemas that no table may use. */
 export const RESERVED: readonly string[] = [
-  VALUE, GROUPS_RESPONSE, INCLUDE, MEMBER, MEMBER_COLUMN, OTHER_COLUMN, RELATED, RELATED_COUNT, OPERATIONS_REQUEST,
-  OPERATIONS_RESPONSE, OPERATION,
+  VALUE, GROUPS_RESPONSE, INCLUDE, MEMBER, MEMBER_COLUMN, MEMBER_AGGREGATE, OTHER_COLUMN, RELATED, RELATED_COUNT,
+  OPERATIONS_REQUEST, OPERATIONS_RESPONSE, OPERATION,
   ...VERBS.map((verb) => operationName(verb))
 ]
 

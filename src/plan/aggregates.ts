@@ -1,14 +1,15 @@
 /** Plans aggregates: functions of the rows of a group, or of related rows. */
 import type { AggregateCall } from '../../schemas/body.ts'
+import type { MemberColumn } from '../../schemas/fields.ts'
 import { type Column, OF_RESULT, type Table } from '../catalog/catalog.ts'
 import { at, invalidValue, type Path } from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import { COUNT_DISTINCT, COUNT_VALUES, MAX, MIN } from '../types/aggregates.ts'
 import { type ColumnType, type Computation, describeType, type Totals } from '../types/column-type.ts'
-import { getColumn } from './columns.ts'
+import { getColumn, getRelatedColumn } from './columns.ts'
 import { planGroup } from './filters/resolve-filters.ts'
 import type { FilterScope } from './filters/scope.ts'
-import type { ComputedColumn } from './plan.ts'
+import type { ComputedColumn, OneMember } from './plan.ts'
 
 /** The operand of `{"$count": "*"}`, which counts rows. */
 const ROWS = '*'
@@ -35,23 +36,38 @@ function totalsOf (type: ColumnType): Totals | undefined {
   return type.totals === undefined ? undefined : getOrCreate(totals, type, type.totals)
 }
 
-/** Plans `{"$sum": "total"}`, or `{"$sum": "total", "filters": {…}}`. */
+export interface AggregateScope {
+  readonly scope: FilterScope
+  readonly table: Table
+  readonly path: Path
+  /** The members of the rows, of which an aggregate may use columns. */
+  readonly members?: readonly OneMember[]
+}
+
+/** Plans `{"$sum": "total"}`, or `{"$sum": {"customer": "credit"}, "filters": {…}}`. */
 export function planAggregate (
   name: string,
   { filters = {}, ...call }: AggregateCall,
-  { scope, table, path }: { readonly scope: FilterScope, readonly table: Table, readonly path: Path }
+  given: AggregateScope
 ): ComputedColumn {
-  const [[key, operand]] = Object.entries(call) as [[string, string]]
-  const column = planFunction(name, [key, operand], [...path, key], table)
-  const condition = planGroup(filters, scope, [...path, 'filters'])
+  const [[key, operand]] = Object.entries(call) as [[string, string | MemberColumn]]
+  const column = planFunction(name, [key, operand], given)
+  const condition = planGroup(filters, given.scope, [...given.path, 'filters'])
   return condition.kind === 'constant' && condition.value ? column : { ...column, condition }
 }
 
-function planFunction (name: string, [key, operand]: [string, string], path: Path, table: Table): ComputedColumn {
+function planFunction (
+  name: string,
+  [key, operand]: [string, string | MemberColumn],
+  { table, path: parent, members = [] }: AggregateScope
+): ComputedColumn {
   if (key === '$count' && operand === ROWS) return resultColumn(name, key, COUNT_VALUES)
-  const source = getColumn(table, operand, path)
+  const place = [...parent, key]
+  const { column: source, path } = typeof operand === 'string'
+    ? { column: getColumn(table, operand, place), path: place }
+    : getRelatedColumn(members, operand, place)
   const aggregate = findAggregate(key, source.type)
-  if (aggregate === undefined) throw at(path, invalidValue(operand, `${describeType(source)} has no ${key}`))
+  if (aggregate === undefined) throw at(path, invalidValue(source.name, `${describeType(source)} has no ${key}`))
   return resultColumn(name, key, aggregate, source)
 }
 

@@ -79,7 +79,7 @@ class Filling {
     let copy: Record<string, unknown> | undefined
     for (const name of Object.keys(node)) {
       // a computed column refers to the catalog too
-      const filled = name === 'type' || name === 'source' ? node[name] : this.visit(node[name])
+      const filled = name === 'type' ? node[name] : this.visit(node[name])
       if (filled !== node[name]) (copy ??= { ...node })[name] = filled
     }
     if (copy === undefined) return node

@@ -1,7 +1,9 @@
-import type { Column, ServerTraits } from '../catalog/catalog.ts'
+import { followMembers, type MemberColumn } from '../../schemas/fields.ts'
+import { type Column, OF_RESULT, type ServerTraits } from '../catalog/catalog.ts'
 import { at, columnNotFound, didYouMean, invalidValue, type Path } from '../errors.ts'
 import { type Moment, type Parameter, type Value, ValueRefused, ValueTooLong } from '../types/column-type.ts'
 import { type Hole, StandIn, type StandIns } from './holes.ts'
+import type { Member, OneMember, RelatedColumn } from './plan.ts'
 
 /** The columns in which names are looked up: those of a table, or of the result of `groupBy` and `aggregates`. */
 export interface ColumnScope {
@@ -33,6 +35,30 @@ export function getColumn (
     throw at(path, columnNotFound(name, where, hint))
   }
   return column
+}
+
+/**
+ * Looks up `{"customer": {"land": "region"}}`, whose members are there (src/request/check-fields.ts). @returns the
+ * column and its place in the body. @throws COLUMN_NOT_FOUND
+ */
+export function getRelatedColumn (
+  all: readonly OneMember[],
+  given: MemberColumn,
+  parent: Path,
+  resultName?: string
+): { readonly column: RelatedColumn, readonly path: Path } {
+  const { members, column: name } = followMembers(given)
+  const path = [...parent, ...members]
+  let level: readonly Member[] = all
+  let member: OneMember | undefined
+  for (const step of members) {
+    member = level.find((each) => each.name === step) as OneMember
+    level = member.members
+  }
+  const found = member as OneMember
+  const origin = getColumn(found.table, name, path)
+  const column = { ...origin, ...OF_RESULT, name: resultName ?? name, nullable: true, member: found, origin }
+  return { column, path }
 }
 
 /** Returns the stand-in of a value from elsewhere, and any other value unchanged. */

@@ -1,17 +1,17 @@
 /** Plans `groupBy`, `aggregates` and `having`. */
 import type { SelectBody } from '../../schemas/body.ts'
-import type { Include } from '../../schemas/fields.ts'
+import type { Include, MemberColumn } from '../../schemas/fields.ts'
 import { DEFAULT_LIMIT } from '../../schemas/limits.ts'
-import { type Column, OF_RESULT, type Table, type TableSource } from '../catalog/catalog.ts'
+import type { Column, Table, TableSource } from '../catalog/catalog.ts'
 import { at, invalidBody, invalidValue, type Path } from '../errors.ts'
 import { describeType } from '../types/column-type.ts'
 import { planAggregate, resultColumn } from './aggregates.ts'
-import { type ColumnScope, getColumn } from './columns.ts'
+import { type ColumnScope, getColumn, getRelatedColumn } from './columns.ts'
 import { planGroup } from './filters/resolve-filters.ts'
 import { createFilterScope, createRowScope } from './filters/scope.ts'
 import { planMembers } from './members.ts'
 import { planOrder, planPage } from './order.ts'
-import type { ComputedColumn, OneMember, RelatedColumn, SelectPlan } from './plan.ts'
+import type { ComputedColumn, Member, OneMember, RelatedColumn, SelectPlan } from './plan.ts'
 import { counting, type PlanLimits } from './write-options.ts'
 
 /** Plans a select of groups. @throws COLUMN_NOT_FOUND, INVALID_VALUE, INVALID_ORDER_BY, INVALID_BODY */
@@ -30,7 +30,7 @@ export function planGroups (body: SelectBody, source: TableSource, given: PlanLi
       : planNamed(entry, ['groupBy', index], { table, members })
   )
   const computed = Object.entries(aggregates).map(([name, call]) =>
-    planAggregate(name, call, { scope, table, path: ['aggregates', name] })
+    planAggregate(name, call, { scope, table, members, path: ['aggregates', name] })
   )
   const columns = [...by, ...computed]
   const result: ColumnScope = {
@@ -46,6 +46,7 @@ export function planGroups (body: SelectBody, source: TableSource, given: PlanLi
     groups: {
       by,
       aggregates: computed,
+      ...members.length > 0 && { members },
       having: planGroup(having, { ...ofResult, table: result }, ['having'])
     },
     order: orderBy === undefined ? [] : planOrder(orderBy, { table: result }),
@@ -61,22 +62,31 @@ function planGroupColumn (column: Column, path: Path): Column {
   return column
 }
 
-/** Plans the members by whose columns rows are grouped. @throws as planMembers; INVALID_BODY for one of many rows */
+/** Plans the members of which groups use columns. @throws as planMembers; INVALID_BODY for one of many rows */
 function planGroupMembers (include: Include, source: TableSource, limits: PlanLimits): readonly OneMember[] {
-  return planMembers(include, { source, limits }).map((member) => {
-    if (member.kind === 'one') return member
-    throw at(
-      ['include', member.name],
-      invalidBody(
-        `"${member.name}" can have many rows, so that it is not allowed beside "groupBy": the columns of "on", with ` +
-        `those that "filters" hold equal, must contain a unique key of "${member.table.name}"`
+  const members = planMembers(include, { source, limits })
+  requireOnes(members, ['include'])
+  return members
+}
+
+function requireOnes (members: readonly Member[], parent: Path): asserts members is readonly OneMember[] {
+  for (const member of members) {
+    const path = [...parent, member.name]
+    if (member.kind === 'one') requireOnes(member.members, [...path, 'include'])
+    else {
+      throw at(
+        path,
+        invalidBody(
+          `"${member.name}" can have many rows, so that it is not allowed beside "groupBy" and "aggregates": the ` +
+          `columns of "on", with those that "filters" hold equal, must contain a unique key of "${member.table.name}"`
+        )
       )
-    )
-  })
+    }
+  }
 }
 
 /**
- * Plans `{"month": {"$month": "created_at"}}` or `{"country": {"customer": "country"}}`: both objects have exactly one
+ * Plans `{"month": {"$month": "created_at"}}` or `{"country": {"customer": "country"}}`: all objects have exactly one
  * key, and the members are those that are named (src/request/check-fields.ts).
  */
 function planNamed (
@@ -84,14 +94,14 @@ function planNamed (
   parent: Path,
   { table, members }: { readonly table: Table, readonly members: readonly OneMember[] }
 ): ComputedColumn | RelatedColumn {
-  const [[name, part]] = Object.entries(entry) as [[string, Readonly<Record<string, string>>]]
+  const [[name, part]] = Object.entries(entry) as [[string, MemberColumn]]
   const [[key, operand]] = Object.entries(part) as [[string, string]]
-  const path = [...parent, name, key]
-  const member = members.find((each) => each.name === key)
-  if (member !== undefined) {
-    const origin = planGroupColumn(getColumn(member.table, operand, path), path)
-    return { ...origin, ...OF_RESULT, name, nullable: true, member, origin }
+  if (!key.startsWith('$')) {
+    const { column, path } = getRelatedColumn(members, part, [...parent, name], name)
+    planGroupColumn(column.origin, path)
+    return column
   }
+  const path = [...parent, name, key]
   const source = getColumn(table, operand, path)
   const found = source.type.parts?.get(key)
   if (found === undefined) throw at(path, invalidValue(operand, `${describeType(source)} has no ${key}`))

@@ -237,6 +237,18 @@ function layOut (rows: Rows): Cells {
   return { cells, joined, row, links }
 }
 
+/** The tables of members that are one row, and of their members. */
+export function joinsOf (
+  members: readonly Member[],
+  parent = 0,
+  joined: Joined[] = []
+): readonly Joined[] {
+  for (const member of members) {
+    if (member.kind === 'one') joinsOf(member.members, joined.push({ member, parent }), joined)
+  }
+  return joined
+}
+
 /** The tables of the statement, that of the row first. */
 export const tablesIn = (table: Table, { joined }: Cells): readonly Table[] => [
   table,

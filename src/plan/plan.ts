@@ -161,12 +161,12 @@ export interface ComputedColumn extends Column {
   readonly call: string
   readonly sql: SqlTemplate
   /** The column in `sql`; undefined for the number of rows. */
-  readonly source: Column | undefined
+  readonly source: Column | RelatedColumn | undefined
   /** The rows that an aggregate is computed from; all of them if omitted. */
   readonly condition?: Condition
 }
 
-/** A column of groups that has the values of a column of a member; NULL in rows without such a row. */
+/** A column of a member, in groups; NULL in rows without such a row. */
 export interface RelatedColumn extends Column {
   readonly member: OneMember
   readonly origin: Column
@@ -189,6 +189,8 @@ export const isComputed = (column: Column): column is ComputedColumn => 'call' i
 export interface Groups {
   readonly by: ReadonlyArray<Column | ComputedColumn | RelatedColumn>
   readonly aggregates: readonly ComputedColumn[]
+  /** The members of which they use columns, and the members of these that are in between. */
+  readonly members?: readonly OneMember[]
   /** A condition on the columns of the plan. */
   readonly having: Condition
 }

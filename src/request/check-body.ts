@@ -7,7 +7,7 @@ import { at, invalidBody, invalidJson, pointer, type ServiceError, withDetails }
 import { findSyntaxError, hasMany, isObject, lookOver, parseExactJson, repeatsKey } from '../json/exact-json.ts'
 import {
   type BodyLimits, findAggregateError, findCombinationError, findFieldError, findIncludeError, findRelatedError,
-  type Part
+  findUnused, type Part
 } from './check-fields.ts'
 
 /** Returns the first error of a parsed body. */
@@ -107,9 +107,12 @@ export function createBodyCheck (limits: BodyLimits, kind: keyof typeof PARTS = 
 function findInMembers (body: Body, limits: BodyLimits): ServiceError | undefined {
   const error = (body.verb === 'insert' ? undefined : findRelatedError(body.filters, ['filters'], limits)) ??
     (body.verb === 'select' && body.aggregates !== undefined ? findAggregateError(body.aggregates, limits) : undefined)
-  if (error !== undefined || body.include === undefined) return error
-  const isGrouped = body.verb === 'select' && body.groupBy !== undefined
-  return findIncludeError(body.include, { limits, isReturned: body.verb !== 'select', isGrouped })
+  if (error !== undefined) return error
+  const isGrouped = body.verb === 'select' && (body.groupBy !== undefined || body.aggregates !== undefined)
+  const invalid = body.include === undefined
+    ? undefined
+    : findIncludeError(body.include, { limits, isReturned: body.verb !== 'select', isGrouped })
+  return invalid ?? (isGrouped ? findUnused(body) : undefined)
 }
 
 /**

@@ -6,7 +6,9 @@ import {
   type AggregateCall, type Body, type DeleteBody, type InsertBody, type Member, MemberSchema, type Related,
   RelatedSchema, type SelectBody, type UpdateBody
 } from '../../schemas/body.ts'
-import { type Field, fieldNamed, FIELDS, type Include, MEMBER_NAME } from '../../schemas/fields.ts'
+import {
+  type Field, fieldNamed, FIELDS, followMembers, type Include, MEMBER_NAME, type MemberColumn
+} from '../../schemas/fields.ts'
 import { type CombinatorForm, COMBINATORS } from '../../schemas/filters.ts'
 import { type Verb, VERBS } from '../../schemas/grants.ts'
 import { MAX_CELLS, MAX_COLUMNS, MAX_LIMIT, MAX_ROWS } from '../../schemas/limits.ts'
@@ -272,39 +274,7 @@ function findInGroups (body: SelectBody): ServiceError | undefined {
   if (groupBy === undefined && aggregates === undefined) {
     return having === undefined ? undefined : refuse(['having'], '"having" requires "groupBy" or "aggregates"')
   }
-  return findRepeat(groupBy) ?? findFunctionError(aggregates) ?? findTaken(groupBy, aggregates) ?? findUnused(body)
-}
-
-/** Every member beside groups is used by one of them, and they use no others. */
-function findUnused ({ groupBy, include }: SelectBody): ServiceError | undefined {
-  if (groupBy === undefined) {
-    return include && refuse(['include'], '"include" is not allowed with "aggregates" without "groupBy"')
-  }
-  const used = new Set<string>()
-  for (const [index, entry] of groupBy.entries()) {
-    const [name, member] = isName(entry) ? [] : memberNameOf(entry)
-    if (member === undefined) continue
-    if (include === undefined || !Object.hasOwn(include, member)) {
-      const hint = didYouMean(member, Object.keys(include ?? {}))
-      return refuse(['groupBy', index, name as string, member], `"${member}" is not a member of "include"${hint}`)
-    }
-    used.add(member)
-  }
-  const unused = Object.keys(include ?? {}).find((name) => !used.has(name))
-  return unused === undefined
-    ? undefined
-    : refuse(
-      ['include', unused],
-      `"${unused}" is not used by "groupBy": beside it a member is named there, such as ` +
-      `{"name": {"${unused}": "<column>"}}, and does not stand in the rows`
-    )
-}
-
-/** The name of an entry, and the member that it names; undefined for a part of time, which begins with `$`. */
-function memberNameOf (entry: Exclude<GroupBy[number], string>): readonly [name: string, member?: string | undefined] {
-  const [[name, part]] = Object.entries(entry) as [[string, object]]
-  const [key] = Object.keys(part) as [string]
-  return key.startsWith('$') ? [name] : [name, key]
+  return findRepeat(groupBy) ?? findFunctionError(aggregates) ?? findTaken(groupBy, aggregates)
 }
 
 type GroupBy = NonNullable<SelectBody['groupBy']>
@@ -323,11 +293,11 @@ function findRepeat (groupBy: GroupBy = []): ServiceError | undefined {
 
 /** Requires exactly one function for each aggregate of a select or a member. */
 export function findFunctionError (
-  aggregates: SelectBody['aggregates'] = {},
+  aggregates: Readonly<Record<string, object>> = {},
   path: Path = ['aggregates']
 ): ServiceError | undefined {
   for (const name in aggregates) {
-    const { filters, ...call } = aggregates[name] as AggregateCall
+    const { filters, ...call } = aggregates[name] as Partial<AggregateCall>
     if (Object.keys(call).length !== 1) {
       return refuse([...path, name], `"aggregates" must be ${FIELDS.aggregates.expected}`)
     }
@@ -541,7 +511,7 @@ interface IncludeToCheck {
   readonly limits: BodyLimits
   /** Whether the rows are those that a write returns. */
   readonly isReturned: boolean
-  /** Whether the members are those by whose columns rows are grouped. */
+  /** Whether the members are those of which groups use columns. */
   readonly isGrouped: boolean
 }
 
@@ -594,7 +564,7 @@ function findMemberError (
   if (notOfGroups !== undefined) {
     return refuse(
       [...path, notOfGroups],
-      `"${notOfGroups}" is not allowed beside "groupBy": only ${OF_GROUPS.join(', ')}`
+      `"${notOfGroups}" is not allowed beside "groupBy" and "aggregates": only ${OF_GROUPS.join(', ')}`
     )
   }
   const error = findExcluded('member', member, path) ??
@@ -605,8 +575,65 @@ function findMemberError (
     : error
 }
 
-/** The fields of members by whose columns rows are grouped. */
-const OF_GROUPS = ['table', 'on', 'filters']
+/** The fields of members of which groups use columns. */
+const OF_GROUPS = ['table', 'on', 'filters', 'include']
+
+/** The columns of members that a select of groups names, with their places. */
+function namedColumns ({ groupBy = [], aggregates = {} }: SelectBody): Array<{ path: Path, given: MemberColumn }> {
+  const groups = groupBy.flatMap((entry, index) => {
+    const [[name, given]] = isName(entry) ? [['', '']] : Object.entries(entry) as [[string, MemberColumn]]
+    return isOfMember(given) ? [{ path: ['groupBy', index, name], given }] : []
+  })
+  const computed = Object.entries(aggregates).flatMap(([name, { filters, ...call }]) => {
+    const [[key, given]] = Object.entries(call) as [[string, string | MemberColumn]]
+    return isOfMember(given) ? [{ path: ['aggregates', name, key], given }] : []
+  })
+  return [...groups, ...computed]
+}
+
+/** Whether it is no column of the table, and no part of time, which begins with `$`. */
+const isOfMember = (given: string | MemberColumn): given is MemberColumn =>
+  typeof given !== 'string' && !(Object.keys(given)[0] as string).startsWith('$')
+
+/** Every member beside groups is used by one of them or an aggregate, and they use no others. */
+export function findUnused (body: SelectBody): ServiceError | undefined {
+  const used = new Set<string>()
+  for (const { path, given } of namedColumns(body)) {
+    let level: Include = body.include ?? {}
+    const names: string[] = []
+    for (const name of followMembers(given).members) {
+      names.push(name)
+      if (!Object.hasOwn(level, name)) {
+        const hint = didYouMean(name, Object.keys(level))
+        return refuse([...path, ...names], `"${name}" is not a member of "include"${hint}`)
+      }
+      used.add(names.join('.'))
+      level = level[name]?.include ?? {}
+    }
+  }
+  return findIdle(body.include, used)
+}
+
+function findIdle (
+  include: Include = {},
+  used: ReadonlySet<string>,
+  path: Path = ['include'],
+  outer = ''
+): ServiceError | undefined {
+  for (const [name, member] of Object.entries(include)) {
+    const place = [...path, name]
+    if (!used.has(outer + name)) {
+      return refuse(
+        place,
+        `"${name}" is not used: beside "groupBy" and "aggregates" a member is named there, such as {"name": {"${name}` +
+        '": "<column>"}}, and does not stand in the rows'
+      )
+    }
+    const error = findIdle(member.include, used, [...place, 'include'], `${outer}${name}.`)
+    if (error !== undefined) return error
+  }
+  return undefined
+}
 
 /** Returns the first error in the form of the members that the filters of aggregates have, not thrown. */
 export function findAggregateError (

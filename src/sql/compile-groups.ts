@@ -3,7 +3,7 @@ import { type AliasableExpression, sql } from 'kysely'
 import { baseTable, type Column, type Table } from '../catalog/catalog.ts'
 import type { Engine } from '../catalog/traits.ts'
 import { matchesIn } from '../plan/filters/match.ts'
-import { groupMembers } from '../plan/filters/scope.ts'
+import { joinsOf } from '../plan/members.ts'
 import {
   type ComputedColumn, type Condition, type CountPlan, type Groups, isComputed, isRelated, type Order, type SelectPlan
 } from '../plan/plan.ts'
@@ -18,15 +18,17 @@ import { compileCondition, compileForm, isTrue, type Operands, orderTerms, wrap 
  * n`. The columns of the table are named with it, because the joined tables may have the same names.
  */
 export function compileGroups (plan: SelectPlan, groups: Groups, engine: Engine): BuiltStatement {
-  const { by, aggregates, having } = groups
+  const { by, aggregates, having, members = [] } = groups
   const { table, columns, condition, order, page } = plan
-  const members = groupMembers(groups)
-  const all = [table, ...members.map((member) => member.table)]
+  const joined = joinsOf(members)
+  const all = [table, ...joined.map(({ member }) => member.table)]
   const tables = statementBuilder(engine, all)
-  const own: TableTokens = { ...tables.at(0), token: tables.at(0).outer }
+  const token = (each: Column): string => isRelated(each)
+    ? tables.at(joined.findIndex(({ member }) => member === each.member) + 1).token(each.origin)
+    : tables.at(0).outer(each)
+  const own: TableTokens = { ...tables.at(0), token }
   const alias = createAlias(all)
-  const column = (each: Column): AliasableExpression<Parameter> =>
-    sql.ref(isRelated(each) ? tables.at(members.indexOf(each.member) + 1).token(each.origin) : own.token(each))
+  const column = (each: Column): AliasableExpression<Parameter> => sql.ref(token(each))
   const [only] = aggregates
   // with a condition on all rows, and not on those of the aggregate, SQLite finds `$max` by an index
   const ownRows =
@@ -44,7 +46,6 @@ export function compileGroups (plan: SelectPlan, groups: Groups, engine: Engine)
     left: (each) => isComputed(each) ? sql.id(alias(columns.indexOf(each))) : wrap(each.type.grouped, column(each)),
     wrapping: ({ type }) => type.computed ?? type.compared
   }
-  const joined = members.map((member) => ({ member, parent: 0 }))
   let query = selectRows(tables, { joined }, { conditions: [condition], own, engine }).select(selected)
   if (ownRows !== undefined) query = query.where(ownRows)
   if (by.length > 0) query = query.groupBy(by.map((each) => expressions.get(each) as AliasableExpression<Parameter>))

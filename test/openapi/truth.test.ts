@@ -195,16 +195,19 @@ function tidy (body: any): void {
   // no random member is one that "groupBy" names (test/http/groups-related.test.ts)
   body.groupBy = body.groupBy?.filter((entry: any) => typeof entry === 'string' || Object.values(entry).every((part: any) => Object.keys(part).every((key) => key.startsWith('$'))))
   if (body.groupBy === undefined || body.groupBy.length === 0) delete body.groupBy
+  // nor one that an aggregate names (test/http/aggregates-related.test.ts)
+  for (const [name, { filters, ...calls }] of Object.entries<any>(body.aggregates ?? {})) {
+    const [call] = Object.entries(calls).filter(([, operand]) => typeof operand === 'string')
+    if (call === undefined) delete body.aggregates[name]
+    else body.aggregates[name] = { [call[0]]: call[1], ...filters !== undefined && { filters } }
+  }
+  if (Object.keys(body.aggregates ?? {}).length === 0) delete body.aggregates
+  if (body.onConflict === undefined) delete body.outcomes
   const isGrouped = body.groupBy !== undefined || body.aggregates !== undefined
   if (isGrouped && body.verb === 'select') delete body.include
   for (const field of ['orderBy', ...isGrouped ? [] : ['having']]) delete body[field]
   for (const field of Object.keys(body)) for (const excluded of fieldNamed(field)?.excludes?.[part as BodyPart] ?? []) delete body[excluded]
   if (body.include !== undefined || isGrouped) delete body.lock
-  for (const [name, { filters, ...calls }] of Object.entries<any>(body.aggregates ?? {})) {
-    const [call] = Object.entries(calls)
-    if (call === undefined) delete body.aggregates[name]
-    else body.aggregates[name] = { [call[0]]: call[1], ...filters !== undefined && { filters } }
-  }
   // the list of an update needs "key", its columns in each entry, and different rows (test/http/keyed-updates.test.ts)
   if (body.verb === 'update') {
     delete body.key

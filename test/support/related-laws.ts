@@ -1,6 +1,6 @@
 /** Laws of rows that are related: random schemas, data and requests, compared with what plain SQL finds. */
 import type { Test } from 'tap'
-import { createDraw, drawFilters, drawRelated, drawTable, insertOf, KEYS, KINDS, SHOWN, viewOf, type Draw, type Drawn } from './related-tables.ts'
+import { COLUMNS, createDraw, drawFilters, drawRelated, drawTable, insertOf, KEYS, KINDS, SHOWN, viewOf, type Draw, type Drawn } from './related-tables.ts'
 import { onEachEngine, type Service, TOKEN } from './service.ts'
 
 interface Asked {
@@ -165,19 +165,28 @@ function noteKinds (value: unknown, asked: Asked, kinds: Map<Asked, string>): vo
 }
 
 /** A member that is one row by a key of its table, as the rows `alias` of a left join. */
-interface Joined { readonly member: object, readonly join: string }
+interface Joined {
+  readonly member: object
+  readonly join: string
+  /** The names of the members that lead to its columns, and the alias of these in SQL. */
+  readonly places: ReadonlyArray<readonly [names: readonly string[], alias: string]>
+}
 
-function drawJoined (draw: Draw, tables: readonly Drawn[], alias: string): Joined {
+function drawJoined (draw: Draw, tables: readonly Drawn[], alias: string, parent = 'p', levels = 3): Joined {
   const keyed = tables.filter(({ isView, key }) => isView === undefined && key.length > 0)
   const table = draw.one(keyed)
   const pairs = table.key.map((column) => [draw.one(KINDS.find((kind) => kind.includes(column)) as string[]), column] as const)
   // one pair for each column of the row
-  if (new Set(pairs.map(([own]) => own)).size < pairs.length) return drawJoined(draw, tables, alias)
-  const [filters, where] = draw.chance(0.3) ? drawRelated(draw, tables, { alias, levels: 2 }) : drawFilters(draw, alias)
+  if (new Set(pairs.map(([own]) => own)).size < pairs.length) return drawJoined(draw, tables, alias, parent, levels)
+  const [filters, where] = levels > 1 && draw.chance(0.3) ? drawRelated(draw, tables, { alias, levels: levels - 1 }) : drawFilters(draw, alias)
+  const inner = levels > 1 && draw.chance(0.4) ? drawJoined(draw, tables, `${alias}k`, alias, levels - 1) : undefined
   return {
-    member: { table: table.name, on: Object.fromEntries(pairs), ...Object.keys(filters).length > 0 && { filters } },
+    member: {
+      table: table.name, on: Object.fromEntries(pairs), ...Object.keys(filters).length > 0 && { filters }, ...inner !== undefined && { include: { [`${alias}k`]: inner.member } }
+    },
     // MySQL finds wrong rows where EXISTS stands in ON
-    join: `left join (select * from ${table.name} ${alias} where ${where}) ${alias} on ${pairs.map(([own, other]) => `${alias}.${other} = p.${own}`).join(' and ')}`
+    join: `left join (select * from ${table.name} ${alias} where ${where}) ${alias} on ${pairs.map(([own, other]) => `${alias}.${other} = ${parent}.${own}`).join(' and ')} ${inner?.join ?? ''}`,
+    places: [[[alias], alias], ...(inner?.places ?? []).map(([names, each]) => [[alias, ...names], each] as const)]
   }
 }
 
@@ -187,20 +196,31 @@ const EXACT = ['a', 'b', 'n', 'm', 'x', 'rid']
 /** Rows grouped by columns of members, and their aggregates, are what plain SQL groups. */
 export const groupsAreThoseOfPlainSql: Run = async (t, { post, sql, server }, tables, { seed, runs }) => {
   const draw = createDraw(seed * 1000 + 1)
-  const counts = { groups: 0, nulls: 0, joined: 0, some: 0, having: 0, streamed: 0 }
+  const counts = { groups: 0, nulls: 0, joined: 0, inner: 0, some: 0, having: 0, streamed: 0 }
   for (let run = 0; run < runs; run++) {
     const root = draw.one(tables)
     const members = Array.from({ length: 1 + draw.below(2) }, (_, index) => [`j${index}`, drawJoined(draw, tables, `j${index}`)] as const)
-    const terms = members.flatMap(([name]) => Array.from({ length: 1 + draw.below(2) }, () => [name, draw.one(EXACT)] as const))
+    const places = members.flatMap(([, joined]) => joined.places)
+    const columnOf = ([names]: typeof places[number], column: string): object => names.reduceRight<object | string>((given, name) => ({ [name]: given }), column) as object
+    const terms = places.flatMap((place) => Array.from({ length: 1 + draw.below(2) }, () => [place, draw.one(EXACT)] as const)).slice(0, 5)
+    // each member is used
+    const counted = places.map((place, index) => [`c${index}`, place, draw.one(COLUMNS)] as const)
+    const summed = places.map((place, index) => [`m${index}`, place, draw.one(['m', 'n', 'rid'])] as const)
     const own = draw.chance(0.3) ? [draw.one(EXACT)] : []
-    const groups = [...own.map((column) => [column, column, `p.${column}`] as const), ...terms.map(([name, column], index) => [`g${index}`, { [`g${index}`]: { [name]: column } }, `${name}.${column}`] as const)]
+    const groups = [...own.map((column) => [column, column, `p.${column}`] as const), ...terms.map(([place, column], index) => [`g${index}`, { [`g${index}`]: columnOf(place, column) }, `${place[1]}.${column}`] as const)]
     const [filters, where] = draw.chance(0.4) ? drawRelated(draw, tables, { alias: 'p', levels: 3 }) : drawFilters(draw, 'p')
     const [of, passes] = draw.chance(0.5) ? drawRelated(draw, tables, { alias: 'p', levels: 2 }) : drawFilters(draw, 'p')
     const [having, had] = draw.one([[{}, '1 = 1'], [{}, '1 = 1'], [{ count: { $gte: 2 } }, 'count(*) >= 2'], [{ g0: null }, `${groups.at(own.length)?.[2]} is null`], [{ last: { $gt: 15 }, g0: { $null: false } }, `max(p.rid) > 15 and ${groups.at(own.length)?.[2]} is not null`]] as const)
     const body = {
       verb: 'select',
       groupBy: groups.map(([, entry]) => entry),
-      aggregates: { count: { $count: '*' }, last: { $max: 'rid' }, some: { $count: '*', ...Object.keys(of).length > 0 && { filters: of } } },
+      aggregates: {
+        count: { $count: '*' },
+        last: { $max: 'rid' },
+        some: { $count: '*', ...Object.keys(of).length > 0 && { filters: of } },
+        ...Object.fromEntries(counted.map(([name, place, column]) => [name, { $count: columnOf(place, column) }])),
+        ...Object.fromEntries(summed.map(([name, place, column]) => [name, { $max: columnOf(place, column), ...Object.keys(of).length > 0 && { filters: of } }]))
+      },
       include: Object.fromEntries(members.map(([name, { member }]) => [name, member])),
       filters,
       ...Object.keys(having).length > 0 && { having },
@@ -209,14 +229,15 @@ export const groupsAreThoseOfPlainSql: Run = async (t, { post, sql, server }, ta
     }
     const { error, data } = (await post(root.name, body)).json
     const list = groups.map(([name, , column]) => `${column} as ${name}`)
-    const wanted = await sql(`select ${list.join(', ')}, count(*) as count, max(p.rid) as last, count(case when ${passes} then 1 end) as some from ${root.name} p ${members.map(([, { join }]) => join).join(' ')} where ${where} group by ${groups.map(([, , column]) => column).join(', ')} having ${had}`)
+    const wanted = await sql(`select ${list.join(', ')}, count(*) as count, max(p.rid) as last, count(case when ${passes} then 1 end) as some${counted.map(([name, [, alias], column]) => `, count(${alias}.${column}) as ${name}`).join('')}${summed.map(([name, [, alias], column]) => `, max(case when ${passes} then ${alias}.${column} end) as ${name}`).join('')} from ${root.name} p ${members.map(([, { join }]) => join).join(' ')} where ${where} group by ${groups.map(([, , column]) => column).join(', ')} having ${had}`)
     const textOf = (rows: object[]): string[] => rows.map((row) => JSON.stringify({ ...row }))
     counts.groups += wanted.length
-    counts.joined += members.length
+    counts.joined += places.length
+    counts.inner += places.length - members.length
     if (JSON.stringify(of).includes('$some')) counts.some++
     if (had !== '1 = 1') counts.having++
     if (wanted.some(({ g0: value }) => value === null)) counts.nulls++
-    const why = JSON.stringify({ table: root.name, body, error })
+    const why = JSON.stringify({ error, table: root.name, body })
     if (!t.strictSame(textOf(data?.rows ?? []).sort(), textOf(wanted).sort(), why)) return
     const key = ({ [groups[0]?.[0] ?? '']: value }: Record<string, any>): any => value
     t.ok(data.rows.every((row: object, index: number, rows: object[]) => index === 0 || key(rows[index - 1] as object) === null || (key(row as object) !== null && key(rows[index - 1] as object) <= key(row as object))), `in their order: ${why}`)
@@ -226,7 +247,7 @@ export const groupsAreThoseOfPlainSql: Run = async (t, { post, sql, server }, ta
     t.same(lines.trim().split('\n').filter(Boolean), textOf(data.rows), `streamed: ${why}`)
   }
   t.comment(JSON.stringify(counts))
-  t.ok(counts.groups > runs / 2 && counts.joined > runs / 2 && counts.some > 0 && counts.having > 0, JSON.stringify(counts))
+  t.ok(counts.groups > runs / 2 && counts.joined > runs / 2 && counts.inner > 0 && counts.some > 0 && counts.having > 0, JSON.stringify(counts))
 }
 
 /** A list beside `returning`, and the same rows in SQL for a row of the written table. */

@@ -1,7 +1,7 @@
 import type { Column, Table, TableSource } from '../../catalog/catalog.ts'
 import { at, invalidBody, type Path, tooManyConditions } from '../../errors.ts'
 import type { ColumnScope } from '../columns.ts'
-import { type Condition, type Exists, type Groups, isRelated, type Member, type OneMember, type Plan } from '../plan.ts'
+import { type Condition, type Exists, type Groups, type Member, type Plan } from '../plan.ts'
 import type { StandIns } from '../holes.ts'
 import { type Counted, type FilterLimits, type NamedBy, type PlanLimits, startCount } from '../write-options.ts'
 import { isLonger } from '../../types/text.ts'
@@ -149,15 +149,11 @@ export function tablesOf (plan: Plan): readonly Table[] {
   return [plan.table, ...related, ...grouped, ...membersOf(plan).flatMap(memberTables)]
 }
 
-/** The members by whose columns rows are grouped. */
-export const groupMembers = ({ by }: Groups): readonly OneMember[] =>
-  [...new Set(by.filter(isRelated).map(({ member }) => member))]
-
 /** The other tables that the groups of rows use. */
-export const groupTables = (groups: Groups): readonly Table[] => [
-  ...groups.aggregates.flatMap(({ condition }) => condition === undefined ? [] : existsIn(condition))
+export const groupTables = ({ aggregates, members = [] }: Groups): readonly Table[] => [
+  ...aggregates.flatMap(({ condition }) => condition === undefined ? [] : existsIn(condition))
     .map(({ table }) => table),
-  ...groupMembers(groups).flatMap(memberTables)
+  ...members.flatMap(memberTables)
 ]
 
 const memberTables = (member: Member): Table[] => [

@@ -118,6 +118,34 @@ export async function reads (filters: Filters<DB['orders']>): Promise<void> {
   await db.select('order_items', { include: inner, orderBy: 'order.customer.nome' })
   // @ts-expect-error: a list
   await db.select('orders', { include: through, orderBy: 'lines.line' })
+  const { rows: [sums] } = await db.select('order_items', {
+    groupBy: [{ name: { order: { customer: 'name' } } }, { note: { order: 'note' } }],
+    aggregates: { credit: { $sum: { order: { customer: 'credit' } }, filters: { line: 1 } }, last: { $max: { order: { customer: 'created_at' } } }, orders: { $countDistinct: { order: 'id' } }, first: { $min: { order: 'id' } }, n: { $count: '*' } },
+    include: inner,
+    having: { credit: { $gt: 5 }, orders: 2, name: { $like: 'A%' } },
+    orderBy: [{ credit: 'DESC' }, { name: 'ASC' }]
+  })
+  const credit: string | null | undefined = sums?.credit
+  const named: string | null | undefined = sums?.name ?? sums?.note ?? sums?.last
+  const numbers: number | undefined = sums && sums.orders + sums.n
+  const firstOrder: number | bigint | null | undefined = sums?.first
+  const { rows: [whole] } = await db.select('orders', { aggregates: { credit: { $sum: { customer: 'credit' } } }, include: { customer: { table: 'customers' } } })
+  console.log(credit, named, numbers, firstOrder, whole?.credit?.length)
+  // @ts-expect-error: a sum of decimals is a string
+  const noNumber: number | null | undefined = sums?.credit
+  console.log(noNumber)
+  // @ts-expect-error: an unknown column of the member
+  await db.select('order_items', { aggregates: { x: { $max: { order: { customer: 'nome' } } } }, include: inner })
+  // @ts-expect-error: a text has no sum
+  await db.select('order_items', { aggregates: { x: { $sum: { order: { customer: 'name' } } } }, include: inner })
+  // @ts-expect-error: a member that is not there
+  await db.select('order_items', { aggregates: { x: { $max: { order: { payer: 'name' } } } }, include: inner })
+  // @ts-expect-error: an unknown column of the member of a member
+  await db.select('order_items', { groupBy: [{ x: { order: { customer: 'nome' } } }], include: inner })
+  // @ts-expect-error: a list
+  await db.select('orders', { aggregates: { x: { $sum: { lines: 'line' } } }, include: through })
+  // @ts-expect-error: aggregates of related rows have their own columns
+  await db.select('orders', { include: { lines: { table: 'order_items', aggregates: { x: { $max: { order: 'id' } } } } } })
   // @ts-expect-error: a number has no words
   await db.select('orders', { filters: { $match: { columns: ['id'], text: 'red' } } })
   // @ts-expect-error: a column that was not asked for
@@ -325,8 +353,6 @@ export async function members (line: number | null, filters: Filters<DB['order_i
   await db.select('orders', { groupBy: [{ x: { customer: 'id' } }], include: { customer: { table: 'customers', columns: ['id'] } } })
   // @ts-expect-error: and is one row
   await db.select('orders', { groupBy: [{ x: { order_items: 'line' } }], include: { order_items: {} } })
-  // @ts-expect-error: without groups there is none
-  await db.select('orders', { aggregates: { n: { $count: '*' } }, include: { customer: { table: 'customers' } } })
   // @ts-expect-error: filters of aggregates name columns of the other table
   await db.select('orders', { aggregates: { n: { $count: '*', filters: { $some: { order_items: { filters: { nope: 1 } } } } } } })
 }
