@@ -37,6 +37,29 @@ const AlreadyRegistered = createError(
   'The plugin of this createRowQuery() is already registered: call createRowQuery() again to register another one'
 )
 
+const StartTimeout = createError(
+  'ROW_QUERY_START_TIMEOUT',
+  'fastify-row-query has not started within %s ms, while %s. The machine may be busy: ' +
+    'raise pluginTimeout of Fastify (%s)'
+)
+
+/** The part of Fastify's time limit after which the plugin says what it waits for, which Fastify's error does not. */
+const PART_OF_LIMIT = 0.95
+
+/** @throws StartTimeout shortly before Fastify would give the plugin up */
+async function inTime (app: FastifyInstance, start: Promise<void>, describe: () => string): Promise<void> {
+  const { pluginTimeout = 0 } = app.initialConfig
+  if (pluginTimeout === 0) return await start
+  const limit = Math.floor(pluginTimeout * PART_OF_LIMIT)
+  const { promise, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(new StartTimeout(limit, describe(), pluginTimeout)), limit)
+  try {
+    await Promise.race([start, promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
 /** `encapsulate`: hooks, parsers and decorators do not affect the host app. */
 const META = { name: 'fastify-row-query', fastify: '5.x', encapsulate: true }
 
@@ -134,8 +157,9 @@ export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (
     return parts
   }
 
-  const plugin: FastifyPluginAsync = fp(async (app: FastifyInstance) => {
+  const start = async (app: FastifyInstance, onLoaded: () => void): Promise<void> => {
     const loaded = await import('./app.ts')
+    onLoaded()
     if (isRegistered) throw new AlreadyRegistered()
     loaded.checkPrefix(app)
     isRegistered = true
@@ -143,6 +167,11 @@ export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (
     const inProcess = { databases: registered.databases, limits: settings.limits }
     parts = { ...loaded, ...registered, inProcess }
     parts.replaceGrants(settings) // they may have been replaced meanwhile
+  }
+  const plugin: FastifyPluginAsync = fp(async (app: FastifyInstance) => {
+    let step = 'its code was loaded'
+    const starting = start(app, () => { step = 'its databases were opened' })
+    await inTime(app, starting, () => app.hasDecorator('rowQueryDatabases') ? 'its parts were registered' : step)
   }, META)
 
   return {

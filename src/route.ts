@@ -53,6 +53,8 @@ declare module 'fastify' {
     rowQueryAccess: Access
     /** The database of several operations. */
     rowQueryDatabase: Database
+    /** The body that is checked; a hook of the app may put another one in its place. */
+    rowQueryBody: unknown
     /** Set for a select that is answered with a stream. */
     rowQueryStream: WantedStream | null
   }
@@ -90,6 +92,12 @@ const toValidator = (findError: FindBodyError) => (value: unknown) => {
   return error === undefined ? { value } : { error }
 }
 
+/** Checks a body that a hook has put in place of the checked one. @throws INVALID_BODY */
+function checkAgain (findError: FindBodyError, body: unknown): void {
+  const error = findError(body)
+  if (error !== undefined) throw error
+}
+
 export default fp(async function routes (app: FastifyInstance, options: RowsOptions) {
   const { limits, budget, collectors, named, bodyTimeout, toRefusal } = options
   const { rowQueryDatabases: databases } = app
@@ -98,6 +106,7 @@ export default fp(async function routes (app: FastifyInstance, options: RowsOpti
   const isOwnApp = app.hasDecorator(OWN_APP)
   app.decorateRequest('rowQueryAccess')
   app.decorateRequest('rowQueryDatabase')
+  app.decorateRequest('rowQueryBody', null)
   app.decorateRequest('rowQueryStream', null)
 
   // the onRequest hooks reject by the path alone, before the body is read
@@ -124,17 +133,21 @@ export default fp(async function routes (app: FastifyInstance, options: RowsOpti
     const wanted = findWantedStream(request, limits.streamRows)
     if (wanted instanceof Error) return done(wanted)
     request.rowQueryStream = wanted
+    request.rowQueryBody = request.body
     done()
   }
 
   const checkQuery: preValidationHookHandler = (request, _reply, done) => {
     if (request.raw.url?.includes('?') === true) refuseParameters(request)
+    request.rowQueryBody = request.body
     done()
   }
 
+  const findBodyError = createBodyCheck(limits)
+  const findOperationsError = createOperationsCheck(limits, limits.operations)
   const ofTable = {
     schema: { body: BodySchema },
-    validatorCompiler: () => toValidator(createBodyCheck(limits)),
+    validatorCompiler: () => toValidator(findBodyError),
     onRequest: checkPath,
     preValidation: checkStream,
     onSend: varyByAccept
@@ -144,6 +157,7 @@ export default fp(async function routes (app: FastifyInstance, options: RowsOpti
     reply: FastifyReply
   ): Promise<unknown> => {
     const { body, headers, rowQueryAccess: access, rowQueryRecord: record } = request
+    if (body !== request.rowQueryBody) checkAgain(findBodyError, body)
     if (body as unknown instanceof ImportBody) {
       reply.type('application/json; charset=utf-8')
       const onReplay = (): void => { reply.header(REPLAYED, 'true') }
@@ -180,13 +194,14 @@ export default fp(async function routes (app: FastifyInstance, options: RowsOpti
   }
   const ofDatabase = {
     schema: { body: operationsBody(limits.operations), hide: true },
-    validatorCompiler: () => toValidator(createOperationsCheck(limits, limits.operations)),
+    validatorCompiler: () => toValidator(findOperationsError),
     onRequest: checkDatabase,
     preValidation: checkQuery
   }
   const answerOperations = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const { headers, rowQueryDatabase: database, rowQueryRecord: record } = request
     const body = request.body as OperationsBody
+    if (body !== request.rowQueryBody) checkAgain(findOperationsError, body)
     const isRead = isReadOnly(body)
     const consistency = readConsistency(isRead ? 'select' : 'update', CONSISTENCY, headers['row-query-consistency'])
     const key = isRead ? undefined : keyOf(request, body)

@@ -1,4 +1,6 @@
 /** The plugin in an app that somebody else wrote. */
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
@@ -247,6 +249,39 @@ t.test('an error of the host after a write has begun does not say that nothing w
     t.equal('retry-after' in answer.headers, expected === 503)
     t.match(log.map((line) => JSON.parse(line)), thrown === undefined ? [{ requestId: answer.headers['x-request-id'], err: { message: 'of the host' } }] : [], why)
   }
+})
+
+t.test('a body that a hook preHandler puts in place of the checked one is checked, too', async (t) => {
+  const app = createHost(t)
+  let body: unknown
+  app.addHook('preHandler', async (request) => { request.body = body })
+  await app.register(rowQuery, { ...optionsFor(), prefix: '/api', tokens: [{ ...tokens[0], name: 'all', sha256: hashToken(TOKEN), permissions: ['select', 'insert', 'update', 'delete'] }] })
+  const post = async (url: string, payload: object): Promise<{ statusCode: number, body: string }> => await app.inject({ method: 'POST', url, payload, headers: { authorization: `Bearer ${TOKEN}` } })
+  const wrong = [null, 1, 'text', [], {}, { verb: 'constructor' }, { verb: 'select', limit: 1001 }, { verb: 'select', limit: 'x' }, { verb: 'select', filters: 'a' }, { verb: 'delete' }, { verb: 'select', unknown: 1 }]
+  for (const [url, payload, bodies] of [['/api/shop/orders', select, wrong], ['/api/shop', { operations: [{ table: 'orders', ...select }] }, [null, 1, {}, { operations: [] }, { operations: [{ table: 'orders', verb: 'select', limit: 1001 }] }]]] as const) {
+    for (body of bodies) {
+      const answer = await post(url, payload)
+      t.equal(answer.statusCode, 400, JSON.stringify(body))
+      t.match(JSON.parse(answer.body), { success: false, error: { code: /INVALID_BODY|LIMIT_OUT_OF_RANGE|FILTERS_REQUIRED/ } }, answer.body)
+    }
+  }
+  body = select
+  t.same(JSON.parse((await post('/api/shop/orders', { verb: 'select' })).body), selected)
+})
+
+t.test('a start that takes too long says what it waits for, how long it had, and the setting', async (t) => {
+  await import('../src/app.ts')
+  const silent = createServer().listen(0, '127.0.0.1')
+  const sockets: Socket[] = []
+  silent.on('connection', (socket) => { sockets.push(socket) })
+  await once(silent, 'listening')
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    silent.close()
+  })
+  const app = createHost(t, { pluginTimeout: 2000 })
+  app.register(rowQuery, { databases: { shop: { url: `mysql://root@127.0.0.1:${(silent.address() as AddressInfo).port}/shop` } }, tokens })
+  await t.rejects(Promise.resolve(app.ready()), { code: 'ROW_QUERY_START_TIMEOUT', message: 'fastify-row-query has not started within 1900 ms, while its databases were opened. The machine may be busy: raise pluginTimeout of Fastify (2000)' })
 })
 
 t.test('an answer has its request id also where the app answers an error of its hook onSend itself', async (t) => {

@@ -156,7 +156,8 @@ export async function openDialect (
   // SQLite would create an empty file for a misspelled name
   if (path !== MEMORY && !existsSync(path)) throw refuse(`url: ${path} does not exist`)
   const { openSqlite } = await import('../dialects/sqlite/dialect.ts')
-  return openSqlite({ path, setup, pool, statementTimeout, streamTimeout }).catch(({ message }: Error) => {
-    throw refuse(path === MEMORY ? `setup: ${message}` : `url: ${path} cannot be opened: ${message}`)
+  const opening = openSqlite({ path, setup, pool, statementTimeout, streamTimeout })
+  return opening.catch(({ message, reason = message }: Partial<ServiceError>) => {
+    throw refuse(path === MEMORY ? `setup: ${reason}` : `url: ${path} cannot be opened: ${reason}`)
   })
 }

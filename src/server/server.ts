@@ -119,12 +119,6 @@ const WITHOUT_REQUEST_LOG =
 /** A table name has up to 64 characters, and a percent-encoded character up to 12 bytes. */
 const MAX_PARAM_LENGTH = 1024
 
-/**
- * Time limit for the start of a plugin, in milliseconds: on a busy machine, loading the code and opening a SQLite file
- * can take longer than Fastify's default of ten seconds.
- */
-const PLUGIN_TIMEOUT = 60_000
-
 /** @throws ConfigError */
 export async function createServer ({
   options,
@@ -145,7 +139,7 @@ export async function createServer ({
     ...httpServerOptions(http, https && readCertificate(https)),
     ...(trustProxy.length > 0 && { trustProxy: [...trustProxy] }),
     logger: await loggerOptions({ logLevel, logFormat, logStream }),
-    pluginTimeout: PLUGIN_TIMEOUT,
+    pluginTimeout: 0, // loading takes long on a busy machine, and all that is waited for has a time limit of its own
     childLoggerFactory: createRequestLogger,
     genReqId: ({ headers }) => requestId(headers),
     ...WITHOUT_REQUEST_LOG,

@@ -15,8 +15,9 @@ import { READS_ONLY, type Order, type ReadOrder, type Reply, type Row } from './
 /** Has the extension of this file: TypeScript in the repository, JavaScript in the package. */
 const PROGRAM = fileURLToPath(new URL(`./process${extname(fileURLToPath(import.meta.url))}`, import.meta.url))
 
-/** The time limit for opening and for closing the file, in milliseconds. */
-const PATIENCE = 10_000
+/** The time limits for opening and for closing the file, in milliseconds: a busy machine starts a process slowly. */
+const OPEN_TIME = 30_000
+const CLOSE_TIME = 10_000
 
 /** Sessions whose process has not ended. */
 const living = new Set<Session>()
@@ -62,12 +63,16 @@ export class Session {
    */
   static async open (path: string, readsOnly = false): Promise<Session> {
     const session = new Session(path, readsOnly)
-    const timer = setTimeout(() => session.kill(), PATIENCE)
+    let isLate = false
+    const timer = setTimeout(() => {
+      isLate = true
+      session.kill()
+    }, OPEN_TIME)
     try {
       session.#isReadOnly = resultOf(await session.#reply()).isReadOnly === true
     } catch (error) {
       session.kill()
-      throw error
+      throw isLate ? withReason(databaseUnavailable(), LATE) : error
     } finally {
       clearTimeout(timer)
     }
@@ -144,7 +149,7 @@ export class Session {
   async close (): Promise<void> {
     if (this.#process.connected) this.#process.disconnect()
     this.#fail()
-    const timer = setTimeout(() => this.kill(), PATIENCE)
+    const timer = setTimeout(() => this.kill(), CLOSE_TIME)
     await this.ended()
     clearTimeout(timer)
   }
@@ -185,6 +190,8 @@ async function visitAll (
   }
   return rows !== undefined
 }
+
+const LATE = `SQLITE_PROCESS_SLOW: its process has not opened the file within ${OPEN_TIME / 1000} seconds`
 
 const lost = (): Error => withReason(databaseUnavailable(), 'SQLITE_PROCESS_ENDED')
 

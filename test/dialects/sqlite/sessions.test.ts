@@ -1,6 +1,7 @@
 /** The program that has a SQLite file open, its sessions, and the dialect that uses them. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -15,6 +16,7 @@ import { createSessions, Session } from '../../../src/dialects/sqlite/session.ts
 import { planSelect } from '../../../src/verbs/select.ts'
 import { ResponseSink } from '../../../src/response/response-sink.ts'
 import { compileStatement } from '../../../src/sql/statement-cache.ts'
+import { stoppedClock } from '../../support/clock.ts'
 import { LIMITS } from '../../support/sql.ts'
 import { until } from '../../support/until.ts'
 
@@ -58,6 +60,20 @@ t.test('a session keeps nothing of the work that it has watched', async (t) => {
 
 t.test('no process remains if the file cannot be opened', async (t) => {
   await t.rejects(Session.open(join(t.testdir(), 'none.db')), { message: /unable to open/ })
+})
+
+t.test('a process that has not opened the file in time is ended, and the error says how long it had', async (t) => {
+  const { execPath } = process
+  t.teardown(() => { process.execPath = execPath })
+  process.execPath = join(t.testdir(), 'slow-node')
+  writeFileSync(process.execPath, '#!/bin/sh\nexec sleep 60\n', { mode: 0o755 })
+  const { pass } = stoppedClock(t)
+  const opening = Session.open('any.db')
+  const refused = t.rejects(opening, { code: 'DATABASE_UNAVAILABLE', reason: 'SQLITE_PROCESS_SLOW: its process has not opened the file within 30 seconds' })
+  await pass(29_990)
+  t.equal(await Promise.race([opening.catch(() => 'ended'), 'open']), 'open')
+  await pass(10)
+  await refused
 })
 
 t.test('a process that cannot be started is an error', async (t) => {
