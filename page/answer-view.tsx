@@ -12,7 +12,7 @@ import { Menu, useNarrow } from './menu.tsx'
 import { readOrder } from './order.ts'
 import { columnsOf, isGrouped } from './rows.ts'
 import { Empty } from './placeholder.tsx'
-import { canSearch, LETTER_CASE, readSearch, withFilters, withSearch } from './search.ts'
+import { canSearch, describeCase, readSearch, withFilters, withSearch } from './search.ts'
 import type { Answer } from './service.ts'
 import { Summary } from './summary-view.tsx'
 import { useStage, type Stage } from './stage.tsx'
@@ -100,7 +100,7 @@ export function AnswerView ({ unanswered, table, result: { answer, body }, isOld
             : <Grid
                 label={`Rows of ${table.name}`} rows={rows} columns={columns} table={table} order={order} onOrder={isSelect ? onOrder : undefined} panel={panel}
                 selected={selected} onSelected={isSelect ? setSelected : undefined} onEdit={isSelect ? onEdit : undefined} onPaste={isSelect && onPaste !== undefined ? (cells, from) => onPaste(cells, columns.slice(from)) : undefined} opened={opened} onOpen={onOpen}
-                widths={layout.widths} onWidth={isSelect ? (name, width) => setLayout({ ...layout, widths: { ...layout.widths, [name]: width } }) : undefined}
+                images={layout.images} widths={layout.widths} onWidth={isSelect ? (name, width) => setLayout({ ...layout, widths: { ...layout.widths, [name]: width } }) : undefined}
                 menuOf={isSelect && body !== undefined ? (_name, column) => <ColumnMenu table={table} column={column} body={body} columns={all} layout={layout} setLayout={setLayout} onBody={onBody} /> : undefined}
               />)}
       <div class='bar'>
@@ -151,7 +151,7 @@ function NoRows ({ table, body, onBody, onImport, onInsert }: NoRowsProps) {
   if (search === undefined) return <Empty icon='filter' title='No row matches the filters.'>{without('Remove the filters', undefined)}</Empty>
   return (
     <Empty icon='search' title={<>No row matches “{search.text}”.</>}>
-      <p>{search.columns === undefined ? LETTER_CASE : 'A full-text index leaves out short words and stop words.'}</p>
+      <p>{search.columns === undefined ? describeCase(search.text) : 'A full-text index leaves out short words and stop words.'}</p>
       <Elsewhere table={table} text={search.text} />
       {without('Remove the search', withSearch(table, filters, { text: '' }))}
     </Empty>

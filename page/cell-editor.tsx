@@ -1,11 +1,15 @@
 /** The input of one value in its cell. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Icon } from './icons.tsx'
-import { isEqual, type Json } from './json.ts'
-import { ValueInput } from './record-form.tsx'
+import { isEqual, type Json, type JsonObject } from './json.ts'
+import { FormInput, ValueInput } from './record-form.tsx'
 import { useHold } from './stage.tsx'
 import type { Column } from './table.ts'
 import { toGiven } from './values.ts'
+
+/** What the database computes. */
+const NOW: JsonObject = { $now: true }
+const DEFAULT: JsonObject = { $default: true }
 
 interface CellEditorProps {
   readonly column: Column
@@ -29,6 +33,8 @@ export function CellEditor ({ column, value, onValue, onEnd }: CellEditorProps) 
     if (!isChanged || await onValue(toGiven(column, entered))) onEnd(by)
     isAsking.current = false
   }
+  const form = isEqual(entered, NOW) || isEqual(entered, DEFAULT) ? entered as JsonObject : undefined
+  const toggle = (chosen: JsonObject): void => setEntered(isEqual(entered, chosen) ? value : chosen)
   const press = (event: KeyboardEvent): void => {
     event.stopPropagation()
     const isInput = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement
@@ -40,7 +46,11 @@ export function CellEditor ({ column, value, onValue, onEnd }: CellEditorProps) 
   }
   return (
     <span ref={element} class='cell-editor' onKeyDown={press}>
-      <ValueInput label={`New ${column.name}`} column={column} value={entered} otherwise={value} isEdited placeholder={entered === null ? 'NULL' : ''} onValue={setEntered} />
+      {form === undefined
+        ? <ValueInput label={`New ${column.name}`} column={column} value={entered} otherwise={value} isEdited placeholder={entered === null ? 'NULL' : ''} onValue={setEntered} />
+        : <FormInput label={`New ${column.name}`} column={column} form={form} />}
+      {column.takesNow.data && <button type='button' aria-pressed={isEqual(entered, NOW)} aria-label={`${column.name}: now`} onClick={() => toggle(NOW)}>now</button>}
+      {column.takesDefault === true && <button type='button' aria-pressed={isEqual(entered, DEFAULT)} aria-label={`${column.name}: default`} onClick={() => toggle(DEFAULT)}>default</button>}
       {column.isNullable && <button type='button' aria-pressed={entered === null} aria-label={`${column.name}: NULL`} onClick={() => setEntered(null)}>NULL</button>}
       <button type='button' class='main' disabled={!isChanged} onClick={() => { finish() }}>Save …</button>
       <button type='button' class='quiet' aria-label='Leave the value as it is' onClick={() => onEnd(0)}><Icon name='close' /></button>

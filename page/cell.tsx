@@ -37,11 +37,13 @@ interface ValueProps {
   readonly name: string
   readonly column?: Column | undefined
   readonly colors?: ReadonlyMap<string, number> | undefined
+  /** Whether bytes of an image are shown as one. */
+  readonly isImage?: boolean | undefined
 }
 
 const MOMENT = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(?::\d\d(?:\.\d+)?)?(Z?)$/
 
-export function Value ({ value, name, column, colors }: ValueProps) {
+export function Value ({ value, name, column, colors, isImage = false }: ValueProps) {
   const { show } = useStage()
   if (value === undefined) return null
   if (value === null) return <span class='null'>NULL</span>
@@ -57,7 +59,7 @@ export function Value ({ value, name, column, colors }: ValueProps) {
     if (color !== undefined) return <span class={`pill p${color}`}>{value}</span>
     const moment = column?.takesNow.filters === true ? MOMENT.exec(value) : null
     if (moment !== null) return <time dateTime={value} title={value}>{moment[1]} {moment[2]}{moment[3] === 'Z' && <span class='muted'> UTC</span>}</time>
-    if (column?.isBytes === true) return <button type='button' class='long' title='Show the bytes' onClick={open}>{describeBytes(value)}</button>
+    if (column?.isBytes === true) return <button type='button' class='long' title='Show the bytes' onClick={open}>{isImage && imageType(value) !== undefined && value.length <= MAX_THUMBNAIL ? <img class='thumbnail' src={imageOf(value)} alt={describeBytes(value)} /> : describeBytes(value)}</button>
     const isShort = value.length <= MAX_LENGTH && !/[\n\r\t]/.test(value)
     return isShort ? <Marked text={value} /> : <button type='button' class='long' title='Show the whole value' onClick={open}><Marked text={value.slice(0, MAX_LENGTH)} />…</button>
   }
@@ -76,6 +78,11 @@ function Marked ({ text }: { text: string }) {
 /** Kinds of images by the beginning of their bytes in base64. */
 const IMAGES: ReadonlyArray<readonly [beginning: string, type: string]> = [['iVBORw0KGgo', 'png'], ['/9j/', 'jpeg'], ['R0lGOD', 'gif'], ['UklGR', 'webp']]
 export const imageType = (base64: string): string | undefined => IMAGES.find(([beginning]) => base64.startsWith(beginning))?.[1]
+
+const imageOf = (base64: string): string => `data:image/${imageType(base64) ?? ''};base64,${base64}`
+
+/** Characters of an image that is drawn small: a page has many of them. */
+const MAX_THUMBNAIL = 2_000_000
 
 function describeBytes (base64: string): string {
   const bytes = Math.floor(base64.length * 3 / 4) - (base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0)
@@ -102,7 +109,7 @@ export function WholeValue ({ value, isBytes = false }: { value: Json, isBytes?:
   return (
     <>
       {isBytes && typeof value === 'string' && imageType(value) !== undefined
-        ? <img class='image' src={`data:image/${imageType(value) ?? ''};base64,${value}`} alt='The image in this value' />
+        ? <img class='image' src={imageOf(value)} alt='The image in this value' />
         : <pre class='whole' tabIndex={0}>{text}</pre>}
       <p class='buttons'>
         <span class='muted'>{count}</span>

@@ -10,9 +10,11 @@ export interface ColumnLayout {
   readonly hidden: readonly string[]
   /** In pixels. */
   readonly widths: Readonly<Record<string, number>>
+  /** Columns of bytes whose images are drawn. */
+  readonly images: readonly string[]
 }
 
-const PLAIN: ColumnLayout = { order: [], hidden: [], widths: {} }
+const PLAIN: ColumnLayout = { order: [], hidden: [], widths: {}, images: [] }
 
 /** The layout of a table, and what changes it. */
 export function useLayout (scope: string): readonly [ColumnLayout, (layout: ColumnLayout) => void] {

@@ -6,7 +6,7 @@ import { keyOf } from './filter-rows.ts'
 import { Icon } from './icons.tsx'
 import { isEqual, isObject, memberOf, withMembers, writeLine, type Json, type JsonObject } from './json.ts'
 import { Menu } from './menu.tsx'
-import { firstPage, writeOrder } from './order.ts'
+import { withOrder } from './order.ts'
 import { withFilters } from './search.ts'
 import { useStage } from './stage.tsx'
 import type { Column, Table } from './table.ts'
@@ -26,7 +26,7 @@ interface ColumnMenuProps {
 export function ColumnMenu ({ table, column, body, columns, layout, setLayout, onBody }: ColumnMenuProps) {
   const { name } = column
   const shown = arrange(columns, layout)
-  const sort = (descends: boolean): void => onBody(withMembers(firstPage(body), { orderBy: writeOrder([{ name, descends }]) }))
+  const sort = (descends: boolean, nulls?: string): void => onBody(withOrder(body, [{ name, descends, ...nulls !== undefined && { nulls } }], table.hasPositions))
   return (
     <Menu label='Column menu' icon='down'>
       {(close) => {
@@ -37,8 +37,11 @@ export function ColumnMenu ({ table, column, body, columns, layout, setLayout, o
             <Frequent table={table} column={column} body={body} onBody={(changed) => { close(); onBody(changed) }} />
             <Contains column={column} body={body} onBody={(changed) => { close(); onBody(changed) }} table={table} />
             <div class='items'>
+              {column.isBytes && item(layout.images.includes(name) ? 'Show sizes' : 'Show images', 'image', () => setLayout({ ...layout, images: layout.images.includes(name) ? layout.images.filter((each) => each !== name) : [...layout.images, name] }))}
               {column.isSortable && item('Sort up', 'up', () => sort(false))}
               {column.isSortable && item('Sort down', 'down', () => sort(true))}
+              {column.isSortable && column.isNullable && item('Sort up, NULL last', 'up', () => sort(false, 'NULLS LAST'))}
+              {column.isSortable && column.isNullable && item('Sort down, NULL first', 'down', () => sort(true, 'NULLS FIRST'))}
               {item('Move to the left', 'left', () => setLayout(move(columns, layout, name, -1)), shown[0] === name)}
               {item('Move to the right', 'right', () => setLayout(move(columns, layout, name, 1)), shown.at(-1) === name)}
               {item('Hide this column', 'hide', () => setLayout({ ...layout, hidden: [...layout.hidden, name] }), shown.length === 1)}

@@ -11,27 +11,34 @@ export function writeCurl (url: string, body: string, { accept, file }: { readon
   return [`curl -X POST ${quote(url)}`, '-H "Authorization: Bearer $TOKEN"', ...types, data].join(' \\\n  ')
 }
 
+interface Accepted {
+  /** What the answer is, if it is not JSON. */
+  readonly accept?: string | undefined
+}
+
 /** The request of any program that has `fetch`. */
-export function writeFetch (url: string, body: string): string {
+export function writeFetch (url: string, body: string, { accept }: Accepted = {}): string {
+  const read = accept === undefined
+    ? 'const { success, data, error } = await response.json()\nif (!success) throw new Error(error.message)'
+    : 'if (!response.ok) throw new Error(await response.text())\nconst text = await response.text()'
   return `const response = await fetch('${url}', {
   method: 'POST',
-  headers: { authorization: \`Bearer \${process.env.TOKEN}\`, 'content-type': 'application/json' },
+  headers: { authorization: \`Bearer \${process.env.TOKEN}\`, 'content-type': 'application/json'${accept === undefined ? '' : `, accept: '${accept}'`} },
   body: ${writeString(writeLine(parseJson(body)))}
 })
-const { success, data, error } = await response.json()
-if (!success) throw new Error(error.message)`
+${read}`
 }
 
 /** The request with what Python has. */
-export function writePython (url: string, body: string): string {
+export function writePython (url: string, body: string, { accept }: Accepted = {}): string {
   return `import json, os, urllib.request
 
 body = ${JSON.stringify(writeLine(parseJson(body)))}
 request = urllib.request.Request('${url}', body.encode(), {
-    'Authorization': f"Bearer {os.environ['TOKEN']}", 'Content-Type': 'application/json'
+    'Authorization': f"Bearer {os.environ['TOKEN']}", 'Content-Type': 'application/json'${accept === undefined ? '' : `, 'Accept': '${accept}'`}
 })
 with urllib.request.urlopen(request) as response:
-    data = json.load(response)['data']`
+    ${accept === undefined ? "data = json.load(response)['data']" : 'text = response.read().decode()'}`
 }
 
 export interface Called {
@@ -62,7 +69,8 @@ ${call}`
 function resultsOf (verb: string, fields: JsonObject): string {
   if (verb === 'select') return ['rows', ...'after' in fields || 'offset' in fields ? ['next'] : [], ...'total' in fields ? ['total'] : []].join(', ')
   const returned = 'returning' in fields ? ', rows' : ''
-  return verb === 'insert' ? `inserted, id${returned}` : `${verb}d${returned}`
+  const counted = 'onConflict' in fields ? 'inserted, updated, unchanged' : 'inserted, id'
+  return verb === 'insert' ? `${counted}${'outcomes' in fields ? ', outcomes' : ''}${returned}` : `${verb}d${returned}`
 }
 
 const writeKey = (key: string): string => /^[A-Za-z_$][\w$]*$/.test(key) ? key : writeString(key)

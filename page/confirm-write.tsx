@@ -93,6 +93,9 @@ function describe (table: Table | undefined, given: JsonObject, data: JsonObject
   return { title: `${name} ${rows(count)} ${verb === 'insert' ? 'into' : verb === 'delete' ? 'from' : 'of'} ${table.name}?`, action: `${name} ${rows(count)}` }
 }
 
+/** The column of what becomes of each row; no other has a space. */
+const OUTCOME = 'this row is'
+
 /** Rows that the dialog draws. */
 const MAX_ROWS = 50
 
@@ -107,8 +110,10 @@ function Preview ({ table, given, data, before }: PreviewProps) {
   if (table === undefined) return <OperationResults results={(data['results'] ?? []) as readonly JsonObject[]} operations={(given['operations'] ?? []) as readonly JsonObject[]} />
   const found = memberOf(data, 'rows')
   const set = new Set(Object.keys(verbOf(given) === 'update' ? given['data'] as object ?? {} : {}))
-  const values = isList(found) ? found as readonly JsonObject[] : []
-  const columns = table.columns.map(({ name }) => name).filter((name) => values.some((row) => memberOf(row, name) !== undefined))
+  const outcomes = memberOf(data, 'outcomes')
+  const written = isList(found) ? found : memberOf(given, 'data')
+  const values = (isList(outcomes) && isList(written) ? written.map((row, index) => ({ [OUTCOME]: outcomes[index] ?? null, ...row as JsonObject })) : isList(found) ? found : []) as readonly JsonObject[]
+  const columns = [OUTCOME, ...table.columns.map(({ name }) => name)].filter((name) => values.some((row) => memberOf(row, name) !== undefined))
   // what is written first, beside the key
   const sorted = set.size === 0 ? columns : [...columns.filter((name) => table.primaryKey.includes(name)), ...columns.filter((name) => set.has(name) && !table.primaryKey.includes(name)), ...columns.filter((name) => !set.has(name) && !table.primaryKey.includes(name))]
   const [only] = values

@@ -4,7 +4,7 @@ import { Icon } from './icons.tsx'
 import { isList, writeLine, type Json, type JsonObject } from './json.ts'
 import { labelColumn } from './bodies.ts'
 import { asOptions, Choice } from './choice.tsx'
-import { blankCondition, changeOperator, firstOperatorOf, mayIgnoreCase, MATCH_MODES, needsOperand, OPERATORS, operatorsOf, pathOf, pathOperatorsOf, readFilters, RELATED_OPERATORS, saysSame, writeFilters, type Condition, type FilterRow, type Match, type Related, type RelatedOperator } from './filter-rows.ts'
+import { blankCondition, changeOperator, firstOperatorOf, mayCompareColumns, mayIgnoreCase, MATCH_MODES, needsOperand, OPERATORS, operatorsOf, otherColumnOf, pathOf, pathOperatorsOf, readFilters, RELATED_OPERATORS, saysSame, writeFilters, type Condition, type FilterRow, type Match, type Related, type RelatedOperator } from './filter-rows.ts'
 import { MembersInput, Picker, ValueInput } from './record-form.tsx'
 import { readSearch } from './search.ts'
 import { useStage } from './stage.tsx'
@@ -141,6 +141,8 @@ function ConditionForm ({ table, row, columns, place, onChange }: ConditionProps
   const column = columns.find(({ name }) => name === row.column) as Column
   const operators = operatorsOf(column)
   const { path } = row
+  const others = columns.filter(({ name, kind, columnOperators }) => name !== column.name && (columnOperators?.length ?? 0) > 0 && (kind === 'decimal' ? 'integer' : kind) === (column.kind === 'decimal' ? 'integer' : column.kind))
+  const other = otherColumnOf(row.operand)
   /** `$at` alone is one that the form cannot show: its operand is JSON. */
   const operator = path === undefined ? row.operator : '$at'
   const setOperator = (chosen: string): void => {
@@ -164,8 +166,10 @@ function ConditionForm ({ table, row, columns, place, onChange }: ConditionProps
           <Choice label={`Operator at the path of filter ${place}`} value={row.operator} options={named(pathOperatorsOf(column))} onChoice={(chosen) => onChange({ ...row, operator: chosen, operand: changeOperator(row.operand, chosen) })} />
         </>
       )}
-      {needsOperand(row.operator) && <Operand key={`${row.column} ${operator} ${row.operator}`} table={table} column={path === undefined ? column : asScalar(column)} operator={row.operator} operand={row.operand} label={`Value of filter ${place}`} onOperand={(operand) => onChange({ ...row, operand })} />}
-      {path === undefined && mayIgnoreCase(column, row.operator) && <label><input type='checkbox' checked={row.isInAnyCase === true} onChange={({ currentTarget }) => { const { isInAnyCase, ...others } = row; onChange(currentTarget.checked ? { ...others, isInAnyCase: true } : others) }} /> in any letter case</label>}
+      {other !== undefined && path === undefined && <Choice label={`Value of filter ${place}`} value={other} options={asOptions([...others.map(({ name }) => name), ...others.some(({ name }) => name === other) ? [] : [other]])} onChoice={(name) => onChange({ ...row, operand: { $column: name } })} />}
+      {(other === undefined || path !== undefined) && needsOperand(row.operator) && <Operand key={`${row.column} ${operator} ${row.operator}`} table={table} column={path === undefined ? column : asScalar(column)} operator={row.operator} operand={row.operand} label={`Value of filter ${place}`} onOperand={(operand) => onChange({ ...row, operand })} />}
+      {path === undefined && mayCompareColumns(column, row.operator) && others.length > 0 && row.isInAnyCase !== true && <button type='button' class='quiet' aria-pressed={otherColumnOf(row.operand) !== undefined} aria-label={`Compare filter ${place} with a column`} title='Compare with another column of the same row' onClick={() => onChange({ ...row, operand: otherColumnOf(row.operand) === undefined ? { $column: others[0]?.name ?? '' } : undefined })}><Icon name='table' /></button>}
+      {path === undefined && otherColumnOf(row.operand) === undefined && mayIgnoreCase(column, row.operator) && <label><input type='checkbox' checked={row.isInAnyCase === true} onChange={({ currentTarget }) => { const { isInAnyCase, ...others } = row; onChange(currentTarget.checked ? { ...others, isInAnyCase: true } : others) }} /> in any letter case</label>}
     </span>
   )
 }

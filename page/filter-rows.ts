@@ -32,6 +32,16 @@ export const IN_ANY_CASE = { $case: 'ignore' } as const
 const CASED = ['$contains', '$startsWith', '$eq', '$ne', '$in', '$nin', '$like', '$nlike']
 export const mayIgnoreCase = ({ operators }: Column, operator: string): boolean => operators.includes('$case') && CASED.includes(operator)
 
+/** Those that may compare with a column of the same row. */
+const COMPARISONS = ['$eq', '$ne', '$gt', '$gte', '$lt', '$lte']
+
+/** The column of the same row that an operand names. */
+export const otherColumnOf = (operand: Json | undefined): string | undefined => {
+  const name = memberOf(operand, '$column')
+  return typeof name === 'string' ? name : undefined
+}
+export const mayCompareColumns = ({ columnOperators }: Column, operator: string): boolean => columnOperators?.includes(operator) === true
+
 /** The operators that a column offers: those with a text, then those that have only a name. */
 export const operatorsOf = ({ operators, takesNow }: Column): string[] => offer(operators, takesNow.filters)
 export const pathOperatorsOf = ({ pathOperators }: Column): string[] => offer(pathOperators, false)
@@ -128,8 +138,8 @@ export function readFilters (filters: Json | undefined, { columns, relations, in
     if (column === undefined) return (isRelatedOperator(key) ? readRelated(key, value, relations) : undefined) ?? [{ key, value }]
     const last = isObject(value) && Object.keys(value).length === 2 && isNow(memberOf(value, '$lte')) ? memberOf(value, '$gte') : undefined
     if (last !== undefined && readAgo(last) !== undefined) return [{ column: column.name, operator: 'last', operand: last }]
-    // a column of the same row has no input
-    if (isObject(value) && Object.values(value).some((operand) => isObject(operand) && memberOf(operand, '$column') !== undefined)) return [{ key, value }]
+    // a column of the same row that the form does not offer
+    if (isObject(value) && Object.entries(value).some(([operator, operand]) => otherColumnOf(operand) !== undefined && !mayCompareColumns(column, operator))) return [{ key, value }]
     if (isObject(value) && memberOf(value, '$case') === IN_ANY_CASE.$case) {
       const rows = Object.entries(value).filter(([operator]) => operator !== '$case').map(([operator, operand]): Condition => ({ column: column.name, operator, operand, isInAnyCase: true }))
       return rows.length > 0 && rows.every(({ operator }) => mayIgnoreCase(column, operator)) ? rows : [{ key, value }]
@@ -222,6 +232,7 @@ function simplify (condition: JsonObject): Json {
 export function changeOperator (operand: Json | undefined, operator: string): Json | undefined {
   if (operator === 'last' || operator === 'before') return readAgo(operand) === undefined ? writeAgo({ count: DAYS, unit: UNITS[1] }) : operand
   if (readAgo(operand) !== undefined) return undefined
+  if (otherColumnOf(operand) !== undefined) return COMPARISONS.includes(operator) ? operand : undefined
   const takesList = operator === '$in' || operator === '$nin'
   if (operator === '$between') return isList(operand) && operand.length === 2 ? operand : undefined
   if (takesList) return operand === undefined || isList(operand) ? operand : [operand]

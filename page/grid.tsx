@@ -46,6 +46,8 @@ export interface GridProps {
   /** Widths that a person has chosen, and what keeps them. */
   readonly widths?: Readonly<Record<string, number>> | undefined
   readonly onWidth?: ((name: string, width: number) => void) | undefined
+  /** Columns of bytes whose images are drawn. */
+  readonly images?: readonly string[] | undefined
   /** The menu of a column. */
   readonly menuOf?: ((name: string, column: Column) => ComponentChildren) | undefined
   /** Draws a value otherwise, such as with a bar. */
@@ -63,7 +65,7 @@ interface Open { readonly row: string, readonly tab: string | undefined }
 interface Place { readonly row: number, readonly column: number }
 
 export function Grid (props: GridProps) {
-  const { label, rows, columns, table, order = [], onOrder, panel, marked, before, selected, onSelected, onEdit, onPaste, opened, onOpen, widths, onWidth, menuOf, draw } = props
+  const { label, rows, columns, table, order = [], onOrder, panel, marked, before, selected, onSelected, onEdit, onPaste, opened, onOpen, images = [], widths, onWidth, menuOf, draw } = props
   const { say } = useStage()
   const [open, setOpen] = useState<Open | undefined>(opened === undefined ? undefined : { row: opened, tab: undefined })
   const [edited, setEdited] = useState<{ readonly row: string, readonly name: string }>()
@@ -119,7 +121,8 @@ export function Grid (props: GridProps) {
     else focusCell(active)
   }
 
-  const [bodyTop, first, count, extra] = useWindow(element, rows.length, columns.length)
+  const isTall = images.some((name) => columns.includes(name))
+  const [bodyTop, first, count, extra] = useWindow(element, { rows: rows.length, columns: columns.length, isTall })
   const openIndex = open === undefined ? -1 : keys.indexOf(open.row)
   useLayoutEffect(() => {
     if (!takesFocus.current) return
@@ -191,7 +194,7 @@ export function Grid (props: GridProps) {
     const isOpen = open?.row === key
     lines.push(
       <Line
-        key={key} row={row} index={index} columns={columns} known={known} names={names} colors={colors} numeric={numeric} isOpen={isOpen} tab={isOpen ? open.tab : undefined} marked={marked} before={before?.get(key)} draw={draw}
+        key={key} row={row} index={index} columns={columns} known={known} names={names} colors={colors} images={images} numeric={numeric} isOpen={isOpen} tab={isOpen ? open.tab : undefined} marked={marked} before={before?.get(key)} draw={draw}
         isSelected={selected?.has(key) === true} active={active.row === index ? active.column : undefined} edited={edited?.row === key ? edited.name : undefined} hasPanel={panel !== undefined} canSelect={canSelect} table={table}
         actions={{ toggle, select, edit, setActive, endEdit, relationOf, canEdit, onEdit }}
       />
@@ -200,7 +203,7 @@ export function Grid (props: GridProps) {
   }
   space(rows.length)
   return (
-    <div ref={element} class='grid' tabIndex={-1} role='region' aria-label={label} onKeyDown={press} onCopy={copyCells} onPaste={paste}>
+    <div ref={element} class={isTall ? 'grid tall' : 'grid'} tabIndex={-1} role='region' aria-label={label} onKeyDown={press} onCopy={copyCells} onPaste={paste}>
       <table role='grid' aria-rowcount={rows.length + 1} aria-label={label} style={{ width: `${width}px` }}>
         <colgroup>
           {panel !== undefined && <col style={{ width: `${openWidth}px` }} />}
@@ -226,7 +229,7 @@ interface Scrolled {
 }
 
 /** Which rows are near the window. The row that is open has another one of unknown height below it. */
-function useWindow (element: { readonly current: HTMLDivElement | null }, rows: number, columns: number): readonly [Scrolled, number, number, { current: HTMLTableRowElement | null }] {
+function useWindow (element: { readonly current: HTMLDivElement | null }, { rows, columns, isTall }: { readonly rows: number, readonly columns: number, readonly isTall: boolean }): readonly [Scrolled, number, number, { current: HTMLTableRowElement | null }] {
   const most = Math.max(24, Math.min(MAX_ROWS, Math.floor(MAX_CELLS / Math.max(1, columns))))
   const isWhole = rows <= most
   const [first, setFirst] = useState(0)
@@ -239,7 +242,7 @@ function useWindow (element: { readonly current: HTMLDivElement | null }, rows: 
   }
   useLayoutEffect(() => {
     height.current = element.current?.querySelector<HTMLElement>('tr.row')?.getBoundingClientRect().height ?? ROW_HEIGHT
-  }, [rows])
+  }, [rows, isTall])
   useLayoutEffect(() => {
     if (isWhole) return setFirst(0)
     let found = element.current as HTMLElement | null
@@ -259,7 +262,7 @@ function useWindow (element: { readonly current: HTMLDivElement | null }, rows: 
     look()
     found?.addEventListener('scroll', look, { passive: true })
     return () => found?.removeEventListener('scroll', look)
-  }, [rows, columns, isWhole])
+  }, [rows, columns, isWhole, isTall])
   const show = (row: number): void => {
     if (isWhole || parent.current === null) return
     const top = offset()
@@ -289,6 +292,7 @@ interface LineProps {
   readonly known: ReadonlyMap<string, Column>
   readonly names: Names
   readonly colors: ReadonlyMap<string, ReadonlyMap<string, number> | undefined>
+  readonly images: readonly string[]
   readonly numeric: ReadonlySet<string>
   readonly isOpen: boolean
   readonly tab: string | undefined
@@ -308,10 +312,10 @@ interface LineProps {
 /** One row, which is drawn again only if something of it has changed. */
 class Line extends Component<LineProps> {
   override shouldComponentUpdate (next: LineProps): boolean {
-    return (Object.keys(next) as Array<keyof LineProps>).some((name) => name === 'actions' ? next.edited !== undefined : name === 'columns' ? String(next.columns) !== String(this.props.columns) : next[name] !== this.props[name])
+    return (Object.keys(next) as Array<keyof LineProps>).some((name) => name === 'actions' ? next.edited !== undefined : name === 'columns' || name === 'images' ? String(next[name]) !== String(this.props[name]) : next[name] !== this.props[name])
   }
 
-  override render ({ row, index, columns, known, names, colors, numeric, isOpen, tab, marked, before, draw, isSelected, active, edited, hasPanel, canSelect, table, actions }: LineProps) {
+  override render ({ row, index, columns, known, names, colors, images, numeric, isOpen, tab, marked, before, draw, isSelected, active, edited, hasPanel, canSelect, table, actions }: LineProps) {
     const act = (): Actions => this.props.actions
     return (
       <tr class={`row${isOpen ? ' open' : ''}${isSelected ? ' selected' : ''}`} aria-rowindex={index + 2}>
@@ -336,7 +340,7 @@ class Line extends Component<LineProps> {
               {isMember
                 ? <button type='button' class='link' tabIndex={-1} aria-expanded={isOpen && tab === name} onClick={() => act().toggle(index, name)}><Summary value={value as Json} /></button>
                 : relation === undefined
-                  ? draw?.(name, value) ?? <>{old !== undefined && !isEqual(old, value) && <><del><Value value={old} name={name} column={column} /></del> → </>}<Value value={value} name={name} column={column} colors={colors.get(name)} /></>
+                  ? draw?.(name, value) ?? <>{old !== undefined && !isEqual(old, value) && <><del><Value value={old} name={name} column={column} /></del> → </>}<Value value={value} name={name} column={column} colors={colors.get(name)} isImage={images.includes(name)} /></>
                   : <button type='button' class='link' tabIndex={-1} title={`Show the row of ${relation.table}`} aria-expanded={isOpen && tab === relation.name} onClick={() => act().toggle(index, relation.name)}>{keyText(value as Json)}</button>}
               {named !== undefined && <span class='named'>{named}</span>}
             </td>

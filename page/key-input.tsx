@@ -1,6 +1,7 @@
 /** A key of another table, which is picked by the name of its row from a list that the service searches. */
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { memberOf, withMembers, writeLine, type Json, type JsonObject } from './json.ts'
+import { keyOf } from './filter-rows.ts'
 import { withSearch } from './search.ts'
 import { keyText } from './shown-names.ts'
 import { useStage } from './stage.tsx'
@@ -92,7 +93,17 @@ export function KeyInput ({ id, label, column, value, placeholder, target, onVal
     event.preventDefault()
     event.stopPropagation()
   }
-  const name = found?.find(({ key }) => keyText(key) === text)?.name
+  const [named, setNamed] = useState<{ readonly key: string, readonly name: string }>()
+  useEffect(() => {
+    if (value === undefined || value === null) return undefined
+    const controller = new AbortController()
+    service.look(target.path, writeLine({ verb: 'select', columns: [target.name], filters: { [keyOf(target.key)]: value }, limit: 1 }), controller.signal).then(({ data }) => {
+      const [row] = (memberOf(data, 'rows') ?? []) as readonly JsonObject[]
+      if (row !== undefined) setNamed({ key: keyText(value), name: keyText(row[target.name] ?? '') })
+    }, () => {})
+    return () => controller.abort()
+  }, [])
+  const name = found?.find(({ key }) => keyText(key) === text)?.name ?? (named?.key === text ? named.name : undefined)
   return (
     <span class='key-input'>
       <input

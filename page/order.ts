@@ -1,5 +1,5 @@
 /** The field `orderBy` of a body as terms, and back. */
-import { isList, isObject, memberOf, type Json, type JsonObject } from './json.ts'
+import { isList, isObject, memberOf, withMembers, type Json, type JsonObject } from './json.ts'
 
 export interface Term {
   /** The column; for that of a member `member.column`. */
@@ -61,6 +61,16 @@ export function toggleOrder (terms: readonly Term[], name: string, isAdded: bool
 export function reverseOrder (terms: readonly Term[], key: readonly string[]): Json {
   const added = key.filter((column) => !terms.some(({ name }) => name === column)).map((name): Term => ({ name, descends: false }))
   return writeOrder([...terms, ...added].map(({ nulls, ...term }) => ({ ...term, descends: !term.descends, ...nulls !== undefined && { nulls: nulls === 'NULLS LAST' ? 'NULLS FIRST' : 'NULLS LAST' } }))) ?? []
+}
+
+/** Whether the order puts rows without a value where no index has them: it has no positions. */
+const isFar = ({ descends, nulls }: Term): boolean => nulls === (descends ? 'NULLS FIRST' : 'NULLS LAST')
+
+/** The first page in another order. */
+export function withOrder (body: JsonObject, terms: readonly Term[], hasPositions: boolean): JsonObject {
+  const isPaged = memberOf(body, 'after') !== undefined || memberOf(body, 'offset') !== undefined
+  const skips = terms.some(isFar) || !hasPositions
+  return withMembers(body, { orderBy: writeOrder(terms), ...isPaged && { after: skips ? undefined : null, offset: skips ? 0 : undefined } })
 }
 
 /** The body of the first page again: with another order or other filters a position means nothing. */

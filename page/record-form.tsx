@@ -55,7 +55,7 @@ interface FieldProps {
 
 function Field ({ table, column, verb, given: { value, form }, old, isEdited, isChanged, onValue }: FieldProps) {
   const id = useId()
-  const isNow = memberOf(form, '$now') !== undefined
+  const [isNow, isDefault] = ['$now', '$default'].map((name) => memberOf(form, name) === true)
   // an update leaves a column as it is, whatever its default
   const hint = verb === 'update' ? exampleOf(column) : column.isAutoIncrement ? 'automatic' : column.default === undefined ? exampleOf(column) : `default: ${typeof column.default === 'string' ? column.default : JSON.stringify(column.default)}`
   return (
@@ -63,15 +63,22 @@ function Field ({ table, column, verb, given: { value, form }, old, isEdited, is
       <label for={id}>{column.name}{column.isRequired && verb === 'insert' && <span class='required'> required</span>} <span class='type'>{column.type}</span></label>
       <div class='input'>
         {form !== undefined
-          ? <input id={id} type='text' readOnly title={isNow ? undefined : 'Change it in the body of the request'} value={isNow ? 'now, by the clock of the database' : writeLine(form)} />
+          ? <FormInput id={id} column={column} form={form} />
           : <ValueInput id={id} table={table} column={column} value={value} otherwise={old} isEdited={isEdited} placeholder={value === null ? 'NULL' : hint} onValue={onValue} />}
         {pickerOf(column) !== undefined && form === undefined && <Picker column={column} label={column.name} value={value} onValue={onValue} />}
         {column.isBytes && form === undefined && <Upload column={column} onValue={onValue} />}
         {column.takesNow.data && <button type='button' aria-pressed={isNow} title='The present time, by the clock of the database' aria-label={`${column.name}: now`} onClick={() => onValue(isNow ? undefined : { $now: true })}>now</button>}
+        {verb === 'update' && column.takesDefault === true && <button type='button' aria-pressed={isDefault} title='The default of the column' aria-label={`${column.name}: default`} onClick={() => onValue(isDefault ? undefined : { $default: true })}>default</button>}
         {column.isNullable && <button type='button' class='null-button' aria-pressed={value === null} aria-label={`${column.name}: NULL`} onClick={() => onValue(value === null ? undefined : null)}>NULL</button>}
       </div>
     </div>
   )
+}
+
+/** What the database computes, instead of a value. */
+export function FormInput ({ id, label, column, form }: { id?: string, label?: string, column: Column, form: JsonObject }) {
+  const text = memberOf(form, '$now') === true ? 'now, by the clock of the database' : memberOf(form, '$default') === true ? `the default${column.default === undefined ? '' : `: ${typeof column.default === 'string' ? column.default : JSON.stringify(column.default)}`}` : undefined
+  return <input id={id} aria-label={label} type='text' readOnly title={text === undefined ? 'Change it in the body of the request' : undefined} value={text ?? writeLine(form)} />
 }
 
 interface ValueInputProps {

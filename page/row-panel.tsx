@@ -1,5 +1,5 @@
 /** What is shown below a row: its values, the rows that are related to it, and the form that changes it. */
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { Icon } from './icons.tsx'
 import { isList, isObject, memberOf, withMembers, writeLine, writeLines, type Json, type JsonObject } from './json.ts'
 import { describeWrite, FailureView, showRefusal } from './answer-view.tsx'
@@ -11,6 +11,7 @@ import { Empty, Skeleton } from './placeholder.tsx'
 import { RecordForm } from './record-form.tsx'
 import { columnsOf } from './rows.ts'
 import type { Answer } from './service.ts'
+import { keyText, useNames } from './shown-names.ts'
 import { writeRoute } from './route.ts'
 import { mayRestore, offerRestore, offerUndo } from './undo.ts'
 import { mayLeave, useHold, useStage } from './stage.tsx'
@@ -67,6 +68,8 @@ function Values ({ table, row, onChanged }: Omit<RowPanelProps, 'tab' | 'onClose
   const buttons = useRef<HTMLParagraphElement>(null)
   const filters = keyFilters(table, row)
   const columns = table.columns.filter(({ name }) => memberOf(row, name) !== undefined)
+  const shown = useMemo(() => [row], [row])
+  const names = useNames(shown, columns.map(({ name }) => name), table)
 
   /** The whole row, as it is now: the grid may show some of its columns. */
   const edit = async (): Promise<void> => {
@@ -113,6 +116,7 @@ function Values ({ table, row, onChanged }: Omit<RowPanelProps, 'tab' | 'onClose
                 <dt>{name} <span class='type'>{type}</span></dt>
                 <dd>
                   <LongValue value={row[name]} name={name} column={columns.find((column) => column.name === name)} />
+                  {names.has(name) && <span class='muted'> {names.get(name)?.get(keyText(row[name] as Json))}</span>}
                   {isBytes && typeof row[name] === 'string' && row[name] !== '' && <> <button type='button' class='link' onClick={() => save(fromBase64(row[name] as string), `${table.name}-${name}.bin`)}>Download {name}</button></>}
                 </dd>
               </div>

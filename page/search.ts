@@ -1,7 +1,7 @@
 /** One text that is searched in all texts of a table, and as the number of its key, the member `$or` of the filters; or its words in a full-text index, the member `$match`. */
 import { isList, isObject, memberOf, withMembers, type Json, type JsonObject } from './json.ts'
 import { firstPosition, relatedMember } from './bodies.ts'
-import { keyOf, readMatch, writeMatch } from './filter-rows.ts'
+import { IN_ANY_CASE, keyOf, readMatch, writeMatch } from './filter-rows.ts'
 import { firstPage, readOrder } from './order.ts'
 import type { Column, Table } from './table.ts'
 
@@ -31,7 +31,11 @@ export const canSearch = (table: Searched): boolean => table.indexes.length > 0 
 /** What a search of texts looks at. */
 export const describeSearch = (table: Searched): string => `Search all texts${numberOf(table) === undefined ? '' : `, or ${numberOf(table)?.name ?? ''}`}`
 
-export const LETTER_CASE = 'It was looked for as it is entered, in lower case, in upper case, and with capitals.'
+/** Letters that every database makes lower case, where it can compare in any letter case. */
+const isAscii = (text: string): boolean => /^[ -~]*$/.test(text)
+
+/** How a text was looked for. */
+export const describeCase = (text: string): string => isAscii(text) ? 'Letter case makes no difference.' : 'It was looked for as it is entered, in lower case, in upper case, and with capitals.'
 
 /** The text as it was entered, in lower and in upper case, with a capital, and with one in each word, as names have: some databases compare bytes. */
 function spellings (text: string): string[] {
@@ -39,12 +43,17 @@ function spellings (text: string): string[] {
   return [...new Set([text, lower, text.toUpperCase(), ...[/^./u, /(?<![\p{L}\p{N}])\p{L}/gu].map((capitals) => lower.replace(capitals, (letter) => letter.toUpperCase()))])]
 }
 
+/** The conditions that a column contains the text: one that ignores letter case, or one for each spelling. */
+const contains = (name: string, hasCase: boolean, text: string): JsonObject[] => hasCase && isAscii(text) && /[a-z]/i.test(text)
+  ? [{ [keyOf(name)]: { $contains: text, ...IN_ANY_CASE } }]
+  : spellings(text).map((spelling) => ({ [keyOf(name)]: { $contains: spelling } }))
+
 function writeSearch (table: Searched, text: string): JsonObject[] {
   const key = numberOf(table)
   const isKey = key !== undefined && /^\d{1,15}$/.test(text) && Number(text) <= (key.maximum ?? Infinity)
-  const texts = textsOf(table).flatMap(({ name }) => spellings(text).map((spelling) => ({ [keyOf(name)]: { $contains: spelling } })))
-  const names = (table.shownNames?.() ?? []).slice(0, MAX_NAMES).map(({ relation, column }) => ({
-    $some: { [relation.name]: { ...relatedMember(relation), filters: { $or: spellings(text).map((spelling) => ({ [keyOf(column)]: { $contains: spelling } })) } } }
+  const texts = textsOf(table).flatMap(({ name, operators }) => contains(name, operators.includes('$case'), text))
+  const names = (table.shownNames?.() ?? []).slice(0, MAX_NAMES).map(({ relation, column, hasCase }) => ({
+    $some: { [relation.name]: { ...relatedMember(relation), filters: { $or: contains(column, hasCase, text) } } }
   }))
   return [...texts, ...isKey ? [{ [keyOf(key.name)]: Number(text) }] : [], ...names]
 }

@@ -1,6 +1,6 @@
 /** A select in one line, as a person reads it. */
 import { isList, isObject, memberOf, writeLine, type Json, type JsonObject } from './json.ts'
-import { MATCH_MODES, needsOperand, OPERATORS, pathOf, readFilters, RELATED_OPERATORS, type FilterRow } from './filter-rows.ts'
+import { MATCH_MODES, needsOperand, OPERATORS, otherColumnOf, pathOf, readFilters, RELATED_OPERATORS, type FilterRow } from './filter-rows.ts'
 import { readOrder } from './order.ts'
 import { isGrouped } from './rows.ts'
 import { readSearch } from './search.ts'
@@ -8,6 +8,8 @@ import type { Table } from './table.ts'
 import { readAgo } from './values.ts'
 
 const plain = (value: Json | undefined, operator = ''): string => {
+  const other = otherColumnOf(value)
+  if (other !== undefined) return other
   const ago = readAgo(value)
   if (ago !== undefined) return `${ago.count} ${ago.unit}${operator.startsWith('$') ? ' ago' : ''}`
   return typeof value === 'string' ? value : isList(value) ? value.map((each) => plain(each)).join(', ') : value === undefined ? '' : writeLine(value)

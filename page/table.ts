@@ -25,6 +25,10 @@ export interface Column {
   readonly pathOperators: readonly string[]
   /** Whether filters, and whether data, take `{"$now": …}`. */
   readonly takesNow: { readonly filters: boolean, readonly data: boolean }
+  /** Whether an update takes `{"$default": true}`. */
+  readonly takesDefault?: boolean
+  /** The operators whose operand may be `{"$column": …}`. */
+  readonly columnOperators?: readonly string[]
   readonly description: string
   readonly references: { readonly table: string, readonly column: string } | undefined
   /** The greatest integer, where the document says one. */
@@ -58,7 +62,7 @@ export interface Table {
   readonly primaryKey: readonly string[]
   readonly relations: readonly Relation[]
   /** The columns of other tables that name the rows which this one refers to. */
-  readonly shownNames: () => ReadonlyArray<{ readonly relation: Relation, readonly column: string }>
+  readonly shownNames: () => ReadonlyArray<{ readonly relation: Relation, readonly column: string, /** Whether it takes `$case`. */ readonly hasCase: boolean }>
   /** The keys by which an insert finds rows that are there. */
   readonly conflictKeys: ReadonlyArray<readonly string[]>
   readonly isView: boolean
@@ -188,7 +192,9 @@ function readTable ({ name, path, post }: { readonly name: string, readonly path
   const [rows, inserted, updated, filtered] = [row, insert, update, filters].map(propertiesOf) as [Map<string, Schema>, Map<string, Schema>, Map<string, Schema>, Map<string, Schema>]
   const positions = propertiesOf(position)
   const primaryKey: readonly string[] = row?.['x-primary-key'] ?? []
-  const hasNow = (found: Schema): boolean => variants(found).some((each) => each.$ref === `${REF}Now`)
+  const has = (found: Schema, name: string): boolean => variants(found).some((each) => each.$ref === REF + name)
+  const hasNow = (found: Schema): boolean => has(found, 'Now')
+  const columnOperatorsOf = (filter: Schema): string[] => [...new Set(variants(filter).flatMap((each) => Object.entries(each.properties ?? {}).filter(([, operand]) => has(operand, 'OtherColumn')).map(([operator]) => operator)))]
 
   const readColumn = (column: string): Column => {
     const shown = rows.get(column) ?? inserted.get(column) ?? updated.get(column)
@@ -214,6 +220,8 @@ function readTable ({ name, path, post }: { readonly name: string, readonly path
       operators,
       pathOperators: Object.keys(follow(filter)?.not?.not?.properties?.$at?.additionalProperties.anyOf.at(-1).properties ?? {}),
       takesNow: { filters: hasNow(filter), data: given.some((each) => each.$ref === `${REF}Now`) },
+      takesDefault: has(updated.get(column), 'Default'),
+      columnOperators: columnOperatorsOf(filter),
       description: plainText(shown.description),
       references: shown['x-references'],
       maximum: variants(shown).find((each) => each.maximum !== undefined)?.maximum,
@@ -225,10 +233,10 @@ function readTable ({ name, path, post }: { readonly name: string, readonly path
   const match = filtered.get('$match')?.properties
   const columns = [...new Set([...rows.keys(), ...inserted.keys(), ...updated.keys()])].map(readColumn)
   const relations = nameRelations(findRelations(), new Set(rows.keys()))
-  const shownNames = (): Array<{ relation: Relation, column: string }> => relations.flatMap((relation) => {
+  const shownNames = (): ReturnType<Table['shownNames']> => relations.flatMap((relation) => {
     const other = relation.isReferring || relation.on.length > 1 ? undefined : find(relation.table)
     const column = other?.verbs.includes('select') === true ? nameColumn(other) : undefined
-    return column === undefined || !column.operators.includes('$contains') ? [] : [{ relation, column: column.name }]
+    return column === undefined || !column.operators.includes('$contains') ? [] : [{ relation, column: column.name, hasCase: column.operators.includes('$case') }]
   })
   return {
     name,

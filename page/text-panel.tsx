@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { readBody, verbOf } from './bodies.ts'
 import { copy } from './cell.tsx'
 import { writeCall, writeCurl, writeFetch, writePython } from './commands.ts'
+import { Icon } from './icons.tsx'
 import { memberOf } from './json.ts'
 import { Empty } from './placeholder.tsx'
 import { readRoute } from './route.ts'
@@ -70,15 +71,27 @@ function History () {
 }
 
 function HistoryEntry ({ path, body, status, accept, file, at }: Entry) {
-  const { service, go, say } = useStage()
+  const { service, document, go, say } = useStage()
   const [isOpen, setOpen] = useState(false)
+  const [language, setLanguage] = useState('curl')
   const route = readRoute(path)
   if (route === undefined) return null
   const given = readBody(body)
   const isDry = memberOf(given, 'dryRun') === true || (file !== undefined && /[?&]dryRun=/.test(path))
   const notes = [...isDry ? ['dry run'] : [], ...accept === CSV ? ['export'] : []]
   const name = [route.table === '' ? 'several operations' : `${file === undefined ? verbOf(given) : 'import'} ${route.table}`, ...notes].join(', ')
-  const command = writeCurl(location.origin + service.base + path, body, { accept: accept === CSV ? CSV : undefined, file })
+  const url = location.origin + service.base
+  const options = { accept: accept === CSV ? CSV : undefined }
+  const writers: Readonly<Record<string, () => string>> = {
+    curl: () => writeCurl(url + path, body, { ...options, file }),
+    // a file is sent by its name
+    ...file === undefined && {
+      fetch: () => call(() => writeFetch(url + path, body, options)),
+      ...accept !== CSV && { TypeScript: () => call(() => writeCall({ url, database: document.name, table: route.table, body })) },
+      Python: () => call(() => writePython(url + path, body, options))
+    }
+  }
+  const command = writers[language]?.() ?? ''
   return (
     <li>
       <div class='buttons'>
@@ -86,9 +99,18 @@ function HistoryEntry ({ path, body, status, accept, file, at }: Entry) {
           <span><b>{name}</b> <span class={status >= 200 && status < 300 ? 'muted' : 'bad'}>{status === 0 ? 'no answer' : status}</span> <span class='muted'>{new Date(at).toLocaleTimeString()}</span></span>
           <code>{(file === undefined ? body : [file, ...Array.from(new URLSearchParams(path.split('?')[1]), (option) => option.join('='))].join(' ')).replaceAll(/\s+/g, ' ').slice(0, 160)}</code>
         </button>
-        <button type='button' class='quiet' aria-expanded={isOpen} aria-label={`curl of ${name}`} onClick={() => setOpen(!isOpen)}>curl</button>
+        <button type='button' class='quiet' aria-expanded={isOpen} aria-label={`Code of ${name}`} title='As curl, fetch, TypeScript and Python' onClick={() => setOpen(!isOpen)}><Icon name='code' /></button>
       </div>
-      {isOpen && <div class='json'><button type='button' class='copy' onClick={() => { copy(command).then(say) }}>Copy</button><pre tabIndex={0} aria-label={`${name} as curl`}>{command}</pre></div>}
+      {isOpen && (
+        <div class='code'>
+          <div class='tabs'>
+            <div role='tablist' aria-label={`${name} as`}>{Object.keys(writers).map((each) => <button key={each} type='button' role='tab' aria-selected={each === language} onClick={() => setLanguage(each)}>{each}</button>)}</div>
+            <span class='spacer' />
+            <button type='button' class='quiet' onClick={() => { copy(command).then(say) }}>Copy</button>
+          </div>
+          <pre class='command' tabIndex={0} aria-label={`${name} as ${language}`}>{command}</pre>
+        </div>
+      )}
     </li>
   )
 }

@@ -10,12 +10,12 @@ import { FilterForm } from './filter-form.tsx'
 import { rowKey } from './grid.tsx'
 import { Icon } from './icons.tsx'
 import { ImportForm } from './import-form.tsx'
-import { firstPage, readOrder, reverseOrder, toggleOrder, writeOrder } from './order.ts'
+import { firstPage, readOrder, reverseOrder, toggleOrder, withOrder } from './order.ts'
 import { Skeleton } from './placeholder.tsx'
 import { RecordForm } from './record-form.tsx'
 import { RowPanel } from './row-panel.tsx'
 import { columnsOf, isGrouped } from './rows.ts'
-import { byRelevance, canSearch, describeSearch, isByRelevance, LETTER_CASE, readSearch, withFilters, withSearch } from './search.ts'
+import { byRelevance, canSearch, describeSearch, isByRelevance, readSearch, withFilters, withSearch } from './search.ts'
 import { isOf, writeRoute, type Route } from './route.ts'
 import { useLayout } from './column-layout.ts'
 import { mayRestore, offerRemoval, offerRestore, offerUndo } from './undo.ts'
@@ -218,7 +218,7 @@ export function Workbench ({ table, route }: { table: Table, route: Route }) {
                 unanswered={unanswered}
                 table={table} result={result} isOld={text !== result.text && verb === 'select'} shown={shown} setShown={setShown}
                 paging={pagingOf({ result, trail, run: runBody, onLast: () => { findLast(stage, table, result).then((last) => { if (last !== undefined) runBody(last) }, () => {}) } })}
-                onOrder={(name, isAdded) => { if (sent !== undefined) runBody(withMembers(firstPage(sent), { orderBy: writeOrder(toggleOrder(readOrder(sent), name, isAdded)) })) }}
+                onOrder={(name, isAdded) => { if (sent !== undefined) runBody(withOrder(sent, toggleOrder(readOrder(sent), name, isAdded), table.hasPositions && !isGrouped(sent))) }}
                 onImport={verb === 'select' && table.verbs.includes('insert') ? importRows : undefined}
                 onInsert={verb === 'select' && table.verbs.includes('insert') ? () => setVerb('insert') : undefined}
                 onExport={() => { if (sent !== undefined) download(sent) }}
@@ -261,7 +261,7 @@ function SearchBox ({ table, body, onBody }: { table: Table, body: JsonObject, o
     <span class='search'>
       {indexes.length > 0 && <Choice label='Search in' value={columns === undefined ? 'all texts' : nameOf(indexes.find((index) => index.every((name) => columns.includes(name))) ?? columns)} options={asOptions(['all texts', ...indexes.map(nameOf)])} onChoice={choose} />}
       <input
-        type='search' aria-label={label} title={columns === undefined ? LETTER_CASE : 'Words of a full-text index: the index decides about their case and their least length'} placeholder={label} value={entered}
+        type='search' aria-label={label} title={columns === undefined ? 'In any letter case. Enter searches.' : 'Words of a full-text index: the index decides about their case and their least length'} placeholder={label} value={entered}
         onInput={({ currentTarget }) => {
           setEntered(currentTarget.value)
           if (currentTarget.value === '' && search !== undefined) find('')

@@ -120,7 +120,7 @@ await onEachEngine(t, 'a file is tried, then imported', { schema: () => schema, 
     await openQuery(page)
     await page.getByRole('tab', { name: 'History' }).click()
     t.match(await page.locator('.history').innerText(), /import stock 409[^]*stock\.csv transaction=batch[^]*import stock, dry run 200[^]*stock\.csv onConflict=sku separator=;/)
-    await button(page, 'curl of import stock, dry run').first().click()
+    await button(page, 'Code of import stock, dry run').first().click()
     const command = await page.getByLabel('import stock, dry run as curl').innerText()
     const folder = t.testdir({})
     writeFileSync(join(folder, 'stock.csv'), 'sku,name\nZ,zucchini\n')

@@ -3,9 +3,9 @@ import * as fc from 'fast-check'
 import t from 'tap'
 import { writeCall, writeCurl } from '../../page/commands.ts'
 import { findSeparator, writeCsv } from '../../page/csv.ts'
-import { operatorsOf, readFilters, writeFilters, type Related } from '../../page/filter-rows.ts'
+import { changeOperator, operatorsOf, readFilters, writeFilters, type Related } from '../../page/filter-rows.ts'
 import { parseJson, writeLine, writeLines, type Json, type JsonObject } from '../../page/json.ts'
-import { readOrder, toggleOrder, writeOrder } from '../../page/order.ts'
+import { readOrder, toggleOrder, withOrder, writeOrder } from '../../page/order.ts'
 import { isOf, readRoute, writeRoute } from '../../page/route.ts'
 import { byRelevance, canSearch, readSearch, withFilters, withSearch } from '../../page/search.ts'
 import type { Column, Relation } from '../../page/table.ts'
@@ -91,6 +91,12 @@ t.test('paths inside JSON and words are rows of the form, where it can write the
   const inAnyCase = (text: string) => readFilters(parseJson(text), { columns: cased, relations, indexes })
   for (const text of ['{"name": {"$contains": "bell", "$case": "ignore", "$eq": "x"}}', '{"name": {"$eq": "x", "$case": "ignore"}, "$and": [{"name": {"$gt": "a"}}]}']) t.equal(writeLine(writeFilters(inAnyCase(text)) ?? null), text)
   t.same(operatorsOf(cased[0] as Column), ['$contains', '$eq', '$gt'])
+  const dates = [column('due', { operators: ['$eq', '$gt', '$contains'], columnOperators: ['$eq', '$gt'] })]
+  const byColumn = (text: string) => readFilters(parseJson(text), { columns: dates, relations, indexes })
+  t.same(byColumn('{"due": {"$gt": {"$column": "sent"}}}'), [{ column: 'due', operator: '$gt', operand: { $column: 'sent' } }], 'a column of the same row')
+  for (const text of ['{"due": {"$gt": {"$column": "sent"}}}', '{"due": {"$gt": {"$column": "sent"}, "$eq": 5}}']) t.equal(writeLine(writeFilters(byColumn(text)) ?? null), text)
+  t.match(byColumn('{"due": {"$contains": {"$column": "sent"}}}'), [{ key: 'due' }])
+  t.same(['$gt', '$contains', '$in'].map((operator) => changeOperator({ $column: 'sent' }, operator)), [{ $column: 'sent' }, undefined, undefined])
   t.same(writeFilters([{ column: 'name', operator: '$eq', operand: 'x', isInAnyCase: true }, { column: 'name', operator: '$gt', operand: 'a' }]), { name: { $eq: 'x', $case: 'ignore' }, $and: [{ name: { $gt: 'a' } }] }, 'what follows letter case stands apart')
   t.match(inAnyCase('{"name": {"$gt": "a", "$case": "ignore"}}'), [{ key: 'name' }])
   for (const text of ['{"doc": {"$at": {}}}', '{"doc": {"$at": {"$.a": [1]}}}', '{"doc": {"$at": {"a": 1}}}', '{"doc": {"$at": {"$.a": {"$new": 1}}}}', '{"doc": {"$at": {"$.a": 1, "$.b": {}}}}', '{"doc": {"$at": 5}}']) {
@@ -126,6 +132,10 @@ t.test('a search is part of the filters, beside all others', async (t) => {
   t.same(readSearch(table, found), { text: 'aB' })
   t.match(withSearch(table, undefined, { text: "niamh o'b" }), { $or: [{}, {}, {}, { name: { $contains: "Niamh O'B" } }] }, 'names have a capital in each word')
   t.same(readSearch(table, withSearch(table, found, { text: '7%' })), { text: '7%' })
+  const cased = { columns: [column('name', { kind: 'text', operators: ['$contains', '$case'] })], indexes: [], primaryKey: [] }
+  t.same(withSearch(cased, undefined, { text: 'aB' }), { $or: [{ name: { $contains: 'aB', $case: 'ignore' } }] }, 'one condition where the service ignores letter case')
+  t.same(withSearch(cased, undefined, { text: 'żak' }), { $or: ['żak', 'ŻAK', 'Żak'].map((text) => ({ name: { $contains: text } })) }, 'but for letters that not every database makes lower case')
+  for (const text of ['aB', 'żak', '7']) t.same(readSearch(cased, withSearch(cased, undefined, { text })), { text })
   t.same(withSearch(table, found, { text: '' }), { n: 1 })
   t.equal(withSearch(table, withSearch(table, undefined, { text: 'x' }), { text: '' }), undefined)
   const other = { $or: [{ n: 1 }, { n: 2 }], $and: [{ n: 3 }] }
@@ -214,6 +224,11 @@ t.test('a click on the head of a column orders by it, descending, and not any mo
   }
   t.same(writeOrder(toggleOrder(order, 'b', true)), 'a, b')
   t.same(writeOrder(toggleOrder(order, 'b', false)), 'b')
+  const page = { verb: 'select', after: { id: 5 }, limit: 5 }
+  t.same(withOrder(page, readOrder({ orderBy: 'a DESC NULLS LAST' }), true), { verb: 'select', after: null, limit: 5, orderBy: 'a DESC NULLS LAST' }, 'NULL where an index has it')
+  const far = withOrder(page, readOrder({ orderBy: 'a ASC NULLS LAST' }), true)
+  t.same(far, { verb: 'select', limit: 5, orderBy: 'a ASC NULLS LAST', offset: 0 }, 'no positions where no index has it')
+  t.same(withOrder(far, [], true), { verb: 'select', limit: 5, after: null }, 'and positions again')
   t.same(readOrder({}), [])
   for (const [orderBy, written] of [['m.a DESC', 'm.a DESC, b'], [[{ m: { a: 'DESC' } }], 'm.a DESC, b'], [[{ m: { 'c d': 'ASC' } }], [{ m: { 'c d': 'ASC' } }, { b: 'ASC' }]]] as const) {
     t.same(writeOrder(toggleOrder(readOrder({ orderBy, include: { m: {} } }), 'b', true)), written, 'a click that adds a column keeps the order by a member')

@@ -73,7 +73,7 @@ await onEachEngine(t, 'a person reads and changes rows', { schema: shop, only: [
     await status(page, /^Rows 1–1 of 1/).waitFor()
     const { id, $or } = (await readBody(page)).filters
     t.same(id, { $gt: 1 }, 'other filters stay')
-    t.same($or.slice(0, 4), [{ email: { $contains: 'LINUS' } }, { email: { $contains: 'linus' } }, { email: { $contains: 'Linus' } }, { name: { $contains: 'LINUS' } }])
+    t.same($or.slice(0, 2), [{ email: { $contains: 'LINUS', $case: 'ignore' } }, { name: { $contains: 'LINUS', $case: 'ignore' } }])
     t.match(await button(page, /^Query/).innerText(), '“LINUS” in any text and id > 1')
     t.same(await findingsOf(page), [])
     await page.getByLabel('Search all texts, or id').fill('3')
@@ -495,7 +495,7 @@ await onEachEngine(t, 'a person reads and changes rows', { schema: shop, only: [
     const history = page.locator('.history')
     t.match(await history.innerText(), /update customers 200[^]*grace@example\.org/, 'with what was written to an open row')
     t.match(await history.innerText(), /update customers, dry run 200[^]*grace@example\.org/, 'and what was tried first')
-    await button(page, 'curl of select customers, export').last().click()
+    await button(page, 'Code of select customers, export').last().click()
     const exported = await page.getByLabel('select customers, export as curl').innerText()
     const csv = await promisify(execFile)('bash', ['-c', `${exported} --silent`], { env: { ...process.env, TOKEN } })
     t.match(csv.stdout, /^id,email,name,status,credit,created_at\r\n/, 'and an export, which is the same as a command')

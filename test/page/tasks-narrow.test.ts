@@ -1,0 +1,5 @@
+// night: drives a browser
+import t from 'tap'
+import { runTasks } from './tasks.ts'
+
+await runTasks(t, { width: 390, height: 800 })
