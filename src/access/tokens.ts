@@ -206,10 +206,11 @@ export function createTokenFile (
     parse (text) {
       if (text.length > MAX_LENGTH) throw new ConfigError([TOO_LARGE])
       const entries = parseEntries(text)
-      const errors: string[] = []
-      const tokens = readEntries(errors, SETTING, entries, known.databases)
+      const errors = findFormErrors(entries)
+      const sound = errors.length === 0 ? entries : []
+      const tokens = readEntries(errors, SETTING, sound, known.databases)
       // removing a token from the file would not revoke it if the configuration has it too
-      for (const [index, entry] of entries.entries()) {
+      for (const [index, entry] of sound.entries()) {
         for (const { field, values } of taken) {
           if (values.has(entry[field])) errors.push(`${SETTING}.${index}.${field}: is already in "tokens"`)
         }
@@ -239,16 +240,18 @@ function parseEntries (text: string): TokenOptions[] {
   if (!Array.isArray(entries)) {
     throw new ConfigError(findConfigErrors(FileSchema, entries, new Map([['configuration', SETTING]])))
   }
+  return entries as TokenOptions[]
+}
+
+function findFormErrors (entries: readonly unknown[]): string[] {
   const errors: string[] = []
-  let more = 0
   for (const [index, entry] of entries.entries()) {
     if (Value.Check(TokenSchema, entry) && findMissing(entry, false) === undefined) continue
-    // what is wrong takes longer to find out than that something is
-    if (errors.length < MAX_ERRORS) errors.push(...findEntryErrors(entry, `${SETTING}.${index}`))
-    else more++
+    const path = `${SETTING}.${index}`
+    // errors that are not shown only count: what is wrong takes longer to find out than that something is
+    errors.push(...errors.length < MAX_ERRORS ? findEntryErrors(entry, path) : [path])
   }
-  if (errors.length > 0) throw new ConfigError(atMost(errors, more))
-  return entries as TokenOptions[]
+  return errors
 }
 
 function findEntryErrors (entry: unknown, path: string): string[] {
@@ -266,13 +269,10 @@ const MAX_BYTES = 3 * MAX_LENGTH
 const isTooLarge = (path: string): boolean => (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > MAX_BYTES
 const TOO_LARGE = `${SETTING}: the file is larger than ${MAX_LENGTH} characters`
 
-/** `more`: errors besides those. */
-const atMost = (errors: readonly string[], more = 0): string[] => {
-  const all = errors.length + more
-  return all <= MAX_ERRORS
+const atMost = (errors: readonly string[]): string[] =>
+  errors.length <= MAX_ERRORS
     ? [...errors]
-    : [...errors.slice(0, MAX_ERRORS), `${SETTING}: at least ${all - MAX_ERRORS} more errors`]
-}
+    : [...errors.slice(0, MAX_ERRORS), `${SETTING}: at least ${errors.length - MAX_ERRORS} more errors`]
 
 // Watches the token file and replaces the tokens when it changes.
 
