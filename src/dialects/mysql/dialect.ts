@@ -11,7 +11,7 @@ import { stopStatement } from './kill.ts'
 import { streamStatement, type MysqlAddress } from './session-settings.ts'
 import { ask, send, within, type Ask, type Session } from './session.ts'
 import { requirePrivateMethods } from './statement-command.ts'
-import { toConnectError, type MysqlError } from './errors.ts'
+import { ofClosed, toConnectError, type MysqlError } from './errors.ts'
 import { ownerOf, runStatement, type ExecutionOptions, type Run } from './execution.ts'
 import { Retryable, toFailure } from './failure.ts'
 import { introspectMysql } from './introspect.ts'
@@ -136,7 +136,7 @@ async function withSession<T> (pool: MysqlPool, timeout: number, use: (ask: Ask)
     const { code } = error as MysqlError
     if (code === 'ETIMEDOUT') stopStatement({ pool, session, since, onGivenUp: () => {} })
     else pool.discard(session)
-    throw code === undefined ? error : toConnectError({ code })
+    throw code === undefined ? ofClosed(error as MysqlError) : toConnectError({ code })
   }
 }
 

@@ -234,6 +234,9 @@ export function isLost (error: MysqlError): boolean {
 export const wasNotSent = ({ sqlState, code, fatal }: MysqlError): boolean =>
   sqlState === undefined && code === undefined && fatal === true
 
+/** Converts an error without a code: only that of a closed connection is expected. */
+export const ofClosed = (error: MysqlError): Error => wasNotSent(error) ? databaseUnavailable() : error
+
 /** A plugin, such as that of Group Replication, has refused the COMMIT (ER_RUN_HOOK_ERROR). */
 export const isRefusedByPlugin = ({ errno }: MysqlError): boolean => errno === 3100
 
@@ -254,7 +257,7 @@ export function toServiceError (error: MysqlError, statement: Statement): Error 
   if (isLost(error)) {
     return withReason(statement.verb === 'select' ? databaseUnavailable() : outcomeUnknown(), nameOf(error))
   }
-  if (error.sqlState === undefined) return wasNotSent(error) ? databaseUnavailable() : error
+  if (error.sqlState === undefined) return ofClosed(error)
   if (statement.textPath !== undefined && REFUSED_TEXTS.has(numberOf(error))) return textRefused(statement.textPath)
   const refuse = byNumber.get(numberOf(error)) ?? byClass.get(error.sqlState.slice(0, 2)) ?? cannot
   const refusal = aboutItself(refuse(statement, error), statement, error)

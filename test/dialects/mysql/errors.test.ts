@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Table, TriggerEvent } from '../../../src/catalog/catalog.ts'
-import { isLost, isNotHere, knownNumbers, toConnectError, toServiceError, toTimeout, type MysqlError } from '../../../src/dialects/mysql/errors.ts'
+import { isLost, ofClosed, isNotHere, knownNumbers, toConnectError, toServiceError, toTimeout, type MysqlError } from '../../../src/dialects/mysql/errors.ts'
 import { toFailure } from '../../../src/dialects/mysql/failure.ts'
 import { controlStatement } from '../../../src/dialects/transaction-commands.ts'
 import type { Statement } from '../../../src/sql/statement.ts'
@@ -254,7 +254,9 @@ t.test('if the connection was closed before the statement was sent, nothing was 
   const closed: MysqlError = Object.assign(new Error("Can't add new command when connection is in closed state"), { fatal: true })
   t.notOk(isLost(closed))
   t.match(toServiceError(closed, insert), { code: 'DATABASE_UNAVAILABLE' })
+  t.match(ofClosed(closed), { code: 'DATABASE_UNAVAILABLE' }, 'nor read of the catalog')
   const bug = new TypeError('x is not a function')
+  t.equal(ofClosed(bug), bug)
   t.equal(toServiceError(bug, insert), bug)
 })
 
