@@ -79,14 +79,15 @@ const one = { minProperties: 1, maxProperties: 1 }
 const underMember = (inner: TSchema) => Type.Union([Direction, Type.Record(Type.String(), inner, one)])
 
 /**
- * A term of `orderBy` as an object. Its only key is the column, which allows any character in the name, or a member of
- * `include` with its column.
+ * A term of `orderBy` as an object. Its only key is the column, which allows any character in the name, also with a
+ * path inside JSON, or a member of `include` with its column.
  */
 const OrderTerm = Type.Object({}, {
   additionalProperties: underMember(underMember(underMember(Direction))),
   ...one,
   description: 'The column and its direction: ASC or DESC, also with NULLS FIRST or NULLS LAST; or a member of ' +
-    'include that is one row, with its column and direction; or $match and DESC: the best matches first.'
+    'include that is one row, with its column and direction; or a JSON column with a path and direction, ' +
+    '{"meta": {"$.size": "DESC"}}; or $match and DESC: the best matches first.'
 })
 
 /** The name of a member of `include` in the rows of the answer. */

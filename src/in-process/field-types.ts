@@ -190,6 +190,13 @@ export type OrderTerm<C extends string> = { [K in C]: { readonly [Column in K]: 
 export type AnyOrder<C extends string> = string |
   ReadonlyArray<OrderTerm<C> | Readonly<Record<string, UnderMember>>>
 
+/** A path in a JSON column with its direction. */
+export type PathTerm<T> = {
+  [K in Name<T>]: object extends ValueOf<T[K]>
+    ? { readonly [Column in K]: Readonly<Record<`$${string}`, Direction>> }
+    : never
+}[Name<T>]
+
 /** A column of a member with its direction, or of a member of that. */
 interface UnderMember { readonly [name: string]: Direction | UnderMember }
 
@@ -215,13 +222,13 @@ type IsOrder<S extends string, C extends string> = string extends S
 
 /**
  * The order `B` if it names columns of `C`, and in a text also of `M`; otherwise all allowed orders, so that an error
- * lists them. `L`: the names in a list.
+ * lists them. `L`: the names in a list, which can also have the terms `P`.
  */
-export type OrderOf<B, C extends string, M extends string = never, L extends string = C> = B extends string
+export type OrderOf<B, C extends string, M extends string = never, L extends string = C, P = never> = B extends string
   ? [IsOrder<B, C | M>] extends [true]
       ? B
       : `${C | M}${'' | ' ASC' | ' DESC'}`
-  : ReadonlyArray<OrderTerm<L> | MemberTerm<M>>
+  : ReadonlyArray<OrderTerm<L> | MemberTerm<M> | P>
 
 /** One column or aggregate of a member with its direction; `M`: their names with a dot. */
 type MemberTerm<M extends string> = M extends `${infer Member}.${infer Column}`

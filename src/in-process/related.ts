@@ -5,7 +5,7 @@
  */
 import type {
   Aggregate, AggregateOf, Aggregates, AnyOrder, Bigints, Filters, LargeIn, MemberAggregateNames, MemberGroupNames, Name,
-  Of, OrderOf, Related, Row, SelectOf, Summable, SumOf, ValueAt
+  Of, OrderOf, PathTerm, Related, Row, SelectOf, Summable, SumOf, ValueAt
 } from './field-types.ts'
 
 type IsAny<T> = 0 extends 1 & T ? true : false
@@ -174,7 +174,13 @@ interface ListFields<Tables, O extends Name<Tables>, B> extends OrderField<Table
 
 interface OrderField<Tables, O extends Name<Tables>, B> {
   readonly orderBy?: 'orderBy' extends keyof B
-    ? OrderOf<B[keyof B & 'orderBy'], Name<Tables[O]>, ColumnsOfOnes<Tables, O, Of<B, 'include'>>>
+    ? OrderOf<
+      B[keyof B & 'orderBy'],
+      Name<Tables[O]>,
+      ColumnsOfOnes<Tables, O, Of<B, 'include'>>,
+      Name<Tables[O]>,
+      PathTerm<Tables[O]>
+    >
     : AnyOrder<Name<Tables[O]>>
 }
 

@@ -5,7 +5,7 @@ import type {
 } from './related.ts'
 import type {
   Aggregates, AnyOrder, Bigints, Changes, Comparable, Expect, Filters, GroupColumns, GroupRow, Insert, KeyChoice,
-  Large, LargeIn, Name, Of, OnConflict, OrderOf, Part, Position, Row, ValueAt
+  Large, LargeIn, Name, Of, OnConflict, OrderOf, Part, PathTerm, Position, Row, ValueAt
 } from './field-types.ts'
 
 /** The options of an import (docs/imports.md). */
@@ -58,7 +58,8 @@ export interface RowsFields<Tables, T extends Name<Tables>, B = unknown, X = nev
       B[keyof B & 'orderBy'],
       Name<Tables[T]>,
       MemberColumns<Tables, T, FieldOf<B, 'include'>>,
-      Name<Tables[T]> | '$match'
+      Name<Tables[T]> | '$match',
+      PathTerm<Tables[T]>
     >
     : AnyOrder<Name<Tables[T]> | '$match'>
   /** Rows of other tables by their names in a row. */

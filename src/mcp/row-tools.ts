@@ -50,7 +50,7 @@ const SAFE =
 const PAGES =
   'Pages: if "next" is not null there are more rows: send it as "after" with the same other arguments. ' +
   '"total": true counts all matching rows. "orderBy": "due ASC NULLS LAST, id DESC"; without NULLS FIRST or LAST ' +
-  'null is the lowest value.'
+  'null is the lowest value. "orderBy": [{"meta": {"$.size": "DESC"}}, {"id": "ASC"}] sorts by a value inside JSON.'
 
 const INCLUDE =
   '"include" adds related rows: {"customer": {"table": "customers", "columns": ["name"]}, ' +

@@ -242,7 +242,7 @@ const examples: readonly ServiceError[] = [
   at(['filters'], errors.filtersRequired('delete')),
   at(['columns', 1], errors.columnNotFound('colour', 'table "products"')),
   at(['data', 'price'], errors.invalidValue('price', 'can have at most 2 digits after the decimal point')),
-  at(['orderBy'], errors.invalidOrderBy('contains a column twice')),
+  at(['orderBy'], errors.invalidOrderBy('contains a column or a path twice')),
   at(['limit'], errors.limitOutOfRange(MAX_LIMIT)),
   at(['data', 'line_total'], errors.columnNotWritable('line_total', 'the database computes it')),
   withDetails(errors.missingColumn('"name"'), { path: pointer('data', 'name'), message: 'has no default' }),

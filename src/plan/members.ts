@@ -89,7 +89,7 @@ function planMember (name: string, body: MemberBody, planning: MembersToPlan, { 
   const single = isOne(other, on, equalColumns)
   const isObject = (body.as ?? (single ? 'object' : 'list')) === 'object'
   if (isObject) refuseOfObject(body, { table: other, path })
-  const order = planManyOrder(body, { ...rows, path, equalColumns })
+  const order = planManyOrder(body, { ...rows, path, equalColumns, limits })
   if (isObject && single) return { kind: 'one', ...rows }
   return {
     kind: 'many',
@@ -127,13 +127,14 @@ const planColumns = ({ columns }: MemberBody, table: Table, path: Path): readonl
  */
 function planManyOrder (
   { orderBy }: MemberBody,
-  { table, path, on, members, equalColumns }: Pick<ManyMember, 'table' | 'on' | 'members'> & {
+  { table, path, on, members, equalColumns, limits }: Pick<ManyMember, 'table' | 'on' | 'members'> & {
     readonly path: Path
+    readonly limits: PlanLimits
     readonly equalColumns: EqualColumns
   }
 ): readonly Order[] {
   const orderPath = [...path, 'orderBy']
-  const asked = orderBy === undefined ? [] : planOrder(orderBy, { table, members, path: orderPath })
+  const asked = orderBy === undefined ? [] : planOrder(orderBy, { table, members, path: orderPath, limits })
   const computed = asked.find(({ of }) => of?.kind === 'computed')?.of
   if (computed !== undefined) {
     throw at(

@@ -2,7 +2,7 @@ import type { SelectBody } from '../../schemas/body.ts'
 import { MAX_COLUMNS } from '../../schemas/limits.ts'
 import { type Column, type Table, traitsOf } from '../catalog/catalog.ts'
 import {
-  at, didYouMean, invalidBody, invalidOrderBy, invalidValue, mayBeNew, type Path, unsupported
+  at, didYouMean, invalidBody, invalidOrderBy, invalidValue, mayBeNew, type Path, pointer, unsupported
 } from '../errors.ts'
 import { objectKeys } from '../json/exact-json.ts'
 import { describeType, type Positions, type Value } from '../types/column-type.ts'
@@ -10,18 +10,19 @@ import { keepsOrder } from '../types/value-classes.ts'
 import { getColumn, type ColumnScope, readValue } from './columns.ts'
 import { combine } from './filters/scope.ts'
 import { Hole, oneMore, valueOr } from './holes.ts'
+import { readPath } from './json-path.ts'
 import {
-  type ComputedMember, type ManyMember, type Member, type Order, type Relevance, type Condition, isRelevance,
-  type Operator, type Page, type SelectPlan
+  type ComputedMember, type Condition, isInside, isRelevance, type ManyMember, type Member, type Operator, type Order,
+  type Page, type Relevance, type SelectPlan
 } from './plan.ts'
 import { findColumns } from './row-keys.ts'
-import { planRange, type PlanLimits } from './write-options.ts'
+import { type FilterLimits, planRange, type PlanLimits } from './write-options.ts'
 
 const DIRECTION = /\s((?:asc|desc)(?:\s+nulls\s+(?:first|last))?)$/i
 /** An unknown term that may be a name is COLUMN_NOT_FOUND; any other is INVALID_ORDER_BY. */
 const NO_NAME = /^$|[^\p{L}\p{M}\p{N}_$]/u
 
-/** A term of a list: the key is the column, the value is the direction; or a member with such a term. */
+/** A term of a list: the key is the column, the value the direction; or a member with such a term, or paths in JSON. */
 interface Term { readonly [name: string]: string | Term }
 
 /** The tables in which the columns of an order are looked up. */
@@ -32,35 +33,50 @@ export interface OrderScope {
   readonly members?: readonly Member[]
   /** How well the rows match the search of the request, if it has one. */
   readonly relevance?: Relevance | undefined
+  /** Set where terms can be paths inside JSON: not in groups. */
+  readonly limits?: FilterLimits
 }
 
-type Terms = Required<Omit<OrderScope, 'relevance'>> & Pick<OrderScope, 'relevance'>
+type Terms = Required<Omit<OrderScope, 'relevance' | 'limits'>> & Pick<OrderScope, 'relevance' | 'limits'>
 
-/** A column of the table or of a member, or an aggregate of a member. */
-type OrderedColumn = Pick<Order, 'column' | 'of'>
+/** A column of the table or of a member, an aggregate of a member, or a path in a column. */
+type OrderedColumn = Pick<Order, 'column' | 'of' | 'inside'>
 
 /**
  * Plans `orderBy`: "<column> [ASC|DESC [NULLS FIRST|LAST]], …", or a list of objects such as {"<column>": "DESC"}.
  * Columns and aggregates of members are "<member>.<column>" and {"<member>": {"<column>": "DESC"}}; members of these
- * that are one row may stand in between. @throws INVALID_ORDER_BY, COLUMN_NOT_FOUND
+ * that are one row may stand in between. A path in a JSON column is {"<column>": {"$.size": "DESC"}}.
+ * @throws INVALID_ORDER_BY, COLUMN_NOT_FOUND, INVALID_BODY, NOT_SUPPORTED
  */
 export function planOrder (
   orderBy: string | readonly Term[],
-  { table, path = ['orderBy'], members = [], relevance }: OrderScope
+  { path = ['orderBy'], members = [], ...given }: OrderScope
 ): Order[] {
-  const scope = { table, path, members, relevance }
+  const scope = { ...given, path, members }
   const terms = typeof orderBy === 'string' ? orderBy.split(',') : orderBy
   if (terms.length > MAX_COLUMNS) throw refuse(path, `contains more than ${MAX_COLUMNS} columns`)
   const order = terms.map((term, index) =>
     typeof term === 'string' ? planTextTerm(term.trim(), scope) : planTerm(term, scope, index))
-  if (order.length > 1 && hasRepeat(order)) throw refuse(path, 'contains a column twice')
+  if (order.length > 1 && hasRepeat(order)) throw refuse(path, 'contains a column or a path twice')
+  if (given.limits !== undefined) requireFew(order.filter(isInside), given.limits, path)
   return order
+}
+
+/** @throws INVALID_BODY, NOT_SUPPORTED for more paths than the service or the engine sorts by */
+function requireFew (paths: readonly Order[], { conditions }: FilterLimits, path: Path): void {
+  const most = paths[0]?.column.type.inside?.maxSorted ?? conditions
+  if (most < conditions && paths.length > most) {
+    throw unsupported(pointer(...path), `MariaDB can sort by at most ${most} paths inside JSON`)
+  }
+  if (paths.length > conditions) throw at(path, invalidBody(`"orderBy" can have at most ${conditions} paths`))
 }
 
 /** Compares columns together with their members, because several members can have the same table. */
 function hasRepeat (order: readonly Order[]): boolean {
+  const keyOf = ({ column, inside }: Order): unknown =>
+    inside === undefined ? column : JSON.stringify([column.name, inside.jsonParts])
   return Array.from(Map.groupBy(order, ({ of }) => of).values()).some(
-    (terms) => new Set(terms.map(({ column }) => column)).size < terms.length
+    (terms) => new Set(terms.map(keyOf)).size < terms.length
   )
 }
 
@@ -73,7 +89,8 @@ function planTextTerm (term: string, scope: Terms): Order {
   )
 }
 
-function planTerm (term: Term, { table, path, members, relevance }: Terms, index: number): Order {
+function planTerm (term: Term, scope: Terms, index: number): Order {
+  const { table, path, members, relevance } = scope
   const [[name, value]] = Object.entries(term) as [[string, Term[string]]]
   const termPath = [...path, index, name]
   if (name === '$match' && typeof value === 'string' && !table.columns.has(name)) {
@@ -86,11 +103,24 @@ function planTerm (term: Term, { table, path, members, relevance }: Terms, index
   }
   if (typeof value === 'string') return toOrder({ column: getColumn(table, name, termPath) }, value, path)
   const member = members.find((each) => each.name === name)
-  if (member === undefined) {
-    const hint = didYouMean(name, members.map((each) => each.name))
-    throw refuse(termPath, `contains ${JSON.stringify(name)}, which is not a member of "include"${hint}`)
+  if (member !== undefined) return planMemberTerm(member, value, path, termPath)
+  const inside = planPathTerm(name, value, scope, termPath)
+  if (inside !== undefined) return inside
+  const hint = didYouMean(name, members.map((each) => each.name))
+  throw refuse(termPath, `contains ${JSON.stringify(name)}, which is not a member of "include"${hint}`)
+}
+
+/** Plans `{"$.size": "DESC"}` of a JSON column. Undefined if it is no path, and not for a column of JSON. */
+function planPathTerm (name: string, term: Term, { table, path, limits }: Terms, termPath: Path): Order | undefined {
+  const [[text, direction]] = Object.entries(term) as [[string, string | Term]]
+  const isPath = text.startsWith('$') || table.columns.get(name)?.type.inside !== undefined
+  if (limits === undefined || typeof direction !== 'string' || !isPath) return undefined
+  const column = getColumn(table, name, termPath)
+  if (column.type.inside === undefined) {
+    throw refuse(path, `contains a path in "${name}", which is ${describeType(column)} and not JSON`)
   }
-  return planMemberTerm(member, value, path, termPath)
+  const inside = readPath(text, column, { table, limits, path: [...termPath, text] })
+  return toOrder({ column, inside }, direction, path)
 }
 
 /** Plans `{"<column>": "DESC"}` of a member, or `{"<member>": {"<column>": "DESC"}}` of one of its own. */
@@ -112,20 +142,21 @@ function requireOneRow (member: Member, path: Path): Member {
   throw refuse(path, `contains "${member.name}" of another member, which is not one row`)
 }
 
-function toOrder ({ column, of }: OrderedColumn, direction: string | undefined, path: Path): Order {
-  if (!column.type.sortable) {
+function toOrder ({ column, of, inside }: OrderedColumn, direction: string | undefined, path: Path): Order {
+  if (!column.type.sortable && inside === undefined) {
     throw refuse(path, `contains "${column.name}"; rows cannot be sorted by ${describeType(column)}`)
   }
   const text = direction?.toLowerCase()
   const descends = text?.startsWith('desc') === true
   // a member that is one row may be missing
   const isNullGreatest = text?.endsWith(descends ? 'first' : 'last') === true &&
-    (column.nullable || of?.kind === 'one')
+    (column.nullable || of?.kind === 'one' || inside !== undefined)
   return {
     column,
     direction: descends ? 'desc' : 'asc',
     ...isNullGreatest && { isNullGreatest },
-    ...of !== undefined && { of }
+    ...of !== undefined && { of },
+    ...inside !== undefined && { inside }
   }
 }
 
@@ -324,6 +355,15 @@ function planAfter (
   if (asked.some(({ column }) => isRelevance(column))) {
     throw at(['orderBy'], invalidOrderBy('contains "$match", which is not possible with "after": use "offset"'))
   }
+  const ofPath = asked.find(isInside)
+  if (ofPath !== undefined) {
+    throw at(
+      ['orderBy'],
+      invalidOrderBy(
+        `contains a path in "${ofPath.column.name}", which is not possible with "after": use "offset"`
+      )
+    )
+  }
   const ofNulls = asked.find(({ isNullGreatest }) => isNullGreatest)
   if (ofNulls !== undefined) {
     throw at(
@@ -387,7 +427,7 @@ function planOffset (offset: number, { table, order: asked, groups }: SelectPlan
  */
 export function completeOrder (order: readonly Order[], key: readonly Column[]): readonly Order[] {
   const direction = order.at(-1)?.direction ?? 'asc'
-  const columns = new Set(order.filter(({ of }) => of === undefined).map(({ column }) => column))
+  const columns = new Set(order.filter((term) => term.of === undefined && !isInside(term)).map(({ column }) => column))
   return [...order, ...key.filter((column) => !columns.has(column)).map((column) => ({ column, direction }))]
 }
 

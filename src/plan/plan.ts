@@ -150,7 +150,13 @@ export interface Order {
   readonly isNullGreatest?: true
   /** The member whose column or aggregate it is; the table of the plan if omitted. */
   readonly of?: OneMember | ComputedMember
+  /** The place inside a JSON column whose values are sorted; JSON's null is there as NULL. */
+  readonly inside?: JsonPlace
 }
+
+export type InsideOrder = Order & { readonly inside: JsonPlace }
+
+export const isInside = (order: Order): order is InsideOrder => order.inside !== undefined
 
 /**
  * A column of a result that the database computes: an aggregate of the rows of a group, or a part of time by which rows

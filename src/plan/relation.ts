@@ -97,9 +97,10 @@ const isReversed = (parts: readonly IndexPart[], order: readonly Order[]): boole
 /** Whether parts of an index have the order, read in one direction. */
 export function haveOrder (parts: readonly IndexPart[], order: readonly Order[]): boolean {
   const reversed = isReversed(parts, order)
-  return order.every(({ column, of, direction, isNullGreatest }, index) => {
+  return order.every(({ column, of, inside, direction, isNullGreatest }, index) => {
     const part = parts[index]
-    return of === undefined && isNullGreatest === undefined && part?.column === column.name && !part.prefix &&
+    return of === undefined && inside === undefined && isNullGreatest === undefined &&
+      part?.column === column.name && !part.prefix &&
       (part.descending !== (direction === 'desc')) === reversed
   })
 }

@@ -7,8 +7,8 @@ import type { Pair } from '../catalog/relations.ts'
 import { ESCAPE } from '../plan/filters/operators.ts'
 import type { Hole } from '../plan/holes.ts'
 import {
-  type At, type Condition, type Exists, type Given, isRelevance, type JsonPart, type JsonParts, type JsonPlace,
-  type JsonTest, type Match, type Operator, type Order
+  type At, type Condition, type Exists, type Given, type InsideOrder, isInside, isRelevance, type JsonPart,
+  type JsonParts, type JsonPlace, type JsonTest, type Match, type Operator, type Order
 } from '../plan/plan.ts'
 import {
   COLUMN, type ColumnType, FILTER, type SqlTemplate, GIVEN, type JsonInside, type Parameter, type Scalar,
@@ -257,9 +257,11 @@ function compileAt ({ column, test, ...place }: At, { operands }: Surroundings):
   const scalar = inside.scalars[test.scalar]
   const others = test.kind === 'compare' ? test.operator === '<>' : test.kind === 'in' && test.negated
   const passes = compileJsonTest(test, scalar, fill)
-  return sql<SqlBool>`case when ${type} in (${sql.raw(scalar.types)}) then ${passes} when ${type} <> ${nullName} then ${
+  return sql<SqlBool>`case when ${type} in (${listTypes(scalar)}) then ${passes} when ${type} <> ${nullName} then ${
     sql.raw(others ? '1' : '0')} end`
 }
+
+const listTypes = ({ types }: Pick<ScalarInside, 'types'>): Expression<unknown> => sql.join(types.map(sql.lit))
 
 function compileJsonTest (
   test: Extract<JsonTest, { readonly scalar: Scalar }>,
@@ -366,6 +368,27 @@ export const collationOf = ({ column, other }: Pair): RawBuilder<unknown> =>
 // The terms of ORDER BY. MySQL, MariaDB and SQLite sort NULL as the lowest value, first in ascending and last in
 // descending order. The rows after a position depend on this (src/plan/order.ts). No index has another order.
 
+/** The ranks of the types inside JSON. Without a value, and for JSON's null, it is the lowest, or the greatest. */
+const RANKS = ['boolean', 'number', 'text'] as const
+const [LOWEST, OTHERS, GREATEST] = [0, RANKS.length + 1, RANKS.length + 2]
+
+/** Sorts by the rank of the type, then by the values of each type. */
+function insideTerms (
+  { column, inside: place, isNullGreatest, direction }: InsideOrder,
+  stored: AliasableExpression<Parameter>
+): Array<RawBuilder<unknown>> {
+  const inside = column.type.inside as JsonInside
+  const { type, fill } = compilePlace(place, inside, stored)
+  const nullName = sql.lit(inside.nullName)
+  const ranks = RANKS.flatMap((scalar, index) =>
+    inside.scalars[scalar].types.map((name) => sql`when ${sql.lit(name)} then ${sql.lit(index + 1)}`))
+  const rank = sql`case coalesce(${type}, ${nullName}) when ${nullName} then ${
+    sql.lit(isNullGreatest === true ? GREATEST : LOWEST)} ${sql.join(ranks, sql` `)} else ${sql.lit(OTHERS)} end`
+  const values = inside.sorted.map((sorted) =>
+    sql`case when ${type} in (${listTypes(sorted)}) then ${fill(sorted.value)} end`)
+  return [rank, ...values].map((term) => sql`${term} ${sql.raw(direction)}`)
+}
+
 /** `expressionOf`: the SQL of the column of a term. `rows`: the table of a search. */
 export function orderTerms (
   order: readonly Order[],
@@ -374,7 +397,8 @@ export function orderTerms (
 ): Array<RawBuilder<unknown>> {
   const compiled = (term: Order): Expression<unknown> =>
     isRelevance(term.column) ? compileRelevance(term.column.match, rows as TableTokens) : expressionOf(term)
-  return order.map((term) => {
+  return order.flatMap((term) => {
+    if (isInside(term)) return insideTerms(term, expressionOf(term) as AliasableExpression<Parameter>)
     const [value, direction] = [compiled(term), sql.raw(term.direction)]
     return term.isNullGreatest === true
       ? sql`${value} is null ${direction}, ${value} ${direction}`

@@ -149,6 +149,10 @@ export interface JsonInside {
   /** The name of the type of lists, if the engine finds the first and the last element of other values as well. */
   readonly listName?: string
   readonly scalars: Readonly<Record<Scalar, ScalarInside>>
+  /** By what an order sorts values of these types, after their type: NULL for all others. */
+  readonly sorted: ReadonlyArray<Pick<ScalarInside, 'types' | 'value'>>
+  /** The greatest number of paths in an order, if the engine has a lower one than the service. */
+  readonly maxSorted?: number
   /** Converts a JSON number to a parameter. @throws ValueRefused if the engine cannot hold it */
   readonly readNumber: (value: unknown) => string | number | bigint
   readonly booleans: readonly [no: Value, yes: Value]
@@ -169,8 +173,8 @@ export interface JsonInside {
 
 /** Values of one type inside JSON. */
 export interface ScalarInside {
-  /** The names of the types of the engine, as a list in SQL. */
-  readonly types: string
+  /** The names of the types of the engine. */
+  readonly types: readonly string[]
   /** The value at a path as it is compared. */
   readonly value: SqlTemplate
   /** The exact value, which is compared where `value` is equal. */

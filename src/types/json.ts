@@ -131,21 +131,25 @@ const SERVER_TYPE = sqlOf`json_type(json_extract(${COLUMN}, ${GIVEN}))`
 
 /** MySQL compares JSON values of one type by value. JSON can store decimals. */
 const MYSQL_NUMBER = {
-  types: "'INTEGER', 'UNSIGNED INTEGER', 'DOUBLE', 'DECIMAL'",
+  types: ['INTEGER', 'UNSIGNED INTEGER', 'DOUBLE', 'DECIMAL'],
   value: VALUE,
   operand: ['cast(', ' as json)']
 } as const
+
+const MYSQL_TEXT = { types: ['STRING'], value: ['cast(json_unquote(', ...VALUE, ') as binary)'] } as const
+const SERVER_BOOLEAN = { types: ['BOOLEAN'], value: VALUE } as const
 
 export const MYSQL_INSIDE: JsonInside = {
   typeAt: SERVER_TYPE,
   nullName: 'NULL',
   listName: 'ARRAY',
   scalars: {
-    text: { types: "'STRING'", value: ['cast(json_unquote(', ...VALUE, ') as binary)'] },
+    text: MYSQL_TEXT,
     number: MYSQL_NUMBER,
     large: MYSQL_NUMBER,
-    boolean: { types: "'BOOLEAN'", value: VALUE, operand: MYSQL_NUMBER.operand }
+    boolean: { ...SERVER_BOOLEAN, operand: MYSQL_NUMBER.operand }
   },
+  sorted: [{ types: [...MYSQL_NUMBER.types, ...SERVER_BOOLEAN.types], value: VALUE }, MYSQL_TEXT],
   // without an exponent, it would be an integer
   readNumber: (value) => {
     const number = readServerNumber(value)
@@ -156,7 +160,12 @@ export const MYSQL_INSIDE: JsonInside = {
   fromEnd: (others) => others === 0 ? '[last]' : `[last-${others}]`
 }
 
-const MARIADB_NUMBER = { types: "'INTEGER', 'DOUBLE'", value: ['cast(', ...VALUE, ' as double)'] }
+const MARIADB_NUMBER = { types: ['INTEGER', 'DOUBLE'], value: ['cast(', ...VALUE, ' as double)'] } as const
+const MARIADB_DECIMAL = ['cast(', ...VALUE, ' as decimal(65,30))'] as const
+const MARIADB_TEXT = {
+  types: ['STRING'],
+  value: sqlOf`cast(convert(json_value(${COLUMN}, ${GIVEN}) using utf8mb4) as binary)`
+}
 
 /**
  * JSON_EXTRACT returns the text of a number. JSON_VALUE would return it as a number, but an update then fails on a
@@ -168,14 +177,25 @@ export const MARIADB_INSIDE: JsonInside = {
   nullName: 'NULL',
   listName: 'ARRAY',
   scalars: {
-    text: {
-      types: "'STRING'",
-      value: sqlOf`cast(convert(json_value(${COLUMN}, ${GIVEN}) using utf8mb4) as binary)`
-    },
+    text: MARIADB_TEXT,
     number: MARIADB_NUMBER,
-    large: { ...MARIADB_NUMBER, exact: ['cast(', ...VALUE, ' as decimal(65,30))'] },
-    boolean: { types: "'BOOLEAN'", value: VALUE }
+    large: { ...MARIADB_NUMBER, exact: MARIADB_DECIMAL },
+    boolean: SERVER_BOOLEAN
   },
+  sorted: [
+    MARIADB_NUMBER,
+    // tells numbers apart that are one as doubles
+    {
+      types: MARIADB_NUMBER.types,
+      value: [
+        'case when abs(', ...MARIADB_NUMBER.value, `) between ${2n ** 53n} and ${2n ** 64n} then `, ...MARIADB_DECIMAL, ' end'
+      ]
+    },
+    // JSON_VALUE makes 0 and 1 of booleans
+    { ...MARIADB_TEXT, types: [...MARIADB_TEXT.types, ...SERVER_BOOLEAN.types] }
+  ],
+  // it sorts by 16 texts of `max_sort_length` at most (1038)
+  maxSorted: 16,
   readNumber: (value) => {
     const number = readServerNumber(value)
     return isLargeDouble(number) && Math.abs(number) <= unsigned.max ? BigInt(number) : number
@@ -192,7 +212,9 @@ export const MARIADB_INSIDE: JsonInside = {
 
 export const OWN_JSON = sqlOf`typeof(${COLUMN}) <> 'blob' and json_valid(${COLUMN})`
 
-const SQLITE_NUMBER = { types: "'integer', 'real'", value: VALUE }
+const SQLITE_NUMBER = { types: ['integer', 'real'], value: VALUE } as const
+const SQLITE_BOOLEAN = { types: ['true', 'false'], value: VALUE } as const
+const SQLITE_TEXT = { types: ['text'], value: ['cast(', ...VALUE, ' as blob)'] } as const
 
 /** SQLite ends a text at a NUL character where it compares texts, but not bytes. */
 export const SQLITE_INSIDE: JsonInside = {
@@ -200,11 +222,12 @@ export const SQLITE_INSIDE: JsonInside = {
   typeAt: sqlOf`json_type(${COLUMN}, ${GIVEN})`,
   nullName: 'null',
   scalars: {
-    text: { types: "'text'", value: ['cast(', ...VALUE, ' as blob)'] },
+    text: SQLITE_TEXT,
     number: SQLITE_NUMBER,
     large: SQLITE_NUMBER,
-    boolean: { types: "'true', 'false'", value: VALUE }
+    boolean: SQLITE_BOOLEAN
   },
+  sorted: [{ types: [...SQLITE_NUMBER.types, ...SQLITE_BOOLEAN.types], value: VALUE }, SQLITE_TEXT],
   readNumber: numberWithin(signed),
   booleans: [0, 1],
   maxSteps: 100,

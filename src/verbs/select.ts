@@ -46,7 +46,7 @@ export function planSelect (body: SelectBody, source: TableSource, given: PlanLi
     verb: 'select',
     table,
     ...rows,
-    order: orderBy === undefined ? [] : planRowOrder(orderBy, rows.condition, { table, members }),
+    order: orderBy === undefined ? [] : planRowOrder(orderBy, rows.condition, { table, members, limits }),
     limit
   }
   const isPlain =
@@ -62,10 +62,14 @@ export function planSelect (body: SelectBody, source: TableSource, given: PlanLi
 function planRowOrder (
   orderBy: NonNullable<SelectBody['orderBy']>,
   condition: Condition,
-  { table, members = [] }: { readonly table: Table, readonly members: readonly Member[] | undefined }
+  { table, members = [], limits }: {
+    readonly table: Table
+    readonly members: readonly Member[] | undefined
+    readonly limits: PlanLimits
+  }
 ): readonly Order[] {
   const relevance = (table.granted?.rules.length ?? 0) > 0 ? undefined : findRelevance(condition)
-  const order = planOrder(orderBy, { table, members, relevance })
+  const order = planOrder(orderBy, { table, members, relevance, limits })
   const isShared = order.some(({ column, of }) => column === relevance || of?.kind === 'computed')
   return isShared ? completeOrder(order, findKey(table) ?? []) : order
 }

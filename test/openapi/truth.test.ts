@@ -164,7 +164,7 @@ function everything (engine: EngineName): string[] {
 const UNSAYABLE: ReadonlyArray<readonly [code: string, message: RegExp]> = [
   ['COLUMN_NOT_FOUND', /the result of "groupBy" and "aggregates"/],
   ['INVALID_BODY', /is already a (column|name) of "groupBy"|must have the columns of the order/],
-  ['INVALID_ORDER_BY', /contains a column twice|is not possible with the type/],
+  ['INVALID_ORDER_BY', /contains a column or a path twice|is not possible with the type/],
   ['MISSING_COLUMN', /missing columns that have no default/], // a number that onConflict.set takes from the row
   // the name of another column
   ['COLUMN_NOT_FOUND', /does not exist in table/],

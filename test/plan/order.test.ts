@@ -92,7 +92,7 @@ t.test('a column of a type that cannot be sorted is rejected', async (t) => {
 })
 
 t.test('a column may appear in orderBy only once', async (t) => {
-  t.throws(() => planOrder('id, name, id DESC', { table }), { code: 'INVALID_ORDER_BY', message: '"orderBy" contains a column twice' })
+  t.throws(() => planOrder('id, name, id DESC', { table }), { code: 'INVALID_ORDER_BY', message: '"orderBy" contains a column or a path twice' })
 })
 
 const index = (name: string, columns: string[], unique = true) => ({ name, unique, ordered: true, parts: columns.map((column) => ({ column, descending: false, prefix: false })) })

@@ -69,6 +69,13 @@ export async function reads (filters: Filters<DB['orders']>): Promise<void> {
   // @ts-expect-error: a text has no members
   await db.select('customers', { filters: { name: { $has: 'x' } } })
   await db.select('products', { filters: { tags: { $at: { '$[0]': 'new', '$.size': { $gt: 5n, $in: [1, 'a', true, null] }, '$."odd key"': { $exists: false } } } } })
+  await db.select('products', { orderBy: [{ tags: { '$[0]': 'DESC NULLS LAST' } }, { tags: { '$.size': 'ASC' } }, { name: 'ASC' }] })
+  // @ts-expect-error: a text has no paths
+  await db.select('products', { orderBy: [{ name: { '$.size': 'ASC' } }] })
+  // @ts-expect-error: a path begins with $
+  await db.select('products', { orderBy: [{ tags: { size: 'ASC' } }] })
+  // @ts-expect-error: no direction
+  await db.select('products', { orderBy: [{ tags: { '$.size': 'down' } }] })
   // @ts-expect-error: a text has no paths
   await db.select('products', { filters: { name: { $at: { '$.size': 1 } } } })
   const include = { lines: { table: 'order_items', filters: { line: { $gt: 1 } }, aggregates: { n: { $count: '*' } } } } as const
