@@ -21,17 +21,15 @@ import { compileStatement } from './sql/statement-cache.ts'
 import type { RequestRecord } from './telemetry/record.ts'
 import { answerIn, createSink, executePlan } from './verbs/execute.ts'
 import { createPlan, verbs } from './verbs/index.ts'
-import type { KeptPlans } from './verbs/operations.ts'
+import type { NamedPlans } from './verbs/operations.ts'
 import { planStream } from './verbs/select.ts'
 
 export interface PipelineRequest extends ReadOptions, Keyed {
   readonly access: Access
   readonly body: Body
   readonly limits: PlanLimits
-  /** The name of the named request that has this body. */
-  readonly named?: string | undefined
-  /** Its plans, which lack only values. */
-  readonly kept?: KeptPlans | undefined
+  /** Set if the body is that of a named request. */
+  readonly named?: NamedPlans | undefined
   /** Bytes that the response may have, if they are fewer than the setting of the database allows. */
   readonly resultLimit?: number | undefined
   /** Collects telemetry. */
@@ -87,11 +85,12 @@ function planRequest<P extends Plan> (
   })
 }
 
-function planBody ({ body, limits, kept }: PipelineRequest, source: TableSource): Plan {
-  const [found] = kept?.find([source]) ?? []
+function planBody ({ body, limits, named }: PipelineRequest, source: TableSource): Plan {
+  if (named === undefined) return createPlan(body, source, limits)
+  const [found] = named.find([source]) ?? []
   if (found !== undefined) return found.plan
-  const plan = createPlan(body, source, limits)
-  kept?.requireForm([source])
+  const plan = createPlan(body, source, { ...limits, standIns: named.standIns })
+  named.requireForm([source])
   return plan
 }
 
@@ -100,7 +99,7 @@ const maxBytesOf = ({ access: { database }, resultLimit = Infinity }: PipelineRe
 
 /** Runs a write with an idempotency key or a hook in a transaction. */
 async function respondInTransaction (request: PipelineRequest, plan: Plan): Promise<string | Buffer> {
-  const { access: { grant, database, tableName }, body, record, client, named, limits: { standIns } } = request
+  const { access: { grant, database, tableName }, body, record, client, named } = request
   const dryRun = plan.verb !== 'select' && plan.dryRun === true
   let rows = 0
   const work = async (tx: Transaction): Promise<string | Buffer> => {
@@ -109,7 +108,7 @@ async function respondInTransaction (request: PipelineRequest, plan: Plan): Prom
       plan,
       database,
       maxBytes: maxBytesOf(request),
-      pendingWrite: { grant, body, references: standIns?.values, dryRun, named }
+      pendingWrite: { grant, body, references: named?.standIns.values, dryRun, named: named?.name }
     })
     rows = result.rows
     return result.answer
@@ -120,7 +119,7 @@ async function respondInTransaction (request: PipelineRequest, plan: Plan): Prom
       ...request,
       grant,
       database,
-      path: named === undefined ? tableName : pathOfNamed(named),
+      path: named === undefined ? tableName : pathOfNamed(named.name),
       tables: tablesOf(plan),
       transaction: {
         readOnly: false,

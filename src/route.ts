@@ -17,14 +17,14 @@ import type { Database } from './databases/database.ts'
 import { methodNotAllowed, notFound, type ServiceError } from './errors.ts'
 import { answerImport, delayContinue, ImportBody, refuseQuery } from './http/import-request.ts'
 import {
-  completeSelect, hasQuery, refuseWrites, sendAcceptQuery, sendTagged, findWantedStream, sendStream,
+  completeSelect, CONSISTENCY, hasQuery, refuseWrites, sendAcceptQuery, sendTagged, findWantedStream, sendStream,
   type WantedStream, readConsistency
 } from './http/stream.ts'
 import { readKey } from './idempotency/run-once.ts'
 import { handle } from './pipeline.ts'
 import { answerNamed, findNamed } from './http/named-request.ts'
 import type { NamedRequests } from './named/call.ts'
-import { type NamedRequest, REQUESTS_PATH } from './named/definition.ts'
+import { REQUESTS_PATH } from './named/definition.ts'
 import { shownInHost } from './openapi/interface-document.ts'
 import { isReadOnly, runOperations } from './verbs/operations.ts'
 import type { RequestLimits } from './plan/write-options.ts'
@@ -45,8 +45,6 @@ export interface RowsOptions {
   readonly toRefusal: (error: FastifyError, reply: FastifyReply) => ServiceError
 }
 
-const CONSISTENCY = 'The header "Row-Query-Consistency"'
-
 declare module 'fastify' {
   interface FastifyRequest {
     /** The access of the path. Set by the route of the rows. */
@@ -62,6 +60,8 @@ declare module 'fastify' {
 
 const KEY = 'idempotency-key'
 const REPLAYED = 'idempotency-replayed'
+/** What a request without a key has. */
+const NO_KEY = {}
 
 /** @throws INVALID_IDEMPOTENCY_KEY, INVALID_BODY */
 const keyOf = ({ headers: { [KEY]: header }, rowQueryBodyHash: bodyHash }: FastifyRequest, body: object) =>
@@ -249,13 +249,11 @@ export default fp(async function routes (app: FastifyInstance, options: RowsOpti
       schema: { hide: true },
       onRequest: findNamed(named),
       handler: (request, reply) => {
-        const { headers, rowQueryNamed } = request
-        const isRead = (rowQueryNamed as NamedRequest).isRead
-        const consistency = readConsistency(isRead ? 'select' : 'update', CONSISTENCY, headers['row-query-consistency'])
-        const key = isRead ? undefined : keyOf(request, {})
-        const onReplay = (): void => { reply.header(REPLAYED, 'true') }
-        return answerNamed(request, reply, { named, consistency, key, onReplay })
-          .catch((error: unknown) => failWrite(request, error))
+        const isKeyed = request.headers[KEY] !== undefined && request.rowQueryNamed?.isRead === false
+        const keyed = isKeyed
+          ? { key: keyOf(request, {}), onReplay: () => { reply.header(REPLAYED, 'true') } }
+          : NO_KEY
+        return answerNamed(request, reply, named, keyed)
       }
     })
   }

@@ -124,7 +124,7 @@ function connect (port: number, path: string, token: string): { repeat (request:
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   let number = 0
 
-  const send = async ({ table, body: make, type = 'application/json', accept = 'application/json', status: expected = 200 }: HttpRequest): Promise<void> => {
+  const send = async ({ table, isNamed, body: make, type = 'application/json', accept = 'application/json', status: expected = 200 }: HttpRequest): Promise<void> => {
     const made = make(number++)
     const body = typeof made === 'string' ? made : JSON.stringify(made)
     const { status, text } = await new Promise<{ status: number | undefined, text: string }>((resolve, reject) => {
@@ -133,7 +133,7 @@ function connect (port: number, path: string, token: string): { repeat (request:
         port,
         host: '127.0.0.1',
         method: 'POST',
-        path: table === '' ? path : `${path}/${table}`,
+        path: isNamed === true ? `/api/requests/${table}` : table === '' ? path : `${path}/${table}`,
         headers: { authorization: `Bearer ${token}`, 'content-type': type, 'content-length': Buffer.byteLength(body), accept }
       }, (response) => {
         let text = ''

@@ -15,8 +15,9 @@ export const TABLES = [
 
 /** Sent by HTTP. `number`: another one for each request. */
 export interface HttpRequest {
-  /** Below the path of the database; '' for operations. */
+  /** Below the path of the database; '' for operations. Of a named request below `requests`. */
   readonly table: string
+  readonly isNamed?: true
   readonly body: (number: number) => object | string
   /** Default: JSON. */
   readonly type?: string
@@ -31,6 +32,7 @@ const rowsOf = (number: number, count: number) => Array.from({ length: count }, 
 
 export const REQUESTS: Readonly<Record<string, HttpRequest>> = {
   'select by key': { table: 'customers', body: (number) => ({ verb: 'select', filters: { id: 1 + number % 100 } }) },
+  'named select by key': { table: 'customer', isNamed: true, body: (number) => ({ id: 1 + number % 100 }) },
   'select of 100 rows': { table: 'customers', body: () => ({ verb: 'select', filters: { id: { $gt: 0 } }, orderBy: 'id', limit: 100 }) },
   insert: { table: 'plain', body: (number) => ({ verb: 'insert', data: row(number) }) },
   'insert of 100 rows': { table: 'plain', isLarge: true, body: (number) => ({ verb: 'insert', data: rowsOf(number, 100) }) },
@@ -86,3 +88,8 @@ export const IN_PROCESS = {
     grant: { name: 'cost', permissions: ['select'], databases: '*' }, database, table: 'customers', body: { verb: 'select', filters: { id: 1 } }
   })
 }
+
+/** The named requests: `select by key`. */
+export const NAMED = (database: string) => ({
+  customer: { database, table: 'customers', parameters: { id: {} }, body: { verb: 'select', filters: { id: { $param: 'id' } } } }
+})

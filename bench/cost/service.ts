@@ -2,12 +2,14 @@
  * The service as `row-query serve` runs it, in a process that counts its own calls and allocations. measure.ts starts it and asks the questions;
  * the argument is the folder of the checkout.
  */
+import { existsSync } from 'node:fs'
 import { Session } from 'node:inspector'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { RowQuery } from '../../src/index.ts'
 import { answer } from '../ask.ts'
+import { NAMED } from './requests.ts'
 
 export type Question =
   | { readonly ask: 'port' | 'startCounting' | 'takeCounts' }
@@ -31,7 +33,10 @@ async function start (): Promise<{ rows: RowQuery, port: number }> {
   const [{ loadConfig, splitConfig }, { createServer }, { tuneGarbageCollection }] = await Promise.all(files.map(load))
   tuneGarbageCollection()
   const { server: { metrics, ...settings }, options } = splitConfig(loadConfig(process.env, {}).config)
-  const { app, rows } = await createServer({ options, ...settings, metricsApart: metrics !== undefined })
+  const [database] = Object.keys(options.databases) as [string]
+  // another checkout may not have them
+  const requests = existsSync(join(folder, 'src/named')) ? { requests: NAMED(database) } : {}
+  const { app, rows } = await createServer({ options: { ...options, ...requests }, ...settings, metricsApart: metrics !== undefined })
   await app.listen({ host: '127.0.0.1', port: 0 })
   return { rows, port: (app.server.address() as AddressInfo).port }
 }

@@ -7,7 +7,7 @@ import { methodsOf, type NamedCall, type NamedRequests } from '../named/call.ts'
 import { type NamedRequest, verbsOf } from '../named/definition.ts'
 import { readObject, readQuery } from '../named/parameters.ts'
 import { HttpClient } from './client-connections.ts'
-import { sendTagged } from './stream.ts'
+import { CONSISTENCY, readConsistency, sendTagged } from './stream.ts'
 
 /** Finds the request by the path alone, before the body is read. @throws REQUEST_NOT_FOUND, METHOD_NOT_ALLOWED */
 export const findNamed = (named: NamedRequests): onRequestHookHandler => (request, reply, done) => {
@@ -39,31 +39,39 @@ export function note (record: NonNullable<NamedCall['record']>, found: NamedRequ
   })
 }
 
-/** Runs the request with the parameters of the body or of the query string. @throws ServiceError */
-export async function answerNamed (
+/** Runs the request with the parameters of the body or of the query string. @throws ServiceError, or rejects with it */
+export function answerNamed (
   request: FastifyRequest,
   reply: FastifyReply,
-  { named, consistency, ...keyed }: Keyed & Pick<NamedCall, 'consistency'> & { readonly named: NamedRequests }
+  named: NamedRequests,
+  { key, onReplay }: Keyed
 ): Promise<unknown> {
+  const { method, headers, rowQueryRecord: record, raw: { url = '' } } = request
   const found = request.rowQueryNamed as NamedRequest
+  const { isRead } = found
+  const consistency = readConsistency(isRead ? 'select' : 'update', CONSISTENCY, headers['row-query-consistency'])
   const grant = getGrant(request)
-  const isPost = request.method === 'POST'
-  const url = request.raw.url ?? ''
+  const isPost = method === 'POST'
   if (isPost && /\?./.test(url)) {
     throw at('', invalidBody('The parameters of a POST are in its body, and not in the query string'))
   }
   const given = isPost ? readObject(found, request.body) : readQuery(found, url)
-  request.rowQueryIsWriting = !found.isRead
   reply.type('application/json; charset=utf-8')
-  const { response } = await named.run({
-    ...keyed,
-    request: found,
-    grant,
-    given,
-    consistency,
-    client: new HttpClient(reply.raw, grant),
-    record: request.rowQueryRecord
+  const client = new HttpClient(reply.raw, grant)
+  const running = named.run({ request: found, grant, given, consistency, client, record, key, onReplay })
+  if (isRead) {
+    return running.then(({ response }) =>
+      isPost ? response : sendTagged(request, reply, response, cachingOf(found)))
+  }
+  request.rowQueryIsWriting = true
+  return running.then(responseOf, (error: unknown) => {
+    // it says by itself what has happened
+    request.rowQueryIsWriting = false
+    throw error
   })
-  if (isPost) return response
-  return sendTagged(request, reply, response, found.maxAge === undefined ? undefined : `max-age=${found.maxAge}`)
 }
+
+const responseOf = ({ response }: { readonly response: string | Buffer }): string | Buffer => response
+
+const cachingOf = ({ maxAge }: NamedRequest): string | undefined =>
+  maxAge === undefined ? undefined : `max-age=${maxAge}`

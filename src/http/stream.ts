@@ -132,6 +132,9 @@ export function checkStreamBody (
 
 export type Consistency = 'primary'
 
+/** The source of a consistency over HTTP, for messages. */
+export const CONSISTENCY = 'The header "Row-Query-Consistency"'
+
 /**
  * Reads the requested consistency. Writes always go to the primary. Unknown values are refused, because ignoring them
  * could return stale rows. `source` names the header or field in messages. @throws INVALID_BODY

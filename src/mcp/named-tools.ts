@@ -1,15 +1,13 @@
 /** The tools that are named requests. Their arguments are the parameters. */
 import type { Grant } from '../access/grant.ts'
 import { requestNotFound } from '../errors.ts'
-import { readConsistency } from '../http/stream.ts'
+import { CONSISTENCY, readConsistency } from '../http/stream.ts'
 import type { NamedRequests } from '../named/call.ts'
 import type { NamedRequest } from '../named/definition.ts'
 import { readObject } from '../named/parameters.ts'
 import { describeRequest, parametersSchema } from '../openapi/named-requests.ts'
 import { dataOf } from '../response/result.ts'
 import type { Tool, ToolOptions } from './tool.ts'
-
-const CONSISTENCY = 'The header "Row-Query-Consistency"'
 
 /** Whether a request may change or remove rows that exist. */
 const isDestructive = ({ parts }: NamedRequest): boolean => parts.some(({ body }) => {

@@ -4,20 +4,24 @@ import { OPERATORS } from '../../schemas/filters.ts'
 import { type Path, pointer } from '../errors.ts'
 import { BoundedMap, getOrCreate } from '../get-or-create.ts'
 import { copyTree, type Declared, type NamedRequest } from './definition.ts'
+import type { Place } from './places.ts'
 
 /** Maximum number of bodies of a request that are kept, by the optional parameters that calls leave out. */
 const KEPT = 32
 
 const bodies = new WeakMap<NamedRequest, BoundedMap<string, NamedRequest['body']>>()
 
+/** The value of a parameter that is a field. */
+export interface FieldValue { readonly place: Place, readonly value: unknown }
+
 /** The body of a call. `fields`: the values of the parameters that are fields. */
 export function bodyOf (
   request: NamedRequest,
   omitted: ReadonlySet<string>,
-  fields: ReadonlyArray<readonly [Path, unknown]>
+  fields: readonly FieldValue[]
 ): NamedRequest['body'] {
   let body = omitted.size === 0 ? request.body : withoutOptional(request, omitted)
-  for (const [path, value] of fields) body = withValue(body, path, value) as NamedRequest['body']
+  for (const { place, value } of fields) body = withValue(body, place.path, value) as NamedRequest['body']
   return body
 }
 

@@ -15,11 +15,10 @@ import type { Plan } from '../plan/plan.ts'
 import type { RequestLimits } from '../plan/write-options.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
 import { runOperations } from '../verbs/operations.ts'
-import { bodyOf, findEmptied } from './bodies.ts'
+import { bodyOf, type FieldValue, findEmptied } from './bodies.ts'
 import type { NamedRequest } from './definition.ts'
 import { findMisfit, planWithoutValues } from './fit.ts'
 import { type Given, Parameters, readField, type Supplied } from './parameters.ts'
-import type { Place } from './places.ts'
 import { type Call, PlansOfCall } from './plans.ts'
 import { describeMisfit, toOwnRights, toRightsOfRole } from './refusals.ts'
 
@@ -126,26 +125,45 @@ export class NamedRequests {
   }
 
   /** Returns the body of the answer; of a request to one table, also the plan. @throws ServiceError */
-  async run ({ request, given, grant: caller, ...options }: NamedCall): Promise<{
-    readonly response: string | Buffer
-    readonly plan: Plan | undefined
-  }> {
+  run (called: NamedCall): Promise<{ readonly response: string | Buffer, readonly plan?: Plan }> {
+    const { request, grant: caller, given, consistency, client, record, key, onReplay, resultLimit } = called
     const { databases, limits } = this.#using
-    const { name, table } = request
+    const { table } = request
     const database = databases.get(request.database) as Database
-    const { body, call } = bind(request, given, limits)
-    const kept = new PlansOfCall(call, limits)
+    const call = bind(request, given, limits)
+    const { body } = call
     const grant = grantOf(request, caller)
-    const common = { ...options, named: name, kept, limits: { ...limits, standIns: call.parameters } }
-    try {
-      if (table === undefined) {
-        const response = await runOperations({ ...common, grant, database, body: body as OperationsBody })
-        return { response, plan: undefined }
-      }
-      return await handle({ ...common, access: accessTo(database, grant, table), body: body as Body })
-    } catch (error) {
+    const named = new PlansOfCall(call, limits)
+    // literals, because each field that is added to a copy costs memory
+    const running = table === undefined
+      ? runOperations({
+        grant,
+        database,
+        body: body as OperationsBody,
+        limits,
+        named,
+        consistency,
+        client,
+        record,
+        key,
+        onReplay,
+        resultLimit
+      }).then((response) => ({ response }))
+      : handle({
+        access: accessTo(database, grant, table),
+        body: body as Body,
+        limits,
+        named,
+        consistency,
+        client,
+        record,
+        key,
+        onReplay,
+        resultLimit
+      })
+    return running.catch((error: unknown) => {
       throw isServiceError(error) ? this.#convert(error, request, call.omitted) : error
-    }
+    })
   }
 
   #convert (error: ServiceError, request: NamedRequest, omitted: ReadonlySet<string>): ServiceError {
@@ -183,30 +201,30 @@ function grantOf ({ role }: NamedRequest, caller: Grant): Grant {
  * The body of a call, and what stands for its parameters. @throws INVALID_VALUE, LIMIT_OUT_OF_RANGE and INVALID_BODY
  * for what is wrong without a column
  */
-function bind (request: NamedRequest, { values, isText }: Given, { offset }: RequestLimits): {
-  readonly body: Body | OperationsBody
-  readonly call: Call
-} {
-  const supplied = new Map<string, Supplied>()
-  const omitted = new Set<string>()
-  const fields = new Map<Place, unknown>()
-  for (const declared of request.parameters.values()) {
-    const { name, default: otherwise, places } = declared
-    if (values.has(name)) supplied.set(name, { value: values.get(name), isText, isDefault: false })
-    else if (otherwise !== undefined) supplied.set(name, { value: otherwise.value, isText: false, isDefault: true })
-    else omitted.add(name)
-    const own = supplied.get(name)
-    for (const place of places) {
-      if (place.field !== undefined && own !== undefined) {
-        fields.set(place, readField(place.field, declared, own, offset))
-      }
-    }
-  }
-  const body = bodyOf(request, omitted, Array.from(fields, ([{ path }, value]) => [path, value] as const))
+function bind (
+  request: NamedRequest,
+  { values, isText }: Given,
+  { offset }: RequestLimits
+): Call & { readonly body: NamedRequest['body'] } {
+  const { list, optional } = request
+  const omitted = optional.size === 0 ? optional : new Set([...optional].filter((name) => !Object.hasOwn(values, name)))
+  const supplied = list.map(({ name, default: otherwise }): Supplied | undefined => Object.hasOwn(values, name)
+    ? { value: values[name], isText, isDefault: false }
+    : otherwise && { value: otherwise.value, isText: false, isDefault: true })
+  const fields = request.fields.length === 0
+    ? NO_FIELDS
+    : request.fields.flatMap((field): FieldValue[] => {
+      const { declared, place } = field
+      const own = supplied[declared.index]
+      return own === undefined ? [] : [{ place, value: readField(place.field, declared, own, offset) }]
+    })
+  const body = bodyOf(request, omitted, fields)
   const emptied = omitted.size === 0 ? undefined : findEmptied(request, body)
   if (emptied !== undefined) {
     const error = invalidBody('The update has no column left: give at least one of its parameters')
     throw request.role === undefined ? at(`/body${emptied}`, error) : error
   }
-  return { body, call: { request, omitted, supplied, parameters: new Parameters(supplied), fields } }
+  return { body, request, omitted, supplied, parameters: new Parameters(request, supplied), fields }
 }
+
+const NO_FIELDS: readonly FieldValue[] = []

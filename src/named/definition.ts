@@ -12,11 +12,13 @@ import { stepsOf } from '../json/plain-values.ts'
 import type { RequestLimits } from '../plan/write-options.ts'
 import { createBodyCheck, createOperationsCheck, parseBody } from '../request/check-body.ts'
 import { namedTables } from '../request/check-fields.ts'
-import { type Finder, Parameter, type Place, readBody } from './places.ts'
+import { type FieldOfPage, type Finder, Parameter, type Place, readBody } from './places.ts'
 
 /** A parameter of a named request. */
 export interface Declared {
   readonly name: string
+  /** Its position among the parameters. */
+  readonly index: number
   readonly description: string | undefined
   readonly isOptional: boolean
   /** What it is if it is left out; undefined if it has no default. */
@@ -48,6 +50,13 @@ export interface NamedRequest {
   /** Whether it only selects, without locks. */
   readonly isRead: boolean
   readonly parameters: ReadonlyMap<string, Declared>
+  /** The same, in their order. */
+  readonly list: readonly Declared[]
+  /** The places of parameters that are fields. */
+  readonly fields: ReadonlyArray<{
+    readonly declared: Declared
+    readonly place: Place & { readonly field: FieldOfPage }
+  }>
   /** The names of those that are optional. */
   readonly optional: ReadonlySet<string>
 }
@@ -137,6 +146,7 @@ class Reader {
     if (this.errors.length > 0) return undefined
     const parts = partsOf(body, table, this.#known.limits.depth)
     const declared = this.#declare(found)
+    const list = [...declared.values()]
     const isRead = parts.every(({ body: { verb, lock } }) => verb === 'select' && lock !== true)
     if (maxAge !== undefined && !isRead) this.#refuse(['maxAge'], 'is only allowed with a request that only selects')
     const role = as === undefined ? undefined : this.#findRole(as)
@@ -153,7 +163,10 @@ class Reader {
       parts,
       isRead,
       parameters: declared,
-      optional: new Set([...declared.values()].filter(({ isOptional }) => isOptional).map(({ name }) => name))
+      list,
+      fields: list.flatMap((declared) => declared.places.flatMap(({ field, ...place }) =>
+        field === undefined ? [] : [{ declared, place: { ...place, field } }])),
+      optional: new Set(list.filter(({ isOptional }) => isOptional).map(({ name }) => name))
     }
   }
 
@@ -199,12 +212,13 @@ class Reader {
   }
 
   #declare (found: ReadonlyMap<string, readonly Place[]>): ReadonlyMap<string, Declared> {
-    return new Map(Object.entries(this.#options.parameters ?? {}).map(([name, options]): [string, Declared] => {
+    return new Map(Object.entries(this.#options.parameters ?? {}).map(([name, options], index): [string, Declared] => {
       const places = found.get(name) ?? []
       const path = ['parameters', name]
       if (places.length === 0) this.#refuse(path, 'stands nowhere in the body')
       const declared: Declared = {
         name,
+        index,
         description: options.description,
         isOptional: options.optional === true,
         default: Object.hasOwn(options, 'default') ? { value: copyValue(options.default) } : undefined,

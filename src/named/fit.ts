@@ -16,15 +16,15 @@ import { inOperation } from '../request/check-body.ts'
 import { createPlan } from '../verbs/index.ts'
 import { bodiesIn, bodyOf } from './bodies.ts'
 import type { NamedRequest } from './definition.ts'
-import { AnyParameters, defaultsOf, type Supplied } from './parameters.ts'
+import { AnyParameters, defaultsOf, Parameters, type Supplied } from './parameters.ts'
 import type { Place } from './places.ts'
 
 interface ToPlan {
   readonly limits: RequestLimits
   /** The optional parameters that are left out. */
   readonly omitted: ReadonlySet<string>
-  /** The parameters with a value; the others leave holes. */
-  readonly known: ReadonlyMap<string, Supplied>
+  /** The parameters with a value, in the order of the request; the others leave holes. */
+  readonly known: ReadonlyArray<Supplied | undefined>
   /** What stands in a field of the body. */
   readonly fieldOf: (place: Place, holes: Holes) => unknown
 }
@@ -46,14 +46,12 @@ export function planParts (
 ): { readonly parts: readonly PlannedPart[], readonly counted: Counted } {
   const isOperation = request.table === undefined
   const all = sources.map(() => new Holes())
-  const fields = Array.from(request.parameters.values()).flatMap(({ name, places }) => omitted.has(name)
-    ? []
-    : places.filter(({ field }) => field !== undefined).map((place) =>
-      [place.path, fieldOf(place, all[isOperation ? place.path[1] as number : 0] as Holes)] as const))
+  const fields = request.fields.filter(({ declared: { name } }) => !omitted.has(name)).map(({ place }) =>
+    ({ place, value: fieldOf(place, all[isOperation ? place.path[1] as number : 0] as Holes) }))
   const counted = startCount()
   const parts = bodiesIn(request, bodyOf(request, omitted, fields)).map(([body], index): PlannedPart => {
     const holes = all[index] as Holes
-    const any = new AnyParameters(known, holes)
+    const any = new AnyParameters(new Parameters(request, known), holes)
     const references = isOperation ? new References(index, any) : undefined
     counted.tables = undefined
     try {

@@ -5,7 +5,7 @@ import {
   at, didYouMean, invalidBody, invalidValue, limitOutOfRange, type Path, type ServiceError, valueNotAllowed
 } from '../errors.ts'
 import { readText } from '../imports/csv-parser.ts'
-import { isObject, type RawNumber } from '../json/exact-json.ts'
+import { isObject, objectKeys, type RawNumber } from '../json/exact-json.ts'
 import { readWith } from '../plan/columns.ts'
 import { Holes, StandIn, type StandIns } from '../plan/holes.ts'
 import { toNumber } from '../request/check-body.ts'
@@ -13,39 +13,42 @@ import { isNow } from '../types/moment.ts'
 import type { Declared, NamedRequest } from './definition.ts'
 import { type FieldOfPage, Parameter } from './places.ts'
 
-/** The values that a call gives: of JSON, or as texts of a query string, where those of a list are a list of texts. */
+/**
+ * The values that a call gives: of JSON, or as texts of a query string, where those of a list are a list of texts. They
+ * are own properties, whatever their names are.
+ */
 export interface Given {
-  readonly values: ReadonlyMap<string, unknown>
+  readonly values: Readonly<Record<string, unknown>>
   readonly isText: boolean
 }
 
 const refuse = (name: string, reason: string): ServiceError => at([name], invalidBody(`Parameter "${name}": ${reason}`))
 
 /** @throws INVALID_BODY for unknown parameters, and for those that are missing */
-function requireKnown (parameters: NamedRequest['parameters'], values: ReadonlyMap<string, unknown>): void {
-  for (const name of values.keys()) {
+function requireKnown ({ parameters, list }: NamedRequest, values: Given['values']): void {
+  for (const name of objectKeys(values)) {
     if (!parameters.has(name)) throw refuse(name, `there is none with this name${didYouMean(name, parameters.keys())}`)
   }
-  for (const { name, isOptional, default: otherwise } of parameters.values()) {
-    if (!isOptional && otherwise === undefined && !values.has(name)) throw refuse(name, 'is missing')
+  for (const { name, isOptional, default: otherwise } of list) {
+    if (!isOptional && otherwise === undefined && !Object.hasOwn(values, name)) throw refuse(name, 'is missing')
   }
 }
 
 /** Reads an object of parameters. @throws INVALID_BODY */
-export function readObject ({ parameters }: NamedRequest, body: unknown): Given {
+export function readObject (request: NamedRequest, body: unknown): Given {
   if (!isObject(body)) throw at('', invalidBody('The body must be a JSON object of parameters'))
-  const values = new Map(Object.entries(body))
-  requireKnown(parameters, values)
-  return { values, isText: false }
+  requireKnown(request, body)
+  return { values: body, isText: false }
 }
 
 /**
  * Reads the query string of a URL as it was sent, because a parser of the host app may make objects of it, and
  * replaces what is not UTF-8. @throws INVALID_BODY
  */
-export function readQuery ({ parameters }: NamedRequest, url: string): Given {
+export function readQuery (request: NamedRequest, url: string): Given {
+  const { parameters } = request
   const start = url.indexOf('?')
-  const values = new Map<string, unknown>()
+  const values = Object.create(null) as Record<string, unknown>
   const pairs = start < 0 ? [] : url.slice(start + 1).split('&').filter((pair) => pair !== '')
   for (const pair of pairs) {
     const end = pair.indexOf('=')
@@ -54,11 +57,11 @@ export function readQuery ({ parameters }: NamedRequest, url: string): Given {
     const value = end < 0 ? '' : decode(pair.slice(end + 1), name)
     const parameter = parameters.get(name)
     if (parameter === undefined && /[[\]]/.test(name)) throw refuse(name, 'brackets have no meaning: repeat the name')
-    if (parameter?.isList === true) values.set(name, [...values.get(name) as string[] ?? [], value])
-    else if (values.has(name)) throw refuse(name, 'is there twice')
-    else values.set(name, value)
+    if (parameter?.isList === true) (values[name] ??= [] as string[]) && (values[name] as string[]).push(value)
+    else if (Object.hasOwn(values, name)) throw refuse(name, 'is there twice')
+    else values[name] = value
   }
-  requireKnown(parameters, values)
+  requireKnown(request, values)
   return { values, isText: true }
 }
 
@@ -121,35 +124,45 @@ function parse (text: string, wrong: (reason: string) => ServiceError): unknown 
 /** The value of a parameter in a call: one of JSON, or texts; or the default, which may be `{"$now": …}`. */
 export interface Supplied { readonly value: unknown, readonly isText: boolean, readonly isDefault: boolean }
 
-/** The parameters of one call. */
+/** The parameters of one call, in the order of the request. */
 export class Parameters implements StandIns {
-  readonly values = new Map<object, unknown>()
-  readonly #supplied: ReadonlyMap<string, Supplied>
+  readonly values: Map<object, unknown> | undefined
+  readonly #request: NamedRequest
+  readonly #supplied: ReadonlyArray<Supplied | undefined>
 
-  constructor (supplied: ReadonlyMap<string, Supplied>) {
+  constructor (request: NamedRequest, supplied: ReadonlyArray<Supplied | undefined>) {
+    this.#request = request
     this.#supplied = supplied
+    // only the hook for writes asks for them
+    this.values = request.isRead ? undefined : new Map<object, unknown>()
   }
 
   /** A value is bound, whatever it looks like. @throws INVALID_VALUE */
   replace (given: unknown, column: Column, path: Path): unknown {
     if (!(given instanceof Parameter)) return given
     const value = this.read(given, column, path)
-    if (isNowByDefault(this.#supplied.get(given.name) as Supplied)) return value
+    if (isNowByDefault(this.get(given) as Supplied)) return value
     return Array.isArray(value) && given.isList ? value.map((each) => StandIn.sent(each)) : StandIn.sent(value)
+  }
+
+  get ({ name }: Parameter): Supplied | undefined {
+    return this.#supplied[this.#request.parameters.get(name)?.index as number]
   }
 
   /** The value, or list of values, in one of its places. @throws INVALID_VALUE */
   read (given: Parameter, column: Column, path: Path): unknown {
-    const supplied = this.#supplied.get(given.name) as Supplied
-    const { value } = supplied
-    const read = (each: unknown, place: Path): unknown => readOne(given, column, place, each, supplied.isText)
-    if (given.isList && !Array.isArray(value)) throw at(path, invalidValue(column.name, NO_LIST))
+    const supplied = this.get(given) as Supplied
     const own = isNowByDefault(supplied)
-      ? value
-      : given.isList ? (value as unknown[]).map((each, index) => read(each, [...path, index])) : read(value, path)
-    this.values.set(given, own)
+      ? supplied.value
+      : given.isList ? readList(given, column, path, supplied) : readOne(given, column, path, supplied)
+    this.values?.set(given, own)
     return own
   }
+}
+
+function readList (given: Parameter, column: Column, path: Path, { value, isText }: Supplied): unknown[] {
+  if (!Array.isArray(value)) throw at(path, invalidValue(column.name, NO_LIST))
+  return value.map((each, index) => readOne(given, column, [...path, index], { value: each, isText }))
 }
 
 /** `{"$now": …}` is a form in a default, and never in a call. */
@@ -164,8 +177,7 @@ function readOne (
   { isMember, isPart, mayBeNull }: Parameter,
   column: Column,
   path: Path,
-  given: unknown,
-  isText: boolean
+  { value: given, isText }: Omit<Supplied, 'isDefault'>
 ): unknown {
   const value = isText && !isMember ? readWith((text) => readText(column, text as string), column, given, path) : given
   if (value === null && !mayBeNull) throw at(path, invalidValue(column.name, NO_NULL))
@@ -176,30 +188,26 @@ function readOne (
 /** A place of a parameter in a plan: `column` is that of the place. */
 export interface PlannedPlace { readonly parameter: Parameter, readonly column: Column }
 
-/** Stands for the values of any call, but those in `known`. */
+/** Stands for the values of any call, but those that are known. */
 export class AnyParameters implements StandIns {
   readonly holes: Holes
-  readonly #known: ReadonlyMap<string, Supplied>
-  readonly #ofKnown: Parameters
+  readonly #known: Parameters
 
-  constructor (known: ReadonlyMap<string, Supplied>, holes = new Holes()) {
+  constructor (known: Parameters, holes: Holes) {
     this.#known = known
-    this.#ofKnown = new Parameters(known)
     this.holes = holes
   }
 
   /** @throws INVALID_VALUE for what is known */
   replace (given: unknown, column: Column, path: Path): unknown {
     if (!(given instanceof Parameter)) return given
-    if (this.#known.has(given.name)) return this.#ofKnown.replace(given, column, path)
+    if (this.#known.get(given) !== undefined) return this.#known.replace(given, column, path)
     const place: PlannedPlace = { parameter: given, column }
     const any = StandIn.unknown(this.holes, place, given.isList)
     return given.isList ? [any] : any
   }
 }
 
-/** The parameters that have a default, which is checked with the definition. */
-export const defaultsOf = ({ parameters }: NamedRequest): ReadonlyMap<string, Supplied> =>
-  new Map(Array.from(parameters.values()).flatMap(({ name, default: otherwise }) =>
-    otherwise === undefined ? [] : [[name, { value: otherwise.value, isText: false, isDefault: true }] as const]
-  ))
+/** The defaults, which are checked with the definition. */
+export const defaultsOf = ({ list }: NamedRequest): Array<Supplied | undefined> => list.map(({ default: otherwise }) =>
+  otherwise && { value: otherwise.value, isText: false, isDefault: true })

@@ -4,13 +4,15 @@
  */
 import type { BodyInTransaction } from '../../schemas/body.ts'
 import { baseTable, type Table, type TableSource } from '../catalog/catalog.ts'
-import { isServiceError } from '../errors.ts'
+import { isServiceError, type Path } from '../errors.ts'
 import { BoundedMap, getOrCreate } from '../get-or-create.ts'
 import { bind, NeedsValues } from '../plan/bind.ts'
 import { Hole, type Holes, StandIn } from '../plan/holes.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { References } from '../plan/references.ts'
 import type { RequestLimits } from '../plan/write-options.ts'
+import type { NamedPlans } from '../verbs/operations.ts'
+import type { FieldValue } from './bodies.ts'
 import type { NamedRequest } from './definition.ts'
 import { planParts, requireSameForm } from './fit.ts'
 import { isNowByDefault, type Parameters, type PlannedPlace, type Supplied } from './parameters.ts'
@@ -21,10 +23,11 @@ export interface Call {
   readonly request: NamedRequest
   /** The optional parameters that it leaves out. */
   readonly omitted: ReadonlySet<string>
-  readonly supplied: ReadonlyMap<string, Supplied>
+  /** In the order of the parameters; undefined for those that it leaves out. */
+  readonly supplied: ReadonlyArray<Supplied | undefined>
   readonly parameters: Parameters
   /** The values of the parameters that are fields. */
-  readonly fields: ReadonlyMap<Place, unknown>
+  readonly fields: readonly FieldValue[]
 }
 
 /** A body of a request that is planned with the values of a call, but without those of references. */
@@ -50,12 +53,18 @@ const plans = new WeakMap<NamedRequest, WeakMap<Table, BoundedMap<string, Kept>>
 const ids = new WeakMap<Table, string>()
 let lastId = 0
 
-const idOf = (table: Table): string => getOrCreate(ids, table, () => `${++lastId},`)
+function idOf (table: Table): string {
+  const known = ids.get(table)
+  if (known !== undefined) return known
+  const id = `${++lastId},`
+  ids.set(table, id)
+  return id
+}
 
 /** The part of a position that a hole stands for. */
-interface PositionPart { readonly place: Place, readonly name: string }
+interface PositionPart { readonly place: Place, readonly part: string }
 
-export class PlansOfCall {
+export class PlansOfCall implements NamedPlans {
   readonly #call: Call
   readonly #limits: RequestLimits
 
@@ -63,6 +72,10 @@ export class PlansOfCall {
     this.#call = call
     this.#limits = limits
   }
+
+  get name (): string { return this.#call.request.name }
+
+  get standIns (): Parameters { return this.#call.parameters }
 
   /**
    * Binds the values to the plans of the request, one for each of its bodies, which are planned if there are none yet.
@@ -73,9 +86,10 @@ export class PlansOfCall {
     const kept = this.#keptBy(sources)
     const key = this.#keyOf(sources)
     const known = kept.get(key)
-    const found = known ?? this.#plan(sources)
-    const bound = found && this.#bind(found)
-    if (known !== undefined || found === undefined) return bound
+    if (known !== undefined) return this.#bind(known)
+    const found = this.#plan(sources)
+    if (found === undefined) return undefined
+    const bound = this.#bind(found)
     // what the call itself is refused for comes first
     if (bound !== undefined) this.requireForm(sources)
     if (bound !== undefined || !this.#changesForm) kept.set(key, found)
@@ -96,34 +110,37 @@ export class PlansOfCall {
 
   #keptBy ([first]: readonly TableSource[]): BoundedMap<string, Kept> {
     const { request } = this.#call
+    const table = baseTable((first as TableSource).table)
+    const known = plans.get(request)?.get(table)
+    if (known !== undefined) return known
     const ofRequest = getOrCreate(plans, request, () => new WeakMap<Table, BoundedMap<string, Kept>>())
-    return getOrCreate(ofRequest, baseTable((first as TableSource).table), () => new BoundedMap<string, Kept>(KEPT))
+    return getOrCreate(ofRequest, table, () => new BoundedMap<string, Kept>(KEPT))
   }
 
   /** What the plans depend on: the tables, and which values there are. */
   #keyOf (sources: readonly TableSource[]): string {
-    const { request: { parts, parameters }, supplied, fields } = this.#call
+    const { request: { parts }, supplied, fields } = this.#call
     let key = ''
-    for (const [index, { others }] of parts.entries()) {
+    for (let index = 0; index < parts.length; index++) {
       const source = sources[index] as TableSource
       key += idOf(source.table)
-      for (const other of others) key += idOf(source.see(other, []))
+      for (const other of (parts[index] as NamedRequest['parts'][number]).others) key += idOf(source.see(other, []))
     }
-    for (const name of parameters.keys()) {
-      const given = supplied.get(name)
+    for (const given of supplied) {
       key += given === undefined ? '-' : given.value === null ? '0' : isNowByDefault(given) ? 'n' : '.'
     }
-    for (const [{ field }, value] of fields) {
-      if (field === 'after' && value !== null) key += JSON.stringify(partsOf(value))
+    for (const { place, value } of fields) {
+      if (place.field === 'after' && value !== null) key += JSON.stringify(partsOf(value))
     }
     return key
   }
 
   #plan (sources: readonly TableSource[]): Kept | undefined {
-    const { request, omitted, supplied, fields } = this.#call
-    const known = new Map(Array.from(supplied).filter(([, given]) => given.value === null || isNowByDefault(given)))
+    const { request, omitted, supplied } = this.#call
+    const known = supplied.map((given) =>
+      given !== undefined && (given.value === null || isNowByDefault(given)) ? given : undefined)
     const fieldOf = (place: Place, holes: Holes): unknown => {
-      const value = fields.get(place)
+      const value = this.#fieldAt(place)
       return place.field !== 'after'
         ? new Hole(holes, place, (number) => number as number, false)
         : value === null ? null : toPosition(place, value, holes)
@@ -145,7 +162,7 @@ export class PlansOfCall {
       return value
     }
     try {
-      return parts.map(({ holes, plan, ...others }) => ({ ...others, plan: bind(plan, holes, valueOf) }))
+      return parts.map(({ body, references, holes, plan }) => ({ body, references, plan: bind(plan, holes, valueOf) }))
     } catch (error) {
       if (error instanceof NeedsValues || isServiceError(error)) return undefined
       throw error
@@ -153,11 +170,17 @@ export class PlansOfCall {
   }
 
   #valueOf (key: PlannedPlace | PositionPart | Place): unknown {
-    const { parameters, fields } = this.#call
-    if ('parameter' in key) return parameters.read(key.parameter, key.column, [])
-    return 'name' in key ? (fields.get(key.place) as Record<string, unknown>)[key.name] : fields.get(key)
+    if ('parameter' in key) return this.#call.parameters.read(key.parameter, key.column, NO_PATH)
+    return 'part' in key ? (this.#fieldAt(key.place) as Record<string, unknown>)[key.part] : this.#fieldAt(key)
+  }
+
+  #fieldAt (place: Place): unknown {
+    return this.#call.fields.find((field) => field.place === place)?.value
   }
 }
+
+/** Where a value is wrong is said by the plan that is made with it. */
+const NO_PATH: Path = []
 
 /** The columns of a position, and which of them are null. */
 const partsOf = (position: unknown): Array<[name: string, isNull: boolean]> =>
@@ -165,6 +188,6 @@ const partsOf = (position: unknown): Array<[name: string, isNull: boolean]> =>
 
 const toPosition = (place: Place, position: unknown, holes: Holes): Record<string, unknown> =>
   Object.fromEntries(partsOf(position).map(([name, isNull]) => {
-    const part: PositionPart = { place, name }
-    return [name, isNull ? null : StandIn.unknown(holes, part)]
+    const key: PositionPart = { place, part: name }
+    return [name, isNull ? null : StandIn.unknown(holes, key)]
   }))

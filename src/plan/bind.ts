@@ -15,10 +15,9 @@ export class NeedsValues extends Error {
  */
 export function bind<P extends Plan> (plan: P, holes: Holes, valueOf: (key: unknown) => unknown): P {
   if (holes.needValues) throw new NeedsValues()
-  const values = new Map<Hole, readonly Given[]>()
   // those that folding has left out of the plan are read too
-  for (const hole of holes.list) values.set(hole, readHole(hole, valueOf(hole.key)))
-  return new Filling(values, holes.without).visit(plan) as P
+  const values = holes.list.map((hole) => readHole(hole, valueOf(hole.key)))
+  return new Filling(values, holes).visit(plan) as P
 }
 
 function readHole ({ isList, read, tests }: Hole, value: unknown): readonly Given[] {
@@ -44,48 +43,61 @@ type Node = Readonly<Record<string, unknown>>
 
 /** Copies what has holes; everything else is shared. */
 class Filling {
-  readonly #values: ReadonlyMap<Hole, readonly Given[]>
-  readonly #without: WeakSet<object>
-  /** Several parts of a plan refer to the same member or computed column. */
-  readonly #visited = new Map<object, unknown>()
+  /** In the order of the holes. */
+  readonly #values: ReadonlyArray<readonly Given[]>
+  readonly #holes: Holes
+  /** The nodes to which several parts of a plan refer. */
+  #visited: Map<object, unknown> | undefined
 
-  constructor (values: ReadonlyMap<Hole, readonly Given[]>, without: WeakSet<object>) {
+  constructor (values: ReadonlyArray<readonly Given[]>, holes: Holes) {
     this.#values = values
-    this.#without = without
+    this.#holes = holes
   }
 
   visit (node: unknown): unknown {
-    if (typeof node !== 'object' || node === null || this.#without.has(node)) return node
-    // a hole whose value comes from elsewhere stays
-    if (node instanceof Hole) return this.#values.has(node) ? this.#values.get(node)?.[0] : node
-    if (this.#visited.has(node)) return this.#visited.get(node)
+    if (typeof node !== 'object' || node === null || this.#holes.without.has(node)) return node
+    const known = this.#visited?.get(node)
+    if (known !== undefined) return known
     const filled = Array.isArray(node) ? this.#fillList(node) : isOfPlan(node) ? this.#fillObject(node as Node) : node
-    if (filled === node) this.#without.add(node)
-    else this.#visited.set(node, filled)
+    if (filled === node) this.#holes.without.add(node)
+    else if (isShared(node)) (this.#visited ??= new Map<object, unknown>()).set(node, filled)
     return filled
+  }
+
+  /** A hole whose value comes from elsewhere stays. */
+  #isOwn (hole: Hole): boolean {
+    return this.#holes.list[hole.index] === hole
   }
 
   #fillList (list: readonly unknown[]): readonly unknown[] {
     const filled: unknown[] = []
     for (const each of list) {
-      const values = each instanceof Hole ? this.#values.get(each) : undefined
-      if (values === undefined) filled.push(this.visit(each))
-      else for (const value of values) filled.push(value)
+      if (!(each instanceof Hole)) filled.push(this.visit(each))
+      else if (!this.#isOwn(each)) filled.push(each)
+      else for (const value of this.#values[each.index] as readonly Given[]) filled.push(value)
     }
     return filled.length === list.length && filled.every((each, index) => each === list[index]) ? list : filled
   }
 
   #fillObject (node: Node): Node {
     let copy: Record<string, unknown> | undefined
-    for (const name of Object.keys(node)) {
+    for (const name in node) {
+      const value = node[name]
       // a computed column refers to the catalog too
-      const filled = name === 'type' ? node[name] : this.visit(node[name])
-      if (filled !== node[name]) (copy ??= { ...node })[name] = filled
+      if (typeof value !== 'object' || value === null || name === 'type') continue
+      if (this.#holes.without.has(value)) continue
+      const filled = !(value instanceof Hole)
+        ? this.visit(value)
+        : this.#isOwn(value) ? this.#values[value.index]?.[0] : value
+      if (filled !== value) (copy ??= { ...node })[name] = filled
     }
     if (copy === undefined) return node
     return Object.isFrozen(node) ? Object.freeze(copy) : copy
   }
 }
+
+/** Members, computed columns, relevances and columns of members, to which several parts of a plan refer. */
+const isShared = (node: object): boolean => 'on' in node || 'call' in node || 'match' in node || 'member' in node
 
 /** Whether an object is part of a plan: not of the catalog, and no value. */
 function isOfPlan (node: object): boolean {

@@ -15,7 +15,7 @@ export interface StandIns {
    */
   replace (given: unknown, column: Column, path: Path): unknown
   /** The values that have been put in place of objects of the body. */
-  readonly values?: ReadonlyMap<object, unknown>
+  readonly values?: ReadonlyMap<object, unknown> | undefined
 }
 
 /** An object of a body that is never a value, unlike a reference, which a JSON column may have stored. */
@@ -33,6 +33,8 @@ export class Holes {
 /** A value that a plan lacks. */
 export class Hole {
   readonly #holes: Holes
+  /** Its position among the holes of the plan. */
+  readonly index: number
   /** Identifies the value. */
   readonly key: unknown
   /** Whether the value is a list, each of whose values takes a place in the list of the hole. */
@@ -47,7 +49,7 @@ export class Hole {
     this.key = key
     this.read = read
     this.isList = isList
-    holes.list.push(this)
+    this.index = holes.list.push(this) - 1
   }
 
   /** A hole for what `compute` makes of the same value. */

@@ -15,6 +15,7 @@ import { findBySteps } from '../json/plain-values.ts'
 import { tablesOf } from '../plan/filters/scope.ts'
 import type { Plan } from '../plan/plan.ts'
 import { bind, NeedsValues } from '../plan/bind.ts'
+import type { StandIns } from '../plan/holes.ts'
 import { References, type Target } from '../plan/references.ts'
 import { lockRows, type PlanLimits, requireUndoable, startCount } from '../plan/write-options.ts'
 import { inOperation } from '../request/check-body.ts'
@@ -34,7 +35,11 @@ interface PlannedOperation {
 }
 
 /** The plans of a named request, for one call. */
-export interface KeptPlans {
+export interface NamedPlans {
+  /** The name of the request. */
+  readonly name: string
+  /** The values of the call. */
+  readonly standIns: StandIns
   /** The plans with the values of the call; undefined if the bodies must be planned with them. @throws ServiceError */
   find (sources: readonly TableSource[]): ReadonlyArray<{
     readonly body: BodyInTransaction
@@ -51,7 +56,7 @@ interface OperationsToPlan {
   readonly operations: readonly Operation[]
   readonly limits: PlanLimits
   readonly dryRun: boolean
-  readonly kept?: KeptPlans | undefined
+  readonly named?: NamedPlans | undefined
 }
 
 /**
@@ -60,15 +65,15 @@ interface OperationsToPlan {
  */
 async function planOperations ({
   operations,
-  kept,
+  named,
   ...options
 }: OperationsToPlan): Promise<readonly PlannedOperation[]> {
-  const { limits } = options
+  const limits = named === undefined ? options.limits : { ...options.limits, standIns: named.standIns }
   // waits for the first catalog before any table is refused as missing
   const sources = await inStage(operations, { first: ['PERMISSION_DENIED'] }, (operation) =>
     authorizeOperation(options, operation)
   )
-  const found = kept?.find(sources)
+  const found = named?.find(sources)
   if (found !== undefined) {
     return found.map(({ body, plan, references }, index) => {
       const toPlan = { operation: body as Operation, index, source: sources[index] as TableSource, limits }
@@ -82,7 +87,7 @@ async function planOperations ({
     counted.tables = undefined
     return planOperation({ operation, index, source: sources[index] as TableSource, limits: { ...limits, counted } })
   })
-  kept?.requireForm(sources)
+  named?.requireForm(sources)
   return planned
 }
 
@@ -221,9 +226,8 @@ interface OperationsRequest extends ReadOptions, Keyed {
   readonly database: Database
   readonly body: OperationsBody
   readonly limits: PlanLimits
-  /** The name of the named request that has these operations. */
-  readonly named?: string | undefined
-  readonly kept?: KeptPlans | undefined
+  /** Set if the operations are those of a named request. */
+  readonly named?: NamedPlans | undefined
   readonly record?: RequestRecord | null | undefined
   /** Bytes that the answer may have, if they are fewer than the setting of the database allows. */
   readonly resultLimit?: number | undefined
@@ -266,7 +270,7 @@ class OperationsRun {
     const answer = await transactOnce(
       {
         ...this.#request,
-        path: named === undefined ? undefined : pathOfNamed(named),
+        path: named === undefined ? undefined : pathOfNamed(named.name),
         tables: this.#planned.flatMap(({ plan }) => tablesOf(plan)),
         transaction: {
           readOnly: isReadOnly(body),
@@ -312,19 +316,19 @@ class OperationsRun {
   }
 
   async #run (tx: Transaction, index: number, results: Results): Promise<void> {
-    const { grant, database, named, limits: { standIns }, body: { dryRun = false } } = this.#request
+    const { grant, database, named, body: { dryRun = false } } = this.#request
     const operation = this.#planned[index] as PlannedOperation
     this.#starts.push(tx.ran?.() ?? 0)
     try {
       const { body, references: { targets } } = operation
       const found = Array.from(targets, ([given, target]) => [given, results.find(target)] as const)
-      const references = new Map([...standIns?.values ?? [], ...found])
+      const references = new Map([...named?.standIns.values ?? [], ...found])
       const { answer, rows } = await answerIn(tx, {
         plan: targets.size === 0 ? operation.plan : bindOrReplan(operation, references, results),
         database,
         maxBytes: results.room,
         budget: results.budget,
-        pendingWrite: { grant, body, references, dryRun, named }
+        pendingWrite: { grant, body, references, dryRun, named: named?.name }
       })
       results.add(answer)
       this.#rows += rows
