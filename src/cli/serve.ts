@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import type { RowQueryOptions } from '../../schemas/options.ts'
 import type { Grant } from '../access/grant.ts'
 import { DEMO_TOKEN_PATH, loadConfig, type Loaded, splitConfig, keepDemoToken } from '../config/load.ts'
+import type { DEMO_REQUESTS } from '../config/demo-requests.ts'
 import { resolveSettings } from '../config/settings.ts'
 import { createShop } from '../demo/shop.ts'
 import { createLog } from '../telemetry/log.ts'
@@ -13,7 +14,7 @@ row-query: Set API_TOKEN, or create a token with "row-query token --name me --pe
 row-query: and add its entry to the configuration file.
 `
 
-const DEMO_REQUESTS = [
+const BODIES = [
   ['products', {
     verb: 'select',
     columns: ['sku', 'name', 'price'],
@@ -38,7 +39,14 @@ const DEMO_REQUESTS = [
   }]
 ] as const
 
-/** Shows the address and the token of the demo, and three requests to try, which change nothing. */
+/** Calls of the named requests of the demo: by a query string the one that reads, by parameters those that write. */
+const CALLS = [
+  ['find_products', '?categories=3&categories=4&name=pen&size=3'],
+  ['sign_up', { email: 'ada@example.com', name: 'Ada', country: 'GB' }],
+  ['place_order', { customer: 1, sku: 'MUG-PORCEL', quantity: 2 }]
+] as const satisfies ReadonlyArray<readonly [keyof typeof DEMO_REQUESTS, string | object]>
+
+/** Shows the address and the token of the demo, and requests to try: those that change rows say so. */
 export function demoBanner ({ address, prefix, path, isNew, docs, token }: {
   readonly address: string
   readonly prefix: string
@@ -50,9 +58,13 @@ export function demoBanner ({ address, prefix, path, isNew, docs, token }: {
   /** The token of the demo; undefined if tokens are configured, which are never printed. */
   readonly token: string | undefined
 }): string {
-  const curl = (table: string, body: object): string =>
-    `  curl -s ${address}${prefix}/demo/${table} -H "Authorization: Bearer ${token ?? '$TOKEN'}" -H ` +
-    `'Content-Type: application/json' -d '${JSON.stringify(body)}'`
+  const curl = (path: string, body?: object): string => {
+    const url = `${address}${prefix}/${path}`
+    return `  curl -s ${body === undefined ? `'${url}'` : url} -H "Authorization: Bearer ${token ?? '$TOKEN'}"` +
+      (body === undefined ? '' : ` -H 'Content-Type: application/json' -d '${JSON.stringify(body)}'`)
+  }
+  const named = CALLS.map(([name, given]) =>
+    typeof given === 'string' ? curl(`requests/${name}${given}`) : curl(`requests/${name}`, given))
   return `
 No database is configured. This is the demo: a small shop, ${isNew ? 'created in' : 'kept in'} ${resolve(path)}.
 "row-query demo --reset" resets its rows.
@@ -63,8 +75,14 @@ Set DATABASE_URL=mysql://user:password@host/database to use your own database.
 ${docs ? `  page     ${address}${prefix}/docs${token === undefined ? '' : `#token=${token}`}\n` : ''}
 Try it:
 
-${DEMO_REQUESTS.map(([table, body]) => curl(table, body)).join('\n\n')}
+${BODIES.map(([table, body]) => curl(`demo/${table}`, body)).join('\n\n')}
+${token === undefined
+  ? ''
+  : `
+Named requests, which the operator has written; the last two change rows:
 
+${named.join('\n\n')}
+`}
 `
 }
 

@@ -14,6 +14,7 @@ import { ConfigError, findConfigErrors, orThrow, withoutInvalid, succeeds } from
 import { MEMORY } from '../dialects/sqlite/protocol.ts'
 import { parseConfigJson, isObject } from '../json/exact-json.ts'
 import { databaseNameOf, parseDatabaseUrl } from './database-url.ts'
+import { DEMO_REQUESTS, DEMO_ROLE } from './demo-requests.ts'
 import { findOptionErrors, withDefaults, type WithDefaults } from './settings.ts'
 import {
   readApiToken, substitute, findUnknownVariables, readVariable, VARIABLES, withoutServices, type Environment
@@ -201,13 +202,17 @@ function addDemo ({ config }: Draft): Loaded['demo'] {
   if (config['databases'] !== undefined) return undefined
   Object.assign(config, {
     databases: { demo: { url: `sqlite:${DEMO_PATH}` } },
-    docs: config['docs'] ?? config['openapi'] !== 'off'
+    docs: config['docs'] ?? config['openapi'] !== 'off',
+    ...(config['requests'] === undefined && isObject(config['roles'] ?? {}) && {
+      requests: DEMO_REQUESTS,
+      roles: { front: DEMO_ROLE, ...config['roles'] as object | undefined }
+    })
   })
   if (config['tokens'] !== undefined || config['tokensFile'] !== undefined || config['jwt'] !== undefined) {
     return { path: DEMO_PATH, token: undefined }
   }
   const token = readDemoToken(DEMO_TOKEN_PATH) ?? createToken()
-  config['tokens'] = [{ name: 'demo', sha256: hashToken(token), permissions: [...VERBS] }]
+  config['tokens'] = [{ name: 'demo', sha256: hashToken(token), permissions: [...VERBS], requests: '*' }]
   return { path: DEMO_PATH, token }
 }
 

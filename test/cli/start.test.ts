@@ -11,6 +11,7 @@ import { demoBanner } from '../../src/cli/serve.ts'
 import { describeFirstContact } from '../../src/cli/start-server.ts'
 import { garbageFlags } from '../../src/cli/start-server.ts'
 import { requestReload } from '../../src/cli/reload.ts'
+import { DEMO_REQUESTS } from '../../src/config/demo-requests.ts'
 import { silenceSqliteWarning } from '../../src/cli/commands.ts'
 import { WorkerMetrics } from '../../src/cli/workers/worker-metrics.ts'
 import { nextPause } from '../../src/cli/workers/workers.ts'
@@ -73,13 +74,14 @@ t.test('the banner shows the created token in each request', async (t) => {
   const text = demoBanner({ ...where, isNew: true, docs: true, token: 'rq_made' })
   t.match(text, '\n  token    rq_made\n  page     http://[::1]:81/rows/docs#token=rq_made\n')
   t.equal(text.match(/curl -s http:\/\/\[::1\]:81\/rows\/demo\/\w+ -H "Authorization: Bearer rq_made"/g)?.length, 3)
+  t.same(text.match(/(?<=\/rows\/requests\/)\w+/g), Object.keys(DEMO_REQUESTS))
 })
 
 t.test('the banner shows no configured token, and how to use one', async (t) => {
   const text = demoBanner({ ...where, isNew: false, docs: false, token: undefined })
   t.notMatch(text, '  page ')
   t.match(text, '\n  token    use a configured token: export it as TOKEN')
-  t.equal(text.match(/"Authorization: Bearer \$TOKEN"/g)?.length, 3)
+  t.equal(text.match(/"Authorization: Bearer \$TOKEN"/g)?.length, 3, 'it may not be one that calls the named requests')
 })
 
 // flags of V8

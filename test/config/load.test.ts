@@ -6,6 +6,7 @@ import { type TSchema, Type } from '@sinclair/typebox'
 import t from 'tap'
 import type { Config } from '../../schemas/options.ts'
 import { hashToken } from '../../src/access/tokens.ts'
+import { DEMO_REQUESTS, DEMO_ROLE } from '../../src/config/demo-requests.ts'
 import { ConfigError, findConfigErrors } from '../../src/config-errors.ts'
 import { parseConfigJson } from '../../src/json/exact-json.ts'
 import {
@@ -47,8 +48,10 @@ t.test('without configuration, the demo gets a token with all permissions', asyn
   t.equal(demo?.path, DEMO_PATH)
   t.same(config, {
     databases: { demo: { url: `sqlite:${DEMO_PATH}` } },
-    tokens: [{ name: 'demo', sha256: hashToken(demo?.token as string), permissions: all }],
-    docs: true
+    tokens: [{ name: 'demo', sha256: hashToken(demo?.token as string), permissions: all, requests: '*' }],
+    docs: true,
+    requests: DEMO_REQUESTS,
+    roles: { front: DEMO_ROLE }
   })
   t.not(load({}).demo?.token, demo?.token, 'another one each time, until one is kept')
   const token = demo?.token as string
@@ -56,6 +59,13 @@ t.test('without configuration, the demo gets a token with all permissions', asyn
   t.equal(load({}).demo?.token, token)
   writeFileSync(DEMO_TOKEN_PATH, '')
   t.not(load({}).demo?.token, token, 'a file that has none')
+})
+
+t.test('the named requests of the demo give way to configured ones', async (t) => {
+  const request = { database: 'demo', table: 'orders', body: { verb: 'select' } }
+  t.same(load({ file: { requests: { orders: request } } }).config.requests, { orders: request })
+  const own = { permissions: ['select'], databases: { demo: '*' } }
+  t.same(load({ file: { roles: { clerk: own } } }).config.roles, { front: DEMO_ROLE, clerk: own })
 })
 
 t.test('the demo creates no token if tokens are configured', async (t) => {
