@@ -132,7 +132,8 @@ function planRows (
     const row = data[index] as Data
     let columns: readonly Column[] | undefined
     let parameters: PlannedRow['parameters'] | undefined
-    for (const form of known) {
+    for (let each = 0; each < known.length; each++) {
+      const form = known[each] as typeof known[number]
       columns = form.columns
       parameters = form.read(row)
       if (parameters !== undefined) break

@@ -259,11 +259,12 @@ const EXCLUDING = Map.groupBy(
 
 /** Finds a field of a body or member that another one excludes. */
 export function findExcluded (place: Verb | 'member', fields: object, path: Path = []): ServiceError | undefined {
-  for (const { by, names } of EXCLUDING.get(place) ?? []) {
+  for (const excluding of EXCLUDING.get(place) ?? []) {
+    const { by } = excluding
     const value = (fields as Readonly<Record<string, unknown>>)[by]
     // false is the same as leaving it out
     if (value === undefined || value === false) continue
-    const field = names.find((name) => Object.hasOwn(fields, name))
+    const field = excluding.names.find((name) => Object.hasOwn(fields, name))
     if (field !== undefined) return refuse([...path, field], `"${field}" is not allowed with "${by}"`)
   }
   return undefined
@@ -423,6 +424,17 @@ function findMembers<T> (
   return undefined
 }
 
+/** Whether filters are at most so many conditions of columns alone, as most are. */
+function isPlain (filters: unknown, most = Infinity): boolean {
+  if (!isObject(filters)) return true
+  const keys = objectKeys(filters)
+  for (let index = 0; index < keys.length; index++) {
+    const key = keys[index] as string
+    if (key.charCodeAt(0) === DOLLAR && combinators.has(key)) return false
+  }
+  return keys.length <= most
+}
+
 /** The filters in the value of a combinator, and the steps to them. */
 function filtersIn (value: unknown, form: CombinatorForm): Array<{ readonly steps: Path, readonly inner: unknown }> {
   if (form === 'filters') return [{ steps: [], inner: value }]
@@ -452,6 +464,7 @@ export function findRelatedError (
   path: Path,
   { depth, conditions }: BodyLimits
 ): ServiceError | undefined {
+  if (isPlain(filters, conditions)) return undefined
   const refuseMore = (beyond: Path): ServiceError => at(beyond, tooManyConditions(conditions))
   const visitor: MembersVisitor<ServiceError> = {
     left: conditions,
@@ -493,6 +506,7 @@ export interface NamedTable {
 
 /** Adds the tables that the members of filters name; their form must have been checked. */
 function nameRelated (filters: unknown, path: Path, depth: number, named: NamedTable[]): void {
+  if (isPlain(filters)) return
   findMembers(filters, [...path], {
     left: Infinity,
     visit ({ key, members, path: memberPath }) {

@@ -34,11 +34,14 @@ let starts = new Uint32Array(64)
 
 const NO_LISTS: ReadonlyMap<LinkCells, RelatedLists> = new Map()
 
+const NO_MEMBERS: RowCells['members'] = []
+const NO_LINKS: Cells['links'] = []
+
 type ValueAt = (cell: number) => DriverValue | null
 
 /** The cells of rows with these columns and without members. */
 export const plainCells = (columns: readonly Column[]): Pick<Cells, 'row' | 'links'> =>
-  ({ row: { from: 0, columns, members: [] }, links: [] })
+  ({ row: { from: 0, columns, members: NO_MEMBERS }, links: NO_LINKS })
 
 export class JsonRows implements RowFormat {
   readonly #row: RowCells

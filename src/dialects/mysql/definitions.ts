@@ -5,7 +5,6 @@
  */
 import { createHash } from 'node:crypto'
 import type { Column, Table, TableFacts } from '../../catalog/catalog.ts'
-import { getOrCreate } from '../../get-or-create.ts'
 import type { Statement } from '../../sql/statement.ts'
 import { unknownType } from '../../types/text.ts'
 import { valueClass, type ColumnDefinition } from '../../types/value-classes.ts'
@@ -181,13 +180,22 @@ export type KnownStatements = WeakMap<readonly string[], Definitions>
 /** The definitions that a select expects; undefined without columns, as for a statement that begins a transaction. */
 export function definitionsOf (
   known: KnownStatements,
-  { pieces, table, sources, columns, isUnion }: Statement,
+  statement: Statement,
   differences: KnownDifferences
 ): Definitions | undefined {
-  if (columns.length === 0) return undefined
-  return getOrCreate(known, pieces, () =>
-    createDefinitions({ table, sources, columns, differences, expected: isUnion === true ? inUnion : inResult })
-  )
+  if (statement.columns.length === 0) return undefined
+  return known.get(statement.pieces) ?? define(known, statement, differences)
+}
+
+function define (
+  known: KnownStatements,
+  { pieces, table, sources, columns, isUnion }: Statement,
+  differences: KnownDifferences
+): Definitions {
+  const expected = isUnion === true ? inUnion : inResult
+  const definitions = createDefinitions({ table, sources, columns, differences, expected })
+  known.set(pieces, definitions)
+  return definitions
 }
 
 const inResult = ({ type }: Column): ReadonlySet<string> | undefined => type.selectedAs ?? type.sentAs
@@ -248,11 +256,14 @@ export class TableDefinitions implements Definitions {
   }
 }
 
+const NONE: readonly Statement[] = []
+
 /** The confirmations that must run before a statement, because those of the last second do not include their tables. */
 export function missingConfirmations (
   confirmed: Pick<WeakMap<Table, Confirmation>, 'get'>,
   { confirmations }: Statement
 ): readonly Statement[] {
   const oldest = performance.now() - TRUST
-  return confirmations.filter(({ table }) => (confirmed.get(table)?.since ?? -Infinity) <= oldest)
+  const isMissing = ({ table }: Statement): boolean => (confirmed.get(table)?.since ?? -Infinity) <= oldest
+  return confirmations.some(isMissing) ? confirmations.filter(isMissing) : NONE
 }

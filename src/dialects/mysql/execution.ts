@@ -183,7 +183,8 @@ class Execution {
   }
 
   /** Runs the confirmations, and then the statement if every column has the type of the catalog. */
-  #confirm ([confirmation, ...others]: readonly Statement[]): void {
+  #confirm (confirmations: readonly Statement[]): void {
+    const confirmation = confirmations[0]
     if (confirmation === undefined) return this.#send()
     this.#before = confirmation
     const { pool, session, options: { differences } } = this.#run
@@ -198,7 +199,7 @@ class Execution {
       }
       pool.confirmed.set(confirmation.table, { since, shown })
       session.memory.free()
-      this.#confirm(others)
+      this.#confirm(confirmations.slice(1))
     }
     sendCommand(session.connection, {
       sql: writeStatement(confirmation),
