@@ -32,6 +32,16 @@ export function findExcesses (kept: Costs['requests'], measured: Costs['requests
   })
 }
 
+/** The lines of all requests: those of this run, and those of the file for requests that have no steady figures now. */
+export function renewLines (
+  names: readonly string[],
+  kept: Costs['requests'],
+  measured: Costs['requests']
+): Costs['requests'] {
+  const lines = names.map((name) => [name, measured[name] ?? kept[name]] as const)
+  return Object.fromEntries(lines.filter((line): line is readonly [string, Cost] => line[1] !== undefined))
+}
+
 /** What docs/benchmarks.md has of the file. */
 export function costSection ({ node, mariadb, requests }: Costs): string {
   return `${costTable(requests)}\n\nCounted with Node ${node} and MariaDB ${mariadb}.`

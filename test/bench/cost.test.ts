@@ -1,7 +1,7 @@
 /** What `npm run cost` makes of its figures. */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { type Costs, costSection, costTable, findExcesses } from '../../bench/cost/costs.ts'
+import { type Costs, costSection, costTable, findExcesses, renewLines } from '../../bench/cost/costs.ts'
 import { IN_PROCESS, REQUESTS } from '../../bench/cost/requests.ts'
 import { replaceSection } from '../../bench/report/sections.ts'
 
@@ -15,6 +15,11 @@ t.test('a request that makes 2 % more calls, of ours or in all, or takes 5 % mor
   t.same(excesses({ bytes: 31_501 }), ['select: 31501 bytes, 30000 before'])
   t.same(excesses({ ours: 100, packages: 100, node: 100, bytes: 100 }), [])
   t.same(findExcesses(before, { insert: before.select }), [], 'a request without figures has nothing to exceed')
+})
+
+t.test('a request that is not steady keeps the line that it has, and one that is gone loses it', async (t) => {
+  const [old, now] = [before.select, { ...before.select, ours: 390 }]
+  t.same(renewLines(['select', 'insert', 'new'], { select: old, insert: old, gone: old }, { select: now }), { select: now, insert: old })
 })
 
 t.test('the table says by how much a figure differs', async (t) => {
