@@ -5,8 +5,7 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { Static } from '@sinclair/typebox'
 import type {
-  FastifyError, FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler, onSendHookHandler,
-  preValidationHookHandler
+  FastifyError, FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler, preValidationHookHandler
 } from 'fastify'
 import fp from 'fastify-plugin'
 import { BodySchema, type OperationsBody, operationsBody } from '../schemas/body.ts'
@@ -73,10 +72,9 @@ const keyOf = ({ headers: { [KEY]: header }, rowQueryBodyHash: bodyHash }: Fasti
  * Sets Vary, because the response to a select depends on the header Accept. A response without it would show that the
  * request was refused before its body was read.
  */
-const varyByAccept: onSendHookHandler = (_request, reply, _payload, done) => {
+function varyByAccept (reply: FastifyReply): void {
   const others = reply.getHeader('vary')
   reply.header('vary', others === undefined ? 'Accept' : `Accept, ${String(others)}`)
-  done()
 }
 
 /** Passes on the error of a write, which says by itself what has happened. */
@@ -119,8 +117,12 @@ export default fp(async function routes (app: FastifyInstance, options: RowsOpti
     done()
   }
 
-  app.addHook('onSend', (_request, reply, payload, done) => {
+  app.addHook('onSend', (request, reply, payload, done) => {
     budget.countUnsent(reply.raw, payload)
+    const { database, table } = request.params as { readonly database?: string, readonly table?: string }
+    if (request.method === 'QUERY' ? database !== undefined : request.method === 'POST' && table !== undefined) {
+      varyByAccept(reply)
+    }
     done()
   })
 
@@ -149,8 +151,7 @@ export default fp(async function routes (app: FastifyInstance, options: RowsOpti
     schema: { body: BodySchema },
     validatorCompiler: () => toValidator(findBodyError),
     onRequest: checkPath,
-    preValidation: checkStream,
-    onSend: varyByAccept
+    preValidation: checkStream
   }
   const answerTable = (
     request: FastifyRequest<{ Body: Static<typeof BodySchema> }>,
@@ -229,7 +230,7 @@ export default fp(async function routes (app: FastifyInstance, options: RowsOpti
       url,
       schema: { ...ofTable.schema, hide: true },
       preValidation: [checkQuery, completeSelect, checkStream],
-      onSend: [varyByAccept, sendAcceptQuery],
+      onSend: sendAcceptQuery,
       handler: answerTable
     })
     app.route({
@@ -237,7 +238,7 @@ export default fp(async function routes (app: FastifyInstance, options: RowsOpti
       method: 'QUERY',
       url: '/:database',
       preHandler: refuseWrites,
-      onSend: [varyByAccept, sendAcceptQuery],
+      onSend: sendAcceptQuery,
       handler: answerOperations
     })
   }

@@ -1,7 +1,7 @@
 /** The connections of clients: what the service bounds on them, and whether a client still waits for its response. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isIP, isIPv4, type Socket } from 'node:net'
-import type { FastifyInstance, onRequestHookHandler } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { principalOf, type Grant } from '../access/grant.ts'
 import type { Client } from '../dialects/dialect.ts'
 import { getOrCreate } from '../get-or-create.ts'
@@ -80,11 +80,8 @@ const waitingOn = new WeakMap<Socket, Waiting>()
  * memory with responses. Node assigns the socket to a response, and emits `socket`, when the responses before it are
  * finished.
  */
-const waitForPreviousResponse: onRequestHookHandler = ({ raw: { socket } }, { raw: response }, done) => {
-  if (response.socket !== null) {
-    done()
-    return
-  }
+function waitForPreviousResponse ({ socket }: IncomingMessage, response: ServerResponse, done: () => void): void {
+  if (response.socket !== null) return done()
   const waiting = getOrCreate(waitingOn, socket, () => createWaiting(socket))
   if (++waiting.count > MAX_WAITING) socket.pause()
   response.once('socket', () => {
@@ -106,12 +103,12 @@ function createWaiting (socket: Socket): Waiting {
 /**
  * Ends a connection with the answer to such a request. Without a listener for `upgrade`, Node answers it in HTTP, but
  * drops the bytes of the next request that have arrived together with its end, and would then read the body of that one
- * as a request.
+ * as a request. Returns whether a request has come after it, which must not run: Node closes the connection after the
+ * answer before.
  *
- * The listener sees all requests of the server, which may be for routes of a host app. The hook does not run requests
- * that arrive after it before the connection is closed.
+ * The listener sees all requests of the server, which may be for routes of a host app.
  */
-function endAfterUpgrade (app: FastifyInstance): void {
+function endAfterUpgrade (app: FastifyInstance): (request: IncomingMessage) => boolean {
   const last = new WeakMap<Socket, IncomingMessage>()
   let hasAny = false
   app.server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
@@ -120,10 +117,7 @@ function endAfterUpgrade (app: FastifyInstance): void {
     last.set(request.socket, request)
     response.shouldKeepAlive = false
   })
-  app.addHook('onRequest', ({ raw }, reply, done) => {
-    if (!hasAny || (last.get(raw.socket) ?? raw) === raw) done()
-    else reply.hijack() // Node closes the connection after the previous answer
-  })
+  return (request) => hasAny && (last.get(request.socket) ?? request) !== request
 }
 
 /** The number of headers that Node keeps, unless its server has another limit. Later ones may ask for an upgrade. */
@@ -138,14 +132,14 @@ function asksForUpgrade ({ headers: { upgrade, connection = '' }, rawHeaders }: 
  * nobody reads.
  */
 export function boundConnections (app: FastifyInstance): void {
-  endAfterUpgrade(app)
-  if (!app.hasDecorator(OWN_APP)) { // the stand-alone server does so for all requests
-    app.addHook('onRequest', ({ raw }, reply, done) => {
-      limitUnreadBody(raw, reply.raw)
-      done()
-    })
-  }
-  app.addHook('onRequest', waitForPreviousResponse)
+  const isAfterUpgrade = endAfterUpgrade(app)
+  const isOwnApp = app.hasDecorator(OWN_APP)
+  app.addHook('onRequest', (request, reply, done) => {
+    if (isAfterUpgrade(request.raw)) return reply.hijack()
+    // the stand-alone server does so for all requests
+    if (!isOwnApp) limitUnreadBody(request.raw, reply.raw)
+    waitForPreviousResponse(request.raw, reply.raw, done)
+  })
 }
 
 /** The client that waits for a response. Its disconnection ends the statement. */

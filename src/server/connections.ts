@@ -54,7 +54,6 @@ export function limitConnections (
   // lack the option
   Object.assign(server, { dropMaxConnection: true })
   server.keepAliveTimeout = 0
-  addKeepAliveHeader(app, keepAliveTimeout)
   const open = trackSockets(server, server instanceof TlsServer ? 'secureConnection' : 'connection')
   const closeIdle = createIdleTimeout(keepAliveTimeout)
   const closeSlow = createAnswerTimeout(answerTimeout, answerRate)
@@ -69,13 +68,18 @@ export function limitConnections (
 }
 
 /**
- * Sends the header Keep-Alive, as Node does for its own timeout, so that a client does not send a request while the
- * connection is being closed.
+ * Says in each answer that its connection closes with it, or how long it stays open without a request. Node says this
+ * for its own timeout, so that a client does not send a request while the connection is being closed.
  */
-function addKeepAliveHeader (app: FastifyInstance, keepAliveTimeout: number): void {
+export function addConnectionHeaders (
+  app: FastifyInstance,
+  drain: Drain,
+  { keepAliveTimeout }: Pick<HttpSettings, 'keepAliveTimeout'>
+): void {
   const hint = `timeout=${Math.floor(keepAliveTimeout / 1000)}`
   app.addHook('onSend', (_request, reply, _payload, done) => {
-    if (reply.raw.shouldKeepAlive && !reply.hasHeader('connection')) reply.header('keep-alive', hint)
+    if (drain.hasStarted) reply.header('connection', 'close')
+    else if (reply.raw.shouldKeepAlive && !reply.hasHeader('connection')) reply.header('keep-alive', hint)
     done()
   })
 }
@@ -145,16 +149,17 @@ const IDLE_TIME = 500
 /** How often idle connections are checked after the port has been closed, in milliseconds. */
 const DRAIN_CHECK_INTERVAL = 100
 
-/** Closes each connection with its next answer, or when it is idle, so that no request is lost. */
+/**
+ * Closes each connection with its next answer (`addConnectionHeaders`), or when it is idle, so that no request is lost.
+ */
 export function createDrain (app: FastifyInstance): Drain {
   const { server } = app
-  let hasStarted = false
   const closeIdle = createIdleCheck(app)
   // Node's close() calls this, and would close connections on which a request is about to arrive
   server.closeIdleConnections = () => {}
   const startOnce = (): void => {
-    if (hasStarted) return
-    hasStarted = true
+    if (drain.hasStarted) return
+    drain.hasStarted = true
     // for answers without hooks, such as those to invalid paths
     server.prependListener('request', (_request: unknown, response: ServerResponse) => {
       response.shouldKeepAlive = false
@@ -167,18 +172,15 @@ export function createDrain (app: FastifyInstance): Drain {
     startOnce()
     closeIdle()
   })
-  app.addHook('onSend', (_request, reply, _payload, done) => {
-    if (hasStarted) reply.header('connection', 'close')
-    done()
-  })
-  return {
-    get hasStarted () { return hasStarted },
-    async start (delay) {
+  const drain = {
+    hasStarted: false,
+    async start (delay: number): Promise<void> {
       startOnce()
       if (delay > 0) await sleep(delay)
       closePort()
     }
   }
+  return drain
 }
 
 /** Returns a function that closes idle connections until the server is closed. */

@@ -24,7 +24,8 @@ import { limitUnreadBody } from '../request/read-body.ts'
 import { type LogFormat, loggerOptions, type LogStream } from '../telemetry/log.ts'
 import { OWN_APP, createRequestLogger } from '../telemetry/record.ts'
 import {
-  answerBrokenRequest, answerConnect, routeToNothing, createDrain, type Drain, httpServerOptions, limitConnections
+  addConnectionHeaders, answerBrokenRequest, answerConnect, routeToNothing, createDrain, type Drain,
+  httpServerOptions, limitConnections
 } from './connections.ts'
 
 // Reads the files of the TLS certificate and checks them.
@@ -161,6 +162,7 @@ export async function createServer ({
   app.decorate(BODY_TIMEOUT, http.bodyTimeout)
   const drain = createDrain(app)
   limitConnections(app, http)
+  addConnectionHeaders(app, drain, http)
   await app.register(health, {
     isReady: async () => !drain.hasStarted && (await rows.isReady()),
     servers: rows.servers
