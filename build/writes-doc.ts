@@ -79,7 +79,7 @@ function createTable ({ facts, columns = {}, index, hasRule }: Kind, server: Ser
     indexes: index === undefined ? indexes : [...indexes, indexOf(index, undefined, false)],
     foreignKeys: [],
     checks: [],
-    ...(server === 'TiDB' && { traits: { sharesLocks: false, upsert: 'byKey', countsFromEnd: true } }),
+    ...(server === 'TiDB' && { traits: { sharesLocks: false, upsert: 'byKey', countsFromEnd: true, nestsInAggregates: true } }),
     ...facts
   }
   const table = createCatalog([described], 0).tables.get('items') as Table

@@ -141,6 +141,11 @@ export interface ServerTraits {
   readonly upsert: 'byVersion' | 'values' | 'byKey'
   /** Whether paths inside JSON can count from the end of a list. */
   readonly countsFromEnd: boolean
+  /**
+   * Whether subqueries belong into the arguments of aggregates. MariaDB refuses there those of views that compute
+   * aggregates (1111), and reads the related rows of equal values again for each row.
+   */
+  readonly nestsInAggregates: boolean
 }
 
 export interface Table {

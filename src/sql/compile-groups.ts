@@ -1,21 +1,24 @@
 /** Compiles selects of groups of rows, and counts. */
-import { type AliasableExpression, sql } from 'kysely'
+import { type AliasableExpression, type AliasedExpression, type Expression, sql, type SqlBool } from 'kysely'
 import { baseTable, type Column, type Table } from '../catalog/catalog.ts'
 import type { Engine } from '../catalog/traits.ts'
+import { getOrCreate } from '../get-or-create.ts'
 import { matchesIn } from '../plan/filters/match.ts'
+import { existsIn } from '../plan/filters/scope.ts'
 import { joinsOf } from '../plan/members.ts'
 import {
   type ComputedColumn, type Condition, type CountPlan, type Groups, isComputed, isRelated, type Order, type SelectPlan
 } from '../plan/plan.ts'
 import { COUNT_VALUES } from '../types/aggregates.ts'
 import type { Parameter, SqlTemplate } from '../types/column-type.ts'
-import { type BuiltStatement, statementBuilder, type TableTokens } from './builder.ts'
-import { compute, locksOf, ownValues, selectRows, withLock } from './compile-select.ts'
+import { type BuiltStatement, type Rows, statementBuilder, type TableTokens } from './builder.ts'
+import { type AggregateTokens, compute, locksOf, ownValues, selectRows, withLock } from './compile-select.ts'
 import { compileCondition, compileForm, isTrue, type Operands, orderTerms, wrap } from './conditions.ts'
 
 /**
  * `select <columns>, <aggregates> from <table> [left join <table> on …] where … group by … having … order by … limit
- * n`. The columns of the table are named with it, because the joined tables may have the same names.
+ * n`. The columns of the table are named with it, because the joined tables may have the same names. Where subqueries
+ * do not belong into aggregates, a derived table has their values and the columns.
  */
 export function compileGroups (plan: SelectPlan, groups: Groups, engine: Engine): BuiltStatement {
   const { by, aggregates, having, members = [] } = groups
@@ -26,9 +29,15 @@ export function compileGroups (plan: SelectPlan, groups: Groups, engine: Engine)
   const token = (each: Column): string => isRelated(each)
     ? tables.at(joined.findIndex(({ member }) => member === each.member) + 1).token(each.origin)
     : tables.at(0).outer(each)
-  const own: TableTokens = { ...tables.at(0), token }
+  const source: TableTokens = { ...tables.at(0), token }
   const alias = createAlias(all)
-  const column = (each: Column): AliasableExpression<Parameter> => sql.ref(token(each))
+  const rows = selectRows(tables, { joined }, { conditions: [condition], own: source, engine })
+  const isDerived = table.traits?.nestsInAggregates === false && aggregates.some(
+    (each) => each.condition !== undefined && existsIn(each.condition).length > 0
+  )
+  const derived = isDerived ? deriveRows(source, (index) => alias(columns.length + index)) : undefined
+  const own = derived?.own ?? source
+  const column = (each: Column): AliasableExpression<Parameter> => sql.ref(own.token(each))
   const [only] = aggregates
   // with a condition on all rows, and not on those of the aggregate, SQLite finds `$max` by an index
   const ownRows =
@@ -46,7 +55,7 @@ export function compileGroups (plan: SelectPlan, groups: Groups, engine: Engine)
     left: (each) => isComputed(each) ? sql.id(alias(columns.indexOf(each))) : wrap(each.type.grouped, column(each)),
     wrapping: ({ type }) => type.computed ?? type.compared
   }
-  let query = selectRows(tables, { joined }, { conditions: [condition], own, engine }).select(selected)
+  let query = (derived === undefined ? rows : tables.db.selectFrom(derived.from(rows))).select(selected)
   if (ownRows !== undefined) query = query.where(ownRows)
   if (by.length > 0) query = query.groupBy(by.map((each) => expressions.get(each) as AliasableExpression<Parameter>))
   if (!isTrue(having)) query = query.having(compileCondition(having, own, operands))
@@ -58,6 +67,31 @@ export function compileGroups (plan: SelectPlan, groups: Groups, engine: Engine)
   for (const term of orderTerms(order, sorted)) query = query.orderBy(term)
   query = query.limit(plan.read ?? plan.limit)
   return tables.build(page?.by === 'offset' ? query.offset(page.offset) : query)
+}
+
+/** More rows than a table has. Only with a limit are derived rows computed before the aggregates. */
+const EVERY_ROW = sql.lit(Number.MAX_SAFE_INTEGER)
+
+/** The rows of groups as a derived table, with the columns and conditions that are asked for before `from`. */
+function deriveRows (source: TableTokens, alias: (index: number) => string): {
+  readonly own: TableTokens & Pick<AggregateTokens, 'passes'>
+  readonly from: (rows: ReturnType<typeof selectRows>) => AliasedExpression<Rows['t'], 't'>
+} {
+  const cells: Array<AliasedExpression<Parameter, string>> = []
+  const tokens = new Map<string, string>()
+  const add = (value: AliasableExpression<Parameter>): string => {
+    const name = alias(cells.length)
+    cells.push(value.as(name))
+    return `r.${name}`
+  }
+  const token = (column: Column): string =>
+    getOrCreate(tokens, source.token(column), () => add(sql.ref(source.token(column))))
+  const passes = (condition: Condition): Expression<SqlBool> =>
+    sql.ref(add(sql`${compileCondition(condition, { ...source, isInner: true })}`))
+  return {
+    own: { ...source, token, outer: token, passes },
+    from: (rows) => sql<Rows['t']>`${rows.select(cells).limit(EVERY_ROW)}`.as<'t'>(sql.id('r'))
+  }
 }
 
 /** `$count` of all rows, also by a column that is not NULL in any. */

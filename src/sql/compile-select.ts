@@ -136,6 +136,11 @@ function computeRelated (
   return sql`(select ${value} from ${other.from} where ${sql.join(conditions, sql` and `)})`
 }
 
+/** The columns of an aggregate. `passes`: whether a row satisfies its condition, if that is computed elsewhere. */
+export interface AggregateTokens extends Pick<TableTokens, 'token'> {
+  readonly passes?: (condition: Condition) => Expression<SqlBool>
+}
+
 /**
  * Compiles an aggregate or a part of time. The servers compute the aggregate of a CASE, which is NULL for the other
  * rows. SQLite uses its FILTER clause, because a CASE would lose the collation of the column.
@@ -143,13 +148,14 @@ function computeRelated (
 export function compute (
   computed: ComputedColumn,
   engine: Engine,
-  builder: Pick<TableTokens, 'token'>,
+  builder: AggregateTokens,
   own = true
 ): AliasableExpression<Parameter> {
   const { sql: texts, source, condition } = computed
   const column: Expression<unknown> = source === undefined ? sql`*` : sql.ref(builder.token(source))
   // as in a subquery: a view is read once, by a derived table
-  const passes = condition === undefined ? undefined : compileCondition(condition, { ...builder, isInner: true })
+  const compilePasses = builder.passes ?? ((given) => compileCondition(given, { ...builder, isInner: true }))
+  const passes = condition && compilePasses(condition)
   if (TRAITS[engine].filtersAggregates) {
     const conditions = [own ? ownValues(computed, builder) : undefined, passes].filter(
       (each) => each !== undefined

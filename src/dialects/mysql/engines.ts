@@ -49,7 +49,7 @@ export const MYSQL: ServerEngine = {
   listsProcesses: true,
   hasTriggers: true,
   revokesPartially: true,
-  traits: { sharesLocks: true, upsert: 'byVersion', countsFromEnd: true },
+  traits: { sharesLocks: true, upsert: 'byVersion', countsFromEnd: true, nestsInAggregates: true },
   lacks: []
 }
 
@@ -58,6 +58,7 @@ const MARIADB: ServerEngine = {
   name: 'MariaDB',
   version: /^(?:5\.5\.5-(?=\d+\.))?(\d+)\.(\d+)(?:\.(\d+))?.*mariadb/i,
   oldest: [10, 7, 0],
+  traits: { ...MYSQL.traits, nestsInAggregates: false },
   revokesPartially: false
 }
 
