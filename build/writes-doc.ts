@@ -6,6 +6,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Body } from '../schemas/body.ts'
 import { alone, type Column, createCatalog, type Index, type Table, type TableFacts, type Trigger } from '../src/catalog/catalog.ts'
+import { whyRepeatable } from '../src/plan/isolation.ts'
 import type { InsertPlan, KeyedUpdates, Plan, PlannedRow, UpdatePlan } from '../src/plan/plan.ts'
 import { wayOf, whyOneByOne, whyUpdatedOneByOne } from '../src/plan/writes.ts'
 import { createPlan } from '../src/verbs/index.ts'
@@ -132,7 +133,7 @@ const REQUESTS: readonly Request[] = [
   upsertOf('upsert, outcomes', SAME, { outcomes: true })
 ]
 
-const LIMITS = { depth: 32, conditions: 256, values: 10_000, pattern: 1000, offset: 100_000 }
+const LIMITS = { depth: 32, conditions: 256, values: 10_000, pattern: 1000, offset: 100_000, include: { levels: 1, members: 1 } }
 
 const planOf = (table: Table, body: object): Plan => createPlan(body as Body, alone(table), LIMITS)
 
@@ -182,6 +183,26 @@ function section (kind: Kind): string {
   return `## A table with ${kind.name}\n\n${[lists, table].filter((part) => part !== '').join('\n\n') || 'As the first one.'}`.trimEnd()
 }
 
+/** The isolation of writes, where it is not the usual one. */
+function isolations (): string {
+  const [plain] = KINDS as [Kind]
+  const other = { other: { on: { n: 'code' }, table: 'others' } }
+  const bodies: ReadonlyArray<readonly [string, Kind, object]> = [
+    ['any other write', plain, { verb: 'update', filters: { code: 1 }, data: { n: 1 }, returning: '*' }],
+    ['update or delete with `$some` or `$none`', plain, { verb: 'update', filters: { $some: other }, data: { m: 1 } }],
+    ['any write with `include`', plain, { verb: 'update', filters: { n: 1 }, data: { m: 1 }, returning: '*', include: other }],
+    ['update of a column of a unique key, with `returning` or a check of the written rows', plain, { verb: 'update', filters: { n: 1 }, data: { code: 2 }, returning: '*' }],
+    ['delete with `returning`', plain, { verb: 'delete', filters: { n: 1 }, returning: '*' }],
+    ['delete with `expect` or `limits.changed`, in a table with a foreign key', KINDS.find(({ index }) => index !== undefined) as Kind, { verb: 'delete', filters: { m: 1 }, expect: 1 }],
+    ['insert under a rule, in a table with a BEFORE INSERT trigger', KINDS.find(({ facts, hasRule }) => hasRule === true && facts !== undefined) as Kind, { verb: 'insert', data: { code: 1 } }]
+  ]
+  const rows = bodies.map(([label, kind, body]) => {
+    const reason = whyRepeatable(createPlan(body as Body, { table: createTable(kind, 'MySQL'), see: () => ({ ...createTable(kind, 'MySQL'), name: 'others' }) }, LIMITS))
+    return `| ${label} | ${reason === undefined ? 'READ COMMITTED' : `REPEATABLE READ: ${reason}`} |\n`
+  })
+  return `| request | isolation of MySQL and MariaDB |\n|---|---|\n${rows.join('')}`
+}
+
 export const createDocument = (): string => `# How are rows written?
 
 \`src/plan/writes.ts\` decides how the rows of an insert are written, by the table, the named key, the columns that are given and set, and what the answer or the rules of a grant ask for. \`npm run docs\` writes its decisions here, with the reason for each.
@@ -191,10 +212,32 @@ The first table says all; of the others, only what differs from it is listed. Th
 |---|---|
 | insert | an insert |
 | guarded | the upsert of the engine. On MySQL and MariaDB it fails if the row that exists has another value in the named key, or is outside of the rules (\`src/sql/compile-insert.ts\`). A row that it refuses is then looked up. |
-| look-up | a select by the named key, without a lock; then an update by key and rules, or an insert. If another client was faster, the update. |
+| look-up | a select by the named key, without a lock; then an update by key and rules, or an insert |
 | insert-first | an insert; if a unique key refuses it, the guarded statement, which then counts no row as inserted |
 
 A list is written by one statement, or row by row in a transaction: for the reason in the table, and if the database refuses a row, so that the error names that row.
+
+## In which isolation
+
+${isolations()}
+## What is tried again
+
+| what has happened | what is done | where |
+|---|---|---|
+| the database refuses a row of a list, or a deadlock ends its only statement | the list is written in a transaction, row by row if it is refused there too | \`src/execute/execute-insert.ts\` |
+| another unique key refuses the guarded statement of a row, or the database has no number left | the row is looked up by the named key | \`src/execute/write-row.ts\` |
+| another client inserts the row between the look-up and the insert | the row is updated | \`src/execute/write-row.ts\` |
+| a deadlock, or a conflict at COMMIT, ends a transaction | it runs again, at most three times, after pauses that grow | \`src/dialects/mysql/transaction.ts\` |
+| a server accepts no connections or no writes any more, or a connection is lost | what did not run runs on the next server; a read whose connection was lost runs once more | \`src/dialects/mysql/dialect.ts\` |
+| the tables have changed since the catalog was read | the request is planned again with the new catalog, if nothing was changed | \`src/databases/stale-catalog.ts\` |
+
+They are not in one place, because each needs what only its room has: the row and its key, the session and its transaction, the servers, the catalog.
+
+## What was tried and is wrong
+
+- **An upsert without a guard beside a second unique key.** A default, an expression, a generated column, the beginning of a text or a BEFORE INSERT trigger meets that key, and the wrong row is written. With rules, \`tenant = …\` in the statement took over the row of another tenant. On MySQL, with \`id tinyint\` at 127, an upsert of row B wrote row A.
+- **All rows are found first; then new rows are inserted, and those that exist are updated by a join.** A key may have moved since; a row that is named twice is found twice, so that \`$inc\` counts once; a BEFORE INSERT trigger does not see rows that exist; MariaDB compares DECIMAL keys in a list otherwise. 20 clients had 239 to 381 requests refused, and have none: first new rows, then those that exist, is no common order.
+- **The look-up locks the row.** A lock on a row that does not exist keeps others from inserting theirs, so both end in a deadlock.
 
 ${KINDS.map(section).join('\n\n')}
 `

@@ -114,12 +114,6 @@ type CheckedPlan<P> = P & { readonly afterWrite: AfterWrite }
 export const isCheckedAfterWrite = <P extends InsertPlan | UpdatePlan>(plan: P): plan is CheckedPlan<P> =>
   plan.afterWrite !== undefined
 
-/**
- * Whether a trigger may give new rows of a grant other keys than those by which they are checked after the write, so
- * that it needs a snapshot.
- */
-export const mayMoveNew = (table: Table): boolean => table.granted !== undefined && factsOf(table).fillsNew
-
 /** Whether a plan writes foreign keys to tables with rules whose values only the written rows show. */
 const computesForeignKeys = (plan: Plan): boolean =>
   (plan.afterWrite?.foreignKeys.length ?? 0) > 0 ||

@@ -2,20 +2,21 @@
 import { MAX_LIMIT } from '../../schemas/limits.ts'
 import { type Column, mayCascade } from '../catalog/catalog.ts'
 import { TRAITS } from '../catalog/traits.ts'
-import type { Isolation, StatementResult } from '../dialects/dialect.ts'
+import type { StatementResult } from '../dialects/dialect.ts'
 import {
   deadlock, outcomeUnknown, resultTooLarge, type ServiceError, unsupported, withDetails, withReason
 } from '../errors.ts'
-import { combine, existsIn, membersOf } from '../plan/filters/scope.ts'
-import type { DeletePlan, Plan, Returned, UpdatePlan } from '../plan/plan.ts'
-import { keyAfter, mayChangeKey, rowKeysOf } from '../plan/row-keys.ts'
+import { combine, existsIn } from '../plan/filters/scope.ts'
+import { isolationOf } from '../plan/isolation.ts'
+import type { DeletePlan, Returned, UpdatePlan } from '../plan/plan.ts'
+import { keyAfter, rowKeysOf } from '../plan/row-keys.ts'
 import { writesHidden } from '../plan/rule.ts'
 import { findUnexpected } from '../plan/write-options.ts'
 import { factsOf } from '../plan/writes.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
 import type { Result } from '../response/result.ts'
 import type { Value } from '../types/column-type.ts'
-import { checkForeignKeys, isCheckedAfterWrite, mayMoveNew, requireRows } from './after-write.ts'
+import { checkForeignKeys, isCheckedAfterWrite, requireRows } from './after-write.ts'
 import { areTaken, hasKey, inSteps, keyChanged, mayMoveKey, readRows, type Lookup, type Runner } from './runner.ts'
 
 // Finds rows that a delete has selected but not deleted, which its answer must not show as deleted.
@@ -216,30 +217,6 @@ function findRefusal (plan: UpdatePlan | DeletePlan, matched: number): ServiceEr
 export function requireCount (plan: UpdatePlan | DeletePlan, matched: number): void {
   const refusal = findRefusal(plan, matched)
   if (refusal !== undefined) throw refusal
-}
-
-/**
- * The isolation of a write that is alone in its transaction: READ COMMITTED, unless what it reads must stay as it is
- * until it has written or read again.
- */
-export function isolationOf (plan: Plan): Isolation {
-  const readsOthers = plan.verb !== 'insert' && existsIn(plan.condition).length > 0
-  const movesNew = plan.verb === 'insert' && isCheckedAfterWrite(plan) && mayMoveNew(plan.table)
-  const readsAgain = movesNew || membersOf(plan).length > 0 || writesWhatItRead(plan)
-  return readsOthers || readsAgain ? 'repeatableRead' : 'readCommitted'
-}
-
-/**
- * Whether a write that reads its rows by its filters first must then write by its filters as well: a delete for
- * `returning`, or to count rows that it may delete itself before it reaches them, and an update of a unique key, whose
- * success depends on the order of the rows.
- */
-function writesWhatItRead (plan: Plan): boolean {
-  if (plan.verb === 'delete') {
-    return plan.returning !== undefined || ((plan.expect ?? plan.maximum) !== undefined && mayCascade(plan.table))
-  }
-  if (plan.verb !== 'update' || (plan.returning === undefined && !isCheckedAfterWrite(plan))) return false
-  return mayChangeKey(plan.table, plan.assignments.map(({ column }) => column))
 }
 
 /**

@@ -18,11 +18,11 @@ import {
   bodyTooLarge, type Committed, databaseUnavailable, deadlock, isServiceError, queryTimeout, requestTimeout, toWritable,
   type ServiceError, statementTooLarge, unsupported, withDetails, at, invalidBody, didYouMean
 } from '../errors.ts'
-import { mayMoveNew } from '../execute/after-write.ts'
 import { type Keyed, transactOnce } from '../idempotency/run-once.ts'
 import { findBySteps, stepsOf } from '../json/plain-values.ts'
 import type { Plan } from '../plan/plan.ts'
 import { type RequestLimits, requireUndoable } from '../plan/write-options.ts'
+import { mayMoveNew } from '../plan/isolation.ts'
 import { finishWrite } from '../response/result.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
 import { answerIn } from '../verbs/execute.ts'
