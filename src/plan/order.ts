@@ -34,7 +34,7 @@ export interface OrderScope {
   /** How well the rows match the search of the request, if it has one. */
   readonly relevance?: Relevance | undefined
   /** Set where terms can be paths inside JSON: not in groups. */
-  readonly limits?: FilterLimits
+  readonly limits?: FilterLimits | undefined
 }
 
 type Terms = Required<Omit<OrderScope, 'relevance' | 'limits'>> & Pick<OrderScope, 'relevance' | 'limits'>
@@ -50,15 +50,15 @@ type OrderedColumn = Pick<Order, 'column' | 'of' | 'inside'>
  */
 export function planOrder (
   orderBy: string | readonly Term[],
-  { path = ['orderBy'], members = [], ...given }: OrderScope
+  { table, path = ['orderBy'], members = [], relevance, limits }: OrderScope
 ): Order[] {
-  const scope = { ...given, path, members }
+  const scope = { table, path, members, relevance, limits }
   const terms = typeof orderBy === 'string' ? orderBy.split(',') : orderBy
   if (terms.length > MAX_COLUMNS) throw refuse(path, `contains more than ${MAX_COLUMNS} columns`)
   const order = terms.map((term, index) =>
     typeof term === 'string' ? planTextTerm(term.trim(), scope) : planTerm(term, scope, index))
   if (order.length > 1 && hasRepeat(order)) throw refuse(path, 'contains a column or a path twice')
-  if (given.limits !== undefined) requireFew(order.filter(isInside), given.limits, path)
+  if (typeof orderBy !== 'string' && limits !== undefined) requireFew(order.filter(isInside), limits, path)
   return order
 }
 
@@ -71,10 +71,11 @@ function requireFew (paths: readonly Order[], { conditions }: FilterLimits, path
   if (paths.length > conditions) throw at(path, invalidBody(`"orderBy" can have at most ${conditions} paths`))
 }
 
+const keyOf = ({ column, inside }: Order): unknown =>
+  inside === undefined ? column : JSON.stringify([column.name, inside.jsonParts])
+
 /** Compares columns together with their members, because several members can have the same table. */
 function hasRepeat (order: readonly Order[]): boolean {
-  const keyOf = ({ column, inside }: Order): unknown =>
-    inside === undefined ? column : JSON.stringify([column.name, inside.jsonParts])
   return Array.from(Map.groupBy(order, ({ of }) => of).values()).some(
     (terms) => new Set(terms.map(keyOf)).size < terms.length
   )
@@ -354,15 +355,6 @@ function planAfter (
   }
   if (asked.some(({ column }) => isRelevance(column))) {
     throw at(['orderBy'], invalidOrderBy('contains "$match", which is not possible with "after": use "offset"'))
-  }
-  const ofPath = asked.find(isInside)
-  if (ofPath !== undefined) {
-    throw at(
-      ['orderBy'],
-      invalidOrderBy(
-        `contains a path in "${ofPath.column.name}", which is not possible with "after": use "offset"`
-      )
-    )
   }
   const ofNulls = asked.find(({ isNullGreatest }) => isNullGreatest)
   if (ofNulls !== undefined) {
