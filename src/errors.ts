@@ -333,6 +333,12 @@ export function unsupported (path: string, message: string): ServiceError {
 export const textRefused = (path: Path): ServiceError =>
   at(path, valueNotAllowed('The database does not accept the text of "$match": look at its operators and its length'))
 
+/** A copy, for an error that other requests may have got too. */
+export function copyOf (error: ServiceError): ServiceError {
+  const copy = Object.create(Object.getPrototypeOf(error) as object) as ServiceError
+  return Object.defineProperties(copy, Object.getOwnPropertyDescriptors(error))
+}
+
 /** Adds the driver's code to an error. */
 export function withReason (error: ServiceError, reason: string | undefined): ServiceError {
   if (reason !== undefined) error.reason = reason

@@ -195,10 +195,17 @@ export interface TokenFile {
 const FileSchema = Type.Array(TokenSchema, { description: 'of entries as "row-query token" prints them' })
 const SETTING = 'tokensFile'
 
-/** `known`: the databases that entries may name, and the tokens that they must not repeat. */
+/**
+ * `known`: the databases that entries may name, the tokens that they must not repeat, and what finds the requests that
+ * they cannot call.
+ */
 export function createTokenFile (
   path: string,
-  known: { readonly databases: unknown; readonly tokens?: ReadonlyArray<TokenOptions | undefined> | undefined }
+  known: {
+    readonly databases: unknown
+    readonly tokens?: ReadonlyArray<TokenOptions | undefined> | undefined
+    readonly findUncallable?: (grant: Grant, path: string) => readonly string[]
+  }
 ): TokenFile {
   const taken = UNIQUE.map((field) => ({ field, values: new Set(known.tokens?.map((entry) => entry?.[field])) }))
   return {
@@ -209,6 +216,11 @@ export function createTokenFile (
       const errors = findFormErrors(entries)
       const sound = errors.length === 0 ? entries : []
       const tokens = readEntries(errors, SETTING, sound, known.databases)
+      if (errors.length === 0 && known.findUncallable !== undefined) {
+        for (const [index, { grant }] of tokens.entries()) {
+          errors.push(...known.findUncallable(grant, `${SETTING}.${index}`))
+        }
+      }
       // removing a token from the file would not revoke it if the configuration has it too
       for (const [index, entry] of sound.entries()) {
         for (const { field, values } of taken) {

@@ -146,7 +146,9 @@ function readSettings (errors: string[], options: RowQueryOptions): Omit<Setting
   const { filterPattern: pattern, answerMemory, bodyMemory, streams, imports, ...others } = rest
   const limits = { depth, conditions, values, pattern, ...others }
   const names: unknown = options.databases
-  if (jwt.length > 0 && Object.keys(options.roles ?? {}).length === 0) errors.push('roles: is required with jwt')
+  if (jwt.length > 0 && Object.values(options.roles ?? {}).every((role) => role?.for !== undefined)) {
+    errors.push('roles: is required with jwt')
+  }
   if (unchanged.openapiInfo?.license?.identifier !== undefined && unchanged.openapiInfo.license.url !== undefined) {
     errors.push('openapiInfo.license: cannot have both identifier and url')
   }
@@ -166,9 +168,6 @@ function readSettings (errors: string[], options: RowQueryOptions): Omit<Setting
   )
   const stored = readEntries(errors, 'tokens', tokens, names)
   const { roles, requestRoles } = readRoles(errors, givenRoles, names)
-  const tokenFile = tokensFile === undefined
-    ? undefined
-    : openTokenFile(errors, createTokenFile(tokensFile, { databases: names, tokens }))
   const given = withoutInvalid(plain, errors)
   const requests = options.requests && readNamed(errors, { options, given, requestRoles, limits })
   for (const [index, name] of (Array.isArray(mcp?.requests) ? mcp.requests : []).entries()) {
@@ -176,7 +175,16 @@ function readSettings (errors: string[], options: RowQueryOptions): Omit<Setting
       errors.push(`mcp.requests.${index}: is not one of the "requests"`)
     }
   }
-  errors.push(...findUncallables(requests ?? new Map(), { options, tokens: stored, tokenFile, roles, given: tokens }))
+  const findUncallables = createUncallableFinder(requests ?? new Map(), options)
+  errors.push(
+    ...stored.flatMap(({ grant }) =>
+      findUncallables(grant, `tokens.${tokens.findIndex((entry) => entry?.name === grant.name)}`)
+    ),
+    ...[...roles].flatMap(([name, grant]) => findUncallables(grant, `roles.${name}`))
+  )
+  const tokenFile = tokensFile === undefined
+    ? undefined
+    : openTokenFile(errors, createTokenFile(tokensFile, { databases: names, tokens, findUncallable: findUncallables }))
   return {
     ...unchanged,
     databases: opened,
@@ -212,23 +220,13 @@ function readNamed (
   })
 }
 
-/** Refuses grants that name requests which they cannot call. Entries that are not valid have no grant. */
-function findUncallables (
+/** Returns what finds the requests that a grant names and cannot call. Entries that are not valid have no grant. */
+function createUncallableFinder (
   requests: ReadonlyMap<string, NamedRequest>,
-  { options, tokens, tokenFile, roles, given }: Pick<Settings, 'tokens' | 'tokenFile' | 'roles'> & {
-    readonly options: RowQueryOptions
-    readonly given: ReadonlyArray<{ readonly name: string } | undefined>
-  }
-): string[] {
+  options: RowQueryOptions
+): (grant: Grant, path: string) => string[] {
   const invalid = new Set(Object.keys(options.requests ?? {}).filter((name) => !requests.has(name)))
-  const find = (grant: Grant, path: string): string[] => findUncallable(grant, requests, { path, invalid })
-  return [
-    ...tokens.flatMap(({ grant }) =>
-      find(grant, `tokens.${given.findIndex((entry) => entry?.name === grant.name)}`)
-    ),
-    ...(tokenFile?.tokens ?? []).flatMap(({ grant }, index) => find(grant, `tokensFile.${index}`)),
-    ...[...roles].flatMap(([name, grant]) => find(grant, `roles.${name}`))
-  ]
+  return (grant, path) => findUncallable(grant, requests, { path, invalid })
 }
 
 /** Finds values in tokens and roles that their schemas accept but misread, such as instances of classes. */

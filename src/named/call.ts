@@ -31,7 +31,7 @@ export interface NamedCall extends ReadOptions, Keyed {
   readonly record?: RequestRecord | null | undefined
 }
 
-type Log = Pick<FastifyBaseLogger, 'warn' | 'info'>
+type Log = Pick<FastifyBaseLogger, 'error' | 'warn' | 'info'>
 
 /** The methods of its path. */
 export const methodsOf = ({ isRead }: NamedRequest): string[] => isRead ? ['GET', 'HEAD', 'POST'] : ['POST']
@@ -61,7 +61,7 @@ export class NamedRequests {
     this.#requests = requests
     for (const { name, latestCatalog } of this.#using.databases.values()) {
       const catalog = latestCatalog()
-      if (catalog !== undefined) this.#compare(name, catalog).catch(() => {})
+      if (catalog !== undefined) this.#startToCompare(name, catalog)
     }
   }
 
@@ -69,8 +69,14 @@ export class NamedRequests {
   watch (log: Log): void {
     this.#log = log
     for (const { name, watch } of this.#using.databases.values()) {
-      watch((catalog) => { this.#compare(name, catalog).catch(() => {}) })
+      watch((catalog) => { this.#startToCompare(name, catalog) })
     }
+  }
+
+  #startToCompare (database: string, catalog: Catalog): void {
+    this.#compare(database, catalog).catch((error: unknown) => {
+      this.#log?.error({ err: error, database }, 'the named requests could not be compared with the tables')
+    })
   }
 
   /** Other requests may run between two of them. */

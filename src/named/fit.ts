@@ -3,10 +3,11 @@ import type { BodyInTransaction } from '../../schemas/body.ts'
 import { VERBS } from '../../schemas/grants.ts'
 import { describeTable } from '../access/granted-table.ts'
 import { createGrant, type Grant, permissionsOn } from '../access/grant.ts'
-import type { Catalog, Table, TableSource } from '../catalog/catalog.ts'
+import { baseTable, type Catalog, type Table, type TableSource } from '../catalog/catalog.ts'
 import {
-  at, brokenDefinition, invalidBody, isServiceError, type Path, type ServiceError, tableNotFound, withReason
+  at, brokenDefinition, copyOf, invalidBody, isServiceError, type Path, type ServiceError, tableNotFound, withReason
 } from '../errors.ts'
+import { BoundedMap, getOrCreate } from '../get-or-create.ts'
 import { Holes } from '../plan/holes.ts'
 import { membersOf } from '../plan/filters/scope.ts'
 import type { Member, Plan } from '../plan/plan.ts'
@@ -79,6 +80,58 @@ function planWithDefaults (
   return planParts(request, sources, { limits, omitted, known, fieldOf }).parts.map(({ plan }) => plan)
 }
 
+/** Maximum number of requests, as callers see their tables, whose plans without values are kept. */
+const KEPT = 2000
+
+/** By the table of the first body, with which they are dropped: the plans, or why there are none. */
+const plansWithDefaults = new WeakMap<Table, BoundedMap<string, Plan[] | ServiceError>>()
+
+/**
+ * Plans a request with all its parameters, or takes the plans of another caller who sees the same. @throws ServiceError
+ */
+function planWhole (request: NamedRequest, sources: readonly TableSource[], limits: RequestLimits): Plan[] {
+  const kept = getOrCreate(plansWithDefaults, baseTable((sources[0] as TableSource).table), () =>
+    new BoundedMap<string, Plan[] | ServiceError>(KEPT))
+  const key = attempt(() => `${idOf(request)}${idOfTables(request, sources)}`)
+  const known = typeof key === 'string' ? kept.get(key) : undefined
+  const plans = known ?? attempt(() => planWithDefaults(request, sources, { limits }))
+  if (typeof key === 'string' && known === undefined) kept.set(key, plans)
+  if (plans instanceof Error) throw copyOf(plans)
+  return plans
+}
+
+function attempt<T> (plan: () => T): T | ServiceError {
+  try {
+    return plan()
+  } catch (error) {
+    if (isServiceError(error)) return error
+    throw error
+  }
+}
+
+/** A number of its own for each request, and for each table as someone sees it. */
+const ids = new WeakMap<Table | NamedRequest, string>()
+let lastId = 0
+
+function idOf (object: Table | NamedRequest): string {
+  const known = ids.get(object)
+  if (known !== undefined) return known
+  const id = `${++lastId},`
+  ids.set(object, id)
+  return id
+}
+
+/** Identifies the tables of a request as someone sees them. @throws ServiceError for a table that is not there */
+export function idOfTables ({ parts }: NamedRequest, sources: readonly TableSource[]): string {
+  let id = ''
+  for (let index = 0; index < parts.length; index++) {
+    const source = sources[index] as TableSource
+    id += idOf(source.table)
+    for (const other of (parts[index] as NamedRequest['parts'][number]).others) id += idOf(source.see(other, []))
+  }
+  return id
+}
+
 /**
  * Requires that the members of a request have the same form without parameters as with all of them. @throws
  * ServiceError
@@ -89,7 +142,7 @@ export function requireSameForm (
   sources: readonly TableSource[],
   limits: RequestLimits
 ): void {
-  const all = planWithDefaults(request, sources, { limits })
+  const all = planWhole(request, sources, limits)
   if (omitted.size === 0) return
   const fewer = planWithDefaults(request, sources, { limits, omitted })
   if (JSON.stringify(all.map(shapeOf)) === JSON.stringify(fewer.map(shapeOf))) return
@@ -138,7 +191,7 @@ function sourcesOf (request: NamedRequest, catalog: Catalog, grant = request.rol
 
 /** Plans a request without values, as the grant sees the tables. @throws ServiceError */
 export const planWithoutValues = (request: NamedRequest, { catalog, limits }: Fitting, grant: Grant): Plan[] =>
-  planWithDefaults(request, sourcesOf(request, catalog, grant), { limits })
+  planWhole(request, sourcesOf(request, catalog, grant), limits)
 
 /**
  * Why a request does not fit the database; undefined if it does. `omitted`: the optional parameters that are left out,

@@ -14,7 +14,7 @@ import type { RequestLimits } from '../plan/write-options.ts'
 import type { NamedPlans } from '../verbs/operations.ts'
 import type { FieldValue } from './bodies.ts'
 import type { NamedRequest } from './definition.ts'
-import { planParts, requireSameForm } from './fit.ts'
+import { idOfTables, planParts, requireSameForm } from './fit.ts'
 import { isNowByDefault, type Parameters, type PlannedPlace, type Supplied } from './parameters.ts'
 import type { Place } from './places.ts'
 
@@ -48,18 +48,6 @@ const KEPT = 32
 
 /** By the table of the first body, with which they are dropped. */
 const plans = new WeakMap<NamedRequest, WeakMap<Table, BoundedMap<string, Kept>>>()
-
-/** A number of its own for each table as someone sees it: of two callers only where they see the same. */
-const ids = new WeakMap<Table, string>()
-let lastId = 0
-
-function idOf (table: Table): string {
-  const known = ids.get(table)
-  if (known !== undefined) return known
-  const id = `${++lastId},`
-  ids.set(table, id)
-  return id
-}
 
 /** The part of a position that a hole stands for. */
 interface PositionPart { readonly place: Place, readonly part: string }
@@ -119,13 +107,8 @@ export class PlansOfCall implements NamedPlans {
 
   /** What the plans depend on: the tables, and which values there are. */
   #keyOf (sources: readonly TableSource[]): string {
-    const { request: { parts }, supplied, fields } = this.#call
-    let key = ''
-    for (let index = 0; index < parts.length; index++) {
-      const source = sources[index] as TableSource
-      key += idOf(source.table)
-      for (const other of (parts[index] as NamedRequest['parts'][number]).others) key += idOf(source.see(other, []))
-    }
+    const { request, supplied, fields } = this.#call
+    let key = idOfTables(request, sources)
     for (const given of supplied) {
       key += given === undefined ? '-' : given.value === null ? '0' : isNowByDefault(given) ? 'n' : '.'
     }

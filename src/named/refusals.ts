@@ -1,5 +1,5 @@
 /** Converts the errors of a named request, whose body the caller does not see, to errors of its parameters. */
-import { brokenRequest, type Detail, pointer, type ServiceError, withDetails, withReason } from '../errors.ts'
+import { brokenRequest, copyOf, type Detail, pointer, type ServiceError, withDetails, withReason } from '../errors.ts'
 import { stepsOf } from '../json/plain-values.ts'
 import type { Declared, NamedRequest } from './definition.ts'
 import type { Place } from './places.ts'
@@ -40,8 +40,8 @@ const SAFE = new RegExp(`(${[
 
 /** Leads the details of an error into the parameters or, what none of them has caused, into the body. */
 export function toOwnRights (request: NamedRequest, error: ServiceError): ServiceError {
-  return withDetails(error, ...error.details.map((detail): Detail => {
-    const cause = findCause(request, detail.path)
+  return withDetails(copyOf(error), ...error.details.map((detail): Detail => {
+    const cause = UNCURABLE.has(error.code) ? undefined : findCause(request, detail.path)
     return { ...detail, path: cause === undefined ? `/body${detail.path}` : pathOf(cause) }
   }))
 }
@@ -83,8 +83,9 @@ export function toRightsOfRole (
     return cause === undefined ? [] : [{ path: pathOf(cause), message: messageOf(cause, detail.message) }]
   })
   const reason = error.reason ?? (MESSAGES.has(code) ? error.message : undefined)
-  error.message = (statusCode === 400 ? details[0]?.message : undefined) ?? MESSAGES.get(code) ?? error.message
-  return withReason(withDetails(error, ...details), reason)
+  const converted = copyOf(error)
+  converted.message = (statusCode === 400 ? details[0]?.message : undefined) ?? MESSAGES.get(code) ?? error.message
+  return withReason(withDetails(converted, ...details), reason)
 }
 
 /** One line for the log. */

@@ -2,7 +2,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { hashToken } from '../../src/access/tokens.ts'
+import { hashToken, readTokenFile } from '../../src/access/tokens.ts'
+import { resolveSettings } from '../../src/config/settings.ts'
 import { runRowQuery } from '../support/row-query.ts'
 import { onEachEngine, type Service } from '../support/service.ts'
 import { until } from '../support/until.ts'
@@ -71,10 +72,31 @@ await onEachEngine(t, 'without an optional parameter, a call is refused as its c
   await until('a new column works as soon as a call looks for it', async () => code(await call(service, 'later', {}, 'all')) === 'done')
   for (let count = 0; count < 3; count++) {
     const refused = await call(service, 'misnamed', {}, 'narrow')
-    t.match(JSON.parse(refused).error, { code: 'COLUMN_NOT_FOUND', details: [{ path: '/secret' }] })
+    t.match(JSON.parse(refused).error, { code: 'COLUMN_NOT_FOUND', details: [{ path: '/body/include/twin/filters/secre' }] }, 'no value of the parameter causes it')
     t.notMatch(refused, /"secret\\"/, 'no hidden column')
     t.match(JSON.parse(await call(service, 'turned', {}, 'all')).error, { code: 'INVALID_BODY', details: [{ path: '/body/include' }] })
     t.match(JSON.parse(await call(service, 'misnamed', {}, 'writer')).error, { code: 'PERMISSION_DENIED' })
+  }
+})
+
+const asFront = { ...turned, as: 'front', body: { ...turned.body, include: { twin: { ...turned.body.include.twin, on: { id: 'id' }, filters: { id: { $param: 'id' } } } } } }
+await onEachEngine(t, 'with the rights of a role, a member that would have another form is a broken definition', { schema, tokens: [{ ...tokens[0], requests: '*' } as never], options: { roles: { front: { ...roles.front, databases: { shop: ['things'] } } }, requests: { turned: { ...turned, as: 'front' }, asFront } } }, async (t, service) => {
+  for (let count = 0; count < 2; count++) {
+    t.match(JSON.parse(await call(service, 'turned', {})).error, { code: 'BROKEN_DEFINITION', details: [] })
+    t.match(JSON.parse(await call(service, 'asFront', {})), { data: { count: 2 } })
+  }
+})
+
+t.test('a token file that changes while the service runs names only requests that it can call', async (t) => {
+  const path = join(t.testdir(), 'tokens.json')
+  const write = (...requests: string[]): void => writeFileSync(path, JSON.stringify([{ name: 'website', sha256: hashToken('website'), requests }]))
+  write('find')
+  const options = { databases: { shop: { url: 'sqlite::memory:' } }, roles, requests: { find, own }, tokensFile: path }
+  const { tokenFile } = resolveSettings(options)
+  for (const [name, line] of [['fnd', 'tokensFile.0.requests.0: is not one of the "requests"; did you mean "find"?'], ['own', 'tokensFile.0.requests.0: "own" has no "as"']] as const) {
+    write(name)
+    t.throws(() => readTokenFile(tokenFile?.file as never), { errors: [new RegExp(`^${line.replace(/[.?]/g, '\\$&')}`)] })
+    t.throws(() => resolveSettings(options), { errors: [new RegExp(`^${line.replace(/[.?]/g, '\\$&')}`)] }, 'as at the start')
   }
 })
 
