@@ -202,9 +202,13 @@ function OnForm ({ table, taken, onMember }: OnFormProps) {
 const FUNCTIONS: ReadonlyMap<string, string> = new Map([['$count', 'number of'], ['$countDistinct', 'different'], ['$sum', 'sum of'], ['$avg', 'average of'], ['$min', 'least'], ['$max', 'greatest']])
 const PARTS: ReadonlyMap<string, string> = new Map([['$year', 'year'], ['$month', 'month'], ['$week', 'week'], ['$date', 'day'], ['$hour', 'hour']])
 
-/** A group as one text: a column, or a part of time or a member and its column. */
-interface Group { readonly column: string, readonly part?: string | undefined, readonly name: string }
-interface Aggregate { readonly name: string, readonly call: string, readonly column: string, readonly rest: JsonObject }
+/** A group as one text: a column, or a part of time or a member and its column. `given`: a column behind several members. */
+interface Group { readonly column: string, readonly part?: string | undefined, readonly name: string, readonly given?: JsonObject }
+/** `given`: a column of a member. */
+interface Aggregate { readonly name: string, readonly call: string, readonly column: string, readonly given?: JsonObject, readonly rest: JsonObject }
+
+/** A column of a member as text: `credit of customer`. */
+const describeMember = (given: JsonObject): string => Object.entries(given).map(([name, inner]) => `${isObject(inner) ? describeMember(inner) : String(inner)} of ${name}`).join()
 
 function readGroups (body: JsonObject): Group[] {
   const groupBy = memberOf(body, 'groupBy')
@@ -212,7 +216,8 @@ function readGroups (body: JsonObject): Group[] {
     if (typeof entry === 'string') return [{ column: entry, name: entry }]
     const [[name, value] = []] = isObject(entry) ? Object.entries(entry) : []
     const [[part, column] = []] = isObject(value) ? Object.entries(value) : []
-    return name === undefined || typeof column !== 'string' ? [] : [{ column, part, name }]
+    if (name === undefined || part === undefined) return []
+    return typeof column === 'string' ? [{ column, part, name }] : isObject(column) ? [{ column: describeMember(column), part, name, given: column }] : []
   })
 }
 
@@ -220,7 +225,9 @@ function readAggregates (body: JsonObject): Aggregate[] {
   const aggregates = memberOf(body, 'aggregates')
   return (isObject(aggregates) ? Object.entries(aggregates) : []).flatMap(([name, value]): Aggregate[] => {
     const [call, column] = isObject(value) ? Object.entries(value).find(([key]) => key.startsWith('$')) ?? [] : []
-    return call === undefined || typeof column !== 'string' ? [] : [{ name, call, column, rest: withMembers(value as JsonObject, { [call]: undefined }) }]
+    if (call === undefined) return []
+    const rest = withMembers(value as JsonObject, { [call]: undefined })
+    return typeof column === 'string' ? [{ name, call, column, rest }] : isObject(column) ? [{ name, call, column: describeMember(column), given: column, rest }] : []
   })
 }
 
@@ -237,20 +244,25 @@ function writeGroups (table: Table, body: JsonObject, groups: readonly Group[], 
   const filters = memberOf(body, 'filters')
   if (groups.length === 0 && aggregates.length === 0) return withMembers(firstBody(table, 'select'), { filters })
   const [time] = groups.filter(({ part }) => part?.startsWith('$'))
-  // members that are one row by their keys, which groups name
-  const names = new Set(groups.flatMap(({ part }) => part === undefined || part.startsWith('$') ? [] : [part]))
+  // members that are one row by their keys, which groups and aggregates name
+  const named = [
+    ...groups.flatMap(({ part, given }) => part === undefined || part.startsWith('$') ? [] : [[part, given !== undefined] as const]),
+    ...aggregates.flatMap(({ given = {} }) => Object.entries(given).map(([name, inner]) => [name, isObject(inner)] as const))
+  ]
+  const names = new Set(named.map(([name]) => name))
+  const isThrough = (name: string): boolean => named.some(([each, isDeep]) => each === name && isDeep)
   const members = [...names].map((name): [string, JsonObject] => {
     const given = memberOf(memberOf(body, 'include'), name)
     const relation = table.relations.find((each) => each.name === name)
-    const [other, on, own] = ['table', 'on', 'filters'].map((field) => memberOf(given, field))
-    return [name, given === undefined && relation !== undefined ? relatedMember(relation) : withMembers({}, { table: other, on, filters: own })]
+    const [other, on, own, inner] = ['table', 'on', 'filters', 'include'].map((field) => memberOf(given, field))
+    return [name, given === undefined && relation !== undefined ? relatedMember(relation) : withMembers({}, { table: other, on, filters: own, include: isThrough(name) ? inner : undefined })]
   })
   const [value] = aggregates
   const orderBy = time !== undefined ? time.name : value !== undefined && groups.length > 0 ? `${value.name} DESC` : undefined
   return withMembers({ verb: 'select' }, {
     filters,
-    groupBy: groups.length === 0 ? undefined : groups.map(({ name, column, part }) => part === undefined ? column : { [name]: { [part]: column } }),
-    aggregates: aggregates.length === 0 ? undefined : Object.fromEntries(aggregates.map(({ name, call, column, rest }) => [name, { [call]: column, ...rest }])),
+    groupBy: groups.length === 0 ? undefined : groups.map(({ name, column, part, given }) => part === undefined ? column : { [name]: { [part]: given ?? column } }),
+    aggregates: aggregates.length === 0 ? undefined : Object.fromEntries(aggregates.map(({ name, call, column, given, rest }) => [name, { [call]: given ?? column, ...rest }])),
     having: memberOf(body, 'having'),
     include: members.length === 0 ? undefined : Object.fromEntries(members),
     orderBy,
