@@ -68,7 +68,8 @@ export type Condition =
     readonly column: Column
     readonly comparison: Extract<Condition, { readonly kind: 'compare' | 'in' | 'like' }>
   }
-  | { readonly kind: 'null'; readonly column: Column; readonly negated: boolean }
+  /** `isCompared`: unknown for NULL, as a comparison is, in place of false. */
+  | { readonly kind: 'null'; readonly column: Column; readonly negated: boolean, readonly isCompared?: true }
   /** A SET has all members with these bits. */
   | { readonly kind: 'has'; readonly column: Column; readonly bits: bigint | Hole }
   | { readonly kind: 'and' | 'or'; readonly conditions: readonly Condition[] }

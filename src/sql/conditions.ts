@@ -102,7 +102,7 @@ export const compileCondition = (
 interface Surroundings { readonly builder: ConditionScope, readonly operands: Operands, readonly isNegated: boolean }
 
 function compile (condition: Condition, around: Surroundings): Expression<SqlBool> {
-  const { builder, operands, operands: { left } } = around
+  const { builder, operands, operands: { left }, isNegated } = around
   const build = (each: Condition): Expression<SqlBool> => compile(each, around)
   switch (condition.kind) {
     case 'compare':
@@ -113,7 +113,10 @@ function compile (condition: Condition, around: Surroundings): Expression<SqlBoo
     case 'columns': return compareColumns(condition, around)
     case 'lower': return amongOwn(condition, compileComparison(condition.comparison, inLowerCase(operands)), around)
     case 'default': return eb(left(condition.column), '=', sql<Parameter>`default(${left(condition.column)})`)
-    case 'null': return eb(left(condition.column), condition.negated ? 'is not' : 'is', null)
+    case 'null': {
+      const test = eb(left(condition.column), condition.negated ? 'is not' : 'is', null)
+      return condition.isCompared === true && isNegated ? sql<SqlBool>`case when ${test} then 1 end` : test
+    }
     case 'has': return sql<SqlBool>`${left(condition.column)} & ${bind(condition.bits)} = ${bind(condition.bits)}`
     case 'not': return eb.not(eb.parens(compile(condition.condition, { ...around, isNegated: true })))
     case 'match': return compileMatch(condition, around)

@@ -307,7 +307,8 @@ await onEachEngine(t, 'a text or bytes longer than the column are in no row', { 
     [{ name: [long, 'b'] }, [...own, 3]], [{ name: { $in: [long] } }, own], [{ name: [long, null] }, own], [{ bare: [long, null] }, [...own, 3]],
     [{ name: { $ne: long } }, isSqlite ? [1, 3] : [1, 2, 3]], [{ bare: { $ne: long } }, isSqlite ? [1] : [1, 2]], [{ name: { $nin: [long] } }, isSqlite ? [1, 3] : [1, 2, 3]], [{ bare: { $nin: [long] } }, isSqlite ? [1] : [1, 2]], [{ bare: { $nin: [long, null] } }, isSqlite ? [1] : [1, 2]],
     [{ bare: { $nin: [long, 'Straße'] } }, isSqlite ? [] : [2]], [{ mark: { $ne: bytes } }, isSqlite ? [1] : [1, 2]],
-    [{ $not: { bare: long } }, isSqlite ? [1] : [1, 2, 3]], [{ $not: { bare: { $ne: long } } }, isSqlite ? [2] : [3]], [{ $not: { bare: { $in: [long] } } }, isSqlite ? [1] : [1, 2, 3]], [{ $or: [{ name: long }, { id: 3 }] }, [...own, 3]],
+    [{ $not: { bare: long } }, isSqlite ? [1] : [1, 2, 3]], // without a value, an inequality is unknown, as any other one is
+    [{ $not: { bare: { $ne: long } } }, own], [{ $not: { bare: { $nin: [long] } } }, own], [{ $not: { $and: [{ $not: { bare: { $ne: long } } }] } }, isSqlite ? [1] : [1, 2]], [{ $not: { $or: [{ bare: { $ne: long } }, { id: 1 }] } }, own], [{ $not: { name: { $ne: long } } }, own], [{ $not: { bare: { $in: [long] } } }, isSqlite ? [1] : [1, 2, 3]], [{ $or: [{ name: long }, { id: 3 }] }, [...own, 3]],
     [{ note }, []], [{ note: { $ne: note } }, [1]], [{ name: `b${' '.repeat(6)}` }, []], [{ name: { $like: 'Strass%' } }, own], [{ name: '😀'.repeat(6) }, []], [{ name: '😀'.repeat(7) }, []]
   ]
   for (const [filters, ids] of table) {

@@ -97,9 +97,11 @@ function planEqual (operand: Operand, negated: boolean): Condition {
   return { kind: 'compare', column, operator: negated ? '<>' : '=', parameter }
 }
 
-/** An equality with a value that no row has. */
-const inNoRow = (column: Column, negated: boolean): Condition =>
-  negated ? isNull(column, true) : { kind: 'constant', value: false }
+/** An equality with a value that no row has. For NULL it is a constant too, but an inequality is unknown. */
+function inNoRow (column: Column, negated: boolean): Condition {
+  if (!negated || !column.nullable) return { kind: 'constant', value: negated }
+  return { kind: 'null', column, negated, isCompared: true }
+}
 
 function planIs ({ column, value, path }: Operand): Condition {
   if (value === null) return planNull(column, false)
