@@ -13,11 +13,14 @@ import { keyText, useNames, type Names } from './shown-names.ts'
 import { mayLeave, useStage } from './stage.tsx'
 import type { Column, Relation, Table } from './table.ts'
 
-/** Rows that are drawn at once; fewer of many columns. */
+/** Rows that are drawn at once; of many columns as few as fill the window. */
 const MAX_ROWS = 58
-const MAX_CELLS = 12_000
-/** The height of a row before one is there. */
+const MAX_CELLS = 600
+/** Cells that are added in one task of the browser, about: it does nothing else meanwhile. */
+const SLICE = 450
+/** The height of a row before one is there, and what stands above and below the rows. */
 const ROW_HEIGHT = 31
+const AROUND = 90
 
 export interface GridProps {
   readonly label: string
@@ -132,6 +135,19 @@ export function Grid (props: GridProps) {
     cell.focus({ preventScroll: true })
     cell.scrollIntoView({ block: 'nearest', inline: 'nearest' })
   })
+  /** The place of the cell that an event is for; one listener for all cells, because a page has thousands. */
+  const placeOf = ({ target }: Event): Place | undefined => {
+    const cell = target instanceof Element && target.closest('.grid') === element.current ? target.closest<HTMLElement>('td[data-cell]') : null
+    return cell === null ? undefined : { row: Number(cell.parentElement?.ariaRowIndex) - 2, column: Number(cell.dataset['cell']) }
+  }
+  const look = (event: FocusEvent): void => {
+    const place = placeOf(event)
+    if (place !== undefined && (place.row !== active.row || place.column !== active.column)) setActive(place)
+  }
+  const startEdit = (event: MouseEvent): void => {
+    const place = placeOf(event)
+    if (place !== undefined && canEdit(place.row, columns[place.column] as string)) edit(place)
+  }
   const press = (event: KeyboardEvent): void => {
     const { target, key, ctrlKey, metaKey } = event
     if (!(target instanceof HTMLElement) || (target !== element.current && !target.hasAttribute('data-cell')) || target.closest('.grid') !== element.current) return
@@ -196,14 +212,14 @@ export function Grid (props: GridProps) {
       <Line
         key={key} row={row} index={index} columns={columns} known={known} names={names} colors={colors} images={images} numeric={numeric} isOpen={isOpen} tab={isOpen ? open.tab : undefined} marked={marked} before={before?.get(key)} draw={draw}
         isSelected={selected?.has(key) === true} active={active.row === index ? active.column : undefined} edited={edited?.row === key ? edited.name : undefined} hasPanel={panel !== undefined} canSelect={canSelect} table={table}
-        actions={{ toggle, select, edit, setActive, endEdit, relationOf, canEdit, onEdit }}
+        actions={{ toggle, select, endEdit, relationOf, onEdit }}
       />
     )
     if (isOpen && panel !== undefined) lines.push(<tr key={`${key} below`} ref={extra} class='below'><td colSpan={span}><div class='inset'>{panel(row, open.tab, close)}</div></td></tr>)
   }
   space(rows.length)
   return (
-    <div ref={element} class={isTall ? 'grid tall' : 'grid'} tabIndex={-1} role='region' aria-label={label} onKeyDown={press} onCopy={copyCells} onPaste={paste}>
+    <div ref={element} class={isTall ? 'grid tall' : 'grid'} tabIndex={-1} role='region' aria-label={label} onKeyDown={press} onFocusIn={look} onDblClick={startEdit} onCopy={copyCells} onPaste={paste}>
       <table role='grid' aria-rowcount={rows.length + 1} aria-label={label} style={{ width: `${width}px` }}>
         <colgroup>
           {panel !== undefined && <col style={{ width: `${openWidth}px` }} />}
@@ -230,9 +246,12 @@ interface Scrolled {
 
 /** Which rows are near the window. The row that is open has another one of unknown height below it. */
 function useWindow (element: { readonly current: HTMLDivElement | null }, { rows, columns, isTall }: { readonly rows: number, readonly columns: number, readonly isTall: boolean }): readonly [Scrolled, number, number, { current: HTMLTableRowElement | null }] {
-  const most = Math.max(24, Math.min(MAX_ROWS, Math.floor(MAX_CELLS / Math.max(1, columns))))
+  const least = Math.ceil((innerHeight - AROUND) / ROW_HEIGHT) + 4
+  const most = Math.min(MAX_ROWS, Math.max(least, Math.floor(MAX_CELLS / Math.max(1, columns))))
   const isWhole = rows <= most
-  const [first, setFirst] = useState(0)
+  const slice = Math.max(8, Math.floor(SLICE / Math.max(1, columns)))
+  const [{ first, count }, setRange] = useState({ first: 0, count: Math.min(slice, most) })
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
   const height = useRef(ROW_HEIGHT)
   const extra = useRef<HTMLTableRowElement>(null)
   const parent = useRef<HTMLElement>(null)
@@ -244,7 +263,7 @@ function useWindow (element: { readonly current: HTMLDivElement | null }, { rows
     height.current = element.current?.querySelector<HTMLElement>('tr.row')?.getBoundingClientRect().height ?? ROW_HEIGHT
   }, [rows, isTall])
   useLayoutEffect(() => {
-    if (isWhole) return setFirst(0)
+    if (isWhole) return undefined
     let found = element.current as HTMLElement | null
     while (found !== null && !/auto|scroll/.test(getComputedStyle(found).overflowY)) found = found.parentElement
     parent.current = found
@@ -257,12 +276,31 @@ function useWindow (element: { readonly current: HTMLDivElement | null }, { rows
       // in steps, so that most movements draw nothing
       const step = Math.max(1, Math.floor(ahead / 2))
       const next = Math.max(0, Math.floor((Math.floor(top / height.current) - ahead + step) / step) * step)
-      setFirst(Math.min(next, Math.max(0, rows - most)))
+      const wanted = Math.min(next, Math.max(0, rows - most))
+      setRange((before) => {
+        if (before.first === wanted) return before
+        const kept = before.first < wanted ? Math.max(0, before.first + before.count - wanted) : before.first - wanted > slice ? 0 : before.count
+        return { first: wanted, count: Math.min(most, kept + slice) }
+      })
+    }
+    // apart from the task that draws the frame
+    const lookLater = (): void => {
+      clearTimeout(timer.current)
+      timer.current = setTimeout(look)
     }
     look()
-    found?.addEventListener('scroll', look, { passive: true })
-    return () => found?.removeEventListener('scroll', look)
+    found?.addEventListener('scroll', lookLater, { passive: true })
+    return () => {
+      clearTimeout(timer.current)
+      found?.removeEventListener('scroll', lookLater)
+    }
   }, [rows, columns, isWhole, isTall])
+  const isGrowing = !isWhole && count < most
+  useEffect(() => {
+    if (!isGrowing) return undefined
+    const later = setTimeout(() => setRange((before) => ({ ...before, count: Math.min(most, before.count + slice) })))
+    return () => clearTimeout(later)
+  }, [isGrowing, first, count])
   const show = (row: number): void => {
     if (isWhole || parent.current === null) return
     const top = offset()
@@ -271,17 +309,14 @@ function useWindow (element: { readonly current: HTMLDivElement | null }, { rows
     if (from < top) parent.current.scrollTop -= top - from + 60
     else if (to > top + room) parent.current.scrollTop += to - top - room
   }
-  return [{ height: height.current, show }, isWhole ? 0 : Math.min(first, Math.max(0, rows - most)), isWhole ? rows : most, extra]
+  return [{ height: height.current, show }, isWhole ? 0 : Math.min(first, Math.max(0, rows - most)), isWhole ? rows : Math.min(count, most), extra]
 }
 
 interface Actions {
   readonly toggle: (index: number, tab?: string, isSame?: boolean) => void
   readonly select: (rows: readonly JsonObject[], isChosen: boolean) => void
-  readonly edit: (place: Place) => void
-  readonly setActive: (place: Place) => void
   readonly endEdit: (by: -1 | 0 | 1) => void
   readonly relationOf: (name: string) => Relation | undefined
-  readonly canEdit: (index: number, name: string) => boolean
   readonly onEdit: GridProps['onEdit']
 }
 
@@ -326,7 +361,7 @@ class Line extends Component<LineProps> {
           const value = memberOf(row, name)
           const column = known.get(name)
           const isActive = active === at
-          const shared = { 'data-cell': at, 'data-active': isActive ? '' : undefined, tabIndex: isActive ? 0 : -1, onFocus: () => { if (!isActive) act().setActive({ row: index, column: at }) } }
+          const shared = { 'data-cell': at, 'data-active': isActive ? '' : undefined, tabIndex: isActive ? 0 : -1 }
           if (column !== undefined && edited === name && value !== undefined) {
             return <td key={name} class='edited' data-active=''><CellEditor column={column} value={value} onEnd={(by) => act().endEdit(by)} onValue={(entered) => act().onEdit?.(row, column, entered) ?? Promise.resolve(false)} /></td>
           }
@@ -334,9 +369,8 @@ class Line extends Component<LineProps> {
           const isMember = hasPanel && table !== undefined && column === undefined && (isObject(value) || isList(value))
           const old = memberOf(before, name)
           const named = relation === undefined ? undefined : names.get(name)?.get(keyText(value as Json))
-          const isEditable = actions.canEdit(index, name)
           return (
-            <td key={name} {...shared} title={isEditable ? 'Double-click or Enter to edit' : undefined} onDblClick={isEditable ? () => act().edit({ row: index, column: at }) : undefined} class={`${numeric.has(name) ? 'number' : ''}${marked?.has(name) === true ? ' marked' : ''}`}>
+            <td key={name} {...shared} class={`${numeric.has(name) ? 'number' : ''}${marked?.has(name) === true ? ' marked' : ''}`}>
               {isMember
                 ? <button type='button' class='link' tabIndex={-1} aria-expanded={isOpen && tab === name} onClick={() => act().toggle(index, name)}><Summary value={value as Json} /></button>
                 : relation === undefined

@@ -13,8 +13,17 @@ export class Digits {
 export type Json = null | boolean | number | string | Digits | readonly Json[] | JsonObject
 export interface JsonObject { readonly [key: string]: Json }
 
+/** A backslash, which a key may have (`exact-json.ts`), or a number that may change: with a point, an exponent, many digits, or `-0`. */
+const RISKY = /\\|(?:^|[:,[])\s*(?:-?\d*[.eE]|-?\d{16}|-0)/
+
 /** @throws SyntaxError */
 export function parseJson (text: string): Json {
+  // the parser of the browser is several times as fast: a page of 1,000 rows would be felt
+  if (!RISKY.test(text)) {
+    try {
+      return JSON.parse(text)
+    } catch {} // the other one says where
+  }
   return parseSafely(text, (value, source) => String(value) === source ? value : new Digits(source)) as Json
 }
 

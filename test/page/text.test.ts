@@ -125,6 +125,14 @@ t.test('an operator of the document that has no text of its own is offered by it
   t.same(writeFilters([{ column: 'id', operator: '$new', operand: 1 }]), { id: { $new: 1 } })
 })
 
+t.test('numbers and keys are read exactly, whichever parser reads them', async (t) => {
+  for (const text of ['0', '-0', '1.0', '[-0]', '{"a": 1e2}', '[0.5, 12]', '{"a": 9007199254740993}', '[18446744073709551615, 1]', '{"a": -1234567890123456}', '{"\\u00e9": 1}', '{"a": "1.0", "b": 100}', '[1, 2.50]', '[\n-0.0]', ' 1E5']) {
+    t.equal(writeLine(parseJson(text)).replaceAll(' ', ''), text === '{"\\u00e9": 1}' ? '{"é":1}' : text.replaceAll(/\s/g, ''), text)
+  }
+  t.throws(() => parseJson('{"a": 1,}'), SyntaxError)
+  t.throws(() => parseJson('{"a": 1.0,}'), SyntaxError)
+})
+
 t.test('a search is part of the filters, beside all others', async (t) => {
   const table = { columns: [column('name', { kind: 'text', operators: ['$contains'] }), column('$note', { kind: 'text', operators: ['$contains'] }), column('n'), column('b', { kind: 'text', operators: ['$contains'], isBytes: true })], indexes, primaryKey: [] }
   const found = withSearch(table, { n: 1 }, { text: 'aB' })
