@@ -44,7 +44,7 @@ export function move (columns: readonly string[], layout: ColumnLayout, name: st
 }
 
 /** Widths in pixels: of what stands beside a value, of the icons beside a name, of the name of the row that a key refers to, and the bounds. */
-const [BESIDE, ICON, NAMED, LEAST, MOST] = [28, 22, 168, 72, 340]
+const [BESIDE, ICON, NAMED, LEAST, MOST] = [26, 18, 150, 72, 300]
 /** Rows, and characters of each, that decide about a width. */
 const ROWS = 60
 const CHARACTERS = 60

@@ -20,7 +20,7 @@ const MAX_CELLS = 600
 const SLICE = 450
 /** The height of a row before one is there, and what stands above and below the rows. */
 const ROW_HEIGHT = 31
-const AROUND = 90
+const AROUND = 160
 
 export interface GridProps {
   readonly label: string
@@ -249,7 +249,7 @@ function useWindow (element: { readonly current: HTMLDivElement | null }, { rows
   const least = Math.ceil((innerHeight - AROUND) / ROW_HEIGHT) + 4
   const most = Math.min(MAX_ROWS, Math.max(least, Math.floor(MAX_CELLS / Math.max(1, columns))))
   const isWhole = rows <= most
-  const slice = Math.max(8, Math.floor(SLICE / Math.max(1, columns)))
+  const slice = Math.max(2, Math.floor(SLICE / Math.max(1, columns)))
   const [{ first, count }, setRange] = useState({ first: 0, count: Math.min(slice, most) })
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
   const height = useRef(ROW_HEIGHT)

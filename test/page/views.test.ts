@@ -58,7 +58,7 @@ await onEachEngine(t, 'on a phone, in the dark: 500 tables, 500 columns, odd nam
   await button(page, 'Run').click()
   await rows.getByRole('columnheader', { name: 'column_499' }).waitFor()
   t.equal(await rows.getByRole('columnheader').count(), WIDE + 1)
-  t.equal(await rows.locator('tr.row').count(), 24, 'fewer rows of many columns')
+  t.ok(await rows.locator('tr.row').count() <= 28, 'fewer rows of many columns')
   await page.locator('.content').evaluate((each: any) => { each.scrollTop = each.scrollHeight })
   await rows.getByRole('button', { name: 'Row 30', exact: true }).waitFor()
   await page.locator('.content').evaluate((each: any) => { each.scrollTop = 0 })
@@ -368,7 +368,10 @@ t.test('the demo leads from its address to its rows', { skip: noBrowser }, async
   t.equal(await overflow(page), 0)
   t.same(faults, [])
   const folder = process.env['TEST_SCREENSHOTS'] // for the documents: TEST_SCREENSHOTS=docs
-  if (folder !== undefined) await takePictures(page, folder)
+  if (folder !== undefined) {
+    await openQuery(page)
+    await takePictures(page, folder)
+  }
   const { stdout: log, stderr } = await server.stop()
   t.notMatch(stderr + log.split('\n').filter((line) => line.startsWith('{')).join('\n'), token, 'and is in no line of the log')
 })
