@@ -271,7 +271,7 @@ export function findWrites (plan: Form & Pick<InsertPlan, 'rows' | 'isList'>): I
   for (const { columns } of plan.rows) {
     if (ways.has(columns)) continue
     let key = prefix
-    for (const { name } of columns) key += JSON.stringify(name)
+    for (const { name } of columns) key += `${name.length}:${name}`
     let writes = knownWays.get(table, key)
     if (writes === undefined) {
       writes = decide(plan, columns)
