@@ -32,6 +32,8 @@ export interface Column {
   readonly defaultText: string | null
   /** Set if the default is an expression, whose value only the database knows. */
   readonly defaultComputed?: true
+  /** The columns of the same row that the expression of the default reads, if any. */
+  readonly defaultReads?: readonly string[]
   /** SQLite: the SQL of the default, which has no keyword there. */
   readonly defaultSql?: string
   /** Set if `*` in SQL does not include it: INVISIBLE in MySQL and MariaDB. */

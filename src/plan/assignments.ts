@@ -56,13 +56,18 @@ export function getWritableColumn (table: Table, name: string, path: Path, verb:
 function planAssignment (column: Column, given: unknown, table: Table, path: Path): Assignment {
   const { name } = column
   const assignment = planValue(column, given, path, true)
-  // an overflow would reveal a value that the grant does not see
   const { operator } = assignment
-  const sql = operator === undefined ? undefined : operatorSql(column, operator)
-  if (!table.columns.has(name) && sql?.includes(COLUMN) === true) {
+  if (operator !== undefined && columnsRead(column, operator).some((read) => !table.columns.has(read))) {
+    // the new value, or its overflow, would reveal a value that the grant does not see
     throw at(path, columnNotWritable(name, `${operator} is not allowed on it`))
   }
   return assignment
+}
+
+/** The columns of the row that an update operator computes the new value from. */
+function columnsRead (column: Column, operator: string): readonly string[] {
+  if (operator === TO_DEFAULT) return column.defaultReads ?? []
+  return operatorSql(column, operator)?.includes(COLUMN) === true ? [column.name] : []
 }
 
 /**

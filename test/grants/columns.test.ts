@@ -226,3 +226,32 @@ await onEachEngine(t, 'counts do not tell what a hidden column held that a trigg
   // a trigger of SQLite writes the row again, and is not counted
   t.match(answers.map(({ updated }) => updated), engine === 'sqlite' ? [0, 0, 0, 0] : [1, 1, 1, 0])
 })
+
+await onEachEngine(t, 'a default does not tell what is in a hidden column that it is computed from', {
+  only: ['mariadb', 'mysql'],
+  schema: () => [
+    'create table staff (id int primary key, `wa``ge` int not null, level int not null, k varchar(5) unique, from_wage int default (1 + `WA``GE`), from_level int default (level * 2), noted int default (`wa``ge` div 100), plain int default 5)',
+    "insert into staff values (1, 50, 1, 'a', 0, 0, 0, 0), (2, 2147483647, 2, 'b', 0, 0, 0, 0)"
+  ],
+  tokens: [tokenFor('clerk', { staff: { columns: { select: ['id', 'level', 'k', 'from_wage', 'from_level', 'plain'], update: ['from_wage', 'from_level', 'plain', 'noted'], insert: ['id', 'k', 'level', 'from_wage'] } } })]
+}, async (t, { post, operate, sql }) => {
+  const before = await sql('select * from staff order by id')
+  const toDefault = { $default: true }
+  for (const column of ['from_wage', 'noted']) {
+    const data = { [column]: toDefault }
+    const refused: Array<[object, string]> = [
+      [{ verb: 'update', filters: { id: [1, 2] }, data }, `/data/${column}`],
+      [{ verb: 'update', filters: { id: 2 }, data: { plain: 1, ...data }, dryRun: true }, `/data/${column}`],
+      [{ verb: 'update', key: ['id'], filters: {}, data: [{ id: 1, plain: 1 }, { id: 2, ...data }] }, `/data/1/${column}`],
+      [{ verb: 'insert', data: { id: 1, k: 'a', level: 1 }, onConflict: { key: ['id'], set: data } }, `/onConflict/set/${column}`]
+    ]
+    for (const [body, path] of refused) {
+      t.same(outcomeOf(await post('staff', body, { token: 'clerk' })), [400, 'COLUMN_NOT_WRITABLE', path], JSON.stringify(body))
+      t.same(outcomeOf(await operate([{ table: 'staff', ...body, dryRun: undefined }], { token: 'clerk' })), [400, 'COLUMN_NOT_WRITABLE', `/operations/0${path}`], 'in operations')
+    }
+  }
+  t.same(await sql('select * from staff order by id'), before, 'nothing was changed')
+  const seen = { verb: 'update', filters: { id: 2 }, data: { from_level: toDefault, plain: toDefault }, returning: ['from_level', 'plain'] }
+  t.same(outcomeOf(await post('staff', seen, { token: 'clerk' })), { updated: 1, rows: [{ from_level: 4, plain: 5 }] }, 'defaults of what it sees')
+  t.equal((await post('staff', { verb: 'update', filters: { id: 1 }, data: { from_wage: toDefault } })).status, 200, 'a grant that sees every column')
+})

@@ -110,6 +110,7 @@ export async function introspectMysql (ask: Ask): Promise<readonly TableFacts[]>
     const checked = checks.get(name) ?? []
     const jsonChecks = new Set(isMariadb ? checked.map(([, , clause]) => (clause as string).toLowerCase()) : [])
     const columnsOfTable = columns.get(name) ?? []
+    const names = columnsOfTable.map((column) => column[1] as string)
     const indexesOfTable = indexes.get(name) ?? []
     const keys = toKeys(indexesOfTable)
     const [linked, outer] = ['1', '0'].map((isOwn) =>
@@ -129,7 +130,7 @@ export async function introspectMysql (ask: Ask): Promise<readonly TableFacts[]>
       shownBy: toShown(columnsOfTable, seesRows(name)),
       ...(type === 'SYSTEM VERSIONED' && { versioned: true as const }),
       columns: columnsOfTable.map((column) =>
-        toColumn(column, { isView: type === 'VIEW', jsonChecks, isMariadb, lastTimestamp, typeOf })
+        toColumn(column, { isView: type === 'VIEW', names, jsonChecks, isMariadb, lastTimestamp, typeOf })
       ),
       primaryKey: keys.find((key) => key.name === 'PRIMARY')?.columns ?? [],
       uniqueKeys: keys,
@@ -139,12 +140,7 @@ export async function introspectMysql (ask: Ask): Promise<readonly TableFacts[]>
       ...((foreigns.get(name) ?? []).some(([, key]) => ![...own, ...outer].some((seen) => seen.name === key)) && {
         hidesKeys: true as const
       }),
-      checks: checked.map((check) =>
-        toCheck(
-          check,
-          columnsOfTable.map((column) => column[1] as string)
-        )
-      )
+      checks: checked.map((check) => toCheck(check, names))
     }
   })), lowerCase !== '0')
 }
@@ -214,13 +210,15 @@ function toTriggers (rows: Row[], visible: boolean): Triggers {
  */
 interface Surroundings {
   readonly isView: boolean
+  /** The columns of the table. */
+  readonly names: readonly string[]
   readonly jsonChecks: ReadonlySet<string>
   readonly isMariadb: boolean
   readonly lastTimestamp: number | undefined
   readonly typeOf: (facts: TypeFacts) => ColumnType
 }
 
-function toColumn (row: Row, { isView, jsonChecks, isMariadb, lastTimestamp, typeOf }: Surroundings): Column {
+function toColumn (row: Row, { isView, names, jsonChecks, isMariadb, lastTimestamp, typeOf }: Surroundings): Column {
   const [, name, type, declaration, nullable, defaultText, extra, expression, comment] = row as [
     string,
     string,
@@ -258,7 +256,7 @@ function toColumn (row: Row, { isView, jsonChecks, isMariadb, lastTimestamp, typ
     ...(/on update/i.test(extra) && { onUpdate: true }),
     autoIncrement,
     optional: nullable === 'YES' || generated || autoIncrement || defaultText !== null,
-    ...readDefault(defaultText, isMariadb, extra),
+    ...readDefault(defaultText, isMariadb, extra, names),
     ...(isInvisible(row) && { invisible: true as const }),
     comment
   }
@@ -268,11 +266,14 @@ function toColumn (row: Row, { isView, jsonChecks, isMariadb, lastTimestamp, typ
 function readDefault (
   sql: string | null,
   isMariadb: boolean,
-  extra: string
-): Pick<Column, 'defaultText' | 'defaultComputed'> {
+  extra: string,
+  names: readonly string[]
+): Pick<Column, 'defaultText' | 'defaultComputed' | 'defaultReads'> {
   const defaultText = isMariadb ? constantIn(sql) : isExpression(extra) ? null : sql
   const isNull = sql === null || (isMariadb && sql.toLowerCase() === 'null')
-  return { defaultText, ...(defaultText === null && !isNull && { defaultComputed: true }) }
+  if (defaultText !== null || isNull) return { defaultText }
+  const reads = columnsIn(sql, names)
+  return { defaultText, defaultComputed: true, ...(reads.length > 0 && { defaultReads: reads }) }
 }
 
 /** Whether MySQL marks the default as an expression; it returns a constant as it is. */
@@ -287,17 +288,18 @@ function constantIn (sql: string | null): string | null {
   return sql !== null && /^(-?\d|b')/.test(sql) ? sql : null
 }
 
-/**
- * The columns of a CHECK are the identifiers in its text that are columns of the table. In MariaDB, a CHECK of a column
- * has the name of the column.
- */
-function toCheck ([, name, clause]: Row, columns: string[]): Check {
+/** In MariaDB, a CHECK of a column has the name of the column. */
+const toCheck = ([, name, clause]: Row, columns: readonly string[]): Check =>
+  ({ name: name as string, columns: columnsIn(clause as string, columns) })
+
+/** The columns of the table that an expression names. */
+function columnsIn (expression: string, columns: readonly string[]): string[] {
   const named = new Set(
-    Array.from((clause as string).matchAll(/`((?:[^`]|``)+)`/g), ([, identifier]) =>
+    Array.from(expression.matchAll(/`((?:[^`]|``)+)`/g), ([, identifier]) =>
       (identifier as string).replaceAll('``', '`').toLowerCase()
     )
   )
-  return { name: name as string, columns: columns.filter((column) => named.has(column.toLowerCase())) }
+  return columns.filter((column) => named.has(column.toLowerCase()))
 }
 
 function toForeignKeys (rows: Row[]): ForeignKey[] {
