@@ -7,7 +7,7 @@ import { bodiesOf } from './bodies.ts'
 import { read, write } from './json.ts'
 import type { FuzzTable } from './tables.ts'
 
-const limits = { depth: 32, conditions: 256, values: 10_000, pattern: 100, offset: 100_000 }
+export const limits = { depth: 32, conditions: 256, values: 10_000, pattern: 100, offset: 100_000 }
 
 /** Values that few columns accept. */
 const ODD = [
@@ -18,7 +18,7 @@ const ODD = [
 const picks = fc.array(fc.nat(), { minLength: 6, maxLength: 6 })
 
 /** The body with other values of the same kinds. */
-function withOthers ({ values }: FuzzTable, body: Body, places: readonly Place[], picked: readonly number[]): Body {
+export function withOthers ({ values }: FuzzTable, body: Body, places: readonly Place[], picked: readonly number[]): Body {
   return places.reduce<Body>((changed, { path, column, kind }, index) => {
     const seed = picked[index % picked.length] as number
     const own = fc.sample(values.get(column.name) ?? fc.constant('1'), { numRuns: 3, seed }).map(read)
