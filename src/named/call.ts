@@ -136,7 +136,7 @@ export class NamedRequests {
     const { databases, limits } = this.#using
     const { table } = request
     const database = databases.get(request.database) as Database
-    const call = bind(request, given, limits)
+    const call = bindCall(request, given, limits)
     const { body } = call
     const grant = grantOf(request, caller)
     const named = new PlansOfCall(call, limits)
@@ -207,7 +207,7 @@ function grantOf ({ role }: NamedRequest, caller: Grant): Grant {
  * The body of a call, and what stands for its parameters. @throws INVALID_VALUE, LIMIT_OUT_OF_RANGE and INVALID_BODY
  * for what is wrong without a column
  */
-function bind (
+export function bindCall (
   request: NamedRequest,
   { values, isText }: Given,
   { offset }: RequestLimits

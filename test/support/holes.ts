@@ -89,7 +89,7 @@ function failed (why: string, body: Body): never {
 }
 
 /** Types of computed columns are made anew for each plan. */
-function differenceOf (one: any, other: any, path: readonly string[]): string | undefined {
+export function differenceOf (one: any, other: any, path: readonly string[]): string | undefined {
   if (Object.is(one, other)) return undefined
   const where = path.join('.')
   if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return `${where}: ${String(one)}, ${String(other)}`
