@@ -231,6 +231,8 @@ t.test('a click on the head of a column orders by it, descending, and not any mo
     t.same(writeOrder(order), written)
   }
   t.same(writeOrder(toggleOrder(order, 'b', true)), 'a, b')
+  const inside = [{ meta: { '$.size': 'DESC NULLS LAST' } }, { 'a.b': { '$."x.y"[last]': 'ASC' } }]
+  t.same(writeOrder(readOrder({ orderBy: inside })), inside, 'paths inside JSON stay what they are')
   t.same(writeOrder(toggleOrder(order, 'b', false)), 'b')
   const page = { verb: 'select', after: { id: 5 }, limit: 5 }
   t.same(withOrder(page, readOrder({ orderBy: 'a DESC NULLS LAST' }), true), { verb: 'select', after: null, limit: 5, orderBy: 'a DESC NULLS LAST' }, 'NULL where an index has it')
