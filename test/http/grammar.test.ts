@@ -77,6 +77,13 @@ const LINES: Readonly<Record<string, Line>> = {
     compiles: "'$[0]': 'new'",
     refuses: 'a text has no paths'
   },
+  'order by a path': {
+    body: { ...select, orderBy: [{ meta: { '$.tags[0]': 'DESC' } }, { id: 'DESC' }] },
+    rows: [{ id: 2 }, { id: 1 }, { id: 4 }, { id: 3 }],
+    wrong: { ...select, orderBy: [{ meta: { '$.tags[0]': 'DOWN' } }] },
+    compiles: "tags: { '$[0]': 'DESC NULLS LAST' }",
+    refuses: 'no direction'
+  },
   $default: {
     body: { verb: 'update', filters: { id: 1 }, data: { note: { $default: true } }, returning: ['note'], dryRun: true },
     answer: { updated: 1, rows: [{ note: 'none' }] },
