@@ -63,12 +63,15 @@ export function divideParents (
   }
 }
 
+/** `given`: the rows of an insert that give every column of the key. */
+type Look = 'insert' | 'update' | 'given'
+
 /**
  * Plans the look-ups for the rows of an insert, or for the assignments of an update.
  * @throws PERMISSION_DENIED for claims that cannot be used, and if the value of a key is not known before the write
  */
 export function planForeignKeyChecks (
-  verb: 'insert' | 'update',
+  verb: Look,
   rows: readonly WrittenRow[],
   granted: GrantedAccess
 ): ForeignKeyCheck[] {
@@ -124,7 +127,7 @@ const targetOf = ({ key, table }: Parent): Pick<ForeignKeyCheck, 'key' | 'table'
 interface Found { readonly values: readonly Value[], readonly index: number | undefined, readonly isOwn: boolean }
 
 function planForeignKeyCheck (
-  verb: 'insert' | 'update',
+  verb: Look,
   rows: readonly WrittenRow[],
   parent: Parent,
   { base, rules }: GrantedAccess
@@ -135,8 +138,10 @@ function planForeignKeyCheck (
   const own = new Set(table === base ? rows.map((row) => textOf(valuesOf(row, referenced))) : [])
   const found = new Map<string, Found>()
   for (const row of rows) {
-    const values = verb === 'insert' ? insertedValues(row, columns) : updatedValues(row, columns, rules)
-    if (values === undefined || values.includes(null)) continue
+    const values = verb === 'insert'
+      ? insertedValues(row, columns)
+      : verb === 'update' ? updatedValues(row, columns, rules) : valuesOf(row, columns)
+    if (values === undefined || values.includes(null) || values.includes(undefined)) continue
     const text = textOf(values)
     if (!found.has(text)) found.set(text, { values: values as Value[], index: row.index, isOwn: own.has(text) })
   }

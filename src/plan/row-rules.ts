@@ -46,7 +46,7 @@ function withForeignKeyChecks<P extends InsertPlan | UpdatePlan> (
 ): P {
   refuseUnchecked(plan, granted)
   const { known, computed, foreignKeys } = divideParents(plan, granted)
-  const foreignKeyChecks = planKnown(known)
+  const foreignKeyChecks = [...planKnown(known), ...checksOfGiven(plan, computed)]
   // an upsert may keep values of a row that exists, so the values of the request alone do not show its foreign key
   const given =
     plan.verb === 'insert' && plan.conflict !== undefined
@@ -59,6 +59,17 @@ function withForeignKeyChecks<P extends InsertPlan | UpdatePlan> (
       { foreignKeys, given }
     )
   )
+}
+
+/**
+ * The checks of the rows of an upsert as they are given, where a row that exists may get or keep other values: MySQL
+ * looks for their parents first, so that a hidden one must be refused as well.
+ */
+function checksOfGiven (plan: InsertPlan | UpdatePlan, { parents, ...granted }: GrantedAccess): ForeignKeyCheck[] {
+  if (plan.verb !== 'insert' || plan.conflict === undefined || factsOf(plan.table).altersNew) return []
+  const rows = plan.rows.map(toWritten).map((row) => plan.isList ? row : { assignments: row.assignments })
+  return parents.flatMap((parent) =>
+    [...planGiven(() => planForeignKeyChecks('given', rows, { ...granted, parents: [parent] }))])
 }
 
 /** Returns no checks if the values are not known before the write. */

@@ -445,3 +445,31 @@ for (const engine of await engines()) {
     }
   })
 }
+
+await onEachEngine(t, 'a row of an upsert may only name a parent that the grant sees, also where the row that exists gets or keeps another one', {
+  schema: () => [
+    'create table parents (a int not null, b int not null, tenant int not null, primary key (a, b), unique (a))', 'insert into parents values (2, 2, 7), (4, 4, 7), (6, 6, 8)',
+    'create table children (id int primary key, tenant int not null, k varchar(5) not null unique, a int default 2, x int, y int, n int, foreign key (a) references parents (a), foreign key (x, y) references parents (a, b))',
+    "insert into children values (1, 7, 'a', 4, 4, 4, 0), (2, 7, 'b', 2, null, null, 0)"
+  ],
+  tokens: [tokenFor('seven', { parents: { rows: { tenant: 7 } }, children: { rows: { tenant: 7 } } })]
+}, async (t, { post, operate, sql }) => {
+  const before = await sql('select * from children order by id')
+  const upsert = (data: unknown, set?: unknown) => ({ verb: 'insert', data, onConflict: { key: ['id'], ...set !== undefined && { set } } })
+  const bodies: Array<(parent: number) => object> = [
+    (a) => upsert({ id: 1, k: 'a', a }, { a: { $default: true } }),
+    (a) => ({ ...upsert({ id: 1, k: 'a', a }, { a: { $default: true } }), outcomes: true, dryRun: true }),
+    (a) => upsert([{ id: 1, k: 'a', a }, { id: 9, k: 'z' }], []),
+    (a) => upsert([{ id: 9, k: 'z' }, { id: 1, k: 'a', a }], ['n']),
+    (a) => upsert([{ id: 2, k: 'b', n: 1 }, { id: 1, k: 'a', a }]),
+    (x) => upsert({ id: 1, k: 'a', x, y: x }, { x: { $default: true }, y: { $default: true } })
+  ]
+  for (const body of bodies) {
+    for (const parent of [6, 99, 6]) {
+      const answers = [await post('children', body(parent), { token: 'seven' }), await operate([{ table: 'children', ...body(parent), dryRun: undefined }], { token: 'seven' })]
+      for (const { status, json } of answers) t.match([status, json.error?.code], [409, 'FOREIGN_KEY_VIOLATION'], JSON.stringify(body(parent)))
+    }
+  }
+  t.same(await sql('select * from children order by id'), before, 'nothing was changed')
+  t.match((await post('children', upsert([{ id: 1, k: 'a', a: 2 }, { id: 9, k: 'z' }], { a: { $default: true } }), { token: 'seven' })).json, { data: { inserted: 1, updated: 1 } }, 'parents that it sees')
+})
