@@ -101,6 +101,15 @@ await test('a connection that is lost at any statement leaves all or nothing cha
   }
 })
 
+await test('an insert that takes an answer without the number of its row is 502', async (t, { post, proxy }) => {
+  const update = (n: number) => post('parts', { verb: 'update', data: { n }, filters: { id: 1 } })
+  t.equal((await update(7)).status, 200, 'the session is ready')
+  ;(proxy as Proxy).repeats = 'later'
+  t.same((await update(8)).json.data, { updated: 1 })
+  ;(proxy as Proxy).repeats = undefined
+  isRefusal(t, await post('parts', { verb: 'insert', data: { n: 101, word: 'w1' } }), { status: 502, code: 'OUTCOME_UNKNOWN', why: 'the answer to the update' })
+})
+
 await test('a packet that belongs to no running statement ends its connection, and a write that may have taken it is 502', async (t, service) => {
   const { post, sql } = service
   const proxy = service.proxy as Proxy

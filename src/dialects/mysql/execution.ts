@@ -177,6 +177,7 @@ class Execution {
       sql,
       sink,
       inserts: statement.verb === 'insert' && statement.isUpsert !== true ? statement.rows ?? 1 : undefined,
+      isNumbered: isNumbered(statement),
       definitions: statement.verb === 'select' ? definitionsOf(known, statement, differences) : undefined,
       listener: this
     })
@@ -307,6 +308,13 @@ class Execution {
     if (this.#stop === undefined) return false
     return this.#run.request.stream !== undefined || (this.#stop.wasKilled() && table.name !== '')
   }
+}
+
+/** Whether the server gives the rows of an insert their numbers, which it then reports. */
+function isNumbered (statement: Statement): boolean {
+  const { verb, isUpsert, table: { kind, identity }, assigned } = statement
+  return verb === 'insert' && isUpsert !== true && kind === 'table' && identity?.autoIncrement === true &&
+    !assigned.includes(identity) && !firesTrigger(statement)
 }
 
 /** A text has at most three bytes for each unit of its length, and the command has one more byte. */

@@ -45,6 +45,8 @@ interface CommandOptions {
   readonly definitions?: Definitions | undefined
   /** The number of rows of an insert, which succeeds with all of them. */
   readonly inserts?: number | undefined
+  /** Whether the server numbers the rows of the insert, and says so. */
+  readonly isNumbered?: boolean
   readonly listener: {
     /** Called once, when the sink is full; later rows are ignored. */
     stop? (): void
@@ -131,9 +133,10 @@ function requireLast ({ buffer, end }: Packet): void {
   if (end < buffer.length) throw FOREIGN_PACKET
 }
 
-/** @throws Error if an insert has another number of rows */
-function requireRows ({ affectedRows }: OkPacket, { inserts }: CommandOptions): void {
+/** @throws Error if an insert has another number of rows, or none of their own numbers */
+function requireRows ({ affectedRows, insertId }: OkPacket, { inserts, isNumbered }: CommandOptions): void {
   if (inserts !== undefined && affectedRows !== inserts) throw FOREIGN_PACKET
+  if (isNumbered === true && insertId === '0') throw FOREIGN_PACKET
 }
 
 class StatementCommand {
