@@ -5,7 +5,7 @@ import { onEachEngine, type Schema, startService, TOKEN } from './support/servic
 import { shop } from './support/shop.ts'
 import { startUnforeseen, unforeseen } from './support/unforeseen.ts'
 
-const { at, catalogue, mayBeNew, ServiceError, refusalOf, isBug, isTrouble, isTemporary, withDetails, withReason, withRetryAfter, isUnauthenticated, isServiceError, toReadable, toWritable, pointer, didYouMean, findNearest, ...refusals } = errors
+const { at, catalogue, mayBeNew, ServiceError, refusalOf, isBug, isTrouble, isTemporary, withDetails, withReason, withRetryAfter, isUnauthenticated, isServiceError, copyOf, toReadable, toWritable, pointer, didYouMean, findNearest, ...refusals } = errors
 const document = readDocument('docs/errors.md')
 /** In cells a bar is written \|. */
 const documented = tableRows(document.replaceAll('\\|', '¦'), 'code', 'status', 'when', 'do').map(([code = '', status, when, advice]) => ({ code: code.replaceAll('`', ''), status: Number(status), when, advice }))
