@@ -100,6 +100,9 @@ function changesOf (
 const assign = (changes: ReadonlyArray<Pick<Change, 'column' | 'value'>>): Sql =>
   sql.join(changes.map(({ column, value }) => sql`${column} = ${value}`))
 
+/** Types whose values may be stored outside of the row. */
+const LONG = /text|blob|json|vector|geom|point|polygon|linestring/i
+
 /** Names that would end the comments below. */
 const COMMENT = /\/\*|\*\//
 
@@ -124,11 +127,14 @@ function onDuplicateKey (table: Table, conflict: BatchConflict, builder: TableBu
   // MySQL refuses to set the number of a row in the statement that has numbered another one
   const isPlain = ({ generated, autoIncrement, onUpdate }: Column): boolean =>
     !generated && !autoIncrement && onUpdate !== true
+  // both servers corrupt a value outside of the row that one statement assigns twice
+  const isShort = (column: Column): boolean => isPlain(column) && !LONG.test(column.declaration)
   const others = baseTable(table).columnList
   const guarded =
     identity ??
     key.find(isPlain) ??
-    written.find(isPlain) ??
+    written.find(isShort) ??
+    others.find(isShort) ??
     key.find(({ generated }) => !generated) ??
     (others.find(isPlain) ?? others.find(({ generated }) => !generated) as Column)
   const conditions = key.map((column): Expression<unknown> => sql`${stored(column)} = ${given(column)}`)

@@ -630,3 +630,16 @@ await onEachEngine(t, 'rows that the database numbers are written by the stateme
   }
   t.same((await sql('select n from mixed order by n')).map(({ n }) => n), [1, 7, 8, 9, 20], 'nothing was changed')
 })
+
+await onEachEngine(t, 'an upsert that writes nothing but long values stores them as they are', {
+  schema: (engine) => ['meta json', 'note text'].map((column, index) => `create table long_${index} (id ${engine === 'sqlite' ? 'integer' : 'int auto_increment'} primary key, n int, ${column})`)
+}, async (t, { post, sql }) => {
+  for (const [index, column, values] of [[0, 'meta', [{ size: 2, a: { b: 'x2' }, tags: [2, 't0'] }, true, 'x'.repeat(9), [1]]], [1, 'note', ['a long text'.repeat(5), 'short', 'x'.repeat(9000), '']]] as const) {
+    await sql(`insert into long_${index} (id, ${column}) values (2, '{"size": 2, "a": {"b": "x2"}, "tags": [2, "t0"]}')`)
+    for (const value of values) {
+      const { json } = await post(`long_${index}`, { verb: 'insert', data: [{ [column]: value, id: 2 }, { n: 1 }], onConflict: { key: ['id'] } })
+      t.match(json, { success: true, data: { inserted: 1 } }, JSON.stringify(value).slice(0, 30))
+      t.same((await post(`long_${index}`, { verb: 'select', columns: [column], filters: { id: 2 } })).json.data?.rows, [{ [column]: value }])
+    }
+  }
+})
