@@ -3,6 +3,7 @@ import type { Column } from '../catalog/catalog.ts'
 import { TRAITS } from '../catalog/traits.ts'
 import type { RowSink } from '../dialects/dialect.ts'
 import { afterLength, readLength, valuesIn } from '../dialects/row-bytes.ts'
+import { databaseUnavailable, withReason } from '../errors.ts'
 import type { Runner } from '../execute/runner.ts'
 import { cellsOf } from '../plan/members.ts'
 import type { ListMember, ManyMember, RowLock } from '../plan/plan.ts'
@@ -123,7 +124,9 @@ class ListSink implements RowSink {
 
   /** Begins the list of a row, whose first cell is given. */
   #open (first: DriverValue): void {
-    const list = this.#isValue ? this.#lists.find(first) : this.#lists.lists[Number(String(first))] as RelatedList
+    const list = this.#isValue ? this.#lists.find(first) : this.#lists.lists[Number(String(first))]
+    // a proxy has changed the row: the statement asked for rows of the lists only
+    if (list === undefined) throw withReason(databaseUnavailable(), 'UNREADABLE_PACKET')
     const { gaps } = this.members
     const start = this.#output.length
     list.rows = { output: this.#output, gaps, start, end: start, gap: gaps.length, gapEnd: gaps.length }

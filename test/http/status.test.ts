@@ -201,6 +201,20 @@ await test('a path that cannot be decoded is 404 with a token and 401 without on
   t.same(await send('/api/shop/%zz', 'Bearer wrong'), [429, 'RATE_LIMITED'])
 }, ['sqlite'])
 
+await test('a row of a list that belongs to no row of the response is no bug: the server is not available', async (t, { url, sql }) => {
+  await sql('create table coded (code varchar(10) primary key)')
+  await sql('create table marked (id int primary key, code varchar(10), note varchar(20), key (code))')
+  await sql("insert into coded values ('a')")
+  await sql("insert into marked values (1, 'a', 'the mark')")
+  let changed = 0
+  const toClient = (text: string): string => text.replace('\x010\x08the mark', () => { changed++; return '\x019\x08the mark' })
+  const { post, log } = await startService(t, await createRewritingProxy(t, url, { toClient }))
+  const response = await post('coded', { verb: 'select', include: { marked: { on: { code: 'code' }, columns: ['note'] } } })
+  t.ok(changed > 0, 'the proxy has changed the row')
+  isRefusal(t, response, { status: 503, code: 'DATABASE_UNAVAILABLE', why: 'a changed row' })
+  t.ok(log.some((line) => JSON.parse(line).reason === 'UNREADABLE_PACKET'))
+}, ['mariadb', 'mysql'])
+
 // Statements that are larger than the server's max_allowed_packet. The server is told to name a smaller one than it has.
 
 const LARGEST = '000000000020000+0000'
