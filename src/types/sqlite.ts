@@ -215,7 +215,7 @@ const AMONG_NUMBERS = createType({
   ...SQLITE_TEXT,
   schema: Type.String({
     title: 'TextThatIsNoNumber',
-    not: { pattern: LIKE_NUMBERS },
+    not: { type: 'string', pattern: LIKE_NUMBERS }, // a pattern alone is true of NULL, too
     description: 'A text that is no number, which SQLite would store as one.',
     examples: ['text']
   }),
