@@ -117,7 +117,8 @@ const SAYS: Readonly<Record<string, RegExp>> = { charset: /^utf-?8$/i, header: /
 /** Whether the parameters of a header Content-Type say nothing else than how the body is read. */
 export function isReadType (type: string): boolean {
   if (type === 'application/json') return true // the common case, without the regular expression
-  return type.matchAll(PARAMETERS).every(([, name = '', value = '']) => SAYS[name.toLowerCase()]?.test(value) ?? true)
+  const parameters = Array.from(type.matchAll(PARAMETERS))
+  return parameters.every(([, name = '', value = '']) => SAYS[name.toLowerCase()]?.test(value) ?? true)
 }
 
 /**
