@@ -1,7 +1,7 @@
-// night: two hundred requests on each engine
+// night: 350 requests on each engine
 /**
- * Situations of the tests of PostgREST that need full text, values inside JSON, numbers of related rows, views as related tables, orders and groups by related rows, or
- * members of a write. The situations are theirs; tables, rows and requests are our own.
+ * Situations of the tests of PostgREST that need full text, values inside JSON, numbers of related rows, views as related tables, orders by NULL, paths and related rows,
+ * groups of related rows, members of a write, letter case, defaults, or what became of the rows of an upsert. The situations are theirs; tables, rows and requests are our own.
  */
 import t, { type Test } from 'tap'
 import { type EngineName, onEachEngine } from '../support/service.ts'
@@ -35,6 +35,8 @@ const schema = (engine: EngineName): string[] => {
     'create table costs (process_id int not null primary key, cost decimal(8,2), foreign key (process_id) references processes (id))',
     'create table watched (process_id int not null, supervisor_id int not null, primary key (process_id, supervisor_id), foreign key (process_id) references processes (id), foreign key (supervisor_id) references supervisors (id))',
     `create table documents (${id}, data json)`,
+    `create table complex (${id}, name varchar(20) not null default 'Default', sep int default 1, settings json)`,
+    `create table simple (${id}, k varchar(20)${isSqlite ? '' : ' character set utf8mb4 collate utf8mb4_bin'})`,
     `create table articles (${id}, title varchar(100), body text${isSqlite ? '' : ', fulltext key (title, body), fulltext key (title)'})${isSqlite ? '' : ' default charset=utf8mb4 collate utf8mb4_general_ci'}`,
     ...isSqlite ? [...fts('articles', 'in_both', ['title', 'body']), ...fts('articles', 'in_title', ['title'])] : [],
     ...['projects (client_id)', 'tasks (project_id)', 'assignments (task_id)', 'invoices (project_id)', 'nodes (parent_id)', 'orders (billing_id)', 'orders (shipping_id)', 'processes (factory_id)', 'processes (category_id)', 'watched (supervisor_id)']
@@ -72,6 +74,8 @@ const schema = (engine: EngineName): string[] => {
       '[{"0xy1":[1,{"23-xy-45":[2,{"xy-6":[3]}]}]}]', '{"!@#$%^&*_d":{"!@#$%^&*_e":3}}', '{"a":{"b":"foo"},"b":"bar"}', '{"a":{"b":2},"ok":true,"none":null}', 'null'
     ].map((json, index) => `insert into documents values (${index + 1}, '${json}')`),
     'insert into documents values (17, null)',
+    "insert into complex values (1, 'One', 1, '{\"a\":1}'), (2, 'Two', 2, '{\"a\":2}'), (3, 'Three', 3, null)",
+    "insert into simple values (1, 'xyyx'), (2, 'xYYx'), (3, 'plan of a brain'), (4, 'a PLAN of greatness')",
     ...[
       ['It is possible', 'to do the impossible, even in winter'], ['Fun and possible', 'but hard work'], ['Fat cats ate rats', 'on a wet day'], ['Amusing and impossible', 'all of it'], ['Spass und Art', 'nicht impossible'], ['Fat rats', 'ate the fat cats'], ['Rats, fat', 'cats of no weight']
     ].map(([title, body], index) => `insert into articles values (${index + 1}, '${title}', '${body}')`)
@@ -448,7 +452,75 @@ const REST: Situation[] = [
   ['no row, no members, deleted', ...gone('tasks', { id: 99 }, { project: { table: 'projects' } }), []]
 ]
 
-const PARTS: Array<readonly [name: string, situations: readonly Situation[]]> = [['full text', FULL_TEXT], ['inside JSON', INSIDE_JSON], ['numbers of related rows', COUNTS], ['views', VIEWS], ['orders by related rows', ORDERS], ['groups by related rows', GROUPS], ['members of a write', RETURNED], ['orders by NULL, letter case, columns, outcomes, defaults', REST]]
+/** A document of three, as in JsonOperatorSpec: 1, 2 and 3 have the numbers 1, 0 and 3, and 1 has a text two levels down. */
+const sorted = (orderBy: unknown, list: number[], ...order: number[]): [string, Record<string, unknown>, unknown[]] => ['documents', { columns: ['id'], orderBy, filters: { id: list } }, ids(...order)]
+const byRank = (direction: string): [string, Record<string, unknown>] => ['sheets', { columns: ['project_id'], orderBy: [{ sheet: { '$.rank': direction } }], include: { project: { table: 'projects', columns: ['id'] } } }]
+const $default = { $default: true }
+const simple = (k: object, ...list: number[]): [string, Record<string, unknown>, unknown[]] => ['simple', { columns: ['id'], orderBy: 'id', filters: { k } }, ids(...list)]
+const either = (...words: string[]): object[] => words.map((word) => ({ k: { $contains: word, $case: 'ignore' } }))
+const shown = { returning: ['id', 'name', 'sep'], dryRun: true }
+const processOf = (include?: object): object => ({ process: { table: 'processes', ...include !== undefined && { include } } })
+const cost = { cost: { table: 'costs' } }
+const supervised = (groupBy: unknown[] | undefined, aggregates: object, include: object, orderBy: string): [string, Record<string, unknown>] => ['watched', { ...groupBy !== undefined && { groupBy }, aggregates, include, orderBy }]
+const byFactory = { factory: { process: 'factory_id' } }
+
+/** Situations of JsonOperatorSpec: indexes from the end, and orders by values inside. */
+const JSON_ENDS: Situation[] = [
+  ['the last of a list', ...inside({ '$[last]': 3 }, 4)],
+  ['the third from the end of a list', ...inside({ '$[last-2]': 1 }, 4)],
+  ['the third from the end of the last list in a list', ...inside({ '$[last][last-2]': 11 }, 6)],
+  ['the second from the end of the first list in a list', ...inside({ '$[0][last-1]': { $in: [8, 7] } }, 6, 7)],
+  ['a key of the last object in a list', ...inside({ '$[last].b': 'B' }, 8)],
+  ['the last of a list at a key of the last object in a list', ...inside({ '$[last].b[last]': 5 }, 9)],
+  ['a key of the last object but one in a list', ...inside({ '$[last-1].a': 'A' }, 8)],
+  ['further from the end than a list is long', ...inside({ '$[last-7]': { $exists: true } })],
+  ['an index from the end with two signs', 'documents', { filters: at({ '$[last--34]': 3 }) }, 'INVALID_BODY /filters/data/$at/$[last--34]'],
+  ['by a number inside, ascending', ...sorted([{ data: { '$.id': 'ASC' } }], [1, 2, 3], 2, 1, 3)],
+  ['by a number inside, descending', ...sorted([{ data: { '$.id': 'DESC' } }], [1, 2, 3], 3, 1, 2)],
+  ['by a text two levels down, null first', ...sorted([{ data: { '$.foo.bar': 'ASC NULLS FIRST' } }, { id: 'DESC' }], [1, 2, 3], 3, 2, 1)],
+  ['by a text two levels down, null last', ...sorted([{ data: { '$.foo.bar': 'ASC NULLS LAST' } }, { id: 'DESC' }], [1, 2, 3], 1, 3, 2)],
+  ['by the first of a list, descending', ...sorted([{ data: { '$[0]': 'DESC' } }], [4, 5], 5, 4)],
+  ['by the second of a list, ascending', ...sorted([{ data: { '$[1]': 'ASC' } }], [5, 4], 4, 5)],
+  ['by an element of a list in a list, descending', ...sorted([{ data: { '$[0][1]': 'DESC' } }, { id: 'ASC' }], [4, 6], 6, 4)],
+  ['by the last of a list, ascending', ...sorted([{ data: { '$[last]': 'ASC' } }], [4, 5], 4, 5)],
+  ['by the second from the end of a list, descending', ...sorted([{ data: { '$[last-1]': 'DESC' } }], [4, 5], 5, 4)],
+  // RelatedQueriesSpec has these from the other side of the relation
+  ['by a value inside one to one, ascending', ...byRank('ASC'), [[2, [2]], [3, [3]], [1, [1]]]],
+  ['by a value inside one to one, descending', ...byRank('DESC'), [[1, [1]], [3, [3]], [2, [2]]]]
+]
+
+/** More situations of QuerySpec, RelatedQueriesSpec, InsertSpec, UpdateSpec, UpsertSpec, DeleteSpec and AggregateFunctionsSpec. */
+const MORE: Situation[] = [
+  ['a pattern at the beginning, in any letter case', ...simple({ $like: 'xy%', $case: 'ignore' }, 1, 2)],
+  ['a pattern in the middle, in any letter case', ...simple({ $like: '%YY%', $case: 'ignore' }, 1, 2)],
+  ['a pattern in the middle, in its letter case', ...simple({ $contains: 'YY' }, 2)],
+  ['not a pattern, in any letter case', 'simple', { columns: ['id'], filters: { id: [1, 2], $not: { k: { $like: 'xy%', $case: 'ignore' } } } }, []],
+  ['all of several patterns in any letter case', 'simple', { columns: ['id'], orderBy: 'id', filters: { $and: either('plan', 'GREATNESS') } }, ids(4)],
+  ['any of several patterns in any letter case', 'simple', { columns: ['id'], orderBy: 'id', filters: { $or: either('PLAN', 'Brain') } }, ids(3, 4)],
+  ['by two columns with the place of NULL', 'projects', { columns: ['client_id', 'id'], orderBy: 'client_id DESC NULLS LAST, id DESC' }, [[2, 4], [2, 3], [1, 2], [1, 1], [null, 5]]],
+  ['letters behind the place of NULL', 'projects', { orderBy: 'id ASC NULLS LASTTT' }, 'INVALID_ORDER_BY /orderBy'],
+  ['by a parent, descending, in a list of members', 'people', { columns: ['id'], filters: { id: 1 }, include: { work: { table: 'assignments', on: { id: 'person_id' }, columns: ['task_id'], orderBy: 'task.project_id DESC, task_id', include: { task: { table: 'tasks', columns: ['project_id'] } } } } }, [[1, [[3, [2]], [4, [2]], [1, [1]], [2, [1]]]]]],
+  ['by a parent of a list', 'clients', { orderBy: 'projects.id', include: { projects: {} } }, 'INVALID_ORDER_BY /orderBy'],
+  ['defaults of keys that are left out', 'complex', { verb: 'insert', data: [{ id: 4, name: 'Vier' }, { id: 6, name: 'Sechs', sep: 6 }, { id: 8 }], ...shown }, [[4, 'Vier', 1], [6, 'Sechs', 6], [8, 'Default', 1]]],
+  ['a default in an update, beside a value', 'complex', { verb: 'update', filters: { id: 3 }, data: { name: 'Tres', sep: $default }, ...shown }, [[3, 'Tres', 1]]],
+  ['a default of a text, beside null', 'complex', { verb: 'update', filters: { id: 2 }, data: { name: $default, settings: null }, returning: ['id', 'name', 'settings', 'sep'], dryRun: true }, [[2, 'Default', null, 2]]],
+  ['defaults in a list of rows', 'complex', { verb: 'update', key: ['id'], filters: {}, data: [{ id: 1, name: $default, sep: 9 }, { id: 2, name: 'x', sep: $default }], ...shown }, [[1, 'Default', 9], [2, 'x', 1]]],
+  ['a default in an upsert', 'complex', { verb: 'insert', data: [{ id: 3, name: 'new' }, { id: 9, name: 'newer' }], onConflict: { key: ['id'], set: { sep: $default } }, ...shown }, [[3, 'Three', 1], [9, 'newer', 1]]],
+  ['a default in an insert', 'complex', { verb: 'insert', data: { name: $default } }, 'INVALID_VALUE /data/name'],
+  ['what an upsert inserts and updates, without a key that is a counter', ...upsert([{ id: 1, name: 'updated value' }, { name: 'new value' }], { returning: ['name'] }), [['updated value'], ['new value']]],
+  ['what an upsert leaves as it is', ...upsert([{ id: 1, name: 'other' }, { id: 9, name: 'new' }], { onConflict: { key: ['id'], set: [] }, returning: ['name'] }), [['Acorn'], ['new']]],
+  ['one to one of a row that is deleted', ...gone('projects', { id: 5 }, { sheets: { columns: ['code'] }, client }), [[5, null, null]]],
+  ['the parent of one to one that is deleted', 'sheets', { verb: 'delete', filters: { project_id: 1 }, returning: ['code'], include: { project: { table: 'projects', columns: ['name'] } }, dryRun: true }, [['c', ['Bridge']]]],
+  ['the number of a parent by its row', ...supervised(['supervisor_id'], { n: { $count: { process: 'id' } } }, processOf(), 'supervisor_id'), [[1, 2], [2, 2], [3, 3], [4, 1]]],
+  ['the number beside a column of the parent', ...supervised([{ id: { supervisor: 'id' } }], { n: { $count: { supervisor: 'id' } } }, { supervisor: { table: 'supervisors' } }, 'id'), [[1, 2], [2, 2], [3, 3], [4, 1]]],
+  ['the number of what is two members away', ...supervised(['supervisor_id'], { n: { $count: { process: { cost: 'process_id' } } } }, processOf(cost), 'supervisor_id'), [[1, 2], [2, 2], [3, 3], [4, 1]]],
+  ['the number of what is two members away by a column of a parent', ...supervised([byFactory], { n: { $count: { process: { cost: 'process_id' } } } }, processOf(cost), 'factory'), [[1, 2], [2, 4], [3, 2]]],
+  ['numbers of what is one and two members away', ...supervised([byFactory], { processes: { $count: { process: 'id' } }, costs: { $count: { process: { cost: 'process_id' } } } }, processOf(cost), 'factory'), [[1, 2, 2], [2, 4, 4], [3, 2, 2]]],
+  ['the greatest and the least of what is two members away', ...supervised([byFactory], { most: { $max: { process: { cost: 'cost' } } }, least: { $min: { process: { cost: 'cost' } } } }, processOf(cost), 'factory DESC'), [[3, '70.00', '40.00'], [2, '180.00', '70.00'], [1, '200.00', '150.00']]],
+  ['sums of a list of a parent', 'factories', { aggregates: { sum: { $sum: { processes: 'id' } } }, include: { processes: {} } }, 'INVALID_BODY /include/processes']
+]
+
+const PARTS: Array<readonly [name: string, situations: readonly Situation[]]> = [['full text', FULL_TEXT], ['inside JSON', INSIDE_JSON], ['numbers of related rows', COUNTS], ['views', VIEWS], ['orders by related rows', ORDERS], ['groups by related rows', GROUPS], ['members of a write', RETURNED], ['orders by NULL, letter case, columns, outcomes, defaults', REST], ['inside JSON from the end, and in its order', JSON_ENDS], ['more of all', MORE]]
 
 await onEachEngine(t as Test, 'situations', { schema }, async (t, { engine, post }) => {
   for (const [part, situations] of PARTS) {
