@@ -10,10 +10,10 @@ import { keepsOrder } from '../types/value-classes.ts'
 import { getColumn, type ColumnScope, readValue } from './columns.ts'
 import { combine } from './filters/scope.ts'
 import { Hole, oneMore, valueOr } from './holes.ts'
-import { readPath } from './json-path.ts'
+import { furtherLists, readPath } from './json-path.ts'
 import {
-  type ComputedMember, type Condition, isInside, isRelevance, type ManyMember, type Member, type Operator, type Order,
-  type Page, type Relevance, type SelectPlan
+  type ComputedMember, type Condition, isInside, isRelevance, type JsonPlace, type ManyMember, type Member,
+  type Operator, type Order, type Page, type Relevance, type SelectPlan
 } from './plan.ts'
 import { findColumns } from './row-keys.ts'
 import { type FilterLimits, planRange, type PlanLimits } from './write-options.ts'
@@ -68,7 +68,10 @@ function requireFew (paths: readonly Order[], { conditions }: FilterLimits, path
   if (most < conditions && paths.length > most) {
     throw unsupported(pointer(...path), `MariaDB can sort by at most ${most} paths inside JSON`)
   }
-  if (paths.length > conditions) throw at(path, invalidBody(`"orderBy" can have at most ${conditions} paths`))
+  const count = paths.reduce((sum, { inside }) => sum + 1 + furtherLists(inside as JsonPlace), 0)
+  if (count > conditions) {
+    throw at(path, invalidBody(`"orderBy" can have at most ${conditions} paths and further steps into lists`))
+  }
 }
 
 const keyOf = ({ column, inside }: Order): unknown =>

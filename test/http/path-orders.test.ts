@@ -145,6 +145,9 @@ await onEachEngine(t as Test, 'orders by a path', { schema, tokens }, async (t, 
     const many = (length: number): unknown => Array.from({ length }, (_, index) => ({ meta: { [`$.v${index}`]: 'ASC' } })).concat([{ id: 'ASC' }] as never)
     t.same(await read(many(16)), inOrder(() => 0), '16 paths')
     t.same(await read(many(17)), engine === 'mariadb' ? 'NOT_SUPPORTED /orderBy' : inOrder(() => 0), '17 paths')
+    const deep = (length: number): unknown => Array.from({ length }, (_, index) => ({ meta: { [`$.p${index}${'[0]'.repeat(29)}`]: 'ASC' } })).concat([{ id: 'ASC' }] as never)
+    t.same(await read(deep(8)), inOrder(() => 0), 'a further step into a list counts as a path')
+    t.equal(await read(deep(9)), 'INVALID_BODY /orderBy')
     if (engine === 'mariadb') return
     t.same(await read(many(256)), inOrder(() => 0), '256 paths')
     t.equal(await read(many(257)), 'INVALID_BODY /orderBy')

@@ -6,7 +6,7 @@ import { isObject, objectKeys, numberText } from '../../json/exact-json.ts'
 import { expected, type JsonInside, type Scalar, type Value } from '../../types/column-type.ts'
 import { readString } from '../../types/text.ts'
 import { readWith } from '../columns.ts'
-import { readPath } from '../json-path.ts'
+import { furtherLists, readPath } from '../json-path.ts'
 import type { At, Condition, JsonPlace, JsonTest, Operator } from '../plan.ts'
 import { combine, countCondition, countValues, type FilterScope, requireRoom, requireShort } from './scope.ts'
 
@@ -27,6 +27,7 @@ export function planPaths ({ value, ...given }: Given): Condition {
   return combine('and', texts.map((text) => {
     const inner = [...path, text]
     const place = readPath(text, column, { ...scope, path: inner })
+    for (let further = furtherLists(place); further > 0; further--) countCondition(scope, inner)
     return planValue({ ...given, value: (value as Readonly<Record<string, unknown>>)[text], path: inner, place })
   }))
 }
