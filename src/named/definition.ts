@@ -315,7 +315,9 @@ function copyBody (given: object): Record<string, unknown> | ServiceError {
   return parseBody(toText(given)) as Record<string, unknown> | ServiceError
 }
 
-const copyValue = (value: unknown): unknown => (copyBody({ value }) as { readonly value: unknown }).value
+/** Exact, for its fields are none of a body. */
+const copyValue = (value: unknown): unknown =>
+  (parseBody(toText({ value }), false) as { readonly value: unknown }).value
 
 /** Configurations have large integers as bigints. */
 const toText = (value: unknown): string =>

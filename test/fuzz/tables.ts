@@ -73,12 +73,12 @@ export async function describeTables ({ engine, url }: Pick<Service, 'engine' | 
   }))
 }
 
-/** Fills the tables through the service. The rows are the same in every run, so that the seed of the bodies reproduces a failure. */
+/** Fills the tables through the service, those that there are. The rows are the same in every run, so that the seed of the bodies reproduces a failure. */
 export async function prepareTables ({ engine, url, post, sql }: Service): Promise<FuzzTable[]> {
   if (engine !== 'sqlite') await sql("set session sql_mode = 'NO_AUTO_VALUE_ON_ZERO', time_zone = '+00:00'")
   const { tables } = await loadCatalog(url)
   const prepared: FuzzTable[] = []
-  for (const { name, columns } of groupsOf(engine)) {
+  for (const { name, columns } of groupsOf(engine).filter((group) => tables.has(group.name))) {
     const arbitraries = new Map<string, JsonTexts>([...Object.entries(own), ...typed(columns)].map(([column, { values }]) => [column, values]))
     const names = [...arbitraries.keys()]
     const samples = names.map((column, index) => fc.sample(fc.option(arbitraries.get(column) as JsonTexts, { freq: 6, nil: 'null' }), { numRuns: SEED_ROWS, seed: index }))

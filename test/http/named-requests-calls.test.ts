@@ -18,7 +18,9 @@ const add = { database: 'shop', table: 'things', as: 'front', parameters: { id: 
 const find = { database: 'shop', table: 'things', as: 'front', parameters: { ids: {} }, body: { verb: 'select' as const, columns: ['id', 'name'], filters: { id: { $in: { $param: 'ids' } } }, orderBy: 'id' } }
 const both = { database: 'shop', as: 'front', parameters: { id: {} }, body: { operations: [{ table: 'things', verb: 'insert', data: { id: { $param: 'id' } } }, { table: 'things', verb: 'select', columns: ['id'], filters: { id: { $param: 'id' } } }] } }
 const tokens = [{ name: 'website', sha256: hashToken('website'), requests: '*' as const }, { name: 'other', sha256: hashToken('other'), requests: '*' as const }]
-const requests = { add, find, both }
+/** Configurations have large integers as bigints. */
+const exact = { ...find, parameters: { ids: { default: [9007199254740993n] }, least: { default: 9007199254740993n } }, body: { ...find.body, filters: { id: { $in: { $param: 'ids' }, $gte: { $param: 'least' } } } } }
+const requests = { add, find, both, exact }
 
 const post = async ({ server }: Pick<Service, 'server'>, name: string, body: unknown, { token = 'website', headers = {} }: { token?: string, headers?: Record<string, string> } = {}) => {
   const response = await server.app.inject({ method: 'POST', url: `/api/requests/${name}`, headers: { authorization: `Bearer ${token}`, ...headers }, payload: body as object })
@@ -59,6 +61,7 @@ await onEachEngine(t, 'beside other features', { schema, tokens, options: { role
     t.same(await server.rows.request('add', { id: 9007199254740993n, name: 'x' }, { grant }), { inserted: 1, id: 9007199254740993n })
     t.same((await server.rows.request('find', { ids: [9007199254740993n] }, { grant })).rows, [{ id: 9007199254740993n, name: 'x' }])
     t.same((await server.rows.request('find', { ids: ['9007199254740993'] }, { grant, bigints: 'string', consistency: 'primary' })).rows, [{ id: '9007199254740993', name: 'x' }])
+    t.same((await server.rows.request('exact', {}, { grant: { requests: '*' } })).rows, [{ id: 9007199254740993n, name: 'x' }], 'a default keeps all its digits')
     t.same((await server.rows.request('both', { id: 9007199254740995n }, { grant })).results[1].rows, [{ id: 9007199254740995n }])
     await t.rejects(server.rows.request('find', { ids: [1] }, { grant: { permissions: ['select'] } }), { code: 'REQUEST_NOT_FOUND' })
     await t.rejects(server.rows.request('nothing', {}, { grant }), { code: 'REQUEST_NOT_FOUND' })

@@ -1,0 +1,5 @@
+/** The law of named requests by bytes, for few bodies; named-requests-bytes-night.test.ts has more. */
+import t, { type Test } from 'tap'
+import { holdLaw } from '../support/named-law.ts'
+
+await holdLaw(t as Test, { runs: 60, most: 1, kinds: ['same', 'select', 'insert', 'GET', 'given', 'default', 'optional', 'left out'] })
