@@ -92,7 +92,10 @@ const forms = {
   },
   array: ({ minItems = 0, uniqueItems }: TSchema) =>
     `a list${minItems > 0 ? ' that is not empty' : ''}${uniqueItems === true ? ', without duplicates' : ''}`,
-  object: ({ minProperties = 0 }: TSchema) => (minProperties > 0 ? 'an object that is not empty' : 'an object')
+  object: ({ minProperties = 0, maxProperties }: TSchema) => {
+    if (maxProperties !== undefined) return `an object of at most ${maxProperties} entries`
+    return minProperties > 0 ? 'an object that is not empty' : 'an object'
+  }
 }
 
 /** Describes the values that a schema allows. */

@@ -12,7 +12,7 @@ import { stepsOf } from '../json/plain-values.ts'
 import type { RequestLimits } from '../plan/write-options.ts'
 import { createBodyCheck, createOperationsCheck, parseBody } from '../request/check-body.ts'
 import { namedTables } from '../request/check-fields.ts'
-import { type FieldOfPage, type Finder, Parameter, type Place, readBody } from './places.ts'
+import { type FieldOfPage, type Finder, isPart, Parameter, type Place, readBody } from './places.ts'
 
 /** A parameter of a named request. */
 export interface Declared {
@@ -249,16 +249,17 @@ class Reader {
     if (isList !== Array.isArray(value) && (isList || places.some(({ field }) => field !== undefined))) {
       return this.#refuse(path, isList ? 'must be a list' : 'must not be a list')
     }
-    for (const { field, isData } of places) {
+    for (const { field, isData, isKey, operator } of places) {
+      const values = isList ? value as readonly unknown[] : [value]
       if (field === 'after') {
         if (value !== null && !isObject(value)) this.#refuse(path, 'must be null or a position')
       } else if (field !== undefined) {
         const [least, most] = [field === 'limit' ? 1 : 0, maximum ?? this.#mostOf(field)]
         const isWithin = typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most
         if (!isWithin) this.#refuse(path, `must be a whole number from ${least} to ${most}`)
-      } else if (value === null && !isData) {
+      } else if (values.includes(null) && (!isData || isKey === true)) {
         this.#refuse(path, 'must not be null, which is only a value of columns of "data", and of "after"')
-      }
+      } else if (value === '' && isPart(operator)) this.#refuse(path, 'must not be empty')
     }
   }
 

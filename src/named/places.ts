@@ -7,6 +7,10 @@ import type { Path } from '../errors.ts'
 import { isObject } from '../json/exact-json.ts'
 import { Placeholder } from '../plan/holes.ts'
 
+/** Whether the operator looks for a part of a text. */
+export const isPart = (operator: string | undefined): boolean =>
+  operator === '$startsWith' || operator === '$contains'
+
 /** `{"$param": …}` in a body, for which each call gives a value. */
 export class Parameter extends Placeholder {
   readonly name: string
@@ -23,7 +27,7 @@ export class Parameter extends Placeholder {
     this.name = name
     this.isList = isList
     this.isMember = operator === '$has'
-    this.isPart = operator === '$startsWith' || operator === '$contains'
+    this.isPart = isPart(operator)
     this.mayBeNull = isData && !isKey
   }
 }

@@ -161,6 +161,12 @@ t.test('what a parameter says of itself', async (t) => {
     [filters, { default: { a: [{ $param: 'x' }] } }, 'parameters.x.default: must not contain "$param"'],
     [filters, { default: null }, 'parameters.x.default: must not be null, which is only a value of columns of "data", and of "after"'],
     [list, { default: 1 }, 'parameters.x.default: must be a list'],
+    [list, { default: [1, null] }, 'parameters.x.default: must not be null, which is only a value of columns of "data", and of "after"'],
+    [{ verb: 'update', filters: {}, key: ['id'], data: [{ id: x, n: 1 }] }, { default: null }, 'parameters.x.default: must not be null, which is only a value of columns of "data", and of "after"'],
+    [{ ...select, filters: { id: { $startsWith: x } } }, { default: '' }, 'parameters.x.default: must not be empty'],
+    [{ ...select, filters: { id: { $contains: x } } }, { default: '' }, 'parameters.x.default: must not be empty'],
+    [{ ...select, after: x }, { default: [] }, 'parameters.x.default: must not be a list'],
+    [limit, { default: { $now: true } }, 'parameters.x.default: must be a whole number from 1 to 1000'],
     [limit, { default: 0 }, 'parameters.x.default: must be a whole number from 1 to 1000'],
     [limit, { default: 11, maximum: 10 }, 'parameters.x.default: must be a whole number from 1 to 10'],
     [limit, { default: '1' }, 'parameters.x.default: must be a whole number from 1 to 1000'],
@@ -200,6 +206,25 @@ t.test('the body, the database and the rights of a request', async (t) => {
   t.match(errorsOf({ description: 'x'.repeat(2001), body: select })[0], /^requests\.r\.description: must be a string of 0 to 2000 characters/)
   t.match(errorsOf({ maxAge: 86_401, body: select })[0], /^requests\.r\.maxAge: must be an integer from 1 to 86400/)
   t.match(errorsOf({}, { databases: { shop: { url: 'sqlite::memory:' }, requests: { url: 'sqlite::memory:' } }, requests: {} }), ['databases.requests: is the path of named requests; give the database another name'])
+})
+
+t.test('at most 1,000 requests, each with at most 100 parameters', async (t) => {
+  const many = (count: number): object => Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, {}]))
+  const each = (count: number) => ({ parameters: many(count), body: { ...select, filters: { $or: Object.keys(many(count)).map((name) => ({ id: { $param: name } })) } } })
+  t.same(errorsOf(each(100)), [])
+  t.match(errorsOf(each(101)), [/^requests\.r\.parameters: must be an object of at most 100 entries/])
+  const all = (count: number): object => ({ requests: Object.fromEntries(Object.keys(many(count)).map((name) => [name, { database: 'shop', table: 'orders', body: select }])) })
+  t.same(errorsOf({}, all(1000)), [])
+  t.match(errorsOf({}, all(1001)), [/^requests: must be an object of at most 1000 entries/])
+})
+
+t.test('tools name requests, and generic ones may be left out', async (t) => {
+  t.same(errorsOf({ body: select }, { mcp: { verbs: [] } }), [])
+  for (const requests of ['*', ['r'], []]) t.same(errorsOf({ body: select }, { mcp: { verbs: [], requests } }), [])
+  t.same(errorsOf({ body: select }, { mcp: { requests: ['r', 'q'] } }), ['mcp.requests.1: is not one of the "requests"'])
+  t.match(errorsOf({ body: select }, { mcp: { requests: 'r' } })[0], /^mcp\.requests: must be/)
+  t.same(errorsOf({}, { requests: undefined, mcp: { requests: '*' } }), ['mcp.requests: is only allowed beside "requests"'])
+  t.same(errorsOf({}, { requests: undefined, mcp: { verbs: [] } }), ['mcp.verbs: must not be empty without "requests"'])
 })
 
 t.test('grants name requests that they can call', async (t) => {
