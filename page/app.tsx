@@ -5,6 +5,8 @@ import { DatabaseMap, RECENT } from './map.tsx'
 import { Operations } from './operations.tsx'
 import { Skeleton } from './placeholder.tsx'
 import { Reference } from './reference.tsx'
+import { readRequests, type NamedRequest } from './requests.ts'
+import { NamedRequestView } from './requests.tsx'
 import { readRoute, writeRoute, type Route } from './route.ts'
 import { createService, LoadError, type Service } from './service.ts'
 import { openSharing, type Sharing } from './sharing.ts'
@@ -27,7 +29,11 @@ interface AppProps {
 }
 
 /** The service, after its first document was loaded. */
-interface Opened { readonly service: Service, readonly token: string, readonly title: string, readonly databases: readonly string[] }
+interface Opened { readonly service: Service, readonly token: string, readonly title: string, readonly databases: readonly string[], readonly requests: Promise<readonly NamedRequest[]> }
+
+/** Of a token that may only call named requests. */
+const NO_DATABASE = readDocument('', { paths: {}, tags: [] })
+const NO_REQUESTS: readonly NamedRequest[] = []
 
 const NAME = 'Row Query'
 
@@ -35,6 +41,7 @@ export function App ({ base, storage, offered, isPublic }: AppProps) {
   const [opened, setOpened] = useState<Opened>()
   const [document, setDocument] = useState<DatabaseDocument>()
   const [route, setRoute] = useState<Route>()
+  const [requests, setRequests] = useState(NO_REQUESTS)
   const [message, setMessage] = useState('')
   const [isBusy, setBusy] = useState(false)
   const [dialog, setDialog] = useState<Dialog>()
@@ -90,27 +97,32 @@ export function App ({ base, storage, offered, isPublic }: AppProps) {
     }
     const { 'x-databases': databases, info } = head
     if (token !== '') storage.keepToken(token)
-    if (databases.length === 0) throw new Error('The token holds no permission on any database')
-    const next = { service, token, title: info.title, databases }
+    // without waiting: a database that cannot be reached delays the document. A service without named requests has none
+    const named: Opened['requests'] = service.load('/requests/openapi.json').then(readRequests).catch(() => NO_REQUESTS)
+    if (databases.length === 0 && (await named).length === 0) throw new Error('The token holds no permission on any database')
+    if (!isCurrent()) return
+    const next = { service, token, title: info.title, databases, requests: named }
     setOpened(next)
     await openRoute(next, undefined, isCurrent)
   })
 
   /** Opens what the address names. What the token may not use is replaced by the first of its kind, and the message says so. */
-  const openRoute = async ({ service, databases }: Opened, current: DatabaseDocument | undefined, isCurrent: () => boolean): Promise<void> => {
+  const openRoute = async ({ service, databases, requests }: Opened, current: DatabaseDocument | undefined, isCurrent: () => boolean): Promise<void> => {
     const asked = readRoute(location.hash)
-    const isKnown = asked === undefined || databases.includes(asked.database)
-    const name = isKnown && asked !== undefined ? asked.database : databases[0] as string
-    const found = current?.name === name ? current : readDocument(name, await service.load(`/${encodeURIComponent(name)}/openapi.json`))
-    if (!isCurrent()) return
+    const isKnown = asked === undefined || databases.includes(asked.database) || (asked.call !== undefined && asked.database === '')
+    const name = asked !== undefined && databases.includes(asked.database) ? asked.database : databases[0] ?? ''
+    const found = current?.name === name ? current : name === '' ? NO_DATABASE : readDocument(name, await service.load(`/${encodeURIComponent(name)}/openapi.json`))
     const [first] = found.tables
-    if (first === undefined) throw new Error('There is no table that the token holds a permission on')
-    const missing = !isKnown ? `database "${asked.database}"` : asked !== undefined && asked.table !== '' && found.table(asked.table) === undefined ? `table "${asked.table}"` : undefined
+    const callable = asked?.call !== undefined || first === undefined ? await requests : NO_REQUESTS
+    if (!isCurrent()) return
+    const call = callable.find((request) => request.name === asked?.call) ?? (first === undefined ? callable[0] : undefined)
+    if (first === undefined && call === undefined) throw new Error('There is no table that the token holds a permission on')
+    const missing = asked?.call !== undefined && asked.call !== call?.name ? `request "${asked.call}"` : !isKnown ? `database "${asked.database}"` : asked !== undefined && asked.table !== '' && found.table(asked.table) === undefined ? `table "${asked.table}"` : undefined
     if (missing !== undefined) setMessage(`There is no ${missing}, or the token holds no permission on it. These are the ones that there are.`)
     const isShown = asked !== undefined && missing === undefined && (asked.table !== '' || asked.view === 'map' || found.operationsPath !== undefined)
     // there is nothing to choose from
-    const only = found.tables.length === 1 ? first.name : undefined
-    const next: Route = isShown && (only === undefined || asked.view !== 'map') ? asked : only === undefined ? { database: name, table: '', view: 'map' } : { database: name, table: only }
+    const only = found.tables.length === 1 ? first?.name : undefined
+    const next: Route = call !== undefined ? { database: name, table: '', view: 'call', call: call.name, body: asked?.call === call.name ? asked.body : undefined } : isShown && (only === undefined || asked.view !== 'map') ? asked : only === undefined ? { database: name, table: '', view: 'map' } : { database: name, table: only }
     if (next !== asked) history.replaceState(null, '', writeRoute(next))
     setDocument(found)
     setRoute(next)
@@ -137,9 +149,17 @@ export function App ({ base, storage, offered, isPublic }: AppProps) {
     return () => removeEventListener('hashchange', follow)
   }, [opened, document])
 
+  useEffect(() => {
+    let isOpen = true
+    setRequests(NO_REQUESTS)
+    opened?.requests.then((found) => { if (isOpen) setRequests(found) })
+    return () => { isOpen = false }
+  }, [opened])
+
   const title = opened?.title ?? NAME
   const table = route === undefined || document === undefined ? undefined : document.table(route.table)
-  const heading = table?.name ?? (route?.view === 'map' ? route.database : 'Several operations')
+  const request = requests.find(({ name }) => name === route?.call)
+  const heading = request?.name ?? table?.name ?? (route?.view === 'map' ? route.database : 'Several operations')
   useEffect(() => { globalThis.document.title = opened === undefined || document === undefined ? NAME : `${heading} – ${title}` }, [heading, title, document])
 
   const stage = useMemo((): Stage | undefined => opened === undefined || document === undefined
@@ -148,6 +168,7 @@ export function App ({ base, storage, offered, isPublic }: AppProps) {
         service: opened.service,
         document,
         storage,
+        requests,
         go: (next) => {
           if (!mayLeave()) return
           const hash = writeRoute(next)
@@ -160,7 +181,7 @@ export function App ({ base, storage, offered, isPublic }: AppProps) {
         },
         show: setDialog,
         say: (text, action) => setSaid({ text, action })
-      }, [opened, document])
+      }, [opened, document, requests])
 
   return (
     <>
@@ -179,12 +200,14 @@ export function App ({ base, storage, offered, isPublic }: AppProps) {
               <Sidebar databases={opened.databases} document={document} route={route} onDatabase={(name) => { location.hash = `#/${encodeURIComponent(name)}` }} />
               <div class='content' key={`${document.name}/${route.table}`}>
                 <div class='sheet'>
-                  <Heading heading={heading} comment={[...table?.isView === true ? ['view'] : [], table?.comment ?? ''].filter((text) => text !== '').join(' · ')} route={route} onView={(view) => stage.go({ database: document.name, table: route.table, view })} />
-                  {route.view === 'map'
-                    ? <DatabaseMap key={document.name} />
-                    : route.view === 'reference'
-                      ? <Reference path={table?.path ?? document.operationsPath as string} table={table} />
-                      : table !== undefined ? <Workbench key={table.path} table={table} route={route} /> : <Operations path={document.operationsPath as string} route={route} />}
+                  <Heading heading={heading} comment={[...table?.isView === true ? ['view'] : [], table?.comment ?? request?.description ?? ''].filter((text) => text !== '').join(' · ')} route={route} onView={(view) => stage.go({ database: document.name, table: route.table, view })} />
+                  {route.view === 'call'
+                    ? request !== undefined && <NamedRequestView key={request.name} request={request} route={route} />
+                    : route.view === 'map'
+                      ? <DatabaseMap key={document.name} />
+                      : route.view === 'reference'
+                        ? <Reference path={table?.path ?? document.operationsPath as string} table={table} />
+                        : table !== undefined ? <Workbench key={table.path} table={table} route={route} /> : <Operations path={document.operationsPath as string} route={route} />}
                 </div>
               </div>
               <DialogView dialog={dialog} onClose={() => setDialog(undefined)} />
@@ -212,7 +235,7 @@ function Heading ({ heading, comment, route, onView }: { heading: string, commen
       <h2>{heading}</h2>
       {comment !== '' && <span class='muted'>{comment}</span>}
       <span class='spacer' />
-      {route.view !== 'map' && (
+      {route.view !== 'map' && route.view !== 'call' && (
         <span class='segments' role='group' aria-label='Show'>
           <button type='button' aria-pressed={route.view === undefined} onClick={() => onView(undefined)}>{route.table === '' ? 'Requests' : 'Rows'}</button>
           <button type='button' aria-pressed={route.view === 'reference'} onClick={() => onView('reference')}>Reference</button>

@@ -11,6 +11,9 @@ export function writeCurl (url: string, body: string, { accept, file }: { readon
   return [`curl -X POST ${quote(url)}`, '-H "Authorization: Bearer $TOKEN"', ...types, data].join(' \\\n  ')
 }
 
+/** The same by GET: the parameters are in the address. */
+export const curlGet = (url: string): string => `curl ${quote(url)} \\\n  -H "Authorization: Bearer $TOKEN"`
+
 interface Accepted {
   /** What the answer is, if it is not JSON. */
   readonly accept?: string | undefined
@@ -29,6 +32,10 @@ export function writeFetch (url: string, body: string, { accept }: Accepted = {}
 ${read}`
 }
 
+export const fetchGet = (url: string): string => `const response = await fetch(${writeString(url)}, { headers: { authorization: \`Bearer \${process.env.TOKEN}\` } })
+const { success, data, error } = await response.json()
+if (!success) throw new Error(error.message)`
+
 /** The request with what Python has. */
 export function writePython (url: string, body: string, { accept }: Accepted = {}): string {
   return `import json, os, urllib.request
@@ -40,6 +47,14 @@ request = urllib.request.Request('${url}', body.encode(), {
 with urllib.request.urlopen(request) as response:
     ${accept === undefined ? "data = json.load(response)['data']" : 'text = response.read().decode()'}`
 }
+
+export const pythonGet = (url: string): string => `import json, os, urllib.request
+
+request = urllib.request.Request(${writeString(url)}, headers={'Authorization': f"Bearer {os.environ['TOKEN']}"})
+with urllib.request.urlopen(request) as response:
+    data = json.load(response)['data']`
+
+const IMPORT = "import { createClient } from 'fastify-row-query/client'"
 
 export interface Called {
   readonly url: string
@@ -57,13 +72,29 @@ export function writeCall ({ url, database, table, body }: Called): string {
   const call = table === ''
     ? `const { results } = await db.transaction(${writeSource(operations ?? [], '')}${second})`
     : `const { ${resultsOf(String(verb as Json), options)} } = await db.${String(verb as Json)}(${writeString(table)}${second})`
-  return `import { createClient } from 'fastify-row-query/client'
+  return `${IMPORT}
 import type { DB } from './${/^\w+$/.test(database) ? database : 'database'}.ts' // row-query types ${/^\w+$/.test(database) ? database : quote(database)}
 
 const client = createClient<{ ${writeKey(database)}: DB }>({ url: ${writeString(url)}, token: process.env.TOKEN })
 const db = client.database(${writeString(database)})
 
 ${call}`
+}
+
+interface NamedCall {
+  readonly url: string
+  readonly name: string
+  readonly parameters: JsonObject
+  readonly isGet: boolean
+}
+
+/** The call of a named request by the client. */
+export function writeNamedCall ({ url, name, parameters, isGet }: NamedCall): string {
+  return `${IMPORT}
+
+const client = createClient({ url: ${writeString(url)}, token: process.env.TOKEN })
+
+const data = await client.request(${writeString(name)}, ${writeSource(parameters, '')}${isGet ? ", { method: 'GET' }" : ''})`
 }
 
 function resultsOf (verb: string, fields: JsonObject): string {

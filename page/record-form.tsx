@@ -41,7 +41,7 @@ export function RecordForm ({ table, verb, data, row, onChange }: RecordFormProp
 const toValue = ({ kind }: Column, value: Json | undefined): Json | undefined => kind === 'boolean' && (value === 0 || value === 1) ? value === 1 : value
 
 interface FieldProps {
-  readonly table: Table
+  readonly table?: Table
   readonly column: Column
   readonly verb: 'insert' | 'update'
   readonly given: Given
@@ -51,9 +51,11 @@ interface FieldProps {
   readonly isEdited: boolean
   readonly isChanged: boolean
   readonly onValue: (value: Json | undefined) => void
+  /** What stands below the input. */
+  readonly note?: string
 }
 
-function Field ({ table, column, verb, given: { value, form }, old, isEdited, isChanged, onValue }: FieldProps) {
+export function Field ({ table, column, verb, given: { value, form }, old, isEdited, isChanged, onValue, note = '' }: FieldProps) {
   const id = useId()
   const [isNow, isDefault] = ['$now', '$default'].map((name) => memberOf(form, name) === true)
   // an update leaves a column as it is, whatever its default
@@ -71,6 +73,7 @@ function Field ({ table, column, verb, given: { value, form }, old, isEdited, is
         {verb === 'update' && column.takesDefault === true && <button type='button' aria-pressed={isDefault} title='The default of the column' aria-label={`${column.name}: default`} onClick={() => onValue(isDefault ? undefined : { $default: true })}>default</button>}
         {column.isNullable && <button type='button' class='null-button' aria-pressed={value === null} aria-label={`${column.name}: NULL`} onClick={() => onValue(value === null ? undefined : null)}>NULL</button>}
       </div>
+      {note !== '' && <span class='muted'>{note}</span>}
     </div>
   )
 }
@@ -111,10 +114,10 @@ interface Entry {
 const choicesOf = ({ kind, members }: Column): readonly string[] | undefined => kind === 'boolean' ? ['true', 'false'] : kind === 'text' ? members : undefined
 
 function beginEntry (column: Column, shown: string): Entry {
-  const { kind } = column
+  const { kind, isLong = false } = column
   const lineEnd = choicesOf(column) === undefined ? lineEndOf(shown) : '\n'
   // an input removes line ends
-  const hasLines = kind === 'json' || /[\r\n]/.test(shown) || (kind === 'text' && shown.length > LONG)
+  const hasLines = kind === 'json' || isLong || /[\r\n]/.test(shown) || (kind === 'text' && shown.length > LONG)
   return { text: lineEnd === undefined ? shown : shown.replaceAll(lineEnd, '\n'), hasLines, lineEnd }
 }
 

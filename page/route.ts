@@ -2,11 +2,13 @@
 
 export interface Route {
   readonly database: string
-  /** Empty for the map of the database, and for several operations. */
+  /** Empty for the map of the database, for named requests, and for several operations. */
   readonly table: string
   /** Text of a body; the page's own one if undefined. */
   readonly body?: string | undefined
-  readonly view?: 'reference' | 'map' | undefined
+  readonly view?: 'reference' | 'map' | 'call' | undefined
+  /** The name of a request, in the view `call`. */
+  readonly call?: string | undefined
   /** Text of the filters that select the row which is open. */
   readonly row?: string | undefined
 }
@@ -19,16 +21,18 @@ export function readRoute (fragment: string): Route | undefined {
     const [path = '', search = ''] = fragment.replace(/^#/, '').split('?')
     const [, database = '', table] = path.split('/').map(decodeURIComponent)
     const parameters = new URLSearchParams(search)
+    const call = parameters.get('call')
+    if (table === undefined && call !== null) return { database, table: '', view: 'call', call, body: parameters.get('body') ?? undefined }
     return database === '' ? undefined : { database, table: table ?? '', body: parameters.get('body') ?? undefined, view: table === undefined ? 'map' : parameters.get('view') === 'reference' ? 'reference' : undefined, row: parameters.get('row') ?? undefined }
   } catch { // a % that begins no character
     return undefined
   }
 }
 
-export function writeRoute ({ database, table, body, view, row }: Route): string {
+export function writeRoute ({ database, table, body, view, row, call }: Route): string {
   if (view === 'map') return `#/${encodeURIComponent(database)}`
-  const parameters = new URLSearchParams({ ...view !== undefined && { view }, ...body !== undefined && body.length <= MAX_BODY && { body }, ...row !== undefined && row.length <= MAX_BODY && { row } })
-  return `#/${encodeURIComponent(database)}/${encodeURIComponent(table)}${parameters.size > 0 ? `?${parameters.toString()}` : ''}`
+  const parameters = new URLSearchParams({ ...view === 'call' ? { call: call ?? '' } : view !== undefined && { view }, ...body !== undefined && body.length <= MAX_BODY && { body }, ...row !== undefined && row.length <= MAX_BODY && { row } })
+  return `#/${encodeURIComponent(database)}${view === 'call' ? '' : `/${encodeURIComponent(table)}`}${parameters.size > 0 ? `?${parameters.toString()}` : ''}`
 }
 
 /** Whether the fragment of an address names this route. */

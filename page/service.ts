@@ -28,6 +28,8 @@ export interface Service {
   load (path: string): Promise<any>
   /** POST of a body. It never throws, except if the signal aborts. */
   send (path: string, body: string, signal?: AbortSignal): Promise<Answer>
+  /** GET of a named request: `query` has its parameters, `body` as an object. It never throws. */
+  get (path: string, query: string, body: string): Promise<Answer>
   /** POST of a select of the page itself, such as for the names beside keys, which `onSent` is not told. */
   look (path: string, body: string, signal?: AbortSignal): Promise<Answer>
   /** POST of a select whose answer may be CSV: its text, unless the service answers in JSON. @throws if the answer is cut off */
@@ -101,6 +103,14 @@ export function createService (base: string, token: string, onSent: (sent: Sent)
     },
     async send (path, body, signal) {
       const answer = await ask(path, body, signal)
+      onSent({ path, body, status: answer.status, accept: JSON_TYPE })
+      return answer
+    },
+    async get (path, query, body) {
+      const began = performance.now()
+      // a cached answer is asked for again
+      const answer = await fetch(base + path + query, { headers: { ...authorization, accept: JSON_TYPE }, cache: 'no-cache' })
+        .then(async (response) => await readResponse(response, began)).catch(() => failed(UNREACHABLE, began))
       onSent({ path, body, status: answer.status, accept: JSON_TYPE })
       return answer
     },

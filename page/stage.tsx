@@ -1,6 +1,7 @@
 /** What every part of the page uses: the service, the open database, and the place for dialogs and announcements. */
 import { createContext, type ComponentChildren } from 'preact'
 import { useContext, useLayoutEffect } from 'preact/hooks'
+import type { NamedRequest } from './requests.ts'
 import type { Service } from './service.ts'
 import type { DatabaseDocument } from './table.ts'
 import type { Route } from './route.ts'
@@ -19,6 +20,8 @@ export interface Stage {
   readonly service: Service
   readonly document: DatabaseDocument
   readonly storage: TabStorage
+  /** Those that the token may call. */
+  readonly requests: readonly NamedRequest[]
   /** Opens a table, or another request. */
   go (route: Route): void
   /** Shows a dialog; undefined closes it. */

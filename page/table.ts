@@ -37,6 +37,8 @@ export interface Column {
   readonly isInvisible?: boolean
   /** Whether its values are bytes in base64. */
   readonly isBytes: boolean
+  /** Whether its input has several lines. */
+  readonly isLong?: boolean
 }
 
 /** Rows of another table, or of the same one, that belong to a row. */
@@ -267,7 +269,7 @@ function commentOf (post: any): string {
 }
 
 /** `shown`: the types of values in answers; `all`: also of those that are accepted. */
-function kindOf (shown: readonly string[], all: readonly string[]): Kind {
+export function kindOf (shown: readonly string[], all: readonly string[]): Kind {
   if (all.includes('boolean')) return 'boolean'
   if (shown.includes('integer')) return 'integer'
   if (shown.includes('number')) return 'number'

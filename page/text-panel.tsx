@@ -6,7 +6,8 @@ import { writeCall, writeCurl, writeFetch, writePython } from './commands.ts'
 import { Icon } from './icons.tsx'
 import { memberOf } from './json.ts'
 import { Empty } from './placeholder.tsx'
-import { readRoute } from './route.ts'
+import { writeRequest } from './requests.ts'
+import { readRoute, type Route } from './route.ts'
 import { CSV } from './service.ts'
 import { useStage } from './stage.tsx'
 import type { Entry } from './tab-storage.ts'
@@ -18,6 +19,8 @@ interface TextPanelProps {
   readonly onText: (text: string) => void
   /** Why the text is no body. */
   readonly mistake: string | undefined
+  /** The request in each language, if it is a named one. */
+  readonly writers?: Readonly<Record<string, () => string>>
 }
 
 /** As in the style: there the text is below the form. */
@@ -25,12 +28,13 @@ export const isNarrow = (): boolean => matchMedia('(max-width: 62rem)').matches
 
 const TABS = ['Body', 'curl', 'fetch', 'TypeScript', 'Python', 'History'] as const
 
-export function TextPanel ({ path, table, text, onText, mistake }: TextPanelProps) {
+export function TextPanel ({ path, table, text, onText, mistake, writers }: TextPanelProps) {
   const { service, document, say } = useStage()
   // on a small screen the text is one click away
   const [tab, setTab] = useState<typeof TABS[number] | undefined>(isNarrow() ? undefined : 'Body')
   const url = location.origin + service.base
-  const shown = tab === 'curl' ? writeCurl(url + path, text) : tab === 'fetch' ? call(() => writeFetch(url + path, text)) : tab === 'Python' ? call(() => writePython(url + path, text)) : tab === 'TypeScript' ? call(() => writeCall({ url, database: document.name, table, body: text })) : text
+  const writer = writers?.[tab ?? '']
+  const shown = writer !== undefined ? call(writer) : tab === 'curl' ? writeCurl(url + path, text) : tab === 'fetch' ? call(() => writeFetch(url + path, text)) : tab === 'Python' ? call(() => writePython(url + path, text)) : tab === 'TypeScript' ? call(() => writeCall({ url, database: document.name, table, body: text })) : text
   return (
     <div class='text-panel'>
       <div class='tabs'>
@@ -71,18 +75,19 @@ function History () {
 }
 
 function HistoryEntry ({ path, body, status, accept, file, at }: Entry) {
-  const { service, document, go, say } = useStage()
+  const { service, document, requests, go, say } = useStage()
   const [isOpen, setOpen] = useState(false)
   const [language, setLanguage] = useState('curl')
-  const route = readRoute(path)
+  const request = requests.find((each) => each.path === path)
+  const route: Route | undefined = request === undefined ? readRoute(path) : { database: document.name, table: '', view: 'call', call: request.name }
   if (route === undefined) return null
   const given = readBody(body)
-  const isDry = memberOf(given, 'dryRun') === true || (file !== undefined && /[?&]dryRun=/.test(path))
+  const isDry = request === undefined && (memberOf(given, 'dryRun') === true || (file !== undefined && /[?&]dryRun=/.test(path)))
   const notes = [...isDry ? ['dry run'] : [], ...accept === CSV ? ['export'] : []]
-  const name = [route.table === '' ? 'several operations' : `${file === undefined ? verbOf(given) : 'import'} ${route.table}`, ...notes].join(', ')
+  const name = [request !== undefined ? request.name : route.table === '' ? 'several operations' : `${file === undefined ? verbOf(given) : 'import'} ${route.table}`, ...notes].join(', ')
   const url = location.origin + service.base
   const options = { accept: accept === CSV ? CSV : undefined }
-  const writers: Readonly<Record<string, () => string>> = {
+  const ofBody: Readonly<Record<string, () => string>> = {
     curl: () => writeCurl(url + path, body, { ...options, file }),
     // a file is sent by its name
     ...file === undefined && {
@@ -91,7 +96,8 @@ function HistoryEntry ({ path, body, status, accept, file, at }: Entry) {
       Python: () => call(() => writePython(url + path, body, options))
     }
   }
-  const command = writers[language]?.() ?? ''
+  const writers = request === undefined ? ofBody : writeRequest(url, request, body)
+  const command = call(writers[language] ?? (() => ''))
   return (
     <li>
       <div class='buttons'>

@@ -87,7 +87,7 @@ export function readAgo (value: Json | undefined): Ago | undefined {
 export const writeAgo = ({ count, unit }: Ago): Json => ({ $now: { [unit]: -count } })
 
 /** Which picker of the browser a column has, and a value that it takes. */
-const TIMES: ReadonlyArray<readonly [type: RegExp, picker: 'date' | 'datetime-local' | 'time', example: string]> = [
+export const TIMES: ReadonlyArray<readonly [type: RegExp, picker: 'date' | 'datetime-local' | 'time', example: string]> = [
   [/^date$/i, 'date', '2026-11-20'], [/^datetime\b/i, 'datetime-local', '2026-11-20T10:15:00'], [/^timestamp\b/i, 'datetime-local', '2026-11-20T10:15:00Z'], [/^time\b/i, 'time', '10:15:00']
 ]
 
