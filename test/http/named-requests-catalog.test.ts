@@ -44,6 +44,35 @@ await onEachEngine(t, 'a column that is renamed breaks the requests that name it
   t.pass('the log says so')
 })
 
+await onEachEngine(t, 'a table that is renamed, dropped, and comes back with other types', { schema, tokens, options: { roles, requests: { find, other, own } } }, async (t, service) => {
+  const { sql } = service
+  const seen = async (): Promise<string> => [code(await call(service, 'find', { name: 'a' })), code(await call(service, 'other', {})), code(await call(service, 'own', { name: 'a' }, 'reader'))].join()
+  // while the service looks, a table is not said to be gone
+  const settles = async (expected: string): Promise<void> => {
+    const states: string[] = []
+    await until(expected, async () => {
+      await service.server.rows.refresh()
+      states.push(await seen())
+      return states.at(-1) === expected
+    })
+    t.same(states.flatMap((state) => state.split(',')).filter((each) => !['done', 'BROKEN_DEFINITION', 'TABLE_NOT_FOUND', 'DATABASE_UNAVAILABLE', ...expected.split(',')].includes(each)), [], states.join(' '))
+    t.notMatch(await call(service, 'find', { name: 'a' }), /things/)
+  }
+  await settles('done,done,done')
+  await sql('alter table things rename to others')
+  await settles('BROKEN_DEFINITION,BROKEN_DEFINITION,TABLE_NOT_FOUND')
+  await sql('alter table others rename to things')
+  await settles('done,done,done')
+  await sql('drop table things')
+  await settles('BROKEN_DEFINITION,BROKEN_DEFINITION,TABLE_NOT_FOUND')
+  await sql('create table things (id varchar(10) primary key, name int, secret varchar(20), tenant int)')
+  await sql("insert into things values ('x', 5, 's', 1)")
+  await settles('INVALID_VALUE,done,INVALID_VALUE')
+  t.same(JSON.parse(await call(service, 'other', { id: 'x' })).data.rows, [{ id: 'x' }])
+  t.same(JSON.parse(await call(service, 'find', { name: 5 })).data.rows, [{ id: 'x', name: 5 }])
+  t.match(JSON.parse(await call(service, 'find', { name: 'a' })).error, { code: 'INVALID_VALUE', details: [{ path: '/name' }] }, 'read by the new type')
+})
+
 await onEachEngine(t, 'what a public token does not see changes no byte', { schema, tokens, options: { roles, requests: { find, other, own } } }, async (t, service) => {
   const { sql } = service
   const calls: Array<[string, object, string?]> = [['find', { name: 'a' }], ['find', { name: 'b' }], ['other', {}], ['other', { id: 2 }], ['other', { id: 'x' }], ['find', {}], ['own', { name: 'a' }], ['nothing', {}], ['find', { name: 'a' }, 'claimless']]
