@@ -16,6 +16,12 @@ const patterns: JsonTexts = fc.oneof(
 /** The present time, and times that few or no columns can hold. */
 const MOMENTS = fc.constantFrom('{"$now":true}', '{"$now":{"years":6000,"days":-1}}', '{"$now":{"years":-9000}}', '{"$now":{"months":100000,"seconds":-100000}}')
 
+const DEFAULT = '{"$default":true}'
+const PATHS = fc.constantFrom('$', '$.a', '$.a[0]', '$[0]', '$."key"', '$[1].b', '$.a[last]', '$[last-1].b')
+const USUAL = ['', ' ASC', ' desc', ' DESC', ' ASC NULLS FIRST', ' desc nulls last']
+/** Columns whose values the model compares with those of each other (tables.ts). */
+const ALIKE = [['id', 'n', 'level', 'price'], ['word', 'code']]
+
 const lists = (values: Arbitrary<Json>, minLength = 0): Arbitrary<Json> => fc.array(values, { minLength, maxLength: 5 }).map((items) => list(...items))
 const operator = (name: string, operand: Arbitrary<Json>): Arbitrary<Json> => operand.map((value) => pairs([name, value]))
 
@@ -33,7 +39,7 @@ function conditions ({ type: { comparison, structured, moment, readMember, unbou
     pattern: patterns,
     boolean: fc.constantFrom('true', 'false'),
     members: values.filter((json) => json !== '[]'),
-    paths: fc.dictionary(fc.constantFrom('$', '$.a', '$.a[0]', '$[0]', '$."key"', '$[1].b', '$.a[last]', '$[last-1].b'), fc.constantFrom('1', 'null', '"a"', 'true', '{"$gt":0}', '{"$in":[1,"a",null]}', '{"$exists":false}'), { minKeys: 1, maxKeys: 2 }).map((paths) => pairs(...Object.entries(paths)))
+    paths: fc.dictionary(PATHS, fc.constantFrom('1', 'null', '"a"', 'true', '{"$gt":0}', '{"$in":[1,"a",null]}', '{"$exists":false}'), { minKeys: 1, maxKeys: 2 }).map((paths) => pairs(...Object.entries(paths)))
   }
   const needing = (needs: FilterOperator['needs']): Arbitrary<Json> => fc.oneof(...Object.entries<FilterOperator>(OPERATORS).filter(([, other]) => other.needs === needs).map(([name, { operand }]) => operator(name, operands[operand])))
   const nothing = fc.oneof(fc.constant<Json>('null'), needing('none'))
@@ -51,14 +57,22 @@ export function filtersOf ({ catalog, values, kinds }: FuzzTable): Arbitrary<Jso
   const conditionOn = (columns: readonly Column[]): Arbitrary<readonly [string, Json]> => fc.oneof(...columns.map((column) => conditions(column, values.get(column.name) as JsonTexts).map((condition) => [column.name, condition] as const)))
   const usable = catalog.columnList.filter(({ name }) => values.has(name))
   const known = conditionOn(usable.filter(({ name }) => kinds.has(name)))
-  const any = fc.oneof({ weight: 2, arbitrary: known }, { weight: 1, arbitrary: conditionOn(usable) })
+  const two = fc.constantFrom(...ALIKE).chain((names) => fc.tuple(fc.shuffledSubarray(names, { minLength: 2, maxLength: 2 }), fc.constantFrom('$eq', '$ne', '$gt', '$gte', '$lt', '$lte')))
+    .map(([[name, other], operator]) => [name as string, pairs([operator, pairs(['$column', text(other)])])] as const)
+  const inAnyCase = fc.constantFrom('word', 'code').chain((name) => {
+    const each = fc.oneof({ weight: 3, arbitrary: fc.constantFrom('a', 'A', 'AB', 'Row 1', 'ROW 3', 'a ', 'i', 'K', '').map(text) }, { weight: 1, arbitrary: values.get(name) as JsonTexts })
+    const operands = fc.oneof(fc.tuple(fc.constantFrom('$eq', '$ne', '$startsWith', '$contains'), each), fc.tuple(fc.constantFrom('$in', '$nin'), lists(fc.option(each, { freq: 8, nil: 'null' }), 1)), fc.tuple(fc.constantFrom('$like', '$nlike'), patterns))
+    return operands.map((operand) => [name, pairs(operand, ['$case', text('ignore')])] as const)
+  })
+  const others = fc.oneof({ weight: 2, arbitrary: two }, { weight: 1, arbitrary: inAnyCase })
+  const any = fc.oneof({ weight: 4, arbitrary: known }, { weight: 1, arbitrary: others }, { weight: 2, arbitrary: conditionOn(usable) })
   const flat = (condition: Arbitrary<readonly [string, Json]>, minLength: number): Arbitrary<Json> =>
     fc.uniqueArray(condition, { minLength, maxLength: 3, selector: ([name]) => name }).map((entries) => pairs(...entries))
   const row = fc.uniqueArray(fc.constantFrom(...usable).chain(({ name }) => fc.option(values.get(name) as JsonTexts, { freq: 8, nil: 'null' }).map((value) => [name, value] as const)), { maxLength: 3, selector: ([name]) => name })
     .map((entries) => pairs(['$is', pairs(...entries)]))
   const { nested } = fc.letrec<{ nested: Json }>((tie) => ({
     nested: fc.oneof({ maxDepth: 3, depthSize: 'small' },
-      { weight: 4, arbitrary: flat(known, 1) },
+      { weight: 4, arbitrary: flat(fc.oneof({ weight: 3, arbitrary: known }, { weight: 1, arbitrary: others }), 1) },
       { weight: 2, arbitrary: flat(any, 0) },
       { weight: 1, arbitrary: fc.tuple(fc.constantFrom('$and', '$or'), fc.array(tie('nested'), { maxLength: 3 })).map(([name, items]) => pairs([name, list(...items)])) },
       { weight: 1, arbitrary: tie('nested').map((inner) => pairs(['$not', inner])) },
@@ -74,12 +88,19 @@ export function bodiesOf (table: FuzzTable): Arbitrary<Json> {
   const written = names.filter((name) => values.has(name))
   const filters = filtersOf(table)
   const orderable = catalog.columnList.filter(({ type }) => type.comparison !== 'none' && !type.structured).map(({ name }) => name)
-  const terms = fc.uniqueArray(fc.tuple(fc.constantFrom('id', 'n', 'price', 'day', 'level', ...orderable), fc.constantFrom('', ' ASC', ' desc', ' DESC')), { minLength: 1, maxLength: 3, selector: ([name]) => name })
+  const termsWith = (directions: readonly string[]): Arbitrary<string[]> => fc.uniqueArray(fc.tuple(fc.constantFrom('id', 'n', 'price', 'day', 'level', ...orderable), fc.constantFrom(...directions)), { minLength: 1, maxLength: 3, selector: ([name]) => name })
     .map((chosen) => chosen.map((term) => term.join('')))
-  const order = terms.map((chosen) => text(chosen.join(', ')))
+  const terms = termsWith(USUAL)
+  const documents = catalog.columnList.filter(({ type }) => type.inside !== undefined).map(({ name }) => name)
+  const named = termsWith([...USUAL, ' ASC NULLS LAST', ' DESC nulls first']).map((chosen) => text(chosen.join(', ')))
+  const byPath = (): Arbitrary<Json> => fc.tuple(fc.constantFrom(...documents), PATHS, fc.constantFrom('ASC', 'desc', 'asc nulls last', 'DESC NULLS FIRST'))
+    .map(([name, path, direction]) => list(pairs([name, pairs([path, text(direction)])]), pairs(['id', text('DESC')])))
+  const order = documents.length === 0 ? named : fc.oneof({ weight: 3, arbitrary: named }, { weight: 1, arbitrary: byPath() })
   const data = (minLength: number): Arbitrary<Json> => fc.uniqueArray(fc.constantFrom(...written, ...written.slice(1)), { minLength, maxLength: 6 }).chain((chosen) =>
     fc.tuple(...chosen.map((name) => fc.option(values.get(name) as JsonTexts, { freq: name === 'id' || name === 'level' ? 50 : 8, nil: 'null' })))
       .map((texts) => pairs(...chosen.map((name, index) => [name, inData(texts[index] as string)] as const))))
+  const changed = fc.tuple(data(1), fc.option(fc.constantFrom(...written.filter((name) => name !== 'id')), { freq: 3, nil: undefined }))
+    .map(([given, name]) => name === undefined ? given : pairs(...(given as Pairs).pairs.filter(([other]) => other !== name), [name, DEFAULT]))
   const fields = (verb: string, parts: ReadonlyArray<readonly [name: string, json: Arbitrary<Json>, freq?: number]>): Arbitrary<Json> =>
     fc.tuple(...parts.map(([, json, freq]) => freq === undefined ? json : fc.option(json, { freq, nil: undefined })))
       .map((chosen) => pairs(['verb', text(verb)], ...parts.flatMap(([name], index) => chosen[index] === undefined ? [] : [[name, chosen[index]] as const])))
@@ -88,7 +109,7 @@ export function bodiesOf (table: FuzzTable): Arbitrary<Json> {
   const returning = fc.oneof(fc.constant(text('*')), fc.shuffledSubarray(names, { minLength: 1 }).map((chosen) => list(...chosen.map(text))))
   const dryRun = fc.constantFrom('true', 'false')
   const rows = fc.array(data(0), { minLength: 1, maxLength: 4 }).map((items) => list(...items))
-  const set = fc.oneof(fc.shuffledSubarray(written.filter((name) => name !== 'id'), { maxLength: 4 }).map((chosen) => list(...chosen.map(text))), data(1))
+  const set = fc.oneof(fc.shuffledSubarray(written.filter((name) => name !== 'id'), { maxLength: 4 }).map((chosen) => list(...chosen.map(text))), changed)
   const onConflict = fc.tuple(fc.constantFrom('id', 'code'), fc.option(set)).map(([key, chosen]) => pairs(['key', list(text(key))], ...chosen === null ? [] : [['set', chosen] as const]))
   const columns = fc.shuffledSubarray(names, { minLength: 1 }).map((chosen) => list(...chosen.map(text)))
   const page = fc.option(terms, { freq: 4, nil: [] }).chain((chosen) => fc.tuple(fields('select', [['filters', filters, 1], ['columns', columns, 2], ['limit', fc.integer({ min: 1, max: 12 }).map(String), 4], ['expect', expect, 9]]), pagesOf(table, chosen))
@@ -99,8 +120,8 @@ export function bodiesOf (table: FuzzTable): Arbitrary<Json> {
     { weight: 2, arbitrary: fc.tuple(fields('select', [['filters', filters, 3], ['limit', fc.integer({ min: 1, max: 30 }).map(String), 2]]), groupsOf(table, conditions, filters)).map(([body, groups]) => pairs(...(body as Pairs).pairs, ...groups)) },
     { weight: 2, arbitrary: fields('insert', [['data', data(0)], ['returning', returning, 4], ['dryRun', dryRun, 9]]) },
     { weight: 1, arbitrary: fields('insert', [['data', rows], ['returning', returning, 4], ['dryRun', dryRun, 9]]) },
-    { weight: 2, arbitrary: fields('insert', [['data', fc.oneof(rows, data(1))], ['onConflict', onConflict], ['returning', returning, 4], ['dryRun', dryRun, 9]]) },
-    { weight: 2, arbitrary: fields('update', [['data', data(1)], ['filters', filters], ['returning', returning, 4], ['expect', expect, 5], ['dryRun', dryRun, 9]]) },
+    { weight: 2, arbitrary: fields('insert', [['data', fc.oneof(rows, data(1))], ['onConflict', onConflict], ['outcomes', fc.constant('true'), 3], ['returning', returning, 4], ['dryRun', dryRun, 9]]) },
+    { weight: 2, arbitrary: fields('update', [['data', changed], ['filters', filters], ['returning', returning, 4], ['expect', expect, 5], ['dryRun', dryRun, 9]]) },
     { weight: 1, arbitrary: fields('delete', [['filters', filters], ['returning', returning, 4], ['expect', expect, 5], ['dryRun', dryRun, 5]]) }
   )
 }

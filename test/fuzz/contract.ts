@@ -5,7 +5,7 @@ import { faultsOf } from '../support/refusals.ts'
 
 /** Keys of `data` in the answer to each verb. */
 const forms: Readonly<Record<string, RegExp>> = {
-  select: /^rows,count(,next)?(,total)?$/, insert: /^(rows,)?inserted,(updated,unchanged,)?id(,dryRun)?$/, update: /^(rows,)?updated(,dryRun)?$/, delete: /^(rows,)?deleted(,dryRun)?$/
+  select: /^rows,count(,next)?(,total)?$/, insert: /^(rows,)?inserted,(updated,unchanged,)?id(,outcomes)?(,dryRun)?$/, update: /^(rows,)?updated(,dryRun)?$/, delete: /^(rows,)?deleted(,dryRun)?$/
 }
 
 /** Returns the faults of a response; `allowed`: codes of status 500 and above that can occur. */

@@ -12,7 +12,7 @@ export type Rows = ReadonlyMap<string, Row>
 /** A request that succeeded. */
 export interface Effect {
   readonly table: FuzzTable
-  readonly body: GroupsBody & { verb: string, after?: unknown, filters?: unknown, data?: Row, columns?: string[], limit?: unknown, orderBy?: string, expect?: unknown, returning?: '*' | string[], dryRun?: boolean, onConflict?: unknown }
+  readonly body: GroupsBody & { verb: string, after?: unknown, filters?: unknown, data?: Row, columns?: string[], limit?: unknown, orderBy?: unknown, expect?: unknown, returning?: '*' | string[], dryRun?: boolean, onConflict?: unknown, outcomes?: unknown }
   readonly answer: Answer
   /** Rows before and after the request. */
   readonly before: Rows
@@ -79,25 +79,33 @@ function checkSelect (effect: Effect): void {
 }
 
 /** Checks the order by the first term, if the model knows its column. */
-function checkOrder ({ kinds }: FuzzTable, orderBy: string, columns: readonly string[], rows: readonly Row[]): void {
-  const [, name = '', direction = ''] = /^\s*(\w+)\s*(\w*)/.exec(orderBy) ?? []
+function checkOrder ({ kinds }: FuzzTable, orderBy: unknown, columns: readonly string[], rows: readonly Row[]): void {
+  if (typeof orderBy !== 'string') return
+  const [, name = '', direction = '', place = ''] = /^\s*(\w+)\s*(\w*)(?:\s+nulls\s+(\w+))?/i.exec(orderBy) ?? []
   const kind = kinds.get(name)
   if (kind === undefined || kind === 'word' || !columns.includes(name)) return
   const cells = rows.map((row) => row[name] === null ? null : valueOf(kind, row[name]))
-  if (/^desc/i.test(direction)) cells.reverse()
+  const isDescending = /^desc/i.test(direction)
+  if (isDescending) cells.reverse()
+  const precedes = isNullLast(isDescending, place) ? precedesNull : follows
   const wrong = cells.findIndex((cell, index) => index > 0 && cell !== cells[index - 1] && !precedes(cells[index - 1] ?? null, cell))
   must(wrong < 0, () => `not ordered by ${orderBy}: ${textOf(rows.map((row) => row[name]))}`)
 }
 
 type Cell = ReturnType<typeof valueOf> | null
-const precedes = (a: Cell, b: Cell): boolean => a === null || (b !== null && a < b)
+const follows = (a: Cell, b: Cell): boolean => a === null || (b !== null && a < b)
+const precedesNull = (a: Cell, b: Cell): boolean => b === null || (a !== null && a < b)
+/** Whether NULL counts as the greatest value: it does in `ASC NULLS LAST` and `DESC NULLS FIRST`. */
+const isNullLast = (isDescending: boolean, place: string): boolean => place !== '' && /^last$/i.test(place) !== isDescending
 
 /** Checks the counts of a list or an upsert, and that no other rows have changed. */
 function checkRows (effect: Effect, sent: readonly Row[]): void {
-  const { body: { onConflict }, answer, before, after, table } = effect
-  const { inserted, updated = '0', unchanged = '0', id, rows } = read(answer.text).data
+  const { body: { onConflict, outcomes: told }, answer, before, after, table } = effect
+  const { inserted, updated = '0', unchanged = '0', id, rows, outcomes } = read(answer.text).data
   const [added, changed, kept] = [inserted, updated, unchanged].map((count) => Number(textOf(count).replaceAll('"', ''))) as [number, number, number]
   must(added + changed + kept === sent.length, () => `${textOf([inserted, updated, unchanged])} are not ${sent.length} rows`)
+  must((outcomes === undefined) === (told === undefined), () => 'outcomes are told if and only if they are asked for')
+  if (outcomes !== undefined) must(same(['inserted', 'updated', 'unchanged'].map((outcome) => outcomes.filter((each: unknown) => each === outcome).length), [added, changed, kept]) && outcomes.length === sent.length, () => `${textOf(outcomes)} are not ${textOf([added, changed, kept])}`)
   // an upsert may have given a row another id
   must(after.size === before.size + added, () => `${after.size - before.size} rows more, inserted is ${added}`)
   const touched = [...before].filter(([key, old]) => after.has(key) && !same(after.get(key), old)).length
@@ -128,7 +136,8 @@ function checkInsert (effect: Effect): void {
 function checkWritten ({ kinds }: FuzzTable, data: Row, row: Row): void {
   for (const [name, value] of Object.entries(data)) {
     const kind = kinds.get(name)
-    if (value === null) must(row[name] === null, () => `${name} was set to null and is ${textOf(row[name])}`)
+    if (same(value, { $default: true })) must(same(row[name], name === 'level' ? 3 : null), () => `${name} was set to its default and is ${textOf(row[name])}`)
+    else if (value === null) must(row[name] === null, () => `${name} was set to null and is ${textOf(row[name])}`)
     else if (kind !== undefined && isKnown(kind, value)) must(isKnown(kind, row[name]) && valueOf(kind, row[name]) === valueOf(kind, value), () => `${name} was set to ${textOf(value)} and is ${textOf(row[name])}`)
   }
 }

@@ -45,7 +45,7 @@ export function groupsOf ({ catalog, values, kinds }: FuzzTable, conditions: Con
   return fc.tuple(by, named, part).filter(([columns, aggregates, chosen]) => columns.length + aggregates.length > 0 || chosen !== undefined).chain(([columns, aggregates, chosen]) => {
     const names = [...columns.map(({ name }) => name), ...aggregates.map(([name]) => name), ...chosen === undefined ? [] : ['part']]
     const condition = fc.oneof(...columns.map((column) => onColumn(column).map((json) => pairs([column.name, json]))), ...aggregates.map(([name, { conditions }]) => conditions.map((json) => pairs([name, json]))), ...chosen === undefined ? [] : [fc.constantFrom('true', 'false').map((isNull) => pairs(['part', pairs(['$null', isNull])]))])
-    const order = fc.constantFrom(...names).chain((name) => fc.constantFrom(text(`${name} DESC`), list(pairs([name, text('asc')]))))
+    const order = fc.constantFrom(...names).chain((name) => fc.constantFrom(text(`${name} DESC`), text(`${name} DESC NULLS FIRST`), list(pairs([name, text('asc')])), list(pairs([name, text('asc nulls last')]))))
     return fc.record({ having: fc.option(condition, { freq: 2, nil: undefined }), orderBy: fc.option(order, { freq: 2, nil: undefined }), offset: fc.option(fc.integer({ min: 0, max: 3 }).map(String), { freq: 1, nil: undefined }) })
       .map((rest) => [
         ...columns.length === 0 && chosen === undefined ? [] : [['groupBy', list(...columns.map(({ name }) => text(name)), ...chosen === undefined ? [] : [chosen])] as const],
@@ -156,12 +156,16 @@ function compute (table: FuzzTable, aggregate: Readonly<Record<string, unknown>>
 
 /** The order has one term. */
 function findOrderFault (kinds: ReadonlyMap<string, Kind>, orderBy: unknown, rows: readonly Row[]): string | undefined {
-  const [, name = '', direction = ''] = /^\[?\{?"(\w+)(?: |":")(asc|desc)"\}?\]?$/i.exec(JSON.stringify(orderBy) ?? '') ?? []
+  const [, name = '', direction = '', place] = /^\[?\{?"(\w+)(?: |":")(asc|desc)(?: nulls (first|last))?"\}?\]?$/i.exec(JSON.stringify(orderBy) ?? '') ?? []
   const kind = kinds.get(name)
   if (kind === undefined || kind === 'word') return undefined
   const cells = rows.map((row) => row[name] === null ? null : valueOf(kind, row[name]))
   if (/^desc/i.test(direction)) cells.reverse()
-  // NULL is the lowest value
-  const isSorted = cells.every((cell, index) => index === 0 || cells[index - 1] === null || (cell !== null && (cells[index - 1] as bigint) <= (cell as bigint)))
+  const isLowest = place === undefined || /^first$/i.test(place) !== /^desc/i.test(direction)
+  const isSorted = cells.every((cell, index) => {
+    const before = cells[index - 1]
+    if (index === 0 || before === cell) return true
+    return before === null || cell === null ? (before === null) === isLowest : (before as bigint) <= (cell as bigint)
+  })
   return isSorted ? undefined : `not ordered by ${JSON.stringify(orderBy)}`
 }

@@ -80,8 +80,20 @@ function attempt (ask: () => Truth): Truth | undefined {
 }
 
 function column (name: string, kind: Kind, value: unknown, table: FuzzTable): Matcher {
-  if (isObject(value) && !isNow(value)) return all(Object.entries(value).map(([operator, operand]) => leaf(name, kind, operator, operand, table)))
+  if (isObject(value) && !isNow(value)) {
+    const { $case, ...operators } = value
+    const fold = $case === undefined ? undefined : $case === 'ignore' && kind === 'word' ? foldOf(table, operators) : unpredictable()
+    return all(Object.entries(operators).map(([operator, operand]) => leaf(name, kind, operator, operand, table, fold)))
+  }
   return leaf(name, kind, Array.isArray(value) ? '$in' : '$eq', value, table)
+}
+
+/** How the engine makes texts lower case; on a server only beside operands whose letters have one lower case everywhere. */
+function foldOf ({ engine }: FuzzTable, operators: object): (text: string) => string {
+  const fold = (text: string): string => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
+  if (engine === 'sqlite') return fold
+  if (/[^\0-\x7f]/.test(Object.values(operators).flat().join(''))) return unpredictable()
+  return (text) => fold(text).replaceAll('\u212a', 'k').replaceAll('\u0130', 'i')
 }
 
 /** Characters of a word (tables.ts). */
@@ -90,16 +102,35 @@ const WORD = 30
 /** Columns that are NOT NULL (tables.ts). */
 const NOT_NULL = new Set(['id', 'level'])
 
-function leaf (name: string, kind: Kind, operator: string, operand: unknown, { engine }: FuzzTable): Matcher {
+/** Compares two columns of a row: numbers by value, texts only for equality. */
+function columns (name: string, operator: string, other: string, table: FuzzTable): Matcher {
+  const [kind, otherKind] = [kindOf(name, table), kindOf(other, table)]
+  const numbers: readonly Kind[] = ['integer', 'decimal']
+  if (![kind, otherKind].every((each) => numbers.includes(each)) && !(kind === 'word' && otherKind === 'word' && ['$eq', '$ne'].includes(operator))) return unpredictable()
+  const cell = (row: Row, column: string, as: Kind): Comparable => {
+    const value = valueOf(as, row[column])
+    return as === 'integer' ? (value as bigint) * 100n : as === 'decimal' || table.engine === 'sqlite' ? value : trimmed(value)
+  }
+  const test = COMPARISONS[operator] ?? unpredictable()
+  return (row) => row[name] === null || row[other] === null ? null : test(cell(row, name, kind), cell(row, other, otherKind))
+}
+
+const COMPARISONS: Readonly<Record<string, (a: Comparable, b: Comparable) => boolean>> = {
+  $eq: (a, b) => a === b, $ne: (a, b) => a !== b, $gt: (a, b) => a > b, $gte: (a, b) => a >= b, $lt: (a, b) => a < b, $lte: (a, b) => a <= b
+}
+
+function leaf (name: string, kind: Kind, operator: string, operand: unknown, table: FuzzTable, fold: (text: string) => string = (text) => text): Matcher {
+  if (isObject(operand) && typeof operand['$column'] === 'string') return columns(name, operator, operand['$column'], table)
+  const { engine } = table
   const isNull: Matcher = NOT_NULL.has(name) ? () => false : (row) => row[name] === null
   /** A text longer than the column, which is in no row. */
   const isTooLong = (value: unknown): boolean => kind === 'word' && engine !== 'sqlite' && typeof value === 'string' && [...value].length > WORD
   const known = (test: (cell: Comparable) => boolean): Matcher => (row) => row[name] === null ? null : test(valueOf(kind, row[name]))
   // older collations of MySQL, such as utf8mb4_bin, ignore trailing spaces
-  const same = (a: Comparable, b: Comparable): boolean => kind === 'word' && engine !== 'sqlite' ? trimmed(a) === trimmed(b) : a === b
+  const same = (a: Comparable, b: Comparable): boolean => kind !== 'word' ? a === b : engine === 'sqlite' ? fold(String(a)) === fold(String(b)) : trimmed(fold(String(a))) === trimmed(fold(String(b)))
   const ordered = (): Comparable | undefined => kind === 'word' ? unpredictable() : comparedOf(kind, operand)
   // a NUL ends a text in SQLite's LIKE
-  const likable = (cell: Comparable): string => engine === 'sqlite' ? String(cell).replace(/\0.*/s, '') : String(cell)
+  const likable = (cell: Comparable): string => fold(engine === 'sqlite' ? String(cell).replace(/\0.*/s, '') : String(cell))
   const listed = (): { values: Comparable[], hasNull: boolean } => {
     if (!Array.isArray(operand)) throw new Unpredictable()
     return { values: operand.filter((each) => each !== null).map((each) => valueOf(kind, each)), hasNull: operand.includes(null) }
@@ -133,8 +164,8 @@ function leaf (name: string, kind: Kind, operator: string, operand: unknown, { e
       const [low, high] = Array.isArray(operand) && operand.length === 2 && !operand.includes(null) && kind !== 'word' ? operand : unpredictable()
       return all([compared(known, comparedOf(kind, low), (cell, value) => cell >= value), compared(known, comparedOf(kind, high), (cell, value) => cell <= value)])
     }
-    case '$startsWith': return compared(known, textOf(kind, operand), (cell, value) => likable(cell).startsWith(String(value)))
-    case '$contains': return compared(known, textOf(kind, operand), (cell, value) => likable(cell).includes(String(value)))
+    case '$startsWith': return compared(known, textOf(kind, operand), (cell, value) => likable(cell).startsWith(fold(String(value))))
+    case '$contains': return compared(known, textOf(kind, operand), (cell, value) => likable(cell).includes(fold(String(value))))
     case '$null': return operand === true ? isNull : operand === false ? not(isNull) : unpredictable()
     default: return unpredictable()
   }

@@ -72,7 +72,7 @@ const isPaged = (body: PageBody | undefined): boolean => body?.verb === 'select'
 function orderOf ({ orderBy = '' }: PageBody): Term[] | undefined {
   if (typeof orderBy !== 'string') return undefined
   const terms = orderBy.split(',').filter(() => orderBy !== '').map((term): Term | undefined => {
-    const [, name, direction = ''] = /^\s*(\w+)(?:\s+(asc|desc))?\s*$/i.exec(term) ?? []
+    const [, name, direction = ''] = /^\s*(\w+)(?:\s+(asc(?=\s+nulls\s+first|\s*$)|desc(?=\s+nulls\s+last|\s*$))(?:\s+nulls\s+\w+)?)?\s*$/i.exec(term) ?? []
     return name === undefined ? undefined : [name, /^desc/i.test(direction) ? -1 : 1]
   })
   if (!terms.every((term) => term !== undefined)) return undefined
