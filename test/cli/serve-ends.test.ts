@@ -11,6 +11,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { hashToken } from '../../src/access/tokens.ts'
 import { createTestDatabase, type Engine, engines, type TestDatabase } from '../servers/engines.ts'
 import { freePort } from '../servers/free-port.ts'
 import { running } from '../support/connections.ts'
@@ -96,6 +97,32 @@ for (const engine of await engines()) {
     t.match(await end, { code: 0, stderr: '' })
   })
 }
+
+t.test('SIGHUP reads named requests again, together with the tokens that name them, all or none', async (t) => {
+  const setup = ['create table people (id int primary key, name varchar(20))', "insert into people values (1, 'Ada')"]
+  const find = { database: 'shop', table: 'people', as: 'front', body: { verb: 'select', columns: ['id'] } }
+  const configOf = (requests: object, callable: readonly string[]): string => JSON.stringify({
+    databases: { shop: { url: 'sqlite::memory:', setup } },
+    roles: { front: { for: 'requests', permissions: ['select'], databases: '*' } },
+    tokens: [{ name: 'website', sha256: hashToken('website'), requests: callable }],
+    requests
+  })
+  const cwd = t.testdir({ 'row-query.json': configOf({ find }, ['find']) })
+  const server = await serveRowQuery(t, { cwd, env: { ROW_QUERY_CONFIG: 'row-query.json' } })
+  const call = async (name: string): Promise<unknown> => {
+    const { json } = await server.post(`/api/requests/${name}`, {}, 'website')
+    return json.error?.code ?? json.data.rows[0]
+  }
+  t.same([await call('find'), await call('seek')], [{ id: 1 }, 'REQUEST_NOT_FOUND'])
+  writeFileSync(join(cwd, 'row-query.json'), configOf({ seek: { ...find, body: { verb: 'select', columns: ['name'] } } }, ['seek']))
+  server.child.kill('SIGHUP')
+  await server.printed(/tokens and roles reloaded/)
+  t.same([await call('find'), await call('seek')], ['REQUEST_NOT_FOUND', { name: 'Ada' }])
+  writeFileSync(join(cwd, 'row-query.json'), configOf({ find, seek: { ...find, as: 'nobody' } }, ['find', 'seek']))
+  server.child.kill('SIGHUP')
+  t.match(await server.printed(/the configuration cannot be used/), /requests\.seek\.as: is not one of the/)
+  t.same([await call('find'), await call('seek')], ['REQUEST_NOT_FOUND', { name: 'Ada' }])
+})
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   t.test(`${signal} ends the server cleanly`, async (t) => {
