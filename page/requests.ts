@@ -33,20 +33,21 @@ export function readRequests (document: any): NamedRequest[] {
       path,
       description: plainText(post.description),
       isRead: get !== undefined,
-      parameters: Object.entries<any>(properties).map(([name, schema]) => readParameter(name, schema, { isRequired: required.includes(name), isJson: asText.has(name) }))
+      parameters: Object.entries<any>(properties).map(([name, schema]) => readParameter(name, schema, { isRequired: required.includes(name), isJson: asText.has(name), isRead: get !== undefined }))
     }
   })
 }
 
-function readParameter (name: string, schema: any, { isRequired, isJson }: { readonly isRequired: boolean, readonly isJson: boolean }): Parameter {
+function readParameter (name: string, schema: any, { isRequired, isJson, isRead }: { readonly isRequired: boolean, readonly isJson: boolean, readonly isRead: boolean }): Parameter {
   const hasMembers = schema.items?.enum !== undefined
-  const isList = schema.type === 'array' && !isJson
+  // what a write takes of members may be a SET, which can be empty
+  const isList = schema.type === 'array' && !isJson && (isRead || !hasMembers)
   const hasLines = isList && !hasMembers
   const own = hasLines ? schema.items : schema
   const variants: any[] = own.anyOf ?? [own]
   const types = variants.flatMap(({ type }) => type ?? [])
   const first = (test: (variant: any) => unknown): any => variants.map(test).find(Boolean)
-  const time = first(({ pattern }) => pattern !== undefined && TIMES.find(([, , example]) => new RegExp(pattern).test(example)))
+  const time = first(({ pattern }) => pattern !== undefined && TIMES.find(([, , example]) => isTime(new RegExp(pattern, 'u'), example)))
   const kind = hasMembers ? 'list' : first(({ format }) => format === 'decimal') === true ? 'decimal' : isJson ? 'json' : kindOf(types, types)
   const isBytes = first(({ contentEncoding, format }) => contentEncoding === 'base64' || format === 'byte') === true
   const isPosition = variants.length === 2 && variants[0].properties !== undefined && variants[1].type === 'null'
@@ -69,6 +70,9 @@ function readParameter (name: string, schema: any, { isRequired, isJson }: { rea
     }
   }
 }
+
+/** Whether a pattern is of such times: that of the texts of a character set takes any text. */
+const isTime = (pattern: RegExp, example: string): boolean => pattern.test(example) && !pattern.test('text')
 
 /** Texts that may have more characters get several lines. */
 const LONG = 1000
