@@ -114,7 +114,12 @@ export function bodiesOf (table: FuzzTable): Arbitrary<Json> {
   const columns = fc.shuffledSubarray(names, { minLength: 1 }).map((chosen) => list(...chosen.map(text)))
   const page = fc.option(terms, { freq: 4, nil: [] }).chain((chosen) => fc.tuple(fields('select', [['filters', filters, 1], ['columns', columns, 2], ['limit', fc.integer({ min: 1, max: 12 }).map(String), 4], ['expect', expect, 9]]), pagesOf(table, chosen))
     .map(([body, paged]) => pairs(...(body as Pairs).pairs, ...chosen.length === 0 ? [] : [['orderBy', text(chosen.join(', '))] as const], ...paged)))
+  // the row whose id is `n` of a row
+  const include: Arbitrary<Json> = fc.constant(pairs(['m', text({ table: catalog.name, on: { n: 'id' }, columns: ['id', 'level'] })]))
+  const byMember = fc.constantFrom('m.level DESC, id', 'm.level ASC, id DESC', 'm.level ASC NULLS LAST, id', 'm.level desc nulls first, id desc').map(text)
   return fc.oneof(
+    { weight: 1, arbitrary: fields('select', [['filters', filters, 2], ['include', include], ['orderBy', byMember], ['limit', fc.integer({ min: 1, max: 30 }).map(String), 2]]) },
+    { weight: 1, arbitrary: fields('delete', [['filters', filters], ['returning', returning], ['include', include], ['expect', expect, 5], ['dryRun', dryRun, 5]]) },
     { weight: 2, arbitrary: fields('select', [['expect', expect, 9], ['filters', filters, 8], ['columns', columns, 2], ['limit', fc.oneof(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 1000 })).map(String), 2], ['orderBy', order, 2]]) },
     { weight: 2, arbitrary: page },
     { weight: 2, arbitrary: fc.tuple(fields('select', [['filters', filters, 3], ['limit', fc.integer({ min: 1, max: 30 }).map(String), 2]]), groupsOf(table, conditions, filters)).map(([body, groups]) => pairs(...(body as Pairs).pairs, ...groups)) },

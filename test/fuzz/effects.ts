@@ -12,7 +12,7 @@ export type Rows = ReadonlyMap<string, Row>
 /** A request that succeeded. */
 export interface Effect {
   readonly table: FuzzTable
-  readonly body: GroupsBody & { verb: string, after?: unknown, filters?: unknown, data?: Row, columns?: string[], limit?: unknown, orderBy?: unknown, expect?: unknown, returning?: '*' | string[], dryRun?: boolean, onConflict?: unknown, outcomes?: unknown }
+  readonly body: GroupsBody & { verb: string, after?: unknown, filters?: unknown, data?: Row, columns?: string[], limit?: unknown, orderBy?: unknown, expect?: unknown, returning?: '*' | string[], dryRun?: boolean, onConflict?: unknown, outcomes?: unknown, include?: unknown }
   readonly answer: Answer
   /** Rows before and after the request. */
   readonly before: Rows
@@ -68,14 +68,37 @@ function checkSelect (effect: Effect): void {
   const most = limit === undefined ? 100 : Number(textOf(limit))
   must(rows.length <= most, () => `${rows.length} rows, more than the limit`)
   if (certain && after === undefined && offset === undefined) must(rows.length === Math.min(most, ids.size), () => `${rows.length} rows, the model has ${ids.size} that match: ${list(ids)}`)
-  const open = Array.from(ids, (id) => textOf(Object.fromEntries(columns.map((name) => [name, before.get(id)?.[name]]))))
+  const open = Array.from(ids, (id) => textOf(shownOf(effect, before.get(id) as Row, columns)))
   for (const row of rows) {
     const found = open.indexOf(textOf(row))
     must(found >= 0, () => `${textOf(row)} is none of the rows that match: ${list(ids)}`)
     open.splice(found, 1)
   }
-  if (orderBy !== undefined) checkOrder(table, orderBy, columns, rows)
+  if (effect.body.include !== undefined) checkOrderByMember(String(orderBy), rows)
+  else if (orderBy !== undefined) checkOrder(table, orderBy, columns, rows)
   must(isExpected(effect, rows.length), () => `${rows.length} rows are not expected`)
+}
+
+/** A row as it is shown, with the related row that was there before: the one whose `id` is `n` (bodies.ts). */
+function shownOf ({ body: { include }, before }: Effect, row: Row, columns: readonly string[]): Row {
+  const shown = Object.fromEntries(columns.map((name) => [name, row[name]]))
+  if (include === undefined) return shown
+  const related = before.get(textOf(row['n']))
+  return { ...shown, m: related === undefined ? null : { id: related['id'], level: related['level'] } }
+}
+
+/** Checks an order by `m.level` and then `id`. */
+function checkOrderByMember (orderBy: string, rows: readonly Row[]): void {
+  const [first = '', second = ''] = orderBy.split(',')
+  const isDescending = /desc/i.test(first)
+  const none = isNullLast(isDescending, /nulls (\w+)/i.exec(first)?.[1] ?? '') ? Infinity : -Infinity
+  const levelOf = ({ m }: Row): number => m === null ? none : Number(textOf((m as Row)['level']))
+  const places = rows.map((row) => [levelOf(row) * (isDescending ? -1 : 1), Number(textOf(row['id'])) * (/desc/i.test(second) ? -1 : 1)] as const)
+  const wrong = places.findIndex(([level, id], index) => {
+    const [before, idBefore] = places[index - 1] ?? [-Infinity, -Infinity]
+    return level < before || (level === before && id < idBefore)
+  })
+  must(wrong < 0, () => `not ordered by ${orderBy}: ${textOf(rows.map(({ id, m }) => [id, m]))}`)
 }
 
 /** Checks the order by the first term, if the model knows its column. */
@@ -190,12 +213,13 @@ function checkDryRun (effect: Effect): void {
 }
 
 /** Rows that a write returns are these, in any order. */
-function checkReturned ({ table, body: { returning }, answer }: Effect, written: readonly Row[]): void {
+function checkReturned (effect: Effect, written: readonly Row[]): void {
+  const { table, body: { returning }, answer } = effect
   const { rows } = read(answer.text).data as { rows?: Row[] }
   must((rows === undefined) === (returning === undefined), () => 'rows are returned if and only if they are asked for')
   if (rows === undefined) return
   const columns = returning === '*' ? table.catalog.columnList.map(({ name }) => name) : returning as string[]
-  const expected = written.map((row) => textOf(Object.fromEntries(columns.map((name) => [name, row[name]]))))
+  const expected = written.map((row) => textOf(shownOf(effect, row, columns)))
   must(same(rows.map(textOf).toSorted(), expected.toSorted()), () => `the rows ${textOf(rows)} are returned, and ${expected.join()} are written`)
 }
 
