@@ -74,8 +74,10 @@ function checkSelect (effect: Effect): void {
     must(found >= 0, () => `${textOf(row)} is none of the rows that match: ${list(ids)}`)
     open.splice(found, 1)
   }
-  if (effect.body.include !== undefined) checkOrderByMember(String(orderBy), rows)
-  else if (orderBy !== undefined) checkOrder(table, orderBy, columns, rows)
+  if (orderBy !== undefined) {
+    if (effect.body.include !== undefined) checkOrderByMember(String(orderBy), rows)
+    else checkOrder(table, orderBy, columns, rows)
+  }
   must(isExpected(effect, rows.length), () => `${rows.length} rows are not expected`)
 }
 
