@@ -120,7 +120,8 @@ export async function checkPages (ask: Ask, table: FuzzTable, body: PageBody, { 
   const most = limit === undefined ? 100 : Number(text(limit))
   const order = orderOf(body) as Term[]
   const all = whole.map((row) => text(pick(row, columns)))
-  const start = findStart(table, { order, after, offset }, whole) ?? startOf(rows.map(text), all, next)
+  const start = findStart(table, { order, after, offset }, whole) ??
+    startOf(rows.map(text), all, next, (index) => text(pick(whole[index] as Row, order.map(([name]) => name))))
   must(start >= 0, () => `${text(rows)} are not neighbours in ${all.join()}`)
   must(rows.map(text).join() === all.slice(start, start + most).join(), () => `the page has ${text(rows)} and not ${all.slice(start, start + most).join()}`)
   const isLast = start + most >= whole.length
@@ -144,10 +145,11 @@ function findStart (table: FuzzTable, { order, after, offset }: { order: readonl
   return first < 0 ? whole.length : first
 }
 
-/** Where the rows are; -1 if they are not neighbours there. */
-function startOf (rows: readonly string[], all: readonly string[], next: unknown): number {
+/** Where the rows are, before the position that follows them; -1 if they are not neighbours there. */
+function startOf (rows: readonly string[], all: readonly string[], next: unknown, positionAt: (index: number) => string): number {
   if (next === null) return all.slice(all.length - rows.length).join() === rows.join() ? all.length - rows.length : -1
-  return all.findIndex((_row, index) => all.slice(index, index + rows.length).join() === rows.join())
+  const isThere = (index: number): boolean => typeof next !== 'object' || rows.length === 0 || positionAt(index + rows.length - 1) === text(next)
+  return all.findIndex((_row, index) => all.slice(index, index + rows.length).join() === rows.join() && isThere(index))
 }
 
 async function readRest (ask: Ask, { expect: _expect, total: _total, ...body }: PageBody & { expect?: unknown }, next: unknown): Promise<{ rest: string[], isEnd: boolean }> {
