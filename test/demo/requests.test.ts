@@ -1,3 +1,4 @@
+// night: starts Chromium and the command for tools
 /** The named requests of the demo, and the page and the tools of examples/named-requests, which may call nothing else. */
 import { readFileSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
