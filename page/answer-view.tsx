@@ -51,6 +51,39 @@ interface AnswerViewProps {
 
 export type Shown = 'grid' | 'json'
 
+/** Switches between what `first` names and the JSON of an answer. */
+export function ShownAs ({ first = 'Rows', shown, onShown }: { first?: string, shown: Shown, onShown: (shown: Shown) => void }) {
+  return (
+    <span class='segments' role='group' aria-label='Show the answer as'>
+      <button type='button' aria-pressed={shown === 'grid'} onClick={() => onShown('grid')}>{first}</button>
+      <button type='button' aria-pressed={shown === 'json'} onClick={() => onShown('json')}>JSON</button>
+    </span>
+  )
+}
+
+interface AnswerSectionProps {
+  /** The last one; undefined before anything was sent. */
+  readonly result: Result | undefined
+  readonly isRunning: boolean
+  /** What will be shown, while nothing is. */
+  readonly hint: string
+  /** Draws an answer that is no failure. */
+  readonly children: (result: Result) => ComponentChildren
+}
+
+/** The answer to what a form has sent. */
+export function AnswerSection ({ result, isRunning, hint, children }: AnswerSectionProps) {
+  return (
+    <section class='answer' aria-label='Answer' aria-busy={isRunning}>
+      {result === undefined
+        ? <Empty icon='bolt' title='Nothing has run yet.'><p>{hint}</p></Empty>
+        : result.answer.failure !== undefined
+          ? <FailureView answer={result.answer} body={result.body} />
+          : children(result)}
+    </section>
+  )
+}
+
 export interface Paging {
   readonly onFirst: (() => void) | undefined
   readonly onPrevious: (() => void) | undefined
@@ -81,10 +114,7 @@ export function AnswerView ({ unanswered, table, result: { answer, body }, isOld
       {hidden > 0 && !isGrouped(body) && <button type='button' class='quiet' onClick={() => setLayout({ ...layout, hidden: [] })}>Show {hidden === 1 ? '1 hidden column' : `${hidden} hidden columns`}</button>}
       {rows !== undefined && isSelect && <button type='button' title='All rows that the filters select, as a CSV file' onClick={onExport}>Export CSV</button>}
       {onImport !== undefined && isSelect && <button type='button' title='Rows from a CSV file' onClick={onImport}>Import CSV …</button>}
-      <span class='segments' role='group' aria-label='Show the answer as'>
-        <button type='button' aria-pressed={shown === 'grid'} onClick={() => setShown('grid')}>Grid</button>
-        <button type='button' aria-pressed={shown === 'json'} onClick={() => setShown('json')}>JSON</button>
-      </span>
+      <ShownAs first='Grid' shown={shown} onShown={setShown} />
     </>
   )
   return (

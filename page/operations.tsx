@@ -3,10 +3,9 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { Icon } from './icons.tsx'
 import { asOptions, Choice } from './choice.tsx'
 import { isList, memberOf, withMembers, writeLine, writeLines, type Json, type JsonObject } from './json.ts'
-import { FailureView, JsonText, type Result } from './answer-view.tsx'
+import { AnswerSection, JsonText, type Result, type Shown, ShownAs } from './answer-view.tsx'
 import { readBody } from './bodies.ts'
 import { confirmWrite, OperationResults } from './confirm-write.tsx'
-import { Empty } from './placeholder.tsx'
 import { writeExample, writeNext } from './operations-example.ts'
 import type { Route } from './route.ts'
 import { useStage } from './stage.tsx'
@@ -19,7 +18,7 @@ export function Operations ({ path, route }: { path: string, route: Route }) {
   const [text, setText] = useState(route.body ?? '')
   const [result, setResult] = useState<Result>()
   const [isRunning, setRunning] = useState(false)
-  const [showsJson, setShowsJson] = useState(false)
+  const [shown, setShown] = useState<Shown>('grid')
   const typed = useRef(false)
   const [table, setTable] = useState(document.tables[0]?.name ?? '')
   const [verb, setVerb] = useState<Verb>('insert')
@@ -77,25 +76,18 @@ export function Operations ({ path, route }: { path: string, route: Route }) {
           <TextPanel path={path} table='' text={text} onText={enter} mistake={text !== '' && body === undefined ? 'A body is a JSON object.' : undefined} />
         </form>
       </section>
-      <section class='answer' aria-label='Answer' aria-busy={isRunning}>
-        {result === undefined
-          ? <Empty icon='bolt' title='Nothing has run yet.'><p>The results are shown here.</p></Empty>
-          : result.answer.failure !== undefined
-            ? <FailureView answer={result.answer} body={result.body} />
-            : (
-              <>
-                <div class='bar'>
-                  <span class='count' role='status'>{memberOf(result.answer.data, 'dryRun') === true ? 'Dry run: nothing was changed.' : 'Done.'}<span class='muted'> {Math.round(result.answer.took)} ms</span></span>
-                  <span class='spacer' />
-                  <span class='segments' role='group' aria-label='Show the answer as'>
-                    <button type='button' aria-pressed={!showsJson} onClick={() => setShowsJson(false)}>Results</button>
-                    <button type='button' aria-pressed={showsJson} onClick={() => setShowsJson(true)}>JSON</button>
-                  </span>
-                </div>
-                {showsJson ? <JsonText text={result.answer.text} /> : <OperationResults results={(memberOf(result.answer.data, 'results') ?? []) as readonly JsonObject[]} operations={(memberOf(result.body, 'operations') ?? []) as readonly JsonObject[]} />}
-              </>
-              )}
-      </section>
+      <AnswerSection result={result} isRunning={isRunning} hint='The results are shown here.'>
+        {({ answer, body: sent }) => (
+          <>
+            <div class='bar'>
+              <span class='count' role='status'>{memberOf(answer.data, 'dryRun') === true ? 'Dry run: nothing was changed.' : 'Done.'}<span class='muted'> {Math.round(answer.took)} ms</span></span>
+              <span class='spacer' />
+              <ShownAs first='Results' shown={shown} onShown={setShown} />
+            </div>
+            {shown === 'json' ? <JsonText text={answer.text} /> : <OperationResults results={(memberOf(answer.data, 'results') ?? []) as readonly JsonObject[]} operations={(memberOf(sent, 'operations') ?? []) as readonly JsonObject[]} />}
+          </>
+        )}
+      </AnswerSection>
     </>
   )
 }

@@ -1,6 +1,6 @@
 /** A named request: a form for its parameters, and its answer. */
 import { useEffect, useId, useLayoutEffect, useState } from 'preact/hooks'
-import { describeWrite, FailureView, JsonText, type Result } from './answer-view.tsx'
+import { AnswerSection, describeWrite, JsonText, type Result, type Shown, ShownAs } from './answer-view.tsx'
 import { readBody } from './bodies.ts'
 import { Grid } from './grid.tsx'
 import { Icon } from './icons.tsx'
@@ -23,7 +23,7 @@ export function NamedRequestView ({ request, route }: { request: NamedRequest, r
   const [kept, setKept] = useState(text)
   const [result, setResult] = useState<Result>()
   const [isRunning, setRunning] = useState(false)
-  const [showsJson, setShowsJson] = useState(false)
+  const [shown, setShown] = useState<Shown>('grid')
   const values = readBody(text)
   useHold(!isRead && text !== kept)
   useEffect(() => {
@@ -87,26 +87,19 @@ export function NamedRequestView ({ request, route }: { request: NamedRequest, r
           <TextPanel path={path} table='' text={text} onText={setText} mistake={values === undefined ? 'The parameters are a JSON object.' : undefined} writers={writeRequest(location.origin + service.base, request, text)} />
         </form>
       </section>
-      <section class='answer' aria-label='Answer' aria-busy={isRunning}>
-        {result === undefined
-          ? <Empty icon='bolt' title='Nothing has run yet.'><p>The answer is shown here.</p></Empty>
-          : result.answer.failure !== undefined
-            ? <FailureView answer={result.answer} body={result.body} />
-            : (
-              <>
-                {showsJson ? <JsonText text={result.answer.text} /> : <Results {...result.answer} />}
-                <div class='bar'>
-                  {position !== undefined && <button type='button' aria-disabled={goOn === undefined} onClick={goOn}>Next<Icon name='right' /></button>}
-                  <span class='count' role='status'>{describeResult(result.answer.data ?? {})}<span class='muted took'> {Math.round(result.answer.took)} ms</span></span>
-                  <span class='spacer' />
-                  <span class='segments' role='group' aria-label='Show the answer as'>
-                    <button type='button' aria-pressed={!showsJson} onClick={() => setShowsJson(false)}>Rows</button>
-                    <button type='button' aria-pressed={showsJson} onClick={() => setShowsJson(true)}>JSON</button>
-                  </span>
-                </div>
-              </>
-              )}
-      </section>
+      <AnswerSection result={result} isRunning={isRunning} hint='The answer is shown here.'>
+        {({ answer }) => (
+          <>
+            {shown === 'json' ? <JsonText text={answer.text} /> : <Results {...answer} />}
+            <div class='bar'>
+              {position !== undefined && <button type='button' aria-disabled={goOn === undefined} onClick={goOn}>Next<Icon name='right' /></button>}
+              <span class='count' role='status'>{describeResult(answer.data ?? {})}<span class='muted took'> {Math.round(answer.took)} ms</span></span>
+              <span class='spacer' />
+              <ShownAs shown={shown} onShown={setShown} />
+            </div>
+          </>
+        )}
+      </AnswerSection>
     </>
   )
 }
