@@ -17,7 +17,7 @@ import type { RequestRecord } from '../telemetry/record.ts'
 import { runOperations } from '../verbs/operations.ts'
 import { bodyOf, type FieldValue, findEmptied } from './bodies.ts'
 import type { NamedRequest } from './definition.ts'
-import { findMisfit, planWithoutValues } from './fit.ts'
+import { attempt, findMisfit, planWithoutValues } from './fit.ts'
 import { type Given, Parameters, readField, type Supplied } from './parameters.ts'
 import { type Call, PlansOfCall } from './plans.ts'
 import { describeMisfit, toOwnRights, toRightsOfRole } from './refusals.ts'
@@ -112,12 +112,8 @@ export class NamedRequests {
     const { databases, limits } = this.#using
     const catalog = databases.get(request.database)?.latestCatalog()
     if (catalog === undefined) return undefined
-    try {
-      return planWithoutValues(request, { catalog, limits }, request.role ?? caller)
-    } catch (error) {
-      if (isServiceError(error)) return undefined
-      throw error
-    }
+    const plans = attempt(() => planWithoutValues(request, { catalog, limits }, request.role ?? caller))
+    return isServiceError(plans) ? undefined : plans
   }
 
   /** A request that the grant may call. */

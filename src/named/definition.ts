@@ -338,7 +338,8 @@ export function copyTree (tree: unknown, replace: (value: unknown, key: string) 
   )
 }
 
-const STAND_INS = new Map<string, unknown>([['limit', 1], ['offset', 0], ['after', null]])
+/** What stands in the fields of a body that are parameters, while it is checked or planned without their values. */
+export const STAND_INS: ReadonlyMap<string, unknown> = new Map([['limit', 1], ['offset', 0], ['after', null]])
 
 /** Only fields can be parameters whose form the check of bodies knows. */
 const withStandIns = (body: object): unknown =>

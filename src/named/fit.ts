@@ -16,7 +16,7 @@ import { type Counted, lockRows, type RequestLimits, requireUndoable, startCount
 import { inOperation } from '../request/check-body.ts'
 import { createPlan } from '../verbs/index.ts'
 import { bodiesIn, bodyOf } from './bodies.ts'
-import type { NamedRequest } from './definition.ts'
+import { type NamedRequest, STAND_INS } from './definition.ts'
 import { AnyParameters, defaultsOf, Parameters, type Supplied } from './parameters.ts'
 import type { Place } from './places.ts'
 
@@ -67,15 +67,13 @@ export function planParts (
   return { parts, counted }
 }
 
-const STAND_INS = { limit: 1, offset: 0, after: null }
-
 /** Plans a request without the values of parameters, except for defaults. @throws ServiceError */
 function planWithDefaults (
   request: NamedRequest,
   sources: readonly TableSource[],
   { limits, omitted = new Set() }: { readonly limits: RequestLimits, readonly omitted?: ReadonlySet<string> }
 ): Plan[] {
-  const fieldOf = ({ field }: Place): unknown => field && STAND_INS[field]
+  const fieldOf = ({ field }: Place): unknown => field && STAND_INS.get(field)
   const known = defaultsOf(request)
   return planParts(request, sources, { limits, omitted, known, fieldOf }).parts.map(({ plan }) => plan)
 }
@@ -100,7 +98,8 @@ function planWhole (request: NamedRequest, sources: readonly TableSource[], limi
   return plans
 }
 
-function attempt<T> (plan: () => T): T | ServiceError {
+/** Returns the refusal of what is planned, not thrown. */
+export function attempt<T> (plan: () => T): T | ServiceError {
   try {
     return plan()
   } catch (error) {
@@ -202,11 +201,8 @@ export function findMisfit (
   { catalog, limits }: Fitting,
   omitted: ReadonlySet<string> = request.optional
 ): ServiceError | undefined {
-  try {
+  return attempt(() => {
     requireSameForm(request, omitted, sourcesOf(request, catalog), limits)
     return undefined
-  } catch (error) {
-    if (isServiceError(error)) return error
-    throw error
-  }
+  })
 }

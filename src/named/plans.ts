@@ -14,7 +14,7 @@ import type { RequestLimits } from '../plan/write-options.ts'
 import type { NamedPlans } from '../verbs/operations.ts'
 import type { FieldValue } from './bodies.ts'
 import type { NamedRequest } from './definition.ts'
-import { idOfTables, planParts, requireSameForm } from './fit.ts'
+import { attempt, idOfTables, planParts, requireSameForm } from './fit.ts'
 import { isNowByDefault, type Parameters, type PlannedPlace, type Supplied } from './parameters.ts'
 import type { Place } from './places.ts'
 
@@ -128,13 +128,8 @@ export class PlansOfCall implements NamedPlans {
         ? new Hole(holes, place, (number) => number as number, false)
         : value === null ? null : toPosition(place, value, holes)
     }
-    try {
-      const { parts, counted } = planParts(request, sources, { limits: this.#limits, omitted, known, fieldOf })
-      return { parts, values: counted.values }
-    } catch (error) {
-      if (isServiceError(error)) return undefined
-      throw error
-    }
+    const planned = attempt(() => planParts(request, sources, { limits: this.#limits, omitted, known, fieldOf }))
+    return isServiceError(planned) ? undefined : { parts: planned.parts, values: planned.counted.values }
   }
 
   #bind ({ parts, values }: Kept): readonly BoundPart[] | undefined {

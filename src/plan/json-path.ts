@@ -40,7 +40,8 @@ export function readPath (text: string, column: Column, { table, limits, path }:
       ends.add(steps.length)
     }
     if (listName !== undefined && (index === '0' || last !== undefined)) lists.push(steps.length)
-    steps.push(last !== undefined ? fromEnd(Number(others)) : key === undefined ? `[${index}]` : `.${JSON.stringify(key)}`)
+    const inList = last === undefined ? `[${index}]` : fromEnd(Number(others))
+    steps.push(key === undefined ? inList : `.${JSON.stringify(key)}`)
     if (steps.length > maxSteps) throw refuse(path, `has more than ${maxSteps} steps`)
     if (STEP.lastIndex === text.length) return placeOf({ steps, lists, ends }, inside)
   }

@@ -7,6 +7,7 @@ import { hostname } from 'node:os'
 import type { WriteStream } from 'node:tty'
 import Fastify, { type FastifyBaseLogger } from 'fastify'
 import type { ServerConfig } from '../../schemas/server-settings.ts'
+import { getOrCreate } from '../get-or-create.ts'
 
 /** Maximum number of bytes of lines that wait until the log can be written. */
 const MAX_WAITING = 1024 * 1024
@@ -155,12 +156,7 @@ interface StreamOptions {
 
 /** The first call for an output decides about its format. */
 export function openLogStream (format: LogFormat, output: Output, options: StreamOptions = {}): Promise<LogOutput> {
-  let opened = outputs.get(output)
-  if (opened === undefined) {
-    opened = open(format, output, options)
-    outputs.set(output, opened)
-  }
-  return opened
+  return getOrCreate(outputs, output, () => open(format, output, options))
 }
 
 async function open (

@@ -188,7 +188,11 @@ export const MARIADB_INSIDE: JsonInside = {
     {
       types: MARIADB_NUMBER.types,
       value: [
-        'case when abs(', ...MARIADB_NUMBER.value, `) between ${2n ** 53n} and ${2n ** 64n} then `, ...MARIADB_DECIMAL, ' end'
+        'case when abs(',
+        ...MARIADB_NUMBER.value,
+        `) between ${2n ** 53n} and ${2n ** 64n} then `,
+        ...MARIADB_DECIMAL,
+        ' end'
       ]
     },
     // JSON_VALUE makes 0 and 1 of booleans
