@@ -1,15 +1,15 @@
 // night: measures CPU
 /** What a refused body of many keys costs, against `JSON.parse` of its text, whatever the way that it came. */
-import Fastify from 'fastify'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { VERBS } from '../../schemas/grants.ts'
-import { createRowQuery } from '../../src/index.ts'
-import { callOf, send } from '../support/mcp.ts'
+import { openEntrances } from '../support/entrances.ts'
 import { sharedOnEachEngine } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
 const LENGTH = 1_000_000
-const ROUNDS = 5
+const ROUNDS = 9
+/** How often both are measured while the ratio is too high: other programs and collections of garbage come in between. */
+const ATTEMPTS = 3
 
 /** Repeats the text of an entry until the body has its length. `wrap`: around the entries. */
 function fill (wrap: (entries: string) => string, entry: (index: number) => string): string {
@@ -47,6 +47,7 @@ const most = (name: string): number => name === '$and' || name === 'orderBy' ? 6
 
 /** CPU of the process, in milliseconds: the least of some runs, because other programs only add to it. */
 async function cpuOf (run: () => unknown): Promise<number> {
+  await run() // V8 has not compiled it yet
   let least = Infinity
   for (let round = 0; round < ROUNDS; round++) {
     const before = process.cpuUsage()
@@ -60,29 +61,14 @@ async function cpuOf (run: () => unknown): Promise<number> {
 const test = sharedOnEachEngine(t, { schema: shop, only: ['sqlite'], options: { mcp: { verbs: [...VERBS] }, bodyLimit: 2 * LENGTH } })
 
 await test('a refused body of many keys costs about twice what JSON.parse of its text costs, at most', async (t, service) => {
-  const rows = createRowQuery({ databases: { shop: { url: service.url } } })
-  const host = Fastify()
-  await host.register(rows.plugin, { prefix: '/api' })
-  t.teardown(() => host.close())
-  await host.ready()
-  const grant = { name: 'all', permissions: [...VERBS], databases: '*' } as const
+  const entrancesOf = await openEntrances(t as Test, service)
   for (const [name, text] of Object.entries(bodies)) {
-    const body = JSON.parse(text)
-    const { verb, ...fields } = body
-    const tool = callOf(verb, { database: 'shop', table: 'customers', ...fields })
-    const operations = `{"operations":[{"table":"customers",${text.slice(1)}]}`
-    const parsed = await cpuOf(() => JSON.parse(text))
-    const entrances: Record<string, () => Promise<unknown>> = {
-      http: () => service.post('customers', text),
-      operations: () => service.operate(operations),
-      tools: () => send(service, tool),
-      ...verb === 'select' && { QUERY: () => service.post('customers', text, { method: 'QUERY' }) },
-      'in process': () => rows.execute({ database: 'shop', table: 'customers', body, grant }).catch(() => {})
-    }
-    for (const [entrance, run] of Object.entries(entrances)) {
-      const cpu = await cpuOf(run)
-      const ratio = cpu / parsed
-      t.comment(`${name}, ${entrance}: ${cpu.toFixed(1)} ms, ${ratio.toFixed(2)} of JSON.parse`)
+    for (const [entrance, run] of Object.entries(entrancesOf(JSON.parse(text)))) {
+      let ratio = Infinity
+      for (let attempt = 0; attempt < ATTEMPTS && ratio >= most(name); attempt++) {
+        ratio = Math.min(ratio, await cpuOf(run) / await cpuOf(() => JSON.parse(text)))
+      }
+      t.comment(`${name}, ${entrance}: ${ratio.toFixed(2)} of JSON.parse`)
       t.ok(ratio < most(name), `${name}, ${entrance}: ${ratio.toFixed(2)}`)
     }
   }

@@ -1,8 +1,7 @@
 /** Bodies of many keys that are refused: nothing lists their keys again and again, whatever the way that they came. */
-import Fastify from 'fastify'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { VERBS } from '../../schemas/grants.ts'
-import { createRowQuery } from '../../src/index.ts'
+import { openEntrances } from '../support/entrances.ts'
 import { callOf, send } from '../support/mcp.ts'
 import { sharedOnEachEngine } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
@@ -71,26 +70,9 @@ async function countLists<T> (run: () => Promise<T>): Promise<{ readonly result:
 const test = sharedOnEachEngine(t, { schema: shop, only: ['sqlite'], options: { mcp: { verbs: [...VERBS] } } })
 
 await test('the keys of a body are listed once, and counted before a name is looked for, at every entrance', async (t, service) => {
-  const rows = createRowQuery({ databases: { shop: { url: service.url } } })
-  const host = Fastify()
-  await host.register(rows.plugin, { prefix: '/api' })
-  t.teardown(() => host.close())
-  await host.ready()
-  const grant = { name: 'all', permissions: [...VERBS], databases: '*' } as const
-  const errorOf = ({ json }: { readonly json: any }): unknown => json.error
+  const entrancesOf = await openEntrances(t as Test, service)
   for (const [index, [body, code, path]] of bodies.entries()) {
-    const { verb, ...fields } = body as { verb: string }
-    const tool = callOf(verb, { database: 'shop', table: 'customers', ...fields })
-    const operations = JSON.stringify({ operations: [{ table: 'customers', ...body }] })
-    const text = JSON.stringify(body)
-    const entrances: Record<string, () => Promise<unknown>> = {
-      http: async () => errorOf(await service.post('customers', text)),
-      operations: async () => errorOf(await service.operate(operations)),
-      tools: async () => (await send(service, tool)).json.result.structuredContent,
-      ...verb === 'select' && { QUERY: async () => errorOf(await service.post('customers', text, { method: 'QUERY' })) },
-      'in process': () => rows.execute({ database: 'shop', table: 'customers', body: body as never, grant }).catch((error: unknown) => error)
-    }
-    for (const [entrance, run] of Object.entries(entrances)) {
+    for (const [entrance, run] of Object.entries(entrancesOf(body))) {
       const { result, lists } = await countLists(run)
       const expected = entrance === 'operations' ? `/operations/0${path}` : path
       t.match(result, { code, details: [{ path: expected }] }, `${index} ${entrance}`)
