@@ -5,7 +5,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TSchema, Type } from '@sinclair/typebox'
-import { ConfigSchema } from '../schemas/options.ts'
+import { ConfigSchema, TokenSchema } from '../schemas/options.ts'
 import { ServerSchema } from '../schemas/server-settings.ts'
 import { ALIASES, FLAGS } from '../src/config/load.ts'
 import { type Variable, VARIABLES } from '../src/config/substitute.ts'
@@ -22,38 +22,44 @@ function tableOf (headings: Row, rows: readonly Row[]): string {
   return lines.toSpliced(1, 0, `|${'---|'.repeat(headings.length)}`).join('\n')
 }
 
+/** The unit that the document says for all settings. */
+const UNIT = /, in (milliseconds|bytes)$/
+
+/** What a role has like a token. */
+const OF_TOKENS = new Set(Object.keys(TokenSchema.properties).map((key) => `roles.<name>.${key}`))
+
 /** The rows of a setting and of the settings that it contains. `name`: its path, '' for all settings. */
 function rowsOf (name: string, schema: TSchema, required: boolean): Row[] {
   const { type, items, description } = schema
   const { properties, patternProperties, required: needed = [] } = objectOf(schema)
   const [record] = Object.values<TSchema>(patternProperties ?? {})
   const children = [
-    // the operators of rules are described together, with `rows`
-    ...Object.entries<TSchema>(properties ?? {}).filter(([key]) => !key.startsWith('$')).map(([key, child]): [string, TSchema, boolean] => [key, child, needed.includes(key)]),
+    ...Object.entries<TSchema>(properties ?? {}).map(([key, child]): [string, TSchema, boolean] => [key, child, needed.includes(key)]),
     ...(record !== undefined ? [['<name>', record, false] as const] : []),
     ...(type === 'array' && items.type === 'object' ? [['<n>', items, false] as const] : [])
   ]
   // a group that is always there has no row, only its settings
   const isGroup = typeof schema.default === 'object' && !Array.isArray(schema.default)
-  const own = description === undefined || isGroup ? [] : [[code(name), required ? 'required' : defaultOf(schema), allowed(schema), description]]
-  // a role has the databases of a token
-  return name === 'roles.<name>.databases' ? own : [...own, ...children.flatMap(([key, child, isNeeded]) => rowsOf(name === '' ? key : `${name}.${key}`, child, isNeeded))]
+  const own = description === undefined || isGroup ? [] : [[code(name), required ? 'required' : defaultOf(schema), allowed(schema), description.replace(UNIT, '')]]
+  if (OF_TOKENS.has(name)) return []
+  // docs/grants.md has what a grant says of a table
+  return name === 'tokens.<n>.databases' ? own : [...own, ...children.flatMap(([key, child, isNeeded]) => rowsOf(name === '' ? key : `${name}.${key}`, child, isNeeded))]
 }
 
 /** Of a union, the object. */
 const objectOf = (schema: TSchema): TSchema =>
   schema['anyOf']?.find((each: TSchema) => each['properties'] !== undefined || each['patternProperties'] !== undefined) ?? schema
 
-const defaultOf = ({ default: fallback }: TSchema): string => fallback === undefined || fallback.length === 0 ? 'none' : code(fallback)
+const defaultOf = ({ default: fallback }: TSchema): string => fallback === undefined || fallback.length === 0 ? '' : code(fallback)
 
-const TYPES = new Map([['boolean', '`true`, `false`'], ['string', 'string'], ['number', 'number'], ['null', '`null`'], ['array', 'list'], ['object', 'object']])
+const TYPES = new Map([['boolean', 'boolean'], ['string', 'string'], ['number', 'number'], ['null', '`null`'], ['array', 'list'], ['object', 'object']])
 
 /** @throws Error for a schema that this function does not know, so that no setting loses a cell */
 function allowed (schema: TSchema): string {
   const { type, minimum, maximum, anyOf } = schema
   if (anyOf?.every((each: TSchema) => each.const !== undefined)) return anyOf.map((each: TSchema) => code(each.const)).join(', ')
   if (anyOf !== undefined) return anyOf.map((each: TSchema) => each.const === undefined ? allowed(each) : code(JSON.stringify(each.const))).join(' or ')
-  if (type === 'integer') return maximum === undefined ? `${minimum} or more` : `${minimum} to ${maximum}`
+  if (type === 'integer') return maximum === undefined ? `${minimum} or more` : `${minimum}–${maximum}`
   if (schema['const'] !== undefined) return code(JSON.stringify(schema['const']))
   const text = TYPES.get(type) ?? (type === undefined ? 'any' : undefined)
   if (text === undefined) throw new Error(`no text for ${JSON.stringify(schema)}`)
@@ -66,10 +72,10 @@ function settings (schema: TSchema): string {
 
 /** The variables that no setting describes. */
 const OTHERS: readonly Row[] = [
-  ['`DATABASE_URL`', '', 'URL of a database, in addition to those of the file; its name in paths is the name in the URL', 'the demo, if the file has no databases'],
-  ['`API_TOKEN`', '', 'a token of at least 32 characters with all permissions, in addition to those of the file', 'none; for the demo, a token is created and printed'],
+  ['`DATABASE_URL`', '', 'URL of a further database, with the name in the URL', 'the demo, if the file has no databases'],
+  ['`API_TOKEN`', '', 'a further token, of at least 32 characters, for all databases', 'for the demo, one is created and printed'],
   ['`API_TOKEN_PERMISSIONS`', '', 'permissions of `API_TOKEN`, such as `select,insert`', '`select,insert,update,delete`'],
-  ['`ROW_QUERY_CONFIG`', '`--config`', 'path of the configuration file', 'none']
+  ['`ROW_QUERY_CONFIG`', '`--config`', 'path of the configuration file', '']
 ]
 
 /** The row of a setting that has a flag or a short variable. */
@@ -85,8 +91,7 @@ const GUIDE_TABLES: ReadonlyMap<string, string> = new Map([
 
 const REFERENCE_TABLES: ReadonlyMap<string, string> = new Map([
   ['settings of the plugin', settings(Type.Omit(ConfigSchema, Object.keys(ServerSchema.properties)))],
-  ['settings of the server', settings(ServerSchema)],
-  ['variables of settings', tableOf(['variable', 'setting'], Array.from(VARIABLES, ([name, { path, ofDatabases }]) => [code(name), code([...ofDatabases ? ['databases.<name>'] : [], ...path].join('.'))]))]
+  ['settings of the server', settings(ServerSchema)]
 ])
 
 /** The documents with tables, by their names in docs/. */

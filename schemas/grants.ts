@@ -101,8 +101,7 @@ export const GrantSchema = Type.Object({
 
 // The grants of roles and of a host app. Unlike those of tokens, they must name their databases.
 
-export const NAMED_DATABASES =
-  '"*", or the databases of the role, each with "*", a list of tables or an object of tables'
+export const NAMED_DATABASES = '"*", or databases, each with "*", a list of tables or an object of tables'
 
 const grant = {
   permissions: Type.Optional(PermissionsSchema),
@@ -119,7 +118,7 @@ const RoleSchema = Type.Object({
 
 export const RolesSchema = Type.Record(Type.String({ pattern: '^.{1,100}$' }), RoleSchema, {
   additionalProperties: false,
-  description: 'the grants of JWTs and of named requests by role; a name has 1 to 100 characters'
+  description: 'grants of JWTs and named requests by role: 1 to 100 characters'
 })
 
 export const HostGrantSchema = Type.Object({ ...grant, name: NameSchema, claims: Type.Optional(ClaimsSchema) }, closed)

@@ -6,35 +6,31 @@ export const Milliseconds = (fallback: number, description: string) =>
   Type.Integer({ minimum: 1, maximum: 86_400_000, default: fallback, description: `${description}, in milliseconds` })
 
 export const HttpSchema = Type.Partial(Type.Object({
-  headersTimeout: Milliseconds(10_000, 'time limit for receiving the headers of a request'),
-  requestTimeout: Milliseconds(30_000, 'time limit for receiving a complete request'),
+  headersTimeout: Milliseconds(10_000, 'time limit for the headers of a request'),
+  requestTimeout: Milliseconds(30_000, 'time limit for a complete request'),
   bodyTimeout: Milliseconds(
     30_000,
-    'how long an import waits for bytes of its client; requestTimeout does not apply to its body'
+    'time for which an import waits for bytes, instead of requestTimeout'
   ),
-  keepAliveTimeout: Milliseconds(72_000, 'how long a connection may be idle between requests'),
-  answerTimeout: Milliseconds(
-    60_000,
-    'interval over which answerRate is measured; a client that does not receive its answer fast enough is ' +
-    'disconnected'
-  ),
+  keepAliveTimeout: Milliseconds(72_000, 'idle time between requests after which a connection is closed'),
+  answerTimeout: Milliseconds(60_000, 'interval over which answerRate is measured'),
   answerRate: Type.Integer({
     minimum: 1,
     maximum: 1_073_741_824,
     default: 65_536,
-    description: 'minimum rate at which a client must receive its answer, in bytes per second'
+    description: 'bytes per second that a client must receive of its answer, or it is disconnected'
   }),
   maxHeaderSize: Type.Integer({
     minimum: 1024,
     maximum: 1_048_576,
     default: 16_384,
-    description: 'maximum size of the headers of a request, in bytes'
+    description: 'largest headers of a request, in bytes'
   }),
   maxConnections: Type.Integer({
     minimum: 1,
     maximum: 1_000_000,
     default: 10_000,
-    description: 'maximum number of connections; further ones are closed'
+    description: 'maximum connections; further ones are closed'
   })
 }), { ...closed, default: {}, description: 'limits of the connections of clients' })
 
@@ -44,15 +40,15 @@ const MetricsSchema = Type.Union([
   Type.Boolean(),
   Type.Object({
     host: Type.Optional(
-      Type.String({ minLength: 1, default: LOOPBACK, description: 'address on which metrics are served' })
+      Type.String({ minLength: 1, default: LOOPBACK, description: 'address for metrics' })
     ),
-    port: Type.Integer({ minimum: 0, maximum: 65_535, description: 'port on which only metrics are served' })
+    port: Type.Integer({ minimum: 0, maximum: 65_535, description: 'port for metrics only' })
   }, closed)
 ], {
   default: false,
   description:
-    'true: /metrics on the port of the service, for tokens that are valid for all databases; an object: on a ' +
-    'separate port, without authentication'
+    '/metrics: true on the port of the service, for tokens of all databases; an object on a port of its own, ' +
+    'without tokens'
 })
 
 export const ShutdownSchema = Type.Partial(Type.Object({
@@ -60,26 +56,26 @@ export const ShutdownSchema = Type.Partial(Type.Object({
     minimum: 0,
     maximum: 86_400_000,
     default: 0,
-    description: 'how long /health/ready answers 503 before the port is closed, in milliseconds'
+    description: 'time for which /health/ready is 503 before the port is closed, in milliseconds'
   }),
-  timeout: Milliseconds(10_000, 'time limit for running requests to finish')
+  timeout: Milliseconds(10_000, 'time limit for running requests')
 }), { ...closed, default: {}, description: 'how the server stops after SIGTERM or SIGINT' })
 
 export const HttpsSchema = Type.Object({
-  cert: Type.String({ minLength: 1, description: 'path of the certificate chain in PEM format' }),
-  key: Type.String({ minLength: 1, description: 'path of the private key in PEM format' }),
+  cert: Type.String({ minLength: 1, description: 'path of the certificate chain (PEM)' }),
+  key: Type.String({ minLength: 1, description: 'path of the private key (PEM)' }),
   ca: Type.Optional(Type.String({
     minLength: 1,
-    description: 'path of a CA certificate; clients must present a certificate that this CA has signed'
+    description: 'path of a CA certificate (PEM): clients need a certificate of this CA'
   }))
-}, { ...closed, description: 'serves HTTPS with TLS 1.2 or later; the files are read again on SIGHUP' })
+}, { ...closed, description: 'HTTPS with TLS 1.2 or later; SIGHUP reads the files again' })
 
 /** The patterns check addresses only in part; src/config/load.ts checks the rest. */
 export const ServerSchema = Type.Partial(Type.Object({
   host: Type.String({
     minLength: 1,
     default: LOOPBACK,
-    description: 'address to listen on; 0.0.0.0 for all addresses of the machine'
+    description: 'address to listen on; 0.0.0.0 for all'
   }),
   port: Type.Integer({
     minimum: 0,
@@ -89,7 +85,7 @@ export const ServerSchema = Type.Partial(Type.Object({
   }),
   workers: Type.Union([Type.Integer({ minimum: 1, maximum: 1000 }), Type.Literal('auto')], {
     default: 1,
-    description: 'number of processes that answer requests at one address; auto for one per available core'
+    description: 'processes that answer requests; auto: one for each available core'
   }),
   prefix: Type.String({
     pattern: '^(/[A-Za-z0-9._~-]+)*$',
@@ -98,18 +94,17 @@ export const ServerSchema = Type.Partial(Type.Object({
   }),
   logLevel: Type.Union(
     (['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const).map((level) => Type.Literal(level)),
-    { default: 'info', description: 'lowest level that is logged' }
+    { default: 'info', description: 'lowest level in the log' }
   ),
   logFormat: Type.Union(
     (['auto', 'pretty', 'json'] as const).map((format) => Type.Literal(format)),
     {
       default: 'auto',
       description:
-        'form of the log: pretty for people, json for programs, auto for pretty on a terminal and json ' +
-        'elsewhere; with json, the start prints nothing else'
+        'form of the log; auto: pretty on a terminal, json elsewhere; with json, the start prints nothing else'
     }
   ),
-  requestLog: Type.Boolean({ default: true, description: 'whether each request is logged' }),
+  requestLog: Type.Boolean({ default: true, description: 'log line for each request' }),
   metrics: MetricsSchema,
   shutdown: ShutdownSchema,
   trustProxy: Type.Array(
@@ -119,8 +114,7 @@ export const ServerSchema = Type.Partial(Type.Object({
     }),
     {
       default: [],
-      description:
-        'addresses or networks of proxies, such as 10.0.0.0/8 or loopback, whose X-Forwarded-For header is trusted'
+      description: 'proxies whose X-Forwarded-For is used: addresses or networks, such as 10.0.0.0/8 or loopback'
     }
   ),
   http: HttpSchema,

@@ -175,8 +175,8 @@ t.test('tokens of the token file are written, listed and revoked', async (t) => 
 const fine = ['--name', 'me', '--permissions', 'select']
 
 const refusedTokens: Array<{ args: string[], lines: string[] }> = [
-  { args: [], lines: ['--name: is required (unique name of the token, in logs and for idempotency keys)', '--permissions: is required (one or more of select, insert, update, delete)'] },
-  { args: ['--name', '', '--permissions', 'read,select'], lines: ['--name: must be a string of 1 to 100 characters (unique name of the token, in logs and for idempotency keys)', '--permissions.0: must be "select" or "insert" or "update" or "delete"'] },
+  { args: [], lines: ['--name: is required (unique name, in logs and for idempotency keys)', '--permissions: is required (one or more of select, insert, update, delete)'] },
+  { args: ['--name', '', '--permissions', 'read,select'], lines: ['--name: must be a string of 1 to 100 characters (unique name, in logs and for idempotency keys)', '--permissions.0: must be "select" or "insert" or "update" or "delete"'] },
   { args: ['--name', 'me', '--permissions', 'select', '--permissions', 'select'], lines: ['--permissions: must be a list that is not empty, without duplicates (one or more of select, insert, update, delete)'] },
   { args: [...fine, '--expires', '2026-01-01'], lines: ['--expires: is in the past'] },
   { args: [...fine, '--columns', 'id', '--write'], lines: ['--columns: requires --table'] },

@@ -125,7 +125,7 @@ const refusedLoads: Array<{ because: string, from: Parameters<typeof load>[0], l
   { because: 'an unknown log level', from: { env: { LOG_LEVEL: 'loud' } }, lines: [/^LOG_LEVEL: must be "fatal" or "error" or .* or "silent" \(/] },
   { because: 'another kind of database', from: { env: { DATABASE_URL: `postgres://u:${SECRET}@h/d` } }, lines: ['DATABASE_URL: must begin with mysql://, mariadb:// or sqlite:'] },
   { because: 'an empty DATABASE_URL', from: { env: { DATABASE_URL: '' } }, lines: ['DATABASE_URL: is empty'] },
-  { because: 'a database whose name cannot stand in a path', from: { env: { DATABASE_URL: 'mysql://h/my%20shop' } }, lines: [/^DATABASE_URL: is not a valid name \(the databases by name; a name has 1 to 64 letters/] },
+  { because: 'a database whose name cannot stand in a path', from: { env: { DATABASE_URL: 'mysql://h/my%20shop' } }, lines: [/^DATABASE_URL: is not a valid name \(databases by name: 1 to 64 letters/] },
   { because: 'such a name in the file', from: { file: { databases: { 'my/shop': shop } } }, lines: [/^databases\.my\/shop: is not a valid name \(/] },
   { because: 'a token that no header can carry', from: { env: { API_TOKEN: `${SECRET}\n` } }, lines: ['API_TOKEN: must be printable ASCII without spaces'] },
   { because: 'an empty token', from: { env: { API_TOKEN: '' } }, lines: ['API_TOKEN: is empty'] },
@@ -396,7 +396,7 @@ t.test('the configuration has the values, and errors name the setting once and n
   t.throws(() => load(file, { SECRET: ODD_SECRET }), new ConfigError([
     'databases.shop.url: the file nowhere cannot be read (ENOENT)',
     'tokens.0.sha256: the variable HASH is not set',
-    'docs: must be true or false (whether an HTML page shows and changes rows)'
+    'docs: must be true or false (page that shows and changes rows)'
   ]))
 })
 
