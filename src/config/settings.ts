@@ -131,17 +131,18 @@ export function findOptionErrors (options: object, invalid: readonly string[]): 
 function readSettings (errors: string[], options: RowQueryOptions): Omit<Settings, 'authenticate' | 'onWrite'> {
   const plain = withoutInvalid(options, errors)
   errors.push(...findUnplainGrants(plain))
+  // bodies may have what cannot be cloned
+  const { requests: _requests, ...cloneable } = withoutInvalid(plain, errors)
   const {
     databases = {},
     tokens,
     tokensFile,
     jwt = [],
     roles: givenRoles = {},
-    requests: _requests,
     mcp,
     limits: givenLimits,
     ...unchanged
-  } = withDefaults<CompleteOptions>(OptionsSchema, withoutInvalid(plain, errors))
+  } = withDefaults<Omit<CompleteOptions, 'requests'>>(OptionsSchema, cloneable)
   const { filterDepth: depth, filterConditions: conditions, filterValues: values, ...rest } = givenLimits
   const { filterPattern: pattern, answerMemory, bodyMemory, streams, imports, ...others } = rest
   const limits = { depth, conditions, values, pattern, ...others }

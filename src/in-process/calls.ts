@@ -1,6 +1,5 @@
 /** Runs requests of the host app without HTTP, with the same pipeline and the same errors. */
 import { Readable } from 'node:stream'
-import { inspect } from 'node:util'
 import type { Body } from '../../schemas/body.ts'
 import type { Verb } from '../../schemas/grants.ts'
 import { getAccess } from '../access/authorize.ts'
@@ -8,11 +7,10 @@ import { type Grant, type CallGrant, toCallGrant } from '../access/grant.ts'
 import type { Column } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
 import type { Transaction } from '../dialects/dialect.ts'
-import { invalidBody, ServiceError, didYouMean, at, invalidJson, requestNotFound } from '../errors.ts'
+import { invalidBody, didYouMean, at, requestNotFound } from '../errors.ts'
 import { checkStreamBody, readConsistency } from '../http/stream.ts'
 import { type ImportOptions, readImportOptions, Import } from '../imports/run-import.ts'
-import { keepKeys, keepText, parseExactJson, type RawNumber } from '../json/exact-json.ts'
-import { isPlain } from '../json/plain-values.ts'
+import { parseExactJson, type RawNumber } from '../json/exact-json.ts'
 import type { NamedRequests } from '../named/call.ts'
 import { readObject } from '../named/parameters.ts'
 import { handle, type Handled, openStream, type PipelineRequest } from '../pipeline.ts'
@@ -20,6 +18,7 @@ import { membersOf } from '../plan/filters/scope.ts'
 import { resultColumns, type Member, type Plan } from '../plan/plan.ts'
 import type { PlanLimits, RequestLimits } from '../plan/write-options.ts'
 import { clampNumbers, createBodyCheck, type FindBodyError } from '../request/check-body.ts'
+import { copyJson, toJson } from '../request/copy-json.ts'
 import type { Bigints } from './field-types.ts'
 import type { ImportFields, LoadResult } from './requests.ts'
 
@@ -355,57 +354,3 @@ export function toNumber ({ rawJSON }: RawNumber, large: Bigints | undefined): n
   if (large === undefined || Number.isSafeInteger(number) || !/^-?\d+$/.test(rawJSON)) return number
   return large === 'string' ? rawJSON : BigInt(rawJSON)
 }
-
-/** Serializes a value. @throws as `copyJson` */
-export const toJson = (value: unknown): string => JSON.stringify(copyJson(value))
-
-/**
- * Copies a value as its JSON text would be parsed (src/json); integers may be bigints. @throws INVALID_BODY for values
- * that JSON does not have, INVALID_JSON for cycles
- */
-function copyJson (value: unknown): unknown {
-  try {
-    return copyValue(value, '')
-  } catch (error) {
-    throw error instanceof ServiceError ? error : invalidJson('it cannot be serialized')
-  }
-}
-
-/**
- * Refuses values that JSON.stringify would change: it would remove a filter that is undefined, and write NaN and an
- * invalid Date as null and a promise as an empty object.
- */
-function copyValue (given: unknown, key: string): unknown {
-  const value = hasToJson(given) ? given.toJSON(key) : given
-  switch (typeof value) {
-    case 'string':
-    case 'boolean': return value
-    case 'bigint': return keepText(Number(value), String(value))
-    // JSON has no -0
-    case 'number': if (Number.isFinite(value)) return value + 0
-  }
-  if (value === null && given === null) return null
-  if (Array.isArray(value)) return Array.from(value as unknown[], (item, index) => copyValue(item, String(index)))
-  if (typeof value !== 'object' || value === null || !isPlain(value)) {
-    throw invalidBody(`"${key}" is ${inspect(value, { depth: -1 })}, which JSON does not have`)
-  }
-  return JSON.isRawJSON(value) ? parseExactJson(value.rawJSON) : copyObject(value as Values)
-}
-
-function copyObject (value: Values): Values {
-  const copy: Values = {}
-  const keys = Object.keys(value)
-  for (const key of keys) {
-    const item = copyValue(value[key], key)
-    // an assignment would set the prototype
-    if (key === '__proto__') Object.defineProperty(copy, key, { value: item, ...ORDINARY })
-    else copy[key] = item
-  }
-  keepKeys(copy, keys)
-  return copy
-}
-
-const ORDINARY = { enumerable: true, configurable: true, writable: true }
-
-const hasToJson = (value: unknown): value is { toJSON (key: string): unknown } =>
-  typeof value === 'object' && value !== null && typeof (value as { toJSON?: unknown }).toJSON === 'function'

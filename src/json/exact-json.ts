@@ -43,10 +43,13 @@ function endOfString (text: string, start: number): number {
 }
 
 /**
- * Like `JSON.parse`, but converts each number by `readNumber`, which gets its value and its text. @throws JsonError if
- * the text is not JSON, RangeError if the nesting is too deep
+ * Like `JSON.parse`, but converts each number by `readNumber`, which gets its value, its text and its position. @throws
+ * JsonError if the text is not JSON, RangeError if the nesting is too deep
  */
-export function parseSafely (text: string, readNumber: (value: number, source: string) => unknown): unknown {
+export function parseSafely (
+  text: string,
+  readNumber: (value: number, source: string, at: number) => unknown
+): unknown {
   let at = 0
 
   /** Moves to the next character that is not a space, and returns it. */
@@ -68,7 +71,7 @@ export function parseSafely (text: string, readNumber: (value: number, source: s
     while (at < text.length && !ENDS.includes(text.charAt(at))) at++
     const source = text.slice(start, at)
     const value = parsePart(source, start)
-    return typeof value === 'number' ? readNumber(value, source) : value
+    return typeof value === 'number' ? readNumber(value, source, start) : value
   }
 
   /** Reads the items between brackets. */
@@ -316,10 +319,13 @@ export function findSyntaxError (text: string): string | undefined {
     return undefined
   } catch (error) {
     const { at } = error as Partial<JsonError>
-    if (at === undefined) return undefined
-    const lines = text.slice(0, at).split('\n')
-    return `line ${lines.length} column ${(lines.at(-1) as string).length + 1}`
+    return at === undefined ? undefined : positionOf(text, at)
   }
+}
+
+function positionOf (text: string, at: number): string {
+  const lines = text.slice(0, at).split('\n')
+  return `line ${lines.length} column ${(lines.at(-1) as string).length + 1}`
 }
 
 /**
@@ -340,7 +346,7 @@ const escapeOf = (character: string): string => `\\u${character.charCodeAt(0).to
 
 /**
  * Integers that a double cannot represent become bigints, because claims of tokens must be exact. A repeated key is
- * refused: JSON.parse would use the last one.
+ * refused: JSON.parse would use the last one; so is another number of more digits than a double has.
  * @throws Error with the reason; it contains no part of the file, which can contain secrets
  */
 export function parseConfigJson (text: string): unknown {
@@ -351,13 +357,40 @@ export function parseConfigJson (text: string): unknown {
 }
 
 function parseOrThrow (text: string): unknown {
-  try {
-    return parseSafely(text, keepInteger)
-  } catch {
-    throw new Error(['is not valid JSON', findSyntaxError(text)].join(', '))
+  let inexact: number | undefined
+  const read = (value: number, source: string, at: number): number | bigint => {
+    if (!Number.isSafeInteger(value) && /^-?\d+$/.test(source)) return BigInt(source)
+    if (digitsOf(source) !== digitsOf(String(value))) inexact ??= at
+    return value
   }
+  let parsed: unknown
+  try {
+    parsed = parseSafely(text, read)
+  } catch (error) {
+    throw new Error(error instanceof RangeError
+      ? `is nested too deeply, ${positionOf(text, findDepth(text))}`
+      : `is not valid JSON, ${findSyntaxError(text)}`)
+  }
+  if (inexact === undefined) return parsed
+  throw new Error(`has a number of more digits than are kept, ${positionOf(text, inexact)}; write it as a string`)
 }
 
-function keepInteger (value: number, source: string): number | bigint {
-  return !Number.isSafeInteger(value) && /^-?\d+$/.test(source) ? BigInt(source) : value
+/** The digits of a number, without zeros at their ends. */
+const digitsOf = (number: string): string =>
+  number.replace(/e.*/i, '').replace(/[-.]/g, '').replace(/^0+|0+$/g, '')
+
+/** Deeper than any configuration. */
+const DEEP = 1000
+
+/** Where the text is first nested deeper than any configuration. */
+function findDepth (text: string): number {
+  let depth = 0
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === QUOTE) at = endOfString(text, at)
+    else if (code === OPEN_LIST || code === OPEN_OBJECT) {
+      if (++depth > DEEP) return at
+    } else if (code === CLOSE_LIST || code === CLOSE_OBJECT) depth--
+  }
+  return text.length
 }

@@ -6,12 +6,13 @@ import { MAX_LIMIT } from '../../schemas/limits.ts'
 import type { NamedRequestOptions, ParameterOptions, RequestsOptions } from '../../schemas/requests.ts'
 import { type Grant, permissionsOn } from '../access/grant.ts'
 import { requirePermissions } from '../access/permissions.ts'
-import { didYouMean, type Path, ServiceError } from '../errors.ts'
+import { didYouMean, isServiceError, type Path } from '../errors.ts'
 import { isObject } from '../json/exact-json.ts'
 import { stepsOf } from '../json/plain-values.ts'
 import type { RequestLimits } from '../plan/write-options.ts'
-import { createBodyCheck, createOperationsCheck, parseBody } from '../request/check-body.ts'
+import { clampNumbers, createBodyCheck, createOperationsCheck } from '../request/check-body.ts'
 import { namedTables } from '../request/check-fields.ts'
+import { copyJson } from '../request/copy-json.ts'
 import { type FieldOfPage, type Finder, isPart, Parameter, type Place, readBody } from './places.ts'
 
 /** A parameter of a named request. */
@@ -135,11 +136,8 @@ class Reader {
       this.#refuse(['database'], `is not a configured database${didYouMean(database, this.#known.databases)}`)
     }
     for (const [name, parameter] of Object.entries(parameters)) this.#checkParameter(name, parameter)
-    const body = copyBody(given)
-    if (body instanceof ServiceError) {
-      this.#refuse(['body'], body.message)
-      return undefined
-    }
+    const body = this.#copy(given, ['body'])
+    if (body === undefined || !this.#checkTable(body)) return undefined
     const found = this.#findPlaces(body)
     if (this.errors.length > 0) return undefined
     this.#checkBody(body)
@@ -170,9 +168,35 @@ class Reader {
     }
   }
 
+  /** Whether the body is one of operations exactly if there is no table for it. */
+  #checkTable (body: object): boolean {
+    const { table } = this.#options
+    const reason = table === undefined && Object.hasOwn(body, 'verb')
+      ? 'is required for a body with a verb'
+      : table !== undefined && Object.hasOwn(body, 'operations')
+        ? 'is not allowed with operations, which name their tables'
+        : undefined
+    if (reason !== undefined) this.#refuse(['table'], reason)
+    return reason === undefined
+  }
+
+  /** A copy that is read like the body of a request; undefined if it has something that JSON has not. */
+  #copy (given: object, path: Path): Record<string, unknown> | undefined {
+    const deep = Object.entries(given).find(([, value]) => isDeep(value))
+    try {
+      if (deep === undefined) return clampNumbers(copyJson(given)) as Record<string, unknown>
+      this.#refuse([...path, deep[0]], `is nested deeper than ${MAX_DEPTH} levels`)
+    } catch (error) {
+      if (!isServiceError(error)) throw error
+      this.#refuse(path, error.message)
+    }
+    return undefined
+  }
+
   #checkParameter (name: string, { optional = false, ...parameter }: ParameterOptions): void {
     const path = ['parameters', name, 'default']
     if (!Object.hasOwn(parameter, 'default')) return
+    if (this.#copy({ default: parameter.default }, ['parameters', name]) === undefined) return
     if (optional) this.#refuse(path, 'is not allowed beside "optional"')
     if (contains(parameter.default, (value) => isObject(value) && Object.hasOwn(value, '$param'))) {
       this.#refuse(path, 'must not contain "$param"')
@@ -192,7 +216,7 @@ class Reader {
       for (const [index, operation] of body['operations'].entries()) {
         const path = ['operations', index]
         if (!isObject(operation)) continue
-        readBody(operation, path, { ...finder, table: String(operation['table']) })
+        readBody(operation, path, { ...finder, table: String(operation['table']), operation: index })
       }
     }
     if (Object.hasOwn(body, 'dryRun')) this.#refuse(['body', 'dryRun'], 'is not allowed in a named request')
@@ -221,7 +245,7 @@ class Reader {
         index,
         description: options.description,
         isOptional: options.optional === true,
-        default: Object.hasOwn(options, 'default') ? { value: copyValue(options.default) } : undefined,
+        default: Object.hasOwn(options, 'default') ? { value: copyJson(options.default) } : undefined,
         maximum: options.maximum,
         isList: places[0]?.isList === true,
         places: places as [Place, ...Place[]]
@@ -311,18 +335,11 @@ class Reader {
   }
 }
 
-/** A copy that is read like the body of a request. Returns the refusal, not thrown. */
-function copyBody (given: object): Record<string, unknown> | ServiceError {
-  return parseBody(toText(given)) as Record<string, unknown> | ServiceError
-}
+/** Deeper than JSON that a server stores. */
+const MAX_DEPTH = 200
 
-/** Exact, for its fields are none of a body. */
-const copyValue = (value: unknown): unknown =>
-  (parseBody(toText({ value }), false) as { readonly value: unknown }).value
-
-/** Configurations have large integers as bigints. */
-const toText = (value: unknown): string =>
-  JSON.stringify(value, (_key, each: unknown) => typeof each === 'bigint' ? JSON.rawJSON(String(each)) : each)
+const isDeep = (value: unknown, left = MAX_DEPTH): boolean => typeof value === 'object' && value !== null &&
+  (left === 0 || Object.values(value).some((each) => isDeep(each, left - 1)))
 
 function contains (value: unknown, is: (value: unknown) => boolean): boolean {
   if (is(value)) return true

@@ -6,6 +6,7 @@ import { type CombinatorForm, COMBINATORS, type OperandForm, OPERATORS } from '.
 import type { Path } from '../errors.ts'
 import { isObject } from '../json/exact-json.ts'
 import { Placeholder } from '../plan/holes.ts'
+import { readReference } from '../plan/references.ts'
 
 /** Whether the operator looks for a part of a text. */
 export const isPart = (operator: string | undefined): boolean =>
@@ -58,6 +59,8 @@ export interface Finder {
   readonly isOptional: (name: string) => boolean | undefined
   readonly found: Map<string, Place[]>
   readonly refuse: (path: Path, reason: string) => void
+  /** The index of the operation; undefined for a body with a table of its own. */
+  readonly operation?: number
 }
 
 type Fields = Record<string, unknown>
@@ -83,6 +86,16 @@ function refuseWithin (value: unknown, path: Path, finder: Pick<Finder, 'refuse'
   for (const [key, each] of Object.entries(value)) refuseWithin(each, [...path, key], finder)
 }
 
+/** Refuses a reference that does not lead to an earlier operation. */
+function requireBack (value: unknown, path: Path, { operation, refuse }: Finder): void {
+  if (operation === undefined) return
+  try {
+    readReference(value, operation, path)
+  } catch (error) {
+    refuse(path, (error as Error).message)
+  }
+}
+
 /**
  * Replaces `{"$param": …}` in a holder by a `Parameter`. Refuses it if it is malformed or may not be left out here, and
  * within any other value.
@@ -91,11 +104,15 @@ function take (
   holder: object,
   key: string | number,
   path: Path,
-  { isOptional, found, refuse, table, mayLack }: Within,
+  within: Within,
   place: Partial<Place> = {}
 ): void {
+  const { isOptional, found, refuse, table, mayLack } = within
   const value: unknown = (holder as Fields)[key]
-  if (!isParameter(value)) return refuseWithin(value, path, { refuse })
+  if (!isParameter(value)) {
+    requireBack(value, path, within)
+    return refuseWithin(value, path, within)
+  }
   const { $param: name } = value
   if (Object.keys(value).length > 1) return refuse(path, '"$param" must be the only key')
   if (typeof name !== 'string' || isOptional(name) === undefined) {
@@ -106,7 +123,7 @@ function take (
   Object.defineProperty(holder, key, { value: new Parameter(name, place) })
   const all = found.get(name) ?? []
   found.set(name, all)
-  if (all.some((other) => other.isList !== isList)) {
+  if (all[0] !== undefined && all[0].isList !== isList) {
     return refuse(path, `"${name}" is a list in one place and a value in another`)
   }
   all.push({ path, table, isData: false, ...place, isList })
@@ -139,6 +156,7 @@ function readOperand (holder: Fields, operator: string, path: Path, within: With
     return take(holder, operator, path, within, { column, operator, isList: whole === 'list' })
   }
   if (Array.isArray(value) && entries === true) return readEntries(value, path, within, { column, operator })
+  requireBack(value, path, within)
   refuseWithin(value, path, within)
 }
 
@@ -163,7 +181,10 @@ function readColumn (filters: Fields, key: string, path: Path, within: Within): 
   if (isParameter(value)) return take(filters, key, path, within, { column, operator: '$eq' })
   if (Array.isArray(value)) return readEntries(value, path, within, { column, operator: '$in' })
   const names = isObject(value) ? Object.keys(value) : []
-  if (!isObject(value) || !names.some((name) => operators.has(name))) return refuseWithin(value, path, within)
+  if (!isObject(value) || !names.some((name) => operators.has(name))) {
+    requireBack(value, path, within)
+    return refuseWithin(value, path, within)
+  }
   for (const name of names) readOperand(value, name, [...path, name], within, column)
 }
 

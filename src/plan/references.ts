@@ -17,6 +17,24 @@ const NO_ESCAPE = /~(?![01])/
 /** Where a reference leads: steps in the result of an operation. */
 export interface Target { readonly operation: number, readonly steps: readonly string[] }
 
+interface Reference { readonly $ref: string }
+
+/**
+ * Reads a value in an operation; undefined if it is no reference. `index`: that of the operation. @throws INVALID_BODY
+ * for a reference that is not a JSON Pointer or does not lead to an earlier operation
+ */
+export function readReference (given: unknown, index: number, path: Path): Target | undefined {
+  if (!isObject(given) || !Object.hasOwn(given, '$ref') || Object.keys(given).length !== 1) return undefined
+  const pointer = given['$ref']
+  const [step, first] = typeof pointer === 'string' ? FIRST_STEP.exec(pointer) ?? [] : []
+  if (typeof pointer !== 'string' || step === undefined || NO_ESCAPE.test(pointer)) {
+    throw at(path, invalidBody('"$ref" must be a JSON Pointer into the results, such as "/0/id"'))
+  }
+  const target = { operation: Number(first), steps: stepsOf(pointer.slice(step.length)) }
+  if (target.operation < index) return target
+  throw at(path, invalidBody('"$ref" must lead to the result of an earlier operation'))
+}
+
 /** The references of an operation. `index`: that of the operation. `find`: finds their values, if they are known. */
 export class References implements StandIns {
   readonly holes = new Holes()
@@ -39,20 +57,12 @@ export class References implements StandIns {
    */
   replace (given: unknown, column: Column, path: Path): unknown {
     if (given instanceof Placeholder) return this.#others?.replace(given, column, path)
-    if (!isObject(given) || !Object.hasOwn(given, '$ref') || Object.keys(given).length !== 1) return given
-    const pointer = given['$ref']
-    const [step, first] = typeof pointer === 'string' ? FIRST_STEP.exec(pointer) ?? [] : []
-    if (typeof pointer !== 'string' || step === undefined || NO_ESCAPE.test(pointer)) {
-      throw at(path, invalidBody('"$ref" must be a JSON Pointer into the results, such as "/0/id"'))
-    }
-    const target = { operation: Number(first), steps: stepsOf(pointer.slice(step.length)) }
-    if (target.operation >= this.#index) {
-      throw at(path, invalidBody('"$ref" must lead to the result of an earlier operation'))
-    }
-    this.targets.set(given, target)
+    const target = readReference(given, this.#index, path)
+    if (target === undefined) return given
+    this.targets.set(given as object, target)
     if (this.#find === undefined) return StandIn.unknown(this.holes, given)
     const value = this.#find(target)
-    if (value === undefined) throw at(path, invalidValue(column.name, `"${pointer}" leads to nothing`))
+    if (value === undefined) throw at(path, invalidValue(column.name, `"${(given as Reference).$ref}" leads to nothing`))
     return StandIn.known(value)
   }
 }

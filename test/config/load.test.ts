@@ -452,5 +452,14 @@ t.test('a repeated key is refused, and so is what is not JSON, without quoting t
   t.throws(() => parseConfigJson('{"a":1,\n}'), { message: 'is not valid JSON, line 2 column 1' })
   t.throws(() => parseConfigJson('{"secret": hunter2}'), { message: 'is not valid JSON, line 1 column 12' })
   t.throws(() => parseConfigJson(''), { message: 'is empty' })
+  t.throws(() => parseConfigJson('\ufeff{}'), { message: 'is not valid JSON, line 1 column 1' })
   t.strictSame(parseConfigJson('{"a":":","b":{"a":1},"c":[{"a":2},{"a":3}]}'), { a: ':', b: { a: 1 }, c: [{ a: 2 }, { a: 3 }] })
+})
+
+t.test('a number of more digits than a double has, and a nesting that is too deep, are refused with their position', async (t) => {
+  for (const number of ['0.1234567890123456789', '9007199254740993.5', '-12345678901234567890.0', '1e400', '123456789012345678e2']) {
+    t.throws(() => parseConfigJson(`{"a": "${number}",\n "b": [${number}]}`), { message: 'has a number of more digits than are kept, line 2 column 8; write it as a string' }, number)
+  }
+  for (const number of ['0.1', '1.50', '100.00', '1e20', '1.0', '5e-324', '0.30000000000000004', '-0', '0e5']) t.equal(parseConfigJson(number), Number(number))
+  t.throws(() => parseConfigJson(`{\n"a": ${'["]",'.repeat(100_000)}`), { message: 'is nested too deeply, line 2 column 5001' })
 })

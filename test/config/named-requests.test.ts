@@ -181,6 +181,56 @@ t.test('what a parameter says of itself', async (t) => {
   t.same(inBody(filters, { default: { $now: { days: -1 } } }), [])
 })
 
+t.test('hostile definitions have a line each', async (t) => {
+  const nested = (levels: number, wrap: (inner: unknown) => unknown, inner: unknown = 1): unknown => levels === 0 ? inner : wrap(nested(levels - 1, wrap, inner))
+  const deep = (levels: number): unknown => nested(levels, (inner) => [inner])
+  const circle: { filters: Record<string, unknown> } = { ...select, filters: { id: x } }
+  circle.filters['n'] = circle
+  const cases: Array<[object, object | undefined, string]> = [
+    [{ ...select, filters: nested(3000, (inner) => ({ $and: [inner] }), { id: x }) }, {}, 'body.filters: is nested deeper than 200 levels'],
+    [{ verb: 'insert', data: { id: x, j: deep(3000) } }, {}, 'body.data: is nested deeper than 200 levels'],
+    [{ verb: 'insert', data: { id: x } }, { default: deep(3000) }, 'parameters.x.default: is nested deeper than 200 levels'],
+    [circle, {}, 'body.filters: is nested deeper than 200 levels'],
+    [{ verb: 'delete', filters: { id: x, n: undefined } }, {}, 'body: "n" is undefined, which JSON does not have'],
+    [{ ...select, filters: { id: x, n: NaN } }, {}, 'body: "n" is NaN, which JSON does not have'],
+    [{ ...select, filters: { id: x, n: () => 1 } }, {}, 'body: "n" is [Function: n], which JSON does not have'],
+    [{ ...select, filters: new Map([['id', x]]) }, {}, 'body: "filters" is [Map], which JSON does not have'],
+    [{ ...select, filters: { id: x } }, { default: undefined }, 'parameters.x: "default" is undefined, which JSON does not have'],
+    [{ ...select, filters: x }, {}, `body.filters: ${HERE}`],
+    [{ ...select, filters: { $param: { id: 1 } } }, {}, `body.filters: ${HERE}`],
+    [{ verb: 'insert', data: { n: 1, ...x } }, {}, `body.data: ${HERE}`],
+    [{ operations: [{ ...select, table: 'orders', filters: { id: x } }] }, {}, 'table: is not allowed with operations, which name their tables']
+  ]
+  for (const [body, parameter, line] of cases) t.same(inBody(body, parameter), [line])
+  t.same(inBody({ verb: 'insert', data: { id: x, j: deep(150) } }), [])
+  t.same(inBody(JSON.parse('{"verb": "insert", "data": {"__proto__": {"$param": "x"}, "constructor": 1}}')), [], 'columns may have these names')
+  t.same(errorsOf({ parameters: { constructor: {} }, body: { ...select, filters: { id: { $param: 'constructor' } } } }), [])
+  t.match(errorsOf({ parameters: JSON.parse('{"__proto__": {}}'), body: select })[0], /^requests\.r\.parameters\.__proto__: is not a valid name/)
+  t.same(errorsOf({ table: undefined, parameters: { x: {} }, body: { ...select, filters: { id: x } } }), ['requests.r.table: is required for a body with a verb'])
+})
+
+t.test('a reference in operations leads to an earlier one', async (t) => {
+  const AHEAD = '"$ref" must lead to the result of an earlier operation'
+  const NONE = '"$ref" must be a JSON Pointer into the results, such as "/0/id"'
+  const cases: Array<[object, string, string]> = [
+    [{ verb: 'insert', data: { id: { $ref: '/1/id' } } }, 'data.id', AHEAD],
+    [{ verb: 'insert', data: [{}, { id: { $ref: '/9/id' } }] }, 'data.1.id', AHEAD],
+    [{ verb: 'insert', data: { id: { $ref: 'id' } } }, 'data.id', NONE],
+    [{ verb: 'insert', data: { id: { $ref: { $param: 'x' } } } }, 'data.id', NONE],
+    [{ ...select, filters: { id: { $ref: '/1/id' } } }, 'filters.id', AHEAD],
+    [{ ...select, filters: { id: ['a', { $ref: '/2/id' }] } }, 'filters.id.1', AHEAD],
+    [{ ...select, filters: { $or: [{ id: { $gt: { $ref: '/1/id' } } }] } }, 'filters.$or.0.id.$gt', AHEAD],
+    [{ ...select, filters: { id: { $like: { $ref: '/1/id' } } } }, 'filters.id.$like', AHEAD],
+    [{ ...select, include: { items: { columns: ['id'], filters: { id: { $in: [{ $ref: '/1/id' }] } } } } }, 'include.items.filters.id.$in.0', AHEAD]
+  ]
+  const first = { table: 'orders', verb: 'insert', data: { id: x } }
+  const lines = (body: object) => errorsOf({ table: undefined, parameters: { x: {} }, body: { operations: [first, { table: 'orders', ...body }] } })
+  for (const [body, path, reason] of cases) t.equal(lines(body)[0], `requests.r.body.operations.1.${path}: ${reason}`)
+  t.same(lines({ ...select, filters: { id: { $ref: '/0/id' } } }), [])
+  t.same(lines({ verb: 'insert', data: { meta: { $eq: { $ref: '/1/id' } }, other: { a: { $ref: '/1/id' } } } }), [], 'within a JSON value it is none')
+  t.same(inBody({ verb: 'insert', data: { id: x, meta: { $ref: '/1/id' } } }), [], 'nor outside of operations')
+})
+
 t.test('the body, the database and the rights of a request', async (t) => {
   const front = (body: object, as = 'front'): string[] => errorsOf({ as, body }).map((line) => line.replace(/^requests\.r\./, ''))
   const cases: Array<[readonly string[], string]> = [
