@@ -221,7 +221,7 @@ const CONNECTION_ENDED = new Set([1053, 1077, 1927, 4031])
  */
 const REFUSED_TEXTS = new Set([1064, 128, 209, 191])
 
-/** Every number with an entry of its own, as listed in docs/errors.md. */
+/** Every number with an entry of its own, as listed in docs/internals/server-errors.md. */
 export const knownNumbers: ReadonlySet<number> = new Set([...byNumber.keys(), ...CONNECTION_ENDED])
 
 /** Whether the connection ended while the statement ran, so that the outcome of a write is unknown. */

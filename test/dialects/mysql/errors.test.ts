@@ -19,7 +19,7 @@ const insert = statementOf('insert', table)
 const fromServer = (errno: number, message = 'secret value 42', sqlState = 'HY000'): MysqlError =>
   Object.assign(new Error(message), { errno, code: `ER_${errno}`, sqlState, sql: 'select secret', sqlMessage: message })
 
-const document = readDocument('docs/errors.md')
+const document = readDocument('docs/internals/server-errors.md')
 const numbersIn = (text: string): number[] => Array.from(text.split(';')[0]?.split(',')[0]?.matchAll(/\d+/g) ?? [], Number)
 const codeIn = (text: string): string => text.replaceAll('`', '')
 const documented = tableRows(document, 'code', 'numbers').map(([code = '', numbers = '']) => ({ code: codeIn(code), numbers: numbersIn(numbers) }))
@@ -28,7 +28,7 @@ const classes = tableRows(document, 'code', 'classes').map(([code = '', states =
 /** What is thrown as StaleCatalog is BROKEN_DEFINITION where the tables turn out to be as they were. */
 const codeOf = (error: Error & { code?: string }): string | undefined => error.name === 'StaleCatalog' ? 'BROKEN_DEFINITION' : error.code
 
-t.test('docs/errors.md lists the code of each error number of a server, and no other', async (t) => {
+t.test('docs/internals/server-errors.md lists the code of each error number of a server, and no other', async (t) => {
   const numbers = documented.flatMap(({ numbers }) => numbers)
   t.same(numbers.toSorted(), [...knownNumbers].toSorted())
   for (const { code, numbers } of documented) {
