@@ -5,3 +5,9 @@ export const NEXT = 'next file'
 
 /** The answer: the path of the file from the project's root, or none; and its time limit in milliseconds. */
 export interface NextFile { readonly file: string | undefined, readonly timeout: number }
+
+/** What the plan of a test says before the number of assertions that passed in addition to those printed. */
+export const COUNTED = 'passed without a line: '
+
+/** The environment variable that has each assertion printed. */
+export const EVERY_LINE = 'TEST_EVERY_LINE'

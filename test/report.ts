@@ -1,8 +1,11 @@
 /** What a run of the tests prints: a line for each file as it ends with its failures, each skipped test with its reason, and all failures again at the end. */
 
+import { COUNTED } from './protocol.ts'
+
 /** The result of a file is a line without indentation: `ok 3 - test/http/select.test.ts # time=812.1ms`. */
 const FILE = /^(ok|not ok) \d+ - (.+?)(?: # time=([\d.]+m?s))?$/
 const ASSERTION = /^ +(not ok|ok) \d+ - (.*)$/
+const PLAN = new RegExp(`^ +1\\.\\.\\d+ # ${COUNTED}(\\d+)$`)
 const SUBTEST = /^ *# Subtest/
 const SKIPPED = /^(.*?) ?# SKIP ?(.*)$/i
 
@@ -42,10 +45,14 @@ export function createReport ({ isVerbose, onFailure }: { isVerbose: boolean, on
     function readLine (line: string): void {
       if (isVerbose) print(line)
       const [isFile, result, file = '', time] = FILE.exec(line) ?? []
+      const [, counted] = PLAN.exec(line) ?? []
       const [isAssertion, outcome, text = ''] = ASSERTION.exec(line) ?? []
       if (isFile !== undefined) endFile(result === 'ok', file, time ?? '')
       else if (isAssertion !== undefined) readAssertion(outcome === 'ok', text)
-      else if (SUBTEST.test(line)) isDiagnostic = false
+      else if (counted !== undefined) {
+        assertions += Number(counted)
+        totals.passed += Number(counted)
+      } else if (SUBTEST.test(line)) isDiagnostic = false
       if (isDiagnostic) lines.push(line)
       if (line.trim() === '...') isDiagnostic = false
     }

@@ -27,6 +27,14 @@ t.test('a failed file is printed again at the end, with the command that runs it
   t.match(stdout, /pass \S+b\.ts[^]*FAIL (\S+a\.ts): run it alone by {2}npm test -- \1[^]*a sentence[^]*# 2 files, 1 failed/)
 })
 
+t.test('assertions that pass are counted, and one that fails after them is printed with its place', async (t) => {
+  const text = `${TAP}t.test('one', async (t) => { t.ok(true); t.same(1, 1); t.ok(1)\nt.equal(1, 2)\nt.ok(1) })`
+  const { stdout } = await run(t, { 'a.ts': text })
+  t.match(stdout, /not ok 2 - [^]*a\.ts\n +lineNumber: 3\n[^]*\n4 passed, 2 failed, 0 skipped/)
+  const late = `${TAP}let ended\nt.test('one', async (t) => { t.ok(true); ended = t })\nt.test('two', async (t) => { ended.ok(true) })`
+  t.match(await run(t, { 'a.ts': late }), { code: 1, stdout: /assertion after/ }, 'one after the end of its test fails')
+})
+
 t.test('a file fails that throws, ends its process, or is rejected where nobody waits', async (t) => {
   const files = {
     'a.ts': "throw new Error('thrown')",

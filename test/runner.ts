@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { createReport, type Report } from './report.ts'
-import { NEXT, type NextFile } from './protocol.ts'
+import { EVERY_LINE, NEXT, type NextFile } from './protocol.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const WORKER = fileURLToPath(new URL('worker.ts', import.meta.url))
@@ -35,7 +35,7 @@ export async function runFiles (files: readonly string[], { jobs, timeout, env, 
   const waiting = [...files.filter(isAlone), ...files.filter((file) => !isAlone(file))]
   const report = createReport({ isVerbose, onFailure: () => { if (isBailing) waiting.splice(0) } })
   const work = async (): Promise<void> => {
-    while (waiting.length > 0) await runWorker(waiting, timeout, { ...process.env, ...env }, report)
+    while (waiting.length > 0) await runWorker(waiting, timeout, { ...process.env, ...env, ...(isVerbose && { [EVERY_LINE]: '1' }) }, report)
   }
   await Promise.all(Array.from({ length: jobs }, work))
   return report.end() ? 0 : 1

@@ -10,7 +10,7 @@ import { once } from 'node:events'
 import { registerHooks } from 'node:module'
 import { pathToFileURL } from 'node:url'
 import t, { type Test } from 'tap'
-import { NEXT, type NextFile } from './protocol.ts'
+import { EVERY_LINE, NEXT, type NextFile } from './protocol.ts'
 import { usePackage } from './support/place.ts'
 
 const subtests = new Map<string, Test>()
@@ -27,6 +27,7 @@ registerHooks({
 })
 
 usePackage()
+if (process.env[EVERY_LINE] === undefined) await import('./counted-passes.ts')
 
 /** The subtest of the file that runs. */
 let current: Test | undefined
