@@ -139,28 +139,58 @@ const planOf = (table: Table, body: object): Plan => createPlan(body as Body, al
 
 const insertOf = (table: Table, data: object, rest: object): InsertPlan => planOf(table, { verb: 'insert', data, ...rest }) as InsertPlan
 
-/** What is decided for a request: the way of one row, and of a list. */
-function describe (kind: Kind, server: Server, { rowsOf, restOf }: Request): string {
-  const table = createTable(kind, server)
-  const rows = rowsOf(kind)
-  const one = insertOf(table, rows[0], restOf(kind))
-  const list = insertOf(table, rows, restOf(kind))
+type Decide = (kind: Kind, server: Server, request: Request) => string
+
+/** The way in which one row of a request is written. */
+const describeRow: Decide = (kind, server, { rowsOf, restOf }) => {
+  const one = insertOf(createTable(kind, server), rowsOf(kind)[0], restOf(kind))
   const { way, why } = wayOf(one, one.rows[0] as PlannedRow)
-  const reason = whyOneByOne(list, list.rows)
-  return `${way}: ${why} | ${reason === undefined ? 'one statement' : reason === why ? 'row by row' : `row by row: ${reason}`}`
+  return `${way}, ${why}`
 }
 
-/** The decisions for each request, by the servers that decide alike, without those that are the same as for `other`. */
-function rowsOf (kind: Kind, other?: Kind): string {
+/** How a list of rows is written, for another reason than that of its rows: those that are looked up are written one by one. */
+const describeList: Decide = (kind, server, { rowsOf, restOf }) => {
+  const list = insertOf(createTable(kind, server), rowsOf(kind), restOf(kind))
+  const { way, why } = wayOf(list, list.rows[0] as PlannedRow)
+  const reason = whyOneByOne(list, list.rows)
+  if (reason === undefined && (way === 'look-up' || way === 'insert-first')) throw new Error(`${kind.name}: a list is not written row by row`)
+  return reason === undefined || reason === why ? '' : `a list row by row, ${reason}`
+}
+
+const OTHERS_OF_ALL = 'other upserts'
+
+const isUpsert = ({ label }: Request): boolean => label.startsWith('upsert')
+
+const UPSERTS = REQUESTS.filter((request) => request !== WITHOUT_NUMBER && isUpsert(request))
+
+const shortOf = ({ label }: Request): string => label.replace(/^upsert, /, '')
+
+/** The requests of a decision in few words. `others`: the number of upserts with another decision. */
+function namesOf (requests: readonly Request[], others: number): string {
+  const missing = UPSERTS.filter((request) => !requests.includes(request))
+  const isMost = missing.length < UPSERTS.length / 2
+  const named = missing.length === 0
+    ? 'all upserts'
+    : isMost && missing.length === others ? OTHERS_OF_ALL : isMost ? `all upserts but ${missing.map(shortOf).join('; ')}` : undefined
+  const inserts = requests.filter((request) => !isUpsert(request))
+  const first = inserts.length > 1 ? ['inserts'] : inserts.map(({ label }) => label)
+  if (first[0] === 'inserts' && named === 'all upserts') return 'all'
+  return [...first, ...named !== undefined ? [named] : requests.filter(isUpsert).map(shortOf)].join('; ')
+}
+
+/** A line for each decision that is not the same as for `plain`, with its requests and, unless it is for all, its servers. */
+function linesOf (kind: Kind, decide: Decide, plain?: Kind): string {
   const { servers = Object.keys(SERVERS) as Server[] } = kind
   const requests = REQUESTS.filter((request) => request !== WITHOUT_NUMBER || kind.key === 'id')
-  const decisions = servers.map((server) => {
-    const special = requests.filter((request) => other === undefined || describe(kind, server, request) !== describe(other, server, request))
-    const grouped = Map.groupBy(special, (request) => describe(kind, server, request))
-    return { server, rows: Array.from(grouped, ([decision, of]) => `${of.map(({ label }) => label).join('; ')} | ${decision} |`) }
+  const lines = servers.flatMap((server) => {
+    const special = requests.filter((request) => decide(kind, server, request) !== (plain === undefined ? '' : decide(plain, server, request)))
+    const upserts = special.filter((request) => isUpsert(request) && request !== WITHOUT_NUMBER).length
+    return Array.from(Map.groupBy(special, (request) => decide(kind, server, request)), ([decision, of]) => ({ server, decision, names: namesOf(of, upserts - of.filter(isUpsert).length) }))
   })
-  return Array.from(Map.groupBy(decisions, ({ rows }) => rows.join('\n')).values(), (alike) =>
-    alike[0]?.rows.map((row) => `| ${alike.map(({ server }) => server).join(', ')} | ${row}\n`).join('')).join('')
+  const grouped = Array.from(Map.groupBy(lines, ({ names, decision }) => `${names}: ${decision || 'a list by one statement'}`), ([line, of]) =>
+    ({ line: `- ${of.length === servers.length ? '' : `${of.map(({ server }) => server).join(', ')}: `}${line}\n`, isRest: line.startsWith(OTHERS_OF_ALL) }))
+  // what is left stands behind what is named
+  return grouped.toSorted((one, next) => Number(one.isRest) - Number(next.isRest)).map(({ line }) => line).join('')
 }
 
 /** In which order the rows of an upsert are written, and how those of an update of many rows; on MySQL, if that has such tables. */
@@ -168,78 +198,89 @@ function ofLists (kind: Kind): string {
   const { servers: [server] = ['MySQL'], key = 'code' } = kind
   const table = createTable(kind, server as Server)
   const [writes] = insertOf(table, [rowFor(kind, 1, { n: 1 })], { onConflict: { key: [key] } }).writes.values()
-  const order = writes?.keepsOrder === undefined ? 'sorted by the key, so that two requests do not end in a deadlock' : `in the order of \`data\`: ${writes.keepsOrder}`
+  const order = writes?.keepsOrder === undefined ? 'sorted by the key' : `in the order of \`data\`, ${writes.keepsOrder}`
   const { keyed } = planOf(table, { verb: 'update', key: [key], filters: {}, data: [{ [key]: 1, n: 1 }, { [key]: 2, n: 2 }] }) as UpdatePlan
   const reason = whyUpdatedOneByOne({ table, key: keyed?.key as Column[], updates: (keyed as KeyedUpdates).entries.map(({ update }) => update) })
-  return `The rows of an upsert are written ${order}. An update of many rows writes ${reason === undefined ? 'them by one statement' : `row by row: ${reason}`}.`
+  return `${order}${reason === undefined ? '' : `; an update row by row, ${reason}`}`
 }
 
-function section (kind: Kind): string {
-  const [plain] = KINDS
-  const isPlain = kind === plain
-  const rows = rowsOf(kind, isPlain ? undefined : plain)
-  const lists = isPlain || ofLists(kind) !== ofLists(plain as Kind) ? ofLists(kind) : ''
-  const table = rows === '' ? '' : `| server | request | a row | a list |\n|---|---|---|---|\n${rows}`
-  return `## A table with ${kind.name}\n\n${[lists, table].filter((part) => part !== '').join('\n\n') || 'As the first one.'}`.trimEnd()
+/** A line for each way to write lists, with the kinds of tables that have it. */
+const lists = (): string => Array.from(Map.groupBy(KINDS, ofLists), ([decision, kinds]) => `- ${kinds.map(({ name }) => name).join('; ')}: ${decision}\n`).join('')
+
+/** A part for each list of decisions, with the kinds of tables that have it; last those that differ in nothing from the plain one. */
+function sections (): string {
+  const [plain, ...others] = KINDS as [Kind, ...Kind[]]
+  const grouped = Map.groupBy(others, (kind) => linesOf(kind, describeRow, plain) + linesOf(kind, describeList, plain))
+  const different = Array.from(grouped).filter(([lines]) => lines !== '')
+  return [
+    `## A table with ${plain.name}\n\n${linesOf(plain, describeRow)}${linesOf(plain, describeList)}`,
+    ...different.map(([lines, kinds]) => `## With ${kinds.map(({ name }) => name).join('; with ')}\n\n${lines}`),
+    `## No difference\n\nWith ${(grouped.get('') ?? []).map(({ name }) => name).join('; ')}.\n`
+  ].join('\n')
 }
+
+const OTHER_WRITES = 'other writes'
 
 /** The isolation of writes, where it is not the usual one. */
 function isolations (): string {
   const [plain] = KINDS as [Kind]
   const other = { other: { on: { n: 'code' }, table: 'others' } }
   const bodies: ReadonlyArray<readonly [string, Kind, object]> = [
-    ['any other write', plain, { verb: 'update', filters: { code: 1 }, data: { n: 1 }, returning: '*' }],
+    [OTHER_WRITES, plain, { verb: 'update', filters: { code: 1 }, data: { n: 1 }, returning: '*' }],
     ['update or delete with `$some` or `$none`', plain, { verb: 'update', filters: { $some: other }, data: { m: 1 } }],
-    ['any write with `include`', plain, { verb: 'update', filters: { n: 1 }, data: { m: 1 }, returning: '*', include: other }],
+    ['write with `include`', plain, { verb: 'update', filters: { n: 1 }, data: { m: 1 }, returning: '*', include: other }],
     ['update of a column of a unique key, with `returning` or a check of the written rows', plain, { verb: 'update', filters: { n: 1 }, data: { code: 2 }, returning: '*' }],
     ['delete with `returning`', plain, { verb: 'delete', filters: { n: 1 }, returning: '*' }],
     ['delete with `expect` or `limits.changed`, in a table with a foreign key', KINDS.find(({ index }) => index !== undefined) as Kind, { verb: 'delete', filters: { m: 1 }, expect: 1 }],
     ['insert under a rule, in a table with a BEFORE INSERT trigger', KINDS.find(({ facts, hasRule }) => hasRule === true && facts !== undefined) as Kind, { verb: 'insert', data: { code: 1 } }]
   ]
-  const rows = bodies.map(([label, kind, body]) => {
+  const lines = bodies.map(([label, kind, body]) => {
     const reason = whyRepeatable(createPlan(body as Body, { table: createTable(kind, 'MySQL'), see: () => ({ ...createTable(kind, 'MySQL'), name: 'others' }) }, LIMITS))
-    return `| ${label} | ${reason === undefined ? 'READ COMMITTED' : `REPEATABLE READ: ${reason}`} |\n`
+    if ((reason === undefined) !== (kind === plain && label === OTHER_WRITES)) throw new Error(`${label}: the isolation is another one`)
+    return reason === undefined ? '' : `- ${label}: ${reason}\n`
   })
-  return `| request | isolation of MySQL and MariaDB |\n|---|---|\n${rows.join('')}`
+  return lines.join('')
 }
 
 export const createDocument = (): string => `# How are rows written?
 
-\`src/plan/writes.ts\` decides how the rows of an insert are written, by the table, the named key, the columns that are given and set, and what the answer or the rules of a grant ask for. \`npm run docs\` writes its decisions here, with the reason for each.
-The first table says all; of the others, only what differs from it is listed. The named key is \`code\`, or \`id\` where that is said.
+\`src/plan/writes.ts\` decides it by the table, the named key, the columns that are given and set, the answer and the rules of a grant. \`npm run docs\` writes its decisions here. The first list says all; the others, what differs from it. The named key is \`code\`, or \`id\` if the database numbers it.
 
 | way | statements |
 |---|---|
 | insert | an insert |
-| guarded | the upsert of the engine. On MySQL and MariaDB it fails if the row that exists has another value in the named key, or is outside of the rules (\`src/sql/compile-insert.ts\`). A row that it refuses is then looked up. |
+| guarded | the upsert of the engine, which fails on MySQL and MariaDB if the row that exists has another value in the named key, or is outside of the rules (\`src/sql/compile-insert.ts\`). A row that it refuses is looked up |
 | look-up | a select by the named key, without a lock; then an update by key and rules, or an insert |
-| insert-first | an insert; if a unique key refuses it, the guarded statement, which then counts no row as inserted |
+| insert-first | an insert; if a unique key refuses it, the guarded statement, which counts no row as inserted |
 
-A list is written by one statement, or row by row in a transaction: for the reason in the table, and if the database refuses a row, so that the error names that row.
+A list is written by one statement, or row by row in a transaction: where its rows are not inserted or guarded, for the reasons below, and if the database refuses a row, so that the error names it.
 
 ## In which isolation
 
+On MySQL and MariaDB at READ COMMITTED, except these, at REPEATABLE READ:
+
 ${isolations()}
+## In which order
+
+The rows of an upsert are sorted by the key, so that two requests do not end in a deadlock, and an update of many rows is one statement, unless they depend on each other. By what the table has:
+
+${lists()}
 ## What is tried again
 
-| what has happened | what is done | where |
-|---|---|---|
-| the database refuses a row of a list, or a deadlock ends its only statement | the list is written in a transaction, row by row if it is refused there too | \`src/execute/execute-insert.ts\` |
-| another unique key refuses the guarded statement of a row, or the database has no number left | the row is looked up by the named key | \`src/execute/write-row.ts\` |
-| another client inserts the row between the look-up and the insert | the row is updated | \`src/execute/write-row.ts\` |
-| a deadlock, or a conflict at COMMIT, ends a transaction | it runs again, at most three times, after pauses that grow | \`src/dialects/mysql/transaction.ts\` |
-| a server accepts no connections or no writes any more, or a connection is lost | what did not run runs on the next server; a read whose connection was lost runs once more | \`src/dialects/mysql/dialect.ts\` |
-| the tables have changed since the catalog was read | the request is planned again with the new catalog, if nothing was changed | \`src/databases/stale-catalog.ts\` |
+Each where the room has what it needs: the row and its key, the session, the servers, the catalog.
 
-They are not in one place, because each needs what only its room has: the row and its key, the session and its transaction, the servers, the catalog.
+- The database refuses a row of a list, or a deadlock ends its only statement: the list runs in a transaction, row by row if it is refused there too (\`src/execute/execute-insert.ts\`).
+- Another unique key refuses the guarded statement, or no number is left: the row is looked up by the named key. Another client inserts it between look-up and insert: it is updated (\`src/execute/write-row.ts\`).
+- A deadlock, or a conflict at COMMIT, ends a transaction: it runs again, at most three times, after growing pauses (\`src/dialects/mysql/transaction.ts\`).
+- A server takes no connections or writes, or a connection is lost: what did not run runs on the next server, a read once more (\`src/dialects/mysql/dialect.ts\`).
+- The tables have changed: the request is planned with the new catalog, if nothing was changed (\`src/databases/stale-catalog.ts\`).
 
 ## What was tried and is wrong
 
-- **An upsert without a guard beside a second unique key.** A default, an expression, a generated column, the beginning of a text or a BEFORE INSERT trigger meets that key, and the wrong row is written. With rules, \`tenant = …\` in the statement took over the row of another tenant. On MySQL, with \`id tinyint\` at 127, an upsert of row B wrote row A.
-- **All rows are found first; then new rows are inserted, and those that exist are updated by a join.** A key may have moved since; a row that is named twice is found twice, so that \`$inc\` counts once; a BEFORE INSERT trigger does not see rows that exist; MariaDB compares DECIMAL keys in a list otherwise. 20 clients had 239 to 381 requests refused, and have none: first new rows, then those that exist, is no common order.
-- **The look-up locks the row.** A lock on a row that does not exist keeps others from inserting theirs, so both end in a deadlock.
+- **An upsert without a guard beside a second unique key.** A default, an expression, a generated column, the beginning of a text or a BEFORE INSERT trigger meets that key, and the wrong row is written. With rules, it took over the row of another tenant. On MySQL, with \`id tinyint\` at 127, an upsert of row B wrote row A.
+- **Finding all rows first, then one insert and one update by a join.** A key may have moved; a row that is named twice counts once for \`$inc\`; a BEFORE INSERT trigger does not see rows that exist; MariaDB compares DECIMAL keys in a list otherwise. 20 clients had 239 to 381 requests refused.
+- **A look-up that locks.** A lock on a row that does not exist keeps others from inserting theirs, so both end in a deadlock.
 
-${KINDS.map(section).join('\n\n')}
-`
+${sections()}`
 
 if (process.argv[1] === import.meta.filename) writeFileSync(FILE, createDocument())
