@@ -1,5 +1,5 @@
 // night: runs tools and clients of other projects
-/** docs/clients.md, docs/clients-typescript.md, docs/openapi.md and docs/client.md as a reader follows them: commands are run, programs compiled and started, with the requests in process of docs/plugin.md. */
+/** docs/clients.md, docs/openapi.md and docs/client.md as a reader follows them: commands are run, programs compiled and started, with the requests in process of docs/plugin.md. */
 import { DatabaseSync } from 'node:sqlite'
 import { build } from 'esbuild'
 import t, { type Test } from 'tap'
@@ -11,7 +11,7 @@ import { createWorkshop } from '../support/programs.ts'
 import { runRowQuery } from '../support/row-query.ts'
 import { startService, TOKEN } from '../support/service.ts'
 
-const blocks = ['docs/clients.md', 'docs/clients-typescript.md', 'docs/openapi.md'].flatMap((document) => codeBlocks(readDocument(document)))
+const blocks = ['docs/clients.md', 'docs/openapi.md'].flatMap((document) => codeBlocks(readDocument(document)))
 const commands = blocks.filter(({ kind }) => kind === 'sh').flatMap(({ text }) => text.trim().split('\n'))
 const programs = [...blocks.filter(({ kind }) => kind === 'ts'), ...codeBlocks(readDocument('docs/plugin.md')).filter(({ kind }) => kind === 'ts execute')].map(({ text }) => text)
 
