@@ -124,6 +124,15 @@ function parse (text: string, wrong: (reason: string) => ServiceError): unknown 
 /** The value of a parameter in a call: one of JSON, or texts; or the default, which may be `{"$now": …}`. */
 export interface Supplied { readonly value: unknown, readonly isText: boolean, readonly isDefault: boolean }
 
+/**
+ * A list is one value of a JSON column, of which a parameter cannot be a part. @throws INVALID_BODY at the list, for no
+ * value causes it
+ */
+function requireWhole (given: unknown, { name, type }: Column, path: Path): void {
+  if (!Array.isArray(given) || type.structured !== true || !given.some((each) => each instanceof Parameter)) return
+  throw at(path, invalidBody(`Column "${name}": a list is one value here, and "$param" is not allowed within it`))
+}
+
 /** The parameters of one call, in the order of the request. */
 export class Parameters implements StandIns {
   readonly values: Map<object, unknown> | undefined
@@ -137,9 +146,12 @@ export class Parameters implements StandIns {
     this.values = request.isRead ? undefined : new Map<object, unknown>()
   }
 
-  /** A value is bound, whatever it looks like. @throws INVALID_VALUE */
+  /** A value is bound, whatever it looks like. @throws INVALID_VALUE, INVALID_BODY */
   replace (given: unknown, column: Column, path: Path): unknown {
-    if (!(given instanceof Parameter)) return given
+    if (!(given instanceof Parameter)) {
+      requireWhole(given, column, path)
+      return given
+    }
     const value = this.read(given, column, path)
     if (isNowByDefault(this.get(given) as Supplied)) return value
     return Array.isArray(value) && given.isList ? value.map((each) => StandIn.sent(each)) : StandIn.sent(value)
@@ -198,9 +210,12 @@ export class AnyParameters implements StandIns {
     this.holes = holes
   }
 
-  /** @throws INVALID_VALUE for what is known */
+  /** @throws INVALID_VALUE for what is known, INVALID_BODY */
   replace (given: unknown, column: Column, path: Path): unknown {
-    if (!(given instanceof Parameter)) return given
+    if (!(given instanceof Parameter)) {
+      requireWhole(given, column, path)
+      return given
+    }
     if (this.#known.get(given) !== undefined) return this.#known.replace(given, column, path)
     const place: PlannedPlace = { parameter: given, column }
     const any = StandIn.unknown(this.holes, place, given.isList)

@@ -7,7 +7,7 @@ import type { Column } from '../catalog/catalog.ts'
 import { at, invalidBody, invalidValue, type Path } from '../errors.ts'
 import { isObject } from '../json/exact-json.ts'
 import { stepsOf } from '../json/plain-values.ts'
-import { Holes, Placeholder, StandIn, type StandIns } from './holes.ts'
+import { Holes, StandIn, type StandIns } from './holes.ts'
 
 /** The first step of a JSON Pointer (RFC 6901), which is an index. */
 const FIRST_STEP = /^\/(0|[1-9]\d{0,2})(?=\/|$)/
@@ -56,9 +56,8 @@ export class References implements StandIns {
    * INVALID_VALUE for one without a target
    */
   replace (given: unknown, column: Column, path: Path): unknown {
-    if (given instanceof Placeholder) return this.#others?.replace(given, column, path)
     const target = readReference(given, this.#index, path)
-    if (target === undefined) return given
+    if (target === undefined) return this.#others === undefined ? given : this.#others.replace(given, column, path)
     this.targets.set(given as object, target)
     if (this.#find === undefined) return StandIn.unknown(this.holes, given)
     const value = this.#find(target)

@@ -37,6 +37,8 @@ const others = {
   some_of: text({ verb: 'select', columns: ['id'], filters: { big: [5, v] } }),
   is_row: text({ verb: 'select', columns: ['id'], filters: { $is: { v } } }),
   is_json: text({ verb: 'select', columns: ['id'], filters: { $is: { j: v } } }),
+  part_of_json: text({ verb: 'select', columns: ['id'], filters: { j: ['a', v] } }),
+  part_in_operations: { database: 'shop', parameters: { v: {} }, body: { operations: [{ table: 'source', verb: 'select', columns: ['id'], filters: { j: ['a', v] } }] } },
   page: text({ verb: 'select', columns: ['id'], orderBy: 'id', limit: v }),
   skip: text({ verb: 'select', columns: ['id'], orderBy: 'id', offset: v }),
   behind: text({ verb: 'select', columns: ['id'], orderBy: 'id', after: v }),
@@ -118,6 +120,12 @@ await on('a value is only ever bound, whatever it looks like', async (t, service
   t.match((await call(service, 'twice', '{"v":"12"}')).json.data, { results: [{ count: 0 }, { count: 0 }] })
   t.match((await call(service, 'twice', '{"v":"x"}')).json.error, { code: 'INVALID_VALUE', details: [{ path: '/v' }] })
   t.match((await call(service, 'eq_big', '{"v":9007199254740993}')).json, { data: { count: 0 } })
+})
+
+await on('a parameter is no part of a JSON value, which a list is for a JSON column', async (t, service) => {
+  for (const [name, path] of [['part_of_json', '/body/filters/j'], ['part_in_operations', '/body/operations/0/filters/j']] as const) {
+    for (const value of ['"a"', '{}', 'null']) t.match((await call(service, name, `{"v":${value}}`)).json.error, { code: 'INVALID_BODY', details: [{ path }] }, `${name} ${value}`)
+  }
 })
 
 await on('a text that is longer than its column is in no row, as one of the body, but no text to store', async (t, service) => {
