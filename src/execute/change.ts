@@ -235,13 +235,7 @@ function changedMeanwhile ({ table }: UpdatePlan | DeletePlan): ServiceError {
  * The number of updated rows: all matched rows if the number of changed ones would reveal a column that the grant does
  * not see. SQLite already counts them so.
  */
-export function countUpdated ({ table, assignments }: UpdatePlan, { matched, changed }: Result): number {
-  return table.granted !== undefined &&
-    matched !== undefined &&
-    writesHidden(
-      table,
-      assignments.map(({ column }) => column)
-    )
-    ? matched
-    : changed
+export function countUpdated ({ table, assignments }: UpdatePlan, result: Result): number {
+  const hides = table.granted !== undefined && writesHidden(table, assignments.map(({ column }) => column))
+  return hides ? result.matched ?? result.changed : result.changed
 }

@@ -10,6 +10,7 @@ import { getOrCreate } from '../get-or-create.ts'
 import { knownDefault } from '../plan/insert-key.ts'
 import type { Condition, Assignment, UpdatePlan } from '../plan/plan.ts'
 import { findUniqueIndex } from '../plan/row-keys.ts'
+import { factsOf } from '../plan/writes.ts'
 import { type Cell, DEFAULT, type Parameter, type Value } from '../types/column-type.ts'
 import { builderFor, type BuiltStatement, type ColumnToken, type TableBuilder } from './builder.ts'
 import { confirmationsOf } from './compile-select.ts'
@@ -169,16 +170,20 @@ export function compileInsert (batch: RowBatch, engine: Engine, counts: Statemen
 
 /** The slots of the template are those after the row. */
 function describe (batch: RowBatch, engine: Engine): Template {
-  const { table, columns, conflict } = batch
+  const { columns, conflict } = batch
+  const table = statementTable(batch.table)
+  const { kind, identity } = table
   const { slots, ...built } = buildInsert(batch, engine)
   return {
     verb: 'insert',
-    table: statementTable(table),
+    table,
     ...built,
     slots: slots.slice(columns.length),
     columns: NONE,
     assigned: columns,
     confirmations: [],
+    isNumbered: conflict === undefined && kind === 'table' && identity?.autoIncrement === true &&
+      !columns.includes(identity) && !factsOf(table).seesNew,
     isUpsert: conflict !== undefined
   }
 }

@@ -38,6 +38,8 @@ export interface CompiledStatement {
   readonly sources?: readonly Table[] | undefined
   /** Set if the rows may come from a UNION, whose columns are sent with other types. */
   readonly isUnion?: true | undefined
+  /** Whether the server gives the rows of an insert their numbers, which it then reports. */
+  readonly isNumbered?: boolean | undefined
   /** Whether an insert updates rows that exist. */
   readonly isUpsert?: boolean | undefined
   /** For an upsert on SQLite: the text that leaves an existing row unchanged. */

@@ -258,12 +258,16 @@ export class TableDefinitions implements Definitions {
 
 const NONE: readonly Statement[] = []
 
-/** The confirmations that must run before a statement, because those of the last second do not include their tables. */
+/** Those that must run before a statement, because the confirmations of the last second do not include their tables. */
 export function missingConfirmations (
   confirmed: Pick<WeakMap<Table, Confirmation>, 'get'>,
-  { confirmations }: Statement
+  confirmations: readonly Statement[]
 ): readonly Statement[] {
   const oldest = performance.now() - TRUST
-  const isMissing = ({ table }: Statement): boolean => (confirmed.get(table)?.since ?? -Infinity) <= oldest
-  return confirmations.some(isMissing) ? confirmations.filter(isMissing) : NONE
+  let missing = NONE
+  for (const confirmation of confirmations) {
+    const since = confirmed.get(confirmation.table)?.since ?? -Infinity
+    if (since <= oldest) missing = [...missing, confirmation]
+  }
+  return missing
 }

@@ -89,7 +89,7 @@ class Execution {
   #failure: unknown
   /** When the statement was sent. */
   #since = 0
-  #unwatch = (): void => {}
+  #unwatch: (() => void) | undefined
   #stop: Stop | undefined
   /** Why the connection waits: the reader of a stream does not read, or a row is being taken. */
   #isPaused = false
@@ -132,9 +132,10 @@ class Execution {
   }
 
   #confirmTables (): void {
-    const { pool, request: { statement } } = this.#run
-    if (statement.confirmations.length === 0) this.#send()
-    else this.#confirm(missingConfirmations(pool.confirmed, statement))
+    const { pool, request: { statement: { confirmations } } } = this.#run
+    const missing = confirmations.length === 0 ? confirmations : missingConfirmations(pool.confirmed, confirmations)
+    if (missing.length === 0) this.#send()
+    else this.#confirm(missing as [Statement, ...Statement[]])
   }
 
   /** Lets the sink of a stream control the connection until the statement ends; the next one has another sink. */
@@ -177,16 +178,14 @@ class Execution {
       sql,
       sink,
       inserts: statement.verb === 'insert' && statement.isUpsert !== true ? statement.rows ?? 1 : undefined,
-      isNumbered: isNumbered(statement),
+      isNumbered: statement.isNumbered,
       definitions: statement.verb === 'select' ? definitionsOf(known, statement, differences) : undefined,
       listener: this
     })
   }
 
   /** Runs the confirmations, and then the statement if every column has the type of the catalog. */
-  #confirm (confirmations: readonly Statement[]): void {
-    const confirmation = confirmations[0]
-    if (confirmation === undefined) return this.#send()
+  #confirm ([confirmation, ...others]: readonly [Statement, ...Statement[]]): void {
     this.#before = confirmation
     const { pool, session, options: { differences } } = this.#run
     const since = performance.now()
@@ -200,7 +199,8 @@ class Execution {
       }
       pool.confirmed.set(confirmation.table, { since, shown })
       session.memory.free()
-      this.#confirm(confirmations.slice(1))
+      if (others.length === 0) this.#send()
+      else this.#confirm(others as [Statement, ...Statement[]])
     }
     sendCommand(session.connection, {
       sql: writeStatement(confirmation),
@@ -285,7 +285,7 @@ class Execution {
     this.#told = true
     const { pool, session, request, request: { sink, stream, transaction } } = this.#run
     const isStopped = this.#stop !== undefined
-    this.#unwatch()
+    this.#unwatch?.()
     if (stream === undefined && sink?.full === true) return this.#resolve({ rows: sink.count, changed: 0 })
     if (this.#failure !== undefined) return this.#reject(this.#failure)
     // a write has changed nothing if what runs before it has failed
@@ -308,13 +308,6 @@ class Execution {
     if (this.#stop === undefined) return false
     return this.#run.request.stream !== undefined || (this.#stop.wasKilled() && table.name !== '')
   }
-}
-
-/** Whether the server gives the rows of an insert their numbers, which it then reports. */
-function isNumbered (statement: Statement): boolean {
-  const { verb, isUpsert, table: { kind, identity }, assigned } = statement
-  return verb === 'insert' && isUpsert !== true && kind === 'table' && identity?.autoIncrement === true &&
-    !assigned.includes(identity) && !firesTrigger(statement)
 }
 
 /** A text has at most three bytes for each unit of its length, and the command has one more byte. */

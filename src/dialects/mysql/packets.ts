@@ -44,7 +44,9 @@ export function readEof ({ buffer, offset }: PacketBytes): void {
 
 /** The number of columns of a result. @throws Error if the server asks for a local file */
 export function readColumnCount ({ buffer, offset }: PacketBytes): number {
-  return new PacketReader(buffer, offset).length()
+  const count = readLength(buffer, offset)
+  if (count < 0) throw lacksLength()
+  return count
 }
 
 /**
@@ -69,6 +71,8 @@ function requireLast (status: number): void {
   if ((status & MORE_RESULTS_EXIST) !== 0) throw new Error('the server sends more than one result')
 }
 
+const lacksLength = (): Error => new Error('the packet lacks a length')
+
 /** Reads values one after the other, from `at`. */
 export class PacketReader {
   readonly #bytes: Buffer
@@ -88,7 +92,7 @@ export class PacketReader {
   /** @throws Error for the byte that means NULL, with which a request for a local file begins */
   length (): number {
     const length = readLength(this.#bytes, this.at)
-    if (length < 0) throw new Error('the packet lacks a length')
+    if (length < 0) throw lacksLength()
     this.at = afterLength(this.#bytes, this.at)
     return length
   }

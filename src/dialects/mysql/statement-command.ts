@@ -46,7 +46,7 @@ interface CommandOptions {
   /** The number of rows of an insert, which succeeds with all of them. */
   readonly inserts?: number | undefined
   /** Whether the server numbers the rows of the insert, and says so. */
-  readonly isNumbered?: boolean
+  readonly isNumbered?: boolean | undefined
   readonly listener: {
     /** Called once, when the sink is full; later rows are ignored. */
     stop? (): void
@@ -114,20 +114,6 @@ const FOREIGN_PACKET = Object.assign(new Error('the server sends the answer to a
 /** Numbers of packets are of one byte. */
 const NUMBERS = 256
 
-/** @throws Error if the packet is not the next one. A server that ends the connection by itself says so in number 0. */
-function requireNext (packet: Packet, connection: CommandConnection): void {
-  const { sequenceId, numPackets } = packet
-  const isNext = (sequenceId + numPackets) % NUMBERS === connection.sequenceId
-  if (!isNext && !(sequenceId === 0 && packet.isError())) throw FOREIGN_PACKET
-}
-
-/** @throws Error if the packet has the other kind of answer; a statement of the service itself may have any */
-function requireKind (hasRows: boolean, { sink, definitions }: CommandOptions): void {
-  if (hasRows ? sink === undefined && definitions === undefined : sink !== undefined && definitions !== undefined) {
-    throw FOREIGN_PACKET
-  }
-}
-
 /** @throws Error if other bytes have come with the last packet */
 function requireLast ({ buffer, end }: Packet): void {
   if (end < buffer.length) throw FOREIGN_PACKET
@@ -160,8 +146,12 @@ class StatementCommand {
       return false
     }
     try {
-      requireNext(packet, connection)
-      if (packet.isError()) {
+      const { sequenceId, numPackets } = packet
+      const isNext = (sequenceId + numPackets) % NUMBERS === connection.sequenceId
+      const isError = packet.isError()
+      // a server that ends the connection by itself says so in number 0
+      if (!isNext && !(sequenceId === 0 && isError)) throw FOREIGN_PACKET
+      if (isError) {
         requireLast(packet)
         this.onResult(packet.asError('utf8'))
         return true
@@ -179,15 +169,17 @@ class StatementCommand {
   }
 
   #takeFirst (packet: Packet, connection: CommandConnection): boolean {
-    const hasRows = !isOk(packet)
-    requireKind(hasRows, this.#options)
-    if (!hasRows) {
+    const { sink, definitions, listener } = this.#options
+    // a statement of the service itself may have any kind of answer
+    if (isOk(packet)) {
+      if (sink !== undefined && definitions !== undefined) throw FOREIGN_PACKET
       const ok = readOk(packet, connection.serverCapabilityFlags)
       requireLast(packet)
       requireRows(ok, this.#options)
-      this.#options.listener.done(null, ok)
+      listener.done(null, ok)
       return true
     }
+    if (sink === undefined && definitions === undefined) throw FOREIGN_PACKET
     this.#columns = readColumnCount(packet)
     this.#next = this.#takeDefinition
     return false
