@@ -150,13 +150,13 @@ export class Runner {
    * Runs the statement of a batch of rows. In a table with UPDATE triggers, an upsert does not report the number of a
    * row that it leaves as it is, but the session has it (compile-insert.ts).
    */
-  async insert (batch: RowBatch): Promise<StatementResult> {
+  insert (batch: RowBatch): Promise<StatementResult> {
     const { table, conflict } = batch
-    const result = await this.runStatement(compileInsert(batch, this.engine, this.database.statementCounts))
-    const { changed, insertId } = result
-    return changed === 0 && insertId === '0' && conflict?.identity?.autoIncrement === true && factsOf(table).seesChanged
+    const running = this.runStatement(compileInsert(batch, this.engine, this.database.statementCounts))
+    if (conflict?.identity?.autoIncrement !== true || !factsOf(table).seesChanged) return running
+    return running.then(async (result) => result.changed === 0 && result.insertId === '0'
       ? { ...result, insertId: await this.number(compileLastId(table)) }
-      : result
+      : result)
   }
 
   /** Updates rows with values of their own. */

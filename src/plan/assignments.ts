@@ -3,7 +3,7 @@ import { at, columnNotWritable, invalidValue, notNullViolation, type Path } from
 import { hasMany, objectKeys } from '../json/exact-json.ts'
 import { COLUMN, describeType, type Parameter, storing } from '../types/column-type.ts'
 import { operatorSql, TO_DEFAULT } from '../types/update-operators.ts'
-import { getColumn, readValue, readWith, withStandIn } from './columns.ts'
+import { getColumn, readValue, readStored, withStandIn } from './columns.ts'
 import { StandIn, type StandIns } from './holes.ts'
 import { knownDefault } from './insert-key.ts'
 import type { Assignment } from './plan.ts'
@@ -25,12 +25,12 @@ export function planAssignments (
   const assignments: Assignment[] = []
   let hasOperators = false
   for (const name of names) {
-    const columnPath = [...path, name]
+    const columnPath = path.concat(name)
     const column = getWritableColumn(table, name, columnPath, 'update')
     const given = data[name]
     const assignment = typeof given === 'object' || standIns !== undefined
       ? planAssignment(column, withStandIn(given, column, standIns, columnPath), table, columnPath)
-      : { column, parameter: readWith(storing(column.type), column, given, columnPath) }
+      : { column, parameter: readStored(column, given, columnPath) }
     assignments.push(assignment)
     hasOperators ||= assignment.operator !== undefined
   }

@@ -5,12 +5,12 @@ import { objectKeys } from '../json/exact-json.ts'
 import { storing } from '../types/column-type.ts'
 import { getWritableColumn, planAssignments, planValue } from './assignments.ts'
 import type { Conflict, Given, InsertPlan, PlannedRow } from './plan.ts'
-import { readWith, withStandIn } from './columns.ts'
+import { readStored, withStandIn } from './columns.ts'
 import type { StandIns } from './holes.ts'
 import { isWhole } from './row-keys.ts'
 import { onlyValueOf } from './rule.ts'
 import { planWriteOptions } from './write-options.ts'
-import { factsOf } from './writes.ts'
+import { factsOf, NO_WRITES } from './writes.ts'
 
 // Plans `onConflict`: the unique key that decides whether a row exists, and the values that are written to it.
 
@@ -106,7 +106,7 @@ function toPlan (
   { rows, isList, conflict }: Pick<InsertPlan, 'rows' | 'isList' | 'conflict'>
 ): InsertPlan {
   return Object.freeze({
-    verb: 'insert', table, rows, isList, conflict, writes: new Map(), ...planWriteOptions(body, { table })
+    verb: 'insert', table, rows, isList, conflict, writes: NO_WRITES, ...planWriteOptions(body, table)
   })
 }
 
@@ -121,10 +121,8 @@ function planRows (
     conflict, isList, standIns
   }: Pick<InsertPlan, 'isList' | 'conflict'> & { readonly standIns: StandIns | undefined }
 ): PlannedRow[] {
-  const readGiven = (column: Column, given: unknown, path: Path): Given =>
-    typeof given === 'object' || standIns !== undefined
-      ? planValue(column, withStandIn(given, column, standIns, path), path, false).parameter
-      : readWith(storing(column.type), column, given, path)
+  const readForm = (column: Column, given: unknown, path: Path): Given =>
+    planValue(column, withStandIn(given, column, standIns, path), path, false).parameter
   /** The columns of earlier rows, which have passed the checks, and what reads rows with these columns. */
   const known: Array<{ readonly columns: readonly Column[], readonly read: ReadRow }> = []
   const rows: PlannedRow[] = []
@@ -139,14 +137,23 @@ function planRows (
       if (parameters !== undefined) break
     }
     if (columns === undefined || parameters === undefined) {
-      const path = isList ? ['data', index] : ['data']
-      const named: Column[] = []
-      const given: Given[] = []
-      for (const name of objectKeys(row)) named.push(getWritableColumn(table, name, [...path, name], 'insert'))
-      for (const column of named) given.push(readGiven(column, row[column.name], [...path, column.name]))
+      const path: Path = isList ? ['data', index] : ['data']
+      const names = objectKeys(row)
+      const named = new Array<Column>(names.length)
+      const given = new Array<Given>(names.length)
+      for (let each = 0; each < names.length; each++) {
+        const name = names[each] as string
+        named[each] = getWritableColumn(table, name, path.concat(name), 'insert')
+      }
+      for (let each = 0; each < names.length; each++) {
+        const column = named[each] as Column
+        const value = row[column.name]
+        const read = typeof value === 'object' || standIns !== undefined ? readForm : readStored
+        given[each] = read(column, value, path.concat(column.name))
+      }
       requireColumns(named, table, path)
       if (conflict !== undefined) requireForConflict(named, conflict, { table, path })
-      if (isList && known.length < FEW) known.push({ columns: named, read: createReader(named, readGiven) })
+      if (isList && known.length < FEW) known.push({ columns: named, read: createReader(named, readForm) })
       columns = named
       parameters = given
     }
@@ -161,7 +168,7 @@ type ReadRow = (row: Data) => PlannedRow['parameters'] | undefined
 /** What reads rows of the same columns, because most rows of a list have those of the row before. */
 function createReader (
   columns: readonly Column[],
-  readGiven: (column: Column, given: object | null, path: Path) => Given
+  readForm: (column: Column, given: object | null, path: Path) => Given
 ): ReadRow {
   const readers = columns.map((column) => ({ column, store: storing(column.type) }))
   return (row) => {
@@ -172,7 +179,7 @@ function createReader (
         const reader = readers[index]
         if (reader?.column.name !== name) return undefined
         const given = row[name]
-        parameters[index++] = typeof given === 'object' ? readGiven(reader.column, given, []) : reader.store(given)
+        parameters[index++] = typeof given === 'object' ? readForm(reader.column, given, []) : reader.store(given)
       }
     } catch {
       // the row is read again, with the path of the value

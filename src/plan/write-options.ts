@@ -65,10 +65,14 @@ export interface FilterLimits {
   readonly standIns?: StandIns
 }
 
-/** The counted conditions and values of lists, and the tables that `$some` and `$none` of one body name. */
+/**
+ * The counted conditions and values of lists, the tables that `$some` and `$none` of one body name, and whether it has
+ * `$match`.
+ */
 export interface Counted {
   conditions: number
   values: number
+  isSearch?: boolean
   tables?: Map<string, NamedBy> | undefined
 }
 
@@ -117,20 +121,21 @@ export function requireUndoable (table: Table, path: string): void {
   }
 }
 
+const NONE = Object.freeze({})
+
 /**
  * The options that make one statement not enough; none if the request has none. @throws COLUMN_NOT_FOUND,
  * NOT_SUPPORTED: to be called when all else is planned
  */
 export function planWriteOptions (
   { returning, dryRun, expect }: Pick<InsertBody, 'returning' | 'dryRun'> & Pick<UpdateBody, 'expect'>,
-  { table, changed, members }: Pick<PlanLimits, 'changed'> & {
-    readonly table: Table
-    readonly members?: Returned['members']
-  }
+  table: Table,
+  { changed }: Pick<PlanLimits, 'changed'> = NONE,
+  members?: Returned['members']
 ): ChangeOptions {
   const columns = returning === undefined ? undefined : planReturning(returning, table)
   if (dryRun === true) requireUndoable(table, '/dryRun')
-  if (columns === undefined && dryRun !== true && expect === undefined && changed === undefined) return {}
+  if (columns === undefined && dryRun !== true && expect === undefined && changed === undefined) return NONE
   return {
     inTransaction: true,
     ...(columns !== undefined && { returning: { columns, members } }),
@@ -154,9 +159,8 @@ function planReturning (returning: '*' | readonly string[], table: Table): reado
 export function refuseWritten (
   { verb, table }: UpdatePlan | DeletePlan,
   source: TableSource,
-  { tables }: Counted
+  tables: ReadonlyMap<string, NamedBy>
 ): void {
-  if (tables === undefined) return
   const byTriggers = writtenBy(table, verb)
   for (const [name, { path, by }] of tables) {
     // members are read by statements of their own

@@ -262,10 +262,12 @@ export const knownWays = new CacheByTable<Writes>(4 * 1024 * 1024, (form) => 500
 /** Forms of rows with more columns are decided each time. */
 const MAX_FORM = 10_000
 
+export const NO_WRITES: InsertPlan['writes'] = new Map()
+
 /** How the rows of an insert are written, by their columns. One plain row needs no decision. */
 export function findWrites (plan: Form & Pick<InsertPlan, 'rows' | 'isList'>): InsertPlan['writes'] {
+  if (!plan.isList && plan.conflict === undefined && plan.afterWrite === undefined) return NO_WRITES
   const ways = new Map<readonly Column[], Writes>()
-  if (!plan.isList && plan.conflict === undefined && plan.afterWrite === undefined) return ways
   const table = statementTable(plan.table)
   const prefix = prefixOf(plan)
   for (const { columns } of plan.rows) {

@@ -38,14 +38,8 @@ export function countsOf (batch: RowBatch, result: StatementResult): RowCounts {
   const duplicates = conflict === undefined ? undefined : result.duplicates
   const updated = conflict === undefined ? 0 : duplicates ?? Number(changed > 1)
   const inserted = duplicates === undefined && updated === 1 ? 0 : changed - 2 * updated
-  return withoutHidden(batch, {
-    inserted,
-    updated,
-    unchanged: rows.length - inserted - updated,
-    insertId,
-    untouched,
-    existing
-  })
+  const counts = { inserted, updated, unchanged: rows.length - inserted - updated, insertId, untouched, existing }
+  return conflict === undefined ? counts : withoutHidden(batch, counts)
 }
 
 /** Counts unchanged rows as updated if a column is written that the grant does not see. */

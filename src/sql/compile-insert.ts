@@ -193,12 +193,13 @@ function cellsOf ({ columns, rows }: RowBatch, engine: Engine): Cell[] {
   // created with its length, because a growing array is copied repeatedly
   const cells = new Array<Cell>(rows.length * columns.length)
   let next = 0
-  const known = new Map<readonly Column[], readonly number[]>()
+  let known: Map<readonly Column[], readonly number[]> | undefined
   for (const { columns: given, parameters } of rows) {
     if (given === columns) {
-      for (const parameter of parameters) cells[next++] = parameter as Cell
+      for (let column = 0; column < columns.length; column++) cells[next++] = parameters[column] as Cell
       continue
     }
+    known ??= new Map()
     const indexes = getOrCreate(known, given, () => columns.map((column) => given.indexOf(column)))
     for (let column = 0; column < indexes.length; column++) {
       const index = indexes[column] as number

@@ -33,8 +33,9 @@ function planDelete (body: DeleteBody, source: TableSource, given: PlanLimits): 
   const { verb, filters } = body
   const plan: DeletePlan = { verb, table, condition: planRequiredFilters(verb, filters, source, limits) }
   const members = planReturnedMembers(body, { source, limits })
-  const planned = { ...plan, ...planWriteOptions(body, { ...limits, table, members }) }
-  refuseWritten(plan, source, limits.counted)
-  requireSearchKey(plan)
+  const planned = { ...plan, ...planWriteOptions(body, table, limits, members) }
+  const { tables, isSearch } = limits.counted
+  if (tables !== undefined) refuseWritten(plan, source, tables)
+  if (isSearch === true) requireSearchKey(plan)
   return Object.freeze(planned)
 }

@@ -83,7 +83,7 @@ function isIdMoment ({ table: { identity }, rows, conflict }: InsertPlan): boole
 
 /** @throws NOT_SUPPORTED if a row gives no values, and only the database knows the defaults of all columns */
 function refuseOnlyDefaults ({ table, rows, conflict, isList }: InsertPlan): void {
-  if (traitsOf(table).hasDefault || conflict === undefined) return
+  if (conflict === undefined || traitsOf(table).hasDefault) return
   const row = rows.find(({ columns }) => columns.length === 0)
   if (row === undefined || findDefaulted(table) !== undefined) return
   throw unsupported(

@@ -60,9 +60,10 @@ export function planKeyedUpdates (body: UpdateOfMany, source: TableSource, given
     assignments: [],
     keyed: { key, entries },
     inTransaction: true,
-    ...planWriteOptions(body, { ...limits, table, members })
+    ...planWriteOptions(body, table, limits, members)
   }
-  refuseWritten(plan, source, limits.counted)
+  const { tables } = limits.counted
+  if (tables !== undefined) refuseWritten(plan, source, tables)
   return Object.freeze(plan)
 }
 

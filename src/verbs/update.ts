@@ -48,6 +48,7 @@ function runUpdate (runner: Runner, planned: UpdatePlan, sink: ResponseSink | un
 
 function runBound (runner: Runner, plan: UpdatePlan, sink: ResponseSink | undefined): Promise<Result> {
   if (isKeyed(plan)) return runKeyedUpdates(runner, plan, sink)
+  if (plan.afterWrite === undefined) return runChange(runner, plan, { sink })
   return runWithCheck(runner, plan, () => runChange(runner, plan, { sink }))
 }
 
@@ -61,18 +62,20 @@ function planUpdate (body: UpdateBody, source: TableSource, given: PlanLimits): 
   const { verb, data, filters } = body
   const condition = planRequiredFilters(verb, filters, source, limits)
   const assignments = planAssignments(data as Readonly<Record<string, unknown>>, table, ['data'], limits)
-  const members = planReturnedMembers(body, { source, limits })
-  const plan: UpdatePlan = { verb, table, condition, assignments }
+  const members = body.include === undefined ? undefined : planReturnedMembers(body, { source, limits })
+  const { tables, isSearch } = limits.counted
+  // in the order of the statement, as which its parameters then need not be sorted
+  const plan: UpdatePlan = { verb, table, assignments, condition }
   const key = body.returning !== undefined
     ? getUpdateKey(plan)
-    : movesRelated(plan) ? findUpdateKey(table, assignments) : undefined
+    : tables !== undefined && movesRelated(plan) ? findUpdateKey(table, assignments) : undefined
   const planned: UpdatePlan = {
     ...plan,
-    ...planWriteOptions(body, { ...limits, table, members }),
+    ...planWriteOptions(body, table, limits, members),
     ...(key && { key, inTransaction: true })
   }
-  refuseWritten(plan, source, limits.counted)
-  requireSearchKey(plan)
+  if (tables !== undefined) refuseWritten(plan, source, tables)
+  if (isSearch === true) requireSearchKey(plan)
   return Object.freeze(planned)
 }
 

@@ -22,6 +22,7 @@ export function planMatch (value: unknown, scope: FilterScope, path: Path): Matc
   const { relating: { table } } = scope
   const { columns, text, mode } = readForm(value, path)
   countCondition(scope, path)
+  scope.counted.isSearch = true
   const named = columns.map((name, index) => getColumn(table, name, [...path, 'columns', index]))
   const index = indexesOfWords(table).find(({ parts }) =>
     parts.length === named.length && named.every(({ name }) => parts.some(({ column }) => column === name))

@@ -276,19 +276,21 @@ export function isFields (value: unknown): value is Record<string, unknown> {
 
 /** Plans the filter of one column. @throws INVALID_VALUE, INVALID_BODY */
 export function planColumnFilter (column: Column, given: unknown, scope: FilterScope, path: Path): Condition {
-  const value = withStandIn(given, column, scope.standIns, path)
-  if (isFields(value) && hasOperators(column, value) && (column.type.structured || !isNow(value))) {
-    const names = objectKeys(value)
-    requireRoom(scope, names, path)
-    if (value['$case'] !== undefined) return planCase({ column, value, scope, path })
-    return combine(
-      'and',
-      names.map((name) => planOperator(name, { column, value: value[name], scope, path: [...path, name] }))
-    )
-  }
+  const value = scope.standIns === undefined ? given : scope.standIns.replace(given, column, path)
   const operand = { column, value, scope, path }
-  if (isFields(value) && !column.type.structured) {
-    const name = hasMany(value) ? undefined : Object.keys(value).find((key) => operators.has(`$${key}`))
+  if (typeof value === 'object' && isFields(value)) {
+    if (hasOperators(column, value) && (column.type.structured || !isNow(value))) {
+      const names = objectKeys(value)
+      requireRoom(scope, names, path)
+      if (value['$case'] !== undefined) return planCase(operand)
+      return combine(
+        'and',
+        names.map((name) => planOperator(name, { column, value: value[name], scope, path: [...path, name] }))
+      )
+    }
+    const name = column.type.structured || hasMany(value)
+      ? undefined
+      : Object.keys(value).find((key) => operators.has(`$${key}`))
     if (name !== undefined) throw refuse(operand, `operators begin with $: write "$${name}" instead of "${name}"`)
   }
   const isList = Array.isArray(value) && !column.type.structured
@@ -368,9 +370,9 @@ export function planOperator (name: string, given: Operand): Condition {
   const { column, scope, path } = given
   const operator = operators.get(name)
   const holdsPaths = operator?.operand === 'paths'
-  const value = holdsPaths || operator?.operand === 'boolean'
+  const value = scope.standIns === undefined || holdsPaths || operator?.operand === 'boolean'
     ? given.value
-    : withStandIn(given.value, column, scope.standIns, path)
+    : scope.standIns.replace(given.value, column, path)
   const operand = value === given.value ? given : { ...given, value }
   if (operator === undefined) throw unknownOperator(name, operand)
   // each operator at a path is a condition

@@ -177,7 +177,12 @@ export function planGroup (filters: unknown, scope: FilterScope, path: Path): Co
   if (!isFields(filters)) throw refuse(path, 'must be an object of filters')
   const keys = objectKeys(filters)
   requireRoom(scope, keys, path)
-  return combine('and', keys.map((key) => planEntry(key, filters[key], scope, [...path, key])))
+  const conditions = new Array<Condition>(keys.length)
+  for (let index = 0; index < keys.length; index++) {
+    const key = keys[index] as string
+    conditions[index] = planEntry(key, filters[key], scope, path.concat(key))
+  }
+  return combine('and', conditions)
 }
 
 function planEntry (key: string, value: unknown, scope: FilterScope, path: Path): Condition {

@@ -96,7 +96,10 @@ export interface RowScope extends FilterScope { readonly relating: Relating }
 export const createRowScope = (
   { table, limits, source, level }: Omit<Relating, 'levels' | 'counted'> & { readonly limits: PlanLimits }
 ): RowScope => ({
-  ...createFilterScope(table, limits),
+  table,
+  limits,
+  counted: limits.counted ?? startCount(),
+  standIns: limits.standIns,
   isSearchable: true,
   relating: { source, table, level, levels: limits.include?.levels ?? 0, counted: limits.offset }
 })
