@@ -26,11 +26,11 @@ export function requirePermissions (permissions: ReadonlySet<Verb>, body: Body):
   if (body.verb === 'insert' && body.onConflict !== undefined && !permissions.has('update')) {
     if (changesRows(body.data, body.onConflict)) refuseField('onConflict', 'update')
   }
-  for (const needing of NEEDING.get(body.verb) ?? []) {
-    const value = (body as unknown as Readonly<Record<string, unknown>>)[needing.field]
-    if (value !== undefined && value !== false && !permissions.has(needing.permission)) {
-      refuseField(needing.field, needing.permission)
-    }
+  const all = NEEDING.get(body.verb) ?? []
+  for (let index = 0; index < all.length; index++) {
+    const { field, permission } = all[index] as typeof all[number]
+    const value = (body as unknown as Readonly<Record<string, unknown>>)[field]
+    if (value !== undefined && value !== false && !permissions.has(permission)) refuseField(field, permission)
   }
 }
 

@@ -308,20 +308,28 @@ export async function withFreshCatalog<T> (
     return await attempt()
   } catch (error) {
     if (!(error instanceof StaleAttempt)) throw error
-    for (let stale = error, count = 2; ; count++) {
-      rejectKnownBroken(database, stale)
-      await database.refresh()
-      try {
-        return await attempt(stale)
-      } catch (again) {
-        if (!(again instanceof StaleAttempt)) throw again
-        const isMoving = again.stale.isRebuilt === true || factsOf(stale.tables) !== factsOf(again.tables)
-        if (!isMoving || !again.isUndone || count === MAX_ATTEMPTS) throw toUnresolved(database, again, stale.tables)
-        stale = again
-      }
-    }
+    return await attemptAgain(database, attempt, error)
   } finally {
     database.running.end()
+  }
+}
+
+async function attemptAgain<T> (
+  database: KnownDatabase & { refresh (): Promise<unknown> },
+  attempt: (stale: StaleAttempt) => Promise<T>,
+  first: StaleAttempt
+): Promise<T> {
+  for (let stale = first, count = 2; ; count++) {
+    rejectKnownBroken(database, stale)
+    await database.refresh()
+    try {
+      return await attempt(stale)
+    } catch (again) {
+      if (!(again instanceof StaleAttempt)) throw again
+      const isMoving = again.stale.isRebuilt === true || factsOf(stale.tables) !== factsOf(again.tables)
+      if (!isMoving || !again.isUndone || count === MAX_ATTEMPTS) throw toUnresolved(database, again, stale.tables)
+      stale = again
+    }
   }
 }
 

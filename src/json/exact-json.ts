@@ -284,18 +284,19 @@ function countKeys (parsed: unknown): number {
   let keys = 0
   // for…in would count inherited properties as keys of the text
   const isExtended = Object.keys(Object.prototype).length > 0
-  const open: object[] = []
-  const visit = (value: unknown): void => { if (typeof value === 'object' && value !== null) open.push(value) }
-  visit(parsed)
-  for (let value = open.pop(); value !== undefined; value = open.pop()) {
+  const open: unknown[] = [parsed]
+  while (open.length > 0) {
+    const value = open.pop()
+    if (typeof value !== 'object' || value === null || JSON.isRawJSON(value)) continue
     if (Array.isArray(value)) {
-      for (const item of value) visit(item)
-    } else if (!JSON.isRawJSON(value)) {
-      for (const key in value) {
-        if (isExtended && !Object.hasOwn(value, key)) continue
-        keys++
-        visit((value as Readonly<Record<string, unknown>>)[key])
-      }
+      for (const item of value) if (typeof item === 'object') open.push(item)
+      continue
+    }
+    for (const key in value) {
+      if (isExtended && !Object.hasOwn(value, key)) continue
+      keys++
+      const item = (value as Readonly<Record<string, unknown>>)[key]
+      if (typeof item === 'object') open.push(item)
     }
   }
   return keys

@@ -41,7 +41,9 @@ function describeSyntax (text: string): string {
  */
 export function clampNumbers (body: unknown, level = MAX_INCLUDE.levels): unknown {
   if (typeof body !== 'object' || body === null || hasMany(body)) return body
-  for (const field of Object.keys(body)) {
+  const fields = Object.keys(body)
+  for (let index = 0; index < fields.length; index++) {
+    const field = fields[index] as string
     const value = (body as Readonly<Record<string, unknown>>)[field]
     if (JSON.isRawJSON(value)) {
       if (field !== 'id') Object.defineProperty(body, field, { value: toNumber(value.rawJSON) })

@@ -232,10 +232,11 @@ export function findCombinationError (body: Body): ServiceError | undefined {
   switch (body.verb) {
     case 'select': return findInGroups(body)
     case 'insert':
-      return findListError(body.data) ?? findSetError(body.onConflict) ?? findOutcomesError(body) ??
+      return findListError(body.data) ??
+        (body.onConflict === undefined ? findOutcomesError(body) : findSetError(body.onConflict)) ??
         findReturningError(body)
     case 'update':
-      return findEmptyFilters(body) ?? findKeyError(body) ?? findListError(body.data) ?? findReturningError(body)
+      return findEmptyFilters(body) ?? findKeyedError(body) ?? findReturningError(body)
     case 'delete': return findEmptyFilters(body) ?? findReturningError(body)
   }
 }
@@ -259,12 +260,13 @@ const EXCLUDING = Map.groupBy(
 
 /** Finds a field of a body or member that another one excludes. */
 export function findExcluded (place: Verb | 'member', fields: object, path: Path = []): ServiceError | undefined {
-  for (const excluding of EXCLUDING.get(place) ?? []) {
-    const { by } = excluding
+  const all = EXCLUDING.get(place) ?? []
+  for (let index = 0; index < all.length; index++) {
+    const { by, names } = all[index] as typeof all[number]
     const value = (fields as Readonly<Record<string, unknown>>)[by]
     // false is the same as leaving it out
     if (value === undefined || value === false) continue
-    const field = excluding.names.find((name) => Object.hasOwn(fields, name))
+    const field = names.find((name) => Object.hasOwn(fields, name))
     if (field !== undefined) return refuse([...path, field], `"${field}" is not allowed with "${by}"`)
   }
   return undefined
@@ -314,18 +316,16 @@ function findTaken (groupBy: GroupBy = [], aggregates: SelectBody['aggregates'] 
 }
 
 /** A list of rows with changes of their own has a key, and nothing else has. */
-function findKeyError ({ data, key }: UpdateBody): ServiceError | undefined {
-  if (Array.isArray(data) === (key !== undefined)) return undefined
+function findKeyedError ({ data, key }: UpdateBody): ServiceError | undefined {
+  if (Array.isArray(data) === (key !== undefined)) return key === undefined ? undefined : findListError(data)
   return refuse(['key'], key === undefined
     ? '"key" is required with a list in "data": the columns that find the row of each entry'
     : '"key" is only allowed with a list in "data"')
 }
 
 /** Only an upsert has different outcomes. */
-const findOutcomesError = ({ outcomes, onConflict }: InsertBody): ServiceError | undefined =>
-  outcomes !== true || onConflict !== undefined
-    ? undefined
-    : refuse(['outcomes'], '"outcomes" is only allowed with "onConflict"')
+const findOutcomesError = ({ outcomes }: InsertBody): ServiceError | undefined =>
+  outcomes === true ? refuse(['outcomes'], '"outcomes" is only allowed with "onConflict"') : undefined
 
 /** The rows that a write does not return have no members. */
 const findReturningError = ({ include, returning }: InsertBody | UpdateBody | DeleteBody): ServiceError | undefined =>
