@@ -174,7 +174,9 @@ await sharedOnEachEngine(t, { schema: ordered, only: ['mariadb', 'mysql'] })('re
   for (let time = 0; time < 20; time++) {
     for (const body of [withItems, insert]) t.equal((await post('orders', body)).status, 200)
   }
-  t.same(levels(), [])
+  // a session whose snapshot still ends behind its answer is not free: another one is set then, each once at most
+  const set = levels()
+  t.ok(set.length <= 2, `${set.length} of 40 requests set the level of their session`)
 })
 
 await test('whatever follows a snapshot on its connection is outside of it', async (t, { post, operate, sql }) => {
