@@ -5,7 +5,7 @@ import t from 'tap'
 import { writeStatement } from '../../src/dialects/mysql/statement-command.ts'
 import { ResponseSink } from '../../src/response/response-sink.ts'
 import { createTestDatabase, engines } from '../servers/engines.ts'
-import { connect, readTables, run, selectAll, senders, sendStatement } from '../support/mysql.ts'
+import { connect, readTables, run, selectAll, senders, sendStatement, textOf } from '../support/mysql.ts'
 import { seed } from '../support/seed.ts'
 import { onEachEngine } from '../support/service.ts'
 import { mysqlGroups } from '../support/typed-columns.ts'
@@ -32,7 +32,7 @@ for (const engine of await engines()) {
           return value === null ? null : table.columnList[index + 1]?.type.read(value) ?? null
         })
         const pieces = [`insert into one values (${row}, `, ...columns.slice(1).map(() => ', '), ')']
-        await sendStatement(connection, writeStatement({ pieces, parameters }), new ResponseSink([], 0), senders.plain)
+        await sendStatement(connection, textOf(writeStatement({ pieces, parameters })), new ResponseSink([], 0), senders.plain)
       }
       const { bytes, plain } = senders
       const [fast, slow] = [await selectAll(connection, table, bytes), await selectAll(connection, table, plain)]

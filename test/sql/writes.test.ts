@@ -11,6 +11,7 @@ import { compileInsert } from '../../src/sql/compile-insert.ts'
 import { whyOneByOne } from '../../src/plan/writes.ts'
 import { toBatch } from '../../src/sql/row-batches.ts'
 import type { Statement } from '../../src/sql/statement.ts'
+import { textOf } from '../support/mysql.ts'
 import { compilesTo, LIMITS } from '../support/sql.ts'
 import { mysqlColumn, sqliteColumn, tableOf } from '../support/tables.ts'
 
@@ -33,7 +34,7 @@ function compile (engine: Engine, data: object | object[], onConflict?: object, 
   return parts.map((rows) => compileInsert(toBatch(plan, rows), engine, { cached: 0, built: 0 }))
 }
 
-const written = (...parameters: Parameters<typeof compile>): string[] => compile(...parameters).map(writeStatement)
+const written = (...parameters: Parameters<typeof compile>): string[] => compile(...parameters).map((statement) => textOf(writeStatement(statement)))
 
 t.test('MySQL gets all rows in one statement, with DEFAULT where a row leaves a column out, and NULL for AUTO_INCREMENT', async (t) => {
   t.same(written('mysql', [{ sku: "it's", n: 1 }, { price: '2', sku: 'b' }, { id: 7, sku: 'c', n: null }]), [

@@ -3,7 +3,7 @@ import mysql, { type Connection, type ConnectionOptions } from 'mysql2'
 import { createCatalog, type Table, alone } from '../../src/catalog/catalog.ts'
 import { parseDatabaseUrl } from '../../src/config/database-url.ts'
 import { createMysqlDialect } from '../../src/dialects/mysql/dialect.ts'
-import { writeStatement, sendCommand } from '../../src/dialects/mysql/statement-command.ts'
+import { type QueryPacket, sendCommand, writeStatement, writeText } from '../../src/dialects/mysql/statement-command.ts'
 import { connectionOptions, type MysqlAddress, sessionStatement } from '../../src/dialects/mysql/session-settings.ts'
 import { planSelect } from '../../src/verbs/select.ts'
 import { compileStatement } from '../../src/sql/statement-cache.ts'
@@ -37,11 +37,14 @@ export async function readTables (url: string): Promise<ReadonlyMap<string, Tabl
   }
 }
 
+/** The text of a statement, behind the header of the packet and the number of the command. */
+export const textOf = ({ buffer }: QueryPacket): string => buffer.toString('utf8', 5)
+
 export type SendCommand = typeof sendCommand
 
 /** Reads rows by mysql2's public interface. */
-const sendPlain: SendCommand = (connection, { sql, sink, listener }) => {
-  connection.query({ sql, rowsAsArray: true, typeCast: false }, async (error, answer) => {
+const sendPlain: SendCommand = (connection, { packet, sink, listener }) => {
+  connection.query({ sql: textOf(packet), rowsAsArray: true, typeCast: false }, async (error, answer) => {
     for (const row of Array.isArray(answer) ? answer as unknown as Buffer[][] : []) await (sink as ResponseSink).row(row)
     listener.done(error)
   })
@@ -53,13 +56,13 @@ export const senders: Record<'bytes' | 'plain', SendCommand> = { bytes: sendComm
 /** Selects all rows of a table with one of the readers. */
 export function selectAll (connection: Connection, table: Table, send: SendCommand, limit = 256 * MEGABYTE): Promise<{ answer: Buffer, tooLarge: number, sink: ResponseSink }> {
   const plan = planSelect({ verb: 'select', limit: 1000 }, alone(table), { depth: 1, conditions: 1, values: 1, pattern: 1000, offset: 100_000 })
-  return sendStatement(connection, writeStatement(compileStatement(plan, 'mysql')), new ResponseSink(plan.columns, limit), send)
+  return sendStatement(connection, textOf(writeStatement(compileStatement(plan, 'mysql'))), new ResponseSink(plan.columns, limit), send)
 }
 
 export function sendStatement (connection: Connection, sql: string, sink: ResponseSink, send: SendCommand): Promise<{ answer: Buffer, tooLarge: number, sink: ResponseSink }> {
   let tooLarge = 0
   return new Promise((resolve, reject) => send(connection, {
-    sql,
+    packet: writeText(sql),
     sink,
     listener: {
       stop: () => { tooLarge++ },

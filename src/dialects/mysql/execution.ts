@@ -15,7 +15,7 @@ import {
 } from './failure.ts'
 import type { MysqlPool } from './pool.ts'
 import { type OkPacket, WriteResult } from './packets.ts'
-import { sendCommand, writeStatement, type CommandDone } from './statement-command.ts'
+import { sendCommand, writeStatement, writeText, type CommandDone } from './statement-command.ts'
 import { destroy, levelOf, type Session } from './session.ts'
 import { isolationStatement } from './session-settings.ts'
 import { stopStatement, type Stop } from './kill.ts'
@@ -125,7 +125,7 @@ class Execution {
       this.#confirmTables()
     }
     sendCommand(session.connection, {
-      sql: this.#before.sql,
+      packet: writeText(this.#before.sql),
       sink: undefined,
       listener: { fail: (reason) => this.fail(reason), done }
     })
@@ -172,10 +172,10 @@ class Execution {
   #send (): void {
     const { session, request: { statement, sink }, options: { known, differences } } = this.#run
     this.#before = undefined
-    const sql = writeStatement(statement)
-    if (isTooLarge(sql, session)) return this.done(TOO_LARGE)
+    const packet = writeStatement(statement)
+    if (packet.size >= session.maxPacket) return this.done(TOO_LARGE)
     sendCommand(session.connection, {
-      sql,
+      packet,
       sink,
       inserts: statement.verb === 'insert' && statement.isUpsert !== true ? statement.rows ?? 1 : undefined,
       isNumbered: statement.isNumbered,
@@ -203,7 +203,7 @@ class Execution {
       else this.#confirm(others as [Statement, ...Statement[]])
     }
     sendCommand(session.connection, {
-      sql: writeStatement(confirmation),
+      packet: writeStatement(confirmation),
       sink: undefined,
       definitions,
       listener: { fail, done }
@@ -309,10 +309,6 @@ class Execution {
     return this.#run.request.stream !== undefined || (this.#stop.wasKilled() && table.name !== '')
   }
 }
-
-/** A text has at most three bytes for each unit of its length, and the command has one more byte. */
-const isTooLarge = (sql: string, { maxPacket }: Session): boolean =>
-  sql.length * 3 >= maxPacket && Buffer.byteLength(sql) + 1 >= maxPacket
 
 /**
  * Whether a trigger, or a function that a view calls, may have changed the variables of the session. The server reports

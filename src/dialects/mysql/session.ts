@@ -11,7 +11,7 @@ import {
 } from './session-settings.ts'
 import { copyValues } from '../row-bytes.ts'
 import { ReadMemory, type OkPacket } from './packets.ts'
-import { sendCommand } from './statement-command.ts'
+import { sendCommand, writeText } from './statement-command.ts'
 
 export interface Session {
   readonly connection: Connection
@@ -222,7 +222,7 @@ export function within<T> (milliseconds: number, promise: Promise<T>): Promise<T
 export function send (connection: Connection, sql: string): Promise<OkPacket> {
   return new Promise((resolve, reject) =>
     sendCommand(connection, {
-      sql,
+      packet: writeText(sql),
       sink: undefined,
       listener: { fail: reject, done: (error, ok) => error === null ? resolve(ok as OkPacket) : reject(error) }
     })
@@ -251,7 +251,7 @@ export function ask (connection: Connection, sql: string): Promise<Array<Array<s
   }
   return new Promise((resolve, reject) =>
     sendCommand(connection, {
-      sql,
+      packet: writeText(sql),
       sink: {
         full: false,
         begin () {},

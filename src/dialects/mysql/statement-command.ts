@@ -38,7 +38,7 @@ export type CommandDone = (error: QueryError | null, ok?: OkPacket) => void
 type CommandSink = Pick<RowSink, 'begin' | 'textRow' | 'full'>
 
 interface CommandOptions {
-  readonly sql: string
+  readonly packet: QueryPacket
   /** Undefined for statements without rows. */
   readonly sink: CommandSink | undefined
   /** The expected column definitions; any definitions are accepted if omitted. */
@@ -78,24 +78,26 @@ const HEADER = 4
 const TEXT = HEADER + 1
 
 /** The packet of a statement. mysql2 writes it, in pieces if it is larger than 16 MB. */
-class QueryPacket {
+export class QueryPacket {
   readonly buffer: Buffer
+  /** The bytes after the header. */
+  readonly size: number
 
-  constructor (sql: string) {
-    const size = Buffer.byteLength(sql)
-    this.buffer = Buffer.allocUnsafe(TEXT + size)
-    this.buffer[HEADER] = COM_QUERY
-    this.buffer.write(sql, TEXT, size)
+  /** `buffer`: the text of the statement, behind room for what stands before it. */
+  constructor (buffer: Buffer) {
+    buffer[HEADER] = COM_QUERY
+    this.buffer = buffer
+    this.size = buffer.length - HEADER
   }
 
   /** One more than the bytes after the header: mysql2 then sends an empty piece only after a last one of 16 MB. */
   length (): number {
-    return this.buffer.length - HEADER + 1
+    return this.size + 1
   }
 
   /** Called by mysql2, with the number of the packet. */
   writeHeader (sequence: number): void {
-    this.buffer.writeUIntLE(this.buffer.length - HEADER, 0, 3)
+    this.buffer.writeUIntLE(this.size, 0, 3)
     this.buffer[3] = sequence
   }
 }
@@ -142,7 +144,7 @@ class StatementCommand {
   execute (packet: Packet | undefined, connection: CommandConnection): boolean {
     if (packet === undefined) {
       connection._resetSequenceId()
-      connection.writePacket(new QueryPacket(this.#options.sql))
+      connection.writePacket(this.#options.packet)
       return false
     }
     try {
@@ -291,60 +293,110 @@ const REFUSED: Readonly<Record<MomentForm['kind'], string>> = {
   year: '9999'
 }
 
-/** Returns the whole text of a statement. Its pieces contain no placeholders: the text was cut at each of them. */
+// The text is written as bytes: as strings, thousands of values would leave a string for each concatenation.
+
+/** The memory into which statements are written, with room for a usual one; a larger one takes it along. */
+const ROOM = 65_536
+let bytes = Buffer.allocUnsafeSlow(ROOM)
+let length = 0
+
+/** Writes the packet of a statement. Its pieces contain no placeholders: the text was cut at each of them. */
 export function writeStatement ({
   pieces,
   parameters,
   rows,
   assigned,
   separator: between = '), ('
-}: Pick<Statement, 'pieces' | 'parameters' | 'rows'> & Partial<Statement>): string {
-  let text = pieces[0] as string
-  let index = 0
-  let piece = 1
-  if (rows !== undefined) {
-    if (assigned === undefined || assigned.length === 0) return text + ', ()'.repeat(rows - 1)
-    // the text has one row; the rows before the last one end differently
-    for (let row = 1; row < rows; row++) {
-      for (let cell = 0; cell < assigned.length; cell++) {
-        const separator = cell === assigned.length - 1 ? between : (pieces[cell + 1] as string)
-        text += writeLiteral(parameters[index++] as Cell) + separator
-      }
-    }
+}: Pick<Statement, 'pieces' | 'parameters' | 'rows'> & Partial<Statement>): QueryPacket {
+  length = TEXT
+  put(pieces[0] as string)
+  const width = assigned?.length ?? 0
+  // the text has one row; the rows before the last one end differently
+  const repeated = rows === undefined ? 0 : (rows - 1) * width
+  if (rows !== undefined && width === 0) put(', ()'.repeat(rows - 1))
+  for (let index = 0; index < parameters.length; index++) {
+    const cell = parameters[index] as Cell
+    if (typeof cell === 'string') put(cell, true)
+    else put(typeof cell === 'number' ? String(cell) : literalOf(cell))
+    const piece = index < repeated ? index % width + 1 : index - repeated + 1
+    put(index < repeated && piece === width ? between : pieces[piece] as string)
   }
-  for (; index < parameters.length; index++) {
-    text += writeLiteral(parameters[index] as Cell) + (pieces[piece++] as string)
-  }
-  return text
+  return new QueryPacket(takeBytes())
 }
 
-/** Characters that must be escaped in single quotes (MySQL manual, "String Literals"). */
-const SPECIAL = /['\\\0]/
+/** The packet of a statement without parameters. */
+export const writeText = (sql: string): QueryPacket => writeStatement({ pieces: [sql], parameters: [] })
 
-function writeLiteral (parameter: Cell): string {
-  if (typeof parameter === 'string') return SPECIAL.test(parameter) ? escape(parameter) : `'${parameter}'`
-  if (typeof parameter === 'number' || typeof parameter === 'bigint') return String(parameter)
-  if (typeof parameter === 'symbol') return 'default'
-  if (parameter === null) return 'null'
-  return isMoment(parameter) ? writeMoment(parameter) : `x'${parameter.toString('hex')}'`
+function takeBytes (): Buffer {
+  if (bytes.length > ROOM) {
+    const taken = bytes.subarray(0, length)
+    bytes = Buffer.allocUnsafeSlow(ROOM)
+    return taken
+  }
+  const copy = Buffer.allocUnsafe(length)
+  bytes.copy(copy, 0, 0, length)
+  return copy
 }
 
-const BACKSLASH = 0x5c
+function reserve (count: number): void {
+  if (length + count <= bytes.length) return
+  const larger = Buffer.allocUnsafeSlow(Math.max(2 * bytes.length, length + count))
+  bytes.copy(larger, 0, 0, length)
+  bytes = larger
+}
+
+/** The first byte of UTF-8 that is part of a character of several. */
+const FIRST_OF_SEVERAL = 0x80
+const [QUOTE, BACKSLASH] = [0x27, 0x5c]
 /** For each byte that is escaped, what stands behind its backslash, as by the function `escape` of mysql2; else 0. */
 const ESCAPES = new Uint8Array(256)
 const [ESCAPED, LETTERS] = ['\0\b\t\n\r\x1a"\'\\', '0btnrZ"\'\\']
 for (let index = 0; index < ESCAPED.length; index++) ESCAPES[ESCAPED.charCodeAt(index)] = LETTERS.charCodeAt(index)
 
-/** Writes bytes, because a string that grows by each escape, as in mysql2, takes 64 times the memory of the text. */
-function escape (text: string): string {
-  const bytes = Buffer.from(text)
-  const escaped = Buffer.allocUnsafe(bytes.length * 2)
-  let end = 0
-  for (let index = 0; index < bytes.length; index++) {
-    const byte = bytes[index] as number
-    const letter = ESCAPES[byte] as number
-    if (letter !== 0) escaped[end++] = BACKSLASH
-    escaped[end++] = letter === 0 ? byte : letter
+/** Up to this length a loop writes ASCII faster than a native function. */
+const SHORT = 64
+
+/** Writes a text, as it is or as a literal in single quotes. It runs for each value: a loop, and no further calls. */
+function put (text: string, isLiteral = false): void {
+  // a unit of its length has three bytes at most
+  if (length + 3 * text.length + 2 > bytes.length) reserve(Buffer.byteLength(text) + 2)
+  if (isLiteral) bytes[length++] = QUOTE
+  const start = length
+  let at = 0
+  if (text.length <= SHORT) {
+    for (let code; at < text.length && (code = text.charCodeAt(at)) < FIRST_OF_SEVERAL; at++) bytes[length++] = code
   }
-  return `'${escaped.toString('utf8', 0, end)}'`
+  if (at < text.length) length += bytes.write(text.slice(at), length)
+  if (!isLiteral) return
+  let escapes = 0
+  let isNeeded = false
+  for (let index = start; index < length; index++) {
+    const byte = bytes[index] as number
+    if (ESCAPES[byte] === 0) continue
+    escapes++
+    // the others mean themselves (MySQL manual, "String Literals")
+    if (byte === QUOTE || byte === BACKSLASH || byte === 0) isNeeded = true
+  }
+  if (isNeeded) escape(start, escapes)
+  bytes[length++] = QUOTE
+}
+
+/** Moves the bytes from `start`, of which so many are escaped, from the last one on. */
+function escape (start: number, escapes: number): void {
+  reserve(escapes + 1)
+  let from = length
+  let to = length += escapes
+  while (from > start) {
+    const byte = bytes[--from] as number
+    const letter = ESCAPES[byte] as number
+    bytes[--to] = letter === 0 ? byte : letter
+    if (letter !== 0) bytes[--to] = BACKSLASH
+  }
+}
+
+function literalOf (cell: Exclude<Cell, string | number>): string {
+  if (typeof cell === 'bigint') return String(cell)
+  if (typeof cell === 'symbol') return 'default'
+  if (cell === null) return 'null'
+  return isMoment(cell) ? writeMoment(cell) : `x'${cell.toString('hex')}'`
 }

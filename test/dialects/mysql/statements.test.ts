@@ -7,7 +7,7 @@ import { writeStatement } from '../../../src/dialects/mysql/statement-command.ts
 import { engineOf, isAtLeast, numbersOf, versionProblem } from '../../../src/dialects/mysql/engines.ts'
 import type { Parameter } from '../../../src/types/column-type.ts'
 import { createTestDatabase, engines } from '../../servers/engines.ts'
-import { connect, run } from '../../support/mysql.ts'
+import { connect, run, textOf } from '../../support/mysql.ts'
 import '../../support/seed.ts'
 
 const address = { hosts: [{ host: 'a', port: 1 }, { host: 'b', port: 2 }], user: 'u', password: 'p', database: 'd', ssl: undefined }
@@ -32,7 +32,7 @@ t.test('the session is strict, in UTC, and has a statement time limit on the ser
   t.match(statement, /max_execution_time = \d/)
 })
 
-const write = (...parameters: Parameter[]): string => writeStatement({ pieces: ['select ', ...parameters.map((_, index) => ` as \`${index}?\``).map((piece, index, all) => piece + (index < all.length - 1 ? ', ' : ''))], parameters })
+const write = (...parameters: Parameter[]): string => textOf(writeStatement({ pieces: ['select ', ...parameters.map((_, index) => ` as \`${index}?\``).map((piece, index, all) => piece + (index < all.length - 1 ? ', ' : ''))], parameters }))
 
 t.test('the JavaScript type determines the form of a literal', async (t) => {
   t.equal(write('a', 1, -1.5, 18446744073709551615n, null, Buffer.from('\'"\\')), "select 'a' as `0?`, 1 as `1?`, -1.5 as `2?`, 18446744073709551615 as `3?`, null as `4?`, x'27225c' as `5?`")
@@ -55,6 +55,7 @@ t.test('a text with a character that must be escaped is escaped as mysql2 does i
     const escaped = (text + special).repeat(times)
     t.equal(write(escaped), `select ${mysql.escape(escaped)} as \`0?\``)
   }), { numRuns: 200 })
+  for (const escaped of ["é'".repeat(40_000), "'"]) t.ok(write(escaped, 'a') === `select ${mysql.escape(escaped)} as \`0?\`, 'a' as \`1?\``, `${escaped.length} characters`)
 })
 
 const values = fc.array(text, { minLength: 1, maxLength: 50 })
