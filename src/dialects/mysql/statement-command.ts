@@ -317,26 +317,22 @@ export function writeStatement ({
   for (let index = 0; index < parameters.length; index++) {
     const cell = parameters[index] as Cell
     if (typeof cell === 'string') put(cell, true)
-    else put(typeof cell === 'number' ? String(cell) : literalOf(cell))
+    else put(typeof cell === 'number' || typeof cell === 'bigint' ? String(cell) : literalOf(cell))
     const piece = index < repeated ? index % width + 1 : index - repeated + 1
     put(index < repeated && piece === width ? between : pieces[piece] as string)
   }
-  return new QueryPacket(takeBytes())
+  if (bytes.length > ROOM) {
+    const taken = bytes.subarray(0, length)
+    bytes = Buffer.allocUnsafeSlow(ROOM)
+    return new QueryPacket(taken)
+  }
+  const copy = Buffer.allocUnsafe(length)
+  bytes.copy(copy, 0, 0, length)
+  return new QueryPacket(copy)
 }
 
 /** The packet of a statement without parameters. */
 export const writeText = (sql: string): QueryPacket => writeStatement({ pieces: [sql], parameters: [] })
-
-function takeBytes (): Buffer {
-  if (bytes.length > ROOM) {
-    const taken = bytes.subarray(0, length)
-    bytes = Buffer.allocUnsafeSlow(ROOM)
-    return taken
-  }
-  const copy = Buffer.allocUnsafe(length)
-  bytes.copy(copy, 0, 0, length)
-  return copy
-}
 
 function reserve (count: number): void {
   if (length + count <= bytes.length) return
@@ -394,8 +390,7 @@ function escape (start: number, escapes: number): void {
   }
 }
 
-function literalOf (cell: Exclude<Cell, string | number>): string {
-  if (typeof cell === 'bigint') return String(cell)
+function literalOf (cell: Exclude<Cell, string | number | bigint>): string {
   if (typeof cell === 'symbol') return 'default'
   if (cell === null) return 'null'
   return isMoment(cell) ? writeMoment(cell) : `x'${cell.toString('hex')}'`
