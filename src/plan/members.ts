@@ -170,6 +170,8 @@ export interface RowCells {
 export interface JoinedCells {
   readonly kind: 'joined'
   readonly name: string
+  /** The text before it in a row. */
+  readonly before: string
   /** A cell that is NULL if there is no such row. */
   readonly presence: number
   readonly row: RowCells
@@ -217,7 +219,8 @@ function layOut (rows: Rows): Cells {
     others: readonly Column[]
   ): RowCells => {
     const start = from + cells.length
-    for (const column of [...own, ...others]) cells.push({ column, table })
+    for (const column of own) cells.push({ column, table })
+    for (const column of others) cells.push({ column, table })
     return {
       from: start,
       columns: own,
@@ -227,7 +230,8 @@ function layOut (rows: Rows): Cells {
   const join = (member: OneMember, parent: number): JoinedCells => {
     const table = joined.push({ member, parent })
     const presence = from + cells.push({ column: (member.on[0] as OneMember['on'][number]).other, table }) - 1
-    return { kind: 'joined', name: member.name, presence, row: add(member.columns, table, member.members, []) }
+    const { name, columns, members } = member
+    return { kind: 'joined', name, before: `,"${name}":`, presence, row: add(columns, table, members, []) }
   }
   const link = (member: ListMember, table: number): LinkCells => {
     const found: LinkCells = { kind: 'link', member, links: member.on.map(({ column }) => cellOf(column, table)) }

@@ -174,6 +174,10 @@ function copyPlainText (bytes: Buffer, start: number, end: number, target: Buffe
 
 // Values
 
+/** A value in bytes, as text if its type reads texts: a part of a buffer is an object of three times the size. */
+export const toDriverValue = ({ type }: Column, bytes: Buffer, start: number, end: number): DriverValue =>
+  type.wireFormat === undefined ? bytes.subarray(start, end) : bytes.toString('utf8', start, end)
+
 /** Writes a value with its type, by the function `write`. @throws UNREADABLE_VALUE */
 export function writeValue (column: Column, value: DriverValue, write = column.type.write): string {
   try {

@@ -12,8 +12,8 @@ import type { Cells, LinkCells, RowCells } from '../plan/members.ts'
 import type { ListMember } from '../plan/plan.ts'
 import { NOT_TEXT, RELATED_TEXT, ValueRefused, type DriverValue, type Value } from '../types/column-type.ts'
 import {
-  createLayout, JSON_CELLS, type RowFormat, type RowLayout, type Target, type Values, writeBytes, writeValue,
-  writeValues
+  createLayout, JSON_CELLS, type RowFormat, type RowLayout, type Target, toDriverValue, type Values, writeBytes,
+  writeValue, writeValues
 } from './cells.ts'
 import type { Output } from './output.ts'
 
@@ -105,7 +105,7 @@ export class JsonRows implements RowFormat {
     const start = starts[cell] as number
     const length = readLength(bytes, start)
     const from = afterLength(bytes, start)
-    return length < 0 ? null : bytes.subarray(from, from + length)
+    return length < 0 ? null : toDriverValue(this.#columns[cell] as Column, bytes, from, from + length)
   }
 
   /** Writes it, or a joined row of it, without iterators and parts of buffers. @throws UNREADABLE_VALUE */
@@ -121,8 +121,9 @@ export class JsonRows implements RowFormat {
       if (member.kind === 'link') this.#addList(output, member, this.at)
       else {
         const isPresent = readLength(bytes, starts[member.presence] as number) >= 0
-        beginJoined(output, member.name, isPresent)
+        output.text(member.before)
         if (isPresent) this.writeRow(output, member.row)
+        else output.text('null')
       }
     }
     output.byte(CLOSE)
@@ -140,23 +141,22 @@ export class JsonRows implements RowFormat {
       if (member.kind === 'link') this.#addList(target, member, at)
       else {
         const isPresent = at(member.presence) !== null
-        beginJoined(target, member.name, isPresent)
+        target.text(member.before)
         if (isPresent) yield * this.writeValues(target, values, member.row)
+        else target.text('null')
       }
     }
     target.text('}')
   }
 
   #addList (target: Target, link: LinkCells, at: ValueAt): void {
-    const { member } = link
     const lists = this.lists.get(link) as RelatedLists
     const { size } = lists
     const list = lists.of(at, link.links)
     this.#sizeOfValues += lists.size - size
-    const isList = member.kind === 'many' && member.isObject !== true
-    target.text(`,"${member.name}":${isList ? '[' : ''}`)
+    target.text(lists.before)
     this.gaps.push({ at: target.length, list })
-    if (isList) target.text(']')
+    if (lists.isOfRows) target.text(']')
   }
 
   #layoutOf ({ from, columns: { length } }: RowCells): RowLayout {
@@ -167,11 +167,6 @@ export class JsonRows implements RowFormat {
     layouts.set(from, layout)
     return layout
   }
-}
-
-/** Writes what stands before a joined row, or instead of one that there is not. */
-function beginJoined (target: Target, name: string, isPresent: boolean): void {
-  target.text(`,"${name}":${isPresent ? '' : 'null'}`)
 }
 
 // Lists and their places
@@ -191,6 +186,8 @@ export interface Fragment {
 
 /** The rows that are related to the same values, with commas between them. */
 export interface RelatedList {
+  /** Its index among the lists whose rows must be read; the rows of a statement for several lists name it. */
+  readonly id: number
   /** The parameters for its statement. */
   readonly values: readonly Value[]
   /** The text in place of rows, if there are none. */
@@ -230,20 +227,26 @@ export class RelatedLists {
   /** Whether the driver's values are parameters themselves. */
   readonly #isNative: boolean
   readonly #byKey = new Map<string, RelatedList>()
-  /** Those whose rows must be read; the index is the id of their values. */
+  /** Those whose rows must be read. */
   readonly lists: RelatedList[] = []
   /** The list of NULL, and of values that the other column cannot store: no row is related to them. */
   readonly #none: RelatedList
+  /** Whether the member is a list, rather than the object of a first row or of computed values. */
+  readonly isOfRows: boolean
+  /** The text before it in a row. */
+  readonly before: string
   /** Memory of the values, in bytes, about. */
   size = 0
 
   constructor (member: ListMember) {
     this.#member = member
+    this.isOfRows = member.kind === 'many' && member.isObject !== true
+    this.before = `,"${member.name}":${this.isOfRows ? '[' : ''}`
     // nothing in a list, null, or the values of the functions for no rows
     const empty = member.kind === 'computed'
       ? `{${member.columns.map(({ name, nullable }) => `${JSON.stringify(name)}:${nullable ? 'null' : '0'}`).join()}}`
       : member.isObject === true ? 'null' : ''
-    this.#none = { values: [], empty, count: 0, rows: undefined }
+    this.#none = { id: -1, values: [], empty, count: 0, rows: undefined }
     this.#isNative = traitsOf(baseTable(member.table)).sendsValues
   }
 
@@ -256,25 +259,26 @@ export class RelatedLists {
   /** The list for the values in these cells of a row. It runs for each row. @throws UNREADABLE_VALUE */
   of (at: ValueAt, cells: readonly number[]): RelatedList {
     const { on } = this.#member
-    const given: DriverValue[] = []
+    const given = new Array<DriverValue>(cells.length)
     for (let index = 0; index < cells.length; index++) {
       const value = at(cells[index] as number)
       if (value === null) return this.#none
-      given.push(value)
+      given[index] = value
     }
-    const texts: string[] = []
+    const texts = new Array<string>(cells.length)
     for (let index = 0; index < given.length; index++) {
       const value = given[index] as DriverValue
-      texts.push(this.#isNative && value !== NOT_TEXT
+      texts[index] = this.#isNative && value !== NOT_TEXT
         ? nativeKey(value)
-        : writeValue((on[index] as ListMember['on'][number]).column, value))
+        : writeValue((on[index] as ListMember['on'][number]).column, value)
     }
     const key = texts.join()
     const found = this.#byKey.get(key)
     if (found !== undefined) return found
     const values = this.#isNative ? given as Value[] : this.#toParameters(texts)
     const { empty } = this.#none
-    const list = values === undefined ? this.#none : { values, empty, count: 0, rows: undefined }
+    const list =
+      values === undefined ? this.#none : { id: this.lists.length, values, empty, count: 0, rows: undefined }
     if (values !== undefined) this.lists.push(list)
     this.#byKey.set(key, list)
     this.size += VALUES_SIZE + CHARACTER_SIZE * key.length
@@ -295,13 +299,13 @@ export class RelatedLists {
 
   /** `texts`: the values as JSON. Undefined if the other table cannot have them. */
   #toParameters (texts: readonly string[]): Value[] | undefined {
-    const parameters: Value[] = []
+    const parameters = new Array<Value>(texts.length)
     for (let index = 0; index < texts.length; index++) {
       const text = texts[index] as string
       const { column, other } = this.#member.on[index] as ListMember['on'][number]
       if (column.type.relatedAs === RELATED_TEXT) {
         // as it is, because a collation may consider texts with more characters equal
-        parameters.push(JSON.parse(text))
+        parameters[index] = JSON.parse(text)
         continue
       }
       const value = isNumber(column, text) ? Number(text) : parseExactJson(text)
@@ -313,7 +317,7 @@ export class RelatedLists {
         if (readIf(column, value) === undefined) throw new StaleCatalog()
         return undefined
       }
-      parameters.push(parameter)
+      parameters[index] = parameter
     }
     return parameters
   }

@@ -7,7 +7,7 @@ import { databaseUnavailable, withReason } from '../errors.ts'
 import type { Runner } from '../execute/runner.ts'
 import { cellsOf } from '../plan/members.ts'
 import type { ListMember, ManyMember, RowLock } from '../plan/plan.ts'
-import { isLongRow, type Values, writeRow } from '../response/cells.ts'
+import { isLongRow, toDriverValue, type Values, writeRow } from '../response/cells.ts'
 import { type Fragment, JsonRows, type RelatedList, type RelatedLists } from '../response/json-rows.ts'
 import { Output } from '../response/output.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
@@ -34,6 +34,7 @@ class ListSink implements RowSink {
   readonly #most: number
   /** Whether the first cell of a row is the value by which it is related; otherwise it is the id of the values. */
   #isValue = false
+  #columns: readonly Column[] = []
   /** The lists with rows of the running statement. */
   readonly #filled: RelatedList[] = []
   /** The first cell of the last row: the text of a value, or the number of its bytes. */
@@ -77,6 +78,7 @@ class ListSink implements RowSink {
     for (let list = this.#filled.pop(); list !== undefined; list = this.#filled.pop()) this.#empty(list)
     this.#last = undefined
     this.count = 0
+    this.#columns = columns
     this.members.begin(columns)
   }
 
@@ -86,7 +88,7 @@ class ListSink implements RowSink {
     const end = start + readLength(bytes, from)
     this.count++
     if (!this.#isLast(bytes, start, end)) {
-      this.#open(bytes.subarray(start, end))
+      this.#open(toDriverValue(this.#columns[0] as Column, bytes, start, end))
       this.#keepLast(bytes, start, end)
     } else if (!this.#goesOn()) return undefined
     this.members.textRow(this.#output, bytes, from, to)
@@ -218,8 +220,7 @@ async function readLists (reading: Reading, members: JsonRows): Promise<number> 
     sinks.push(sink)
     const { lists } = related
     for (let from = 0; from < lists.length; from += STEP) {
-      const values = lists.slice(from, from + STEP).map(({ values }, index) => ({ id: from + index, values }))
-      await readStep({ ...reading, member, sink, lists }, values)
+      await readStep({ ...reading, member, sink, lists }, lists.slice(from, from + STEP))
     }
     rows += lists.reduce((sum, { count }) => sum + count, 0) + await readLists(reading, sink.members)
   }

@@ -113,7 +113,7 @@ t.test('no step of a long row takes more than a part of it', async (t) => {
 
 const joined = (column: Column): Cells => {
   const row = { from: 1, columns: [column], members: [] }
-  return { cells: [], joined: [], links: [], row: { from: 0, columns: [column], members: [{ kind: 'joined', name: 'one', presence: 1, row } as never] } }
+  return { cells: [], joined: [], links: [], row: { from: 0, columns: [column], members: [{ kind: 'joined', name: 'one', before: ',"one":', presence: 1, row } as never] } }
 }
 
 t.test('members of a long row are long as well', async (t) => {
