@@ -19,17 +19,21 @@ import { type InsertRun, isOfRow, listIndexOf, writeBatch, writeRow } from './wr
 /** The plan with values in place of moments, so that its keys are known. @throws VALUE_OUT_OF_RANGE */
 export async function bindMoments (plan: InsertPlan, runner: Runner): Promise<InsertPlan> {
   const { conflict } = plan
-  const rows = [...plan.rows]
-  for (const [index, row] of rows.entries()) {
-    if (!hasMoment(row.parameters)) continue
+  const rows = plan.rows.some(({ parameters }) => hasMoment(parameters)) ? await bindRows(plan, runner) : plan.rows
+  if (conflict?.set.kind !== 'assignments') return rows === plan.rows ? plan : { ...plan, rows }
+  const assignments = await runner.bindAssignments(conflict.set.assignments)
+  return { ...plan, rows, conflict: { ...conflict, set: { ...conflict.set, assignments } } }
+}
+
+async function bindRows (plan: InsertPlan, runner: Runner): Promise<PlannedRow[]> {
+  const rows: PlannedRow[] = []
+  for (const row of plan.rows) {
     const parameters = await runner.bind(row.parameters).catch((error: unknown) => {
       throw atRow(error as ServiceError, listIndexOf(row, plan))
     })
-    rows[index] = { ...row, parameters }
+    rows.push({ ...row, parameters })
   }
-  if (conflict?.set.kind !== 'assignments') return { ...plan, rows }
-  const assignments = await runner.bindAssignments(conflict.set.assignments)
-  return { ...plan, rows, conflict: { ...conflict, set: { ...conflict.set, assignments } } }
+  return rows
 }
 
 /**

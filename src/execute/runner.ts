@@ -233,7 +233,7 @@ export async function readRows (
     /** The values of the key of each row, in the order of the answer. A row may occur more than once. */
     readonly keys: ReadonlyArray<readonly Value[]>
     /** The indexes in `keys` of rows that may be missing. */
-    readonly optional?: ReadonlySet<number>
+    readonly optional?: ReadonlySet<number> | undefined
   }
 ): Promise<void> {
   const select = async (conditions: readonly Condition[]): Promise<number> => {
@@ -246,7 +246,7 @@ export async function readRows (
         columns,
         ...(members !== undefined && { members }),
         lock: 'share',
-        condition: withinRules(table, combine('or', [...conditions])),
+        condition: withinRules(table, combine('or', conditions)),
         limit: conditions.length,
         ...(conditions.length > 1 && { sequence: conditions })
       },

@@ -1,8 +1,12 @@
 /** Finds the keys by which a write finds its rows again. */
 import { baseTable, type Column, type Index, type Table } from '../catalog/catalog.ts'
+import { getOrCreate } from '../get-or-create.ts'
 import { parseExactJson } from '../json/exact-json.ts'
 import type { Value } from '../types/column-type.ts'
 import { type Assignment, boundValue } from './plan.ts'
+
+/** The keys of tables of the catalog, which do not change. */
+const known = new WeakMap<Table, ReadonlyArray<readonly Column[]>>()
 
 /**
  * The unique keys of the catalog's table, because the answer does not show them: the primary key, then those of NOT
@@ -10,7 +14,11 @@ import { type Assignment, boundValue } from './plan.ts'
  * that cannot be compared are left out.
  */
 export function rowKeysOf (table: Table): ReadonlyArray<readonly Column[]> {
-  const { columns, primaryKey, indexes } = baseTable(table)
+  const base = baseTable(table)
+  return getOrCreate(known, base, () => findRowKeys(base))
+}
+
+function findRowKeys ({ columns, primaryKey, indexes }: Table): ReadonlyArray<readonly Column[]> {
   const toKey = (names: ReadonlyArray<string | null>): ReadonlyArray<readonly Column[]> => {
     const key = findColumns(columns, names)
     return key?.every(({ type }) => type.comparison !== 'none') === true ? [key] : []

@@ -300,14 +300,15 @@ function prefixOf ({ conflict, afterWrite, outcomes }: Form): string {
 }
 
 /** How rows with the columns of a row are written. */
-export const writesOf = ({ writes }: InsertPlan, { columns }: PlannedRow): Writes => writes.get(columns) ?? ALONE
+export const writesOf = ({ writes }: Pick<InsertPlan, 'writes'>, { columns }: PlannedRow): Writes =>
+  writes.get(columns) ?? ALONE
 
 /** How the only row of a plain insert is written. */
 const ALONE: Writes = Object.freeze({ ...OF_NEW, columns: [], apart: undefined, alike: undefined, likeness: '' })
 
 /** How rows of a plan are written, each way once. */
-export function waysOf (plan: InsertPlan, rows: readonly PlannedRow[]): readonly Writes[] {
-  if (plan.writes.size === 1) return [...plan.writes.values()]
+export function waysOf (plan: Pick<InsertPlan, 'writes'>, rows: readonly PlannedRow[]): readonly Writes[] {
+  if (plan.writes.size === 1) return [writesOf(plan, rows[0] as PlannedRow)]
   const ways = new Set<Writes>()
   for (const row of rows) ways.add(writesOf(plan, row))
   return [...ways]

@@ -14,7 +14,7 @@ import { planReturnedMembers } from '../plan/members.ts'
 import { givenValue, type InsertPlan, type PlannedRow, type Returned } from '../plan/plan.ts'
 import { restrictInsert } from '../plan/row-rules.ts'
 import { counting, type PlanLimits } from '../plan/write-options.ts'
-import { factsOf, findWrites } from '../plan/writes.ts'
+import { factsOf, findWrites, waysOf } from '../plan/writes.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
 import { finishWrite, numberOf, type Result, type RowCounts } from '../response/result.ts'
 import { compileStep } from '../sql/statement-cache.ts'
@@ -58,15 +58,17 @@ function complete (planned: InsertPlan): InsertPlan {
   refuseOnlyDefaults(restricted)
   const { rows, conflict } = restricted
   const writes = findWrites(restricted)
-  const isAnyOrder = [...writes.values()].every(({ keepsOrder }) => keepsOrder === undefined)
   const plan = Object.freeze({
     ...restricted,
     writes,
-    rows: conflict !== undefined && isAnyOrder ? sortByKey(rows, conflict.key) : rows,
+    rows: conflict !== undefined && isAnyOrder(writes, rows) ? sortByKey(rows, conflict.key) : rows,
     ...(isIdMoment(restricted) && { inTransaction: true as const })
   })
   return plan.returning === undefined ? plan : withInsertKey(plan)
 }
+
+const isAnyOrder = (writes: InsertPlan['writes'], rows: readonly PlannedRow[]): boolean =>
+  waysOf({ writes }, rows).every(({ keepsOrder }) => keepsOrder === undefined)
 
 const withMembers = (plan: InsertPlan, members: Returned['members']): InsertPlan =>
   members === undefined ? plan : { ...plan, returning: { ...plan.returning as Returned, members } }
@@ -145,9 +147,10 @@ async function insertReturning (plan: ReturningPlan, runner: Runner, sink: Respo
   }
   const result = await runInsert({ plan, runner, onBatch })
   if (wasTaken && result.changed > 0) throw keyChanged('/returning')
-  const written = rows
+  const inOrder: PlannedRow[] = []
+  for (const row of rows) inOrder[row.index] = row
+  const written = inOrder
     .filter((row) => !untouched.has(row) || (conflict !== undefined && (!isNumbered || numbers.has(row))))
-    .sort((a, b) => a.index - b.index)
   const keys = written.map((row) => key.map((column) => {
     const value = knownKey(plan, row, column) ?? numbers.get(row)
     if (value === undefined) throw keyChanged('/returning')
@@ -158,7 +161,9 @@ async function insertReturning (plan: ReturningPlan, runner: Runner, sink: Respo
     ...returning,
     key,
     keys,
-    optional: new Set(written.flatMap((row, index) => (untouched.has(row) ? [index] : [])))
+    optional: untouched.size === 0
+      ? undefined
+      : new Set(written.flatMap((row, index) => (untouched.has(row) ? [index] : [])))
   })
   return { ...result, rows: sink.count }
 }

@@ -152,7 +152,7 @@ async function lockRows (
   const lock = (conditions: readonly Condition[]): Promise<Value[][]> => runner.keys({
     table,
     columns: key,
-    condition: combine('and', [combine('or', [...conditions]), condition]),
+    condition: combine('and', [combine('or', conditions), condition]),
     limit: conditions.length,
     lock: 'update',
     ...(conditions.length > 1 && { sequence: conditions })

@@ -105,13 +105,15 @@ export const createRowScope = (
 })
 
 /** Joins conditions and folds constants. An empty list is true for `and` and false for `or`. */
-export function combine (kind: 'and' | 'or', conditions: Condition[]): Condition {
+export function combine (kind: 'and' | 'or', conditions: readonly Condition[]): Condition {
   const neutral = kind === 'and'
-  const open: Condition[] = []
+  let constants = 0
   for (const condition of conditions) {
-    if (condition.kind !== 'constant') open.push(condition)
-    else if (condition.value !== neutral) return condition
+    if (condition.kind !== 'constant') continue
+    if (condition.value !== neutral) return condition
+    constants++
   }
+  const open = constants === 0 ? conditions : conditions.filter(({ kind }) => kind !== 'constant')
   if (open.length === 0) return { kind: 'constant', value: neutral }
   return open.length === 1 ? open[0] as Condition : { kind, conditions: open }
 }
