@@ -7,7 +7,7 @@ import type { StoppingSessions } from './kill.ts'
 import { LastAttempts } from './last-attempts.ts'
 import type { Host, MysqlAddress } from './session-settings.ts'
 import { createWaiters } from '../waiters.ts'
-import { answers, destroy, levelOf, openSession, quit, restoreSession, type Session } from './session.ts'
+import { answers, destroy, openSession, quit, restoreSession, type Session } from './session.ts'
 
 export interface PoolLimits {
   /** The maximum number of connections. */
@@ -266,8 +266,11 @@ export function createMysqlPool (
 
   /** Takes the idle session that was used last, of those that have the level if there are any. */
   const takeIdle = (isolation: Isolation): Session | undefined => {
-    const index = idle.findLastIndex((session) => session.isolation === levelOf(session, isolation))
-    return index < 0 ? idle.pop() : idle.splice(index, 1)[0]
+    for (let at = idle.length - 1; at >= 0; at--) {
+      const { isolation: level, writesAt } = idle[at] as Session
+      if (level === (isolation === 'readCommitted' ? writesAt : isolation)) return idle.splice(at, 1)[0]
+    }
+    return idle.pop()
   }
 
   const acquire = (client?: Client, isolation?: Isolation): Session | Promise<Session> => {
